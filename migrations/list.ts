@@ -1,0 +1,7 @@
+// Written by `bun run migrations`.
+import sql0 from './0000_start.sql' with { type: 'text' }
+
+/** Every migration in order, embedded as text. */
+export const migrations = [
+  { name: '0000_start', sql: sql0 },
+]

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import ipaddr from 'ipaddr.js'
+import { z } from 'zod'
+import { errorMessage, StartupError } from './errors.ts'
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const port = (value: number) => z.coerce.number().int().min(0).max(65_535).default(value)
+const perMinute = (value: number) => z.coerce.number().int().positive().default(value)
+const flag = (value: boolean) =>
+  z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] }).default(value)
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  )
+const url = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform((text) => text.replace(/\/+$/, ''))
+const origin = url.refine((text) => new URL(text).pathname === '/', 'must be an origin, without a path')
+const cidrs = list.refine(
+  (parts) => parts.every((part) => isCidr(part)),
+  'must be a comma-separated list of CIDR ranges',
+)
+
+/** Settings whose value may stand in a file instead, named by `<NAME>_FILE`. */
+const SECRETS = [
+  'INTERNAL_API_KEY',
+  'ENCRYPTION_KEY',
+  'OPENROUTER_API_KEY',
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'GEMINI_API_KEY',
+  'GROQ_API_KEY',
+] as const
+
+const Environment = z.object({
+  NODE_ENV: z.string().default('development'),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  WEB_PORT: port(3000),
+  BACKEND_PORT: port(3001),
+  SUMMARIZER_PORT: port(3100),
+  DATA_DIR: z.string().min(1).default('./data'),
+  DATABASE_URL: z.string().startsWith('file:', 'must be a file: URL (libSQL servers are not supported yet)').optional(),
+  DEPLOYMENT_MODE: z.enum(['cloud', 'home', 'link']).default('cloud'),
+  APP_URL: origin.optional(),
+  BACKEND_URL: origin.optional(),
+  DOMAIN: z.string().min(1).default('localhost'),
+  INTERNAL_API_KEY: z.string().min(1).optional(),
+  ADMIN_EMAILS: list.transform((emails) => emails.map((email) => email.toLowerCase())),
+  ENCRYPTION_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
+  TRUSTED_PROXIES: cidrs,
+  BOT_DETECTION: z.enum(['off', 'basic']).default('basic'),
+  SIGN_UP: z.enum(['open', 'closed']).default('open'),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  RATE_LIMIT_BACKEND: perMinute(120),
+  RATE_LIMIT_AI: perMinute(30),
+  RATE_LIMIT_DEPLOYMENTS: perMinute(5),
+  RATE_LIMIT_AGENTS: perMinute(100),
+  RATE_LIMIT_CHAT: perMinute(60),
+  RATE_LIMIT_REGISTER: perMinute(20),
+  RATE_LIMIT_LOGIN: perMinute(20),
+  PLANNED_ENDPOINTS: flag(true),
+  AGENT_RUNTIME: z.enum(['docker', 'swarm', 'process', 'auto']).optional(),
+  DOCKER_HOST: z.string().min(1).default('/var/run/docker.sock'),
+  AGENTS_BASE_PORT: z.coerce.number().int().min(1024).max(60_000).default(19_000),
+  KILL_SWITCH: flag(false),
+  AGENT_PROCESS_COMMAND: z.string().min(1).optional(),
+  AI_PROVIDER: z.enum(['openrouter', 'openai', 'anthropic', 'gemini', 'groq']).default('openrouter'),
+  OPENROUTER_API_KEY: z.string().min(1).optional(),
+  OPENROUTER_BASE_URL: url.default('https://openrouter.ai/api/v1'),
+  OPENAI_API_KEY: z.string().min(1).optional(),
+  OPENAI_BASE_URL: url.default('https://api.openai.com/v1'),
+  ANTHROPIC_API_KEY: z.string().min(1).optional(),
+  ANTHROPIC_BASE_URL: url.default('https://api.anthropic.com/v1'),
+  GEMINI_API_KEY: z.string().min(1).optional(),
+  GEMINI_BASE_URL: url.default('https://generativelanguage.googleapis.com/v1beta/openai'),
+  GROQ_API_KEY: z.string().min(1).optional(),
+  GROQ_BASE_URL: url.default('https://api.groq.com/openai/v1'),
+  OLLAMA_BASE_URL: url.optional(),
+  AI_ECHO: flag(false),
+  AI_MODEL_TIMEOUT_MS: z.coerce.number().int().positive().default(30_000),
+})
+
+export type Config = ReturnType<typeof readConfig>
+
+/**
+ * Settings of the whole platform, read once by `main.ts`.
+ * @throws StartupError one line that names the first bad variable.
+ */
+export function readConfig(environment: Record<string, string | undefined>) {
+  const parsed = Environment.safeParse(withoutEmpty(withSecretFiles(environment)))
+  if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error))
+  const env = parsed.data
+  if (env.NODE_ENV === 'production' && env.INTERNAL_API_KEY && env.INTERNAL_API_KEY.length < 32) {
+    throw new StartupError('INTERNAL_API_KEY: must have at least 32 characters in production')
+  }
+  const dataDir = resolve(env.DATA_DIR)
+  return {
+    host: env.HOST,
+    ports: { web: env.WEB_PORT, backend: env.BACKEND_PORT, summarizer: env.SUMMARIZER_PORT },
+    dataDir,
+    databaseFile: env.DATABASE_URL ? resolve(env.DATABASE_URL.replace(/^file:(\/\/)?/, '')) : join(dataDir, 'stead.db'),
+    mode: env.DEPLOYMENT_MODE,
+    appUrl: env.APP_URL,
+    backendUrl: env.BACKEND_URL,
+    domain: env.DOMAIN,
+    internalApiKey: env.INTERNAL_API_KEY,
+    adminEmails: env.ADMIN_EMAILS,
+    encryptionKey: env.ENCRYPTION_KEY,
+    trustedProxies: env.TRUSTED_PROXIES,
+    botDetection: env.BOT_DETECTION,
+    signUp: env.SIGN_UP,
+    logLevel: env.LOG_LEVEL,
+    requestsPerMinute: {
+      backend: env.RATE_LIMIT_BACKEND,
+      ai: env.RATE_LIMIT_AI,
+      deployments: env.RATE_LIMIT_DEPLOYMENTS,
+      agents: env.RATE_LIMIT_AGENTS,
+      chat: env.RATE_LIMIT_CHAT,
+      register: env.RATE_LIMIT_REGISTER,
+      login: env.RATE_LIMIT_LOGIN,
+    },
+    plannedEndpoints: env.PLANNED_ENDPOINTS,
+    agents: {
+      runtime: env.AGENT_RUNTIME ?? (env.DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
+      dockerHost: env.DOCKER_HOST,
+      basePort: env.AGENTS_BASE_PORT,
+      killSwitch: env.KILL_SWITCH,
+      processCommand: env.AGENT_PROCESS_COMMAND,
+    },
+    ai: {
+      aggregator: env.AI_PROVIDER,
+      echo: env.AI_ECHO,
+      attemptTimeoutMs: env.AI_MODEL_TIMEOUT_MS,
+      ollamaBaseUrl: env.OLLAMA_BASE_URL,
+      providers: [
+        { id: 'openrouter', baseUrl: env.OPENROUTER_BASE_URL, apiKey: env.OPENROUTER_API_KEY },
+        { id: 'openai', baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY },
+        { id: 'anthropic', baseUrl: env.ANTHROPIC_BASE_URL, apiKey: env.ANTHROPIC_API_KEY },
+        { id: 'gemini', baseUrl: env.GEMINI_BASE_URL, apiKey: env.GEMINI_API_KEY },
+        { id: 'groq', baseUrl: env.GROQ_BASE_URL, apiKey: env.GROQ_API_KEY },
+      ],
+    },
+  } as const
+}
+
+/** Is `text` a range such as `10.0.0.0/8` or a single address? */
+function isCidr(text: string): boolean {
+  return ipaddr.isValidCIDR(text) || ipaddr.isValid(text)
+}
+
+function withSecretFiles(environment: Record<string, string | undefined>) {
+  const result = { ...environment }
+  for (const name of SECRETS) {
+    const file = environment[`${name}_FILE`]
+    if (!file) continue
+    try {
+      result[name] = readFileSync(file, 'utf8').trim()
+    } catch (error) {
+      throw new StartupError(`${name}_FILE: cannot be read (${errorMessage(error)})`)
+    }
+  }
+  return result
+}
+
+/** An empty value is an unset one: shells and compose files have no other way to say so. */
+function withoutEmpty(environment: Record<string, string | undefined>) {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+}
+
+function describeFirstIssue(error: z.ZodError): string {
+  const issue = error.issues[0]
+  return `${issue?.path.join('.') ?? 'settings'}: ${issue?.message ?? 'is not valid'}`
+}

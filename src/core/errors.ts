@@ -1,0 +1,40 @@
+/** What can go wrong, in business words. `http/errors.ts` alone knows the statuses. */
+export type ErrorKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'payment_required'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'too_large'
+  | 'limited'
+  | 'misconfigured'
+  | 'internal'
+  | 'upstream_failed'
+  | 'upstream_timeout'
+  | 'unavailable'
+
+/** The one error services throw: `message` is for the caller, `extra` joins the response body, `cause` is for the log. */
+export class AppError extends Error {
+  readonly kind: ErrorKind
+  readonly extra: Readonly<Record<string, unknown>>
+  constructor(kind: ErrorKind, message: string, extra: Record<string, unknown> = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'AppError'
+    this.kind = kind
+    this.extra = extra
+  }
+}
+
+/** A reason not to start: printed as one line, exit code 78 (`EX_CONFIG` of sysexits). */
+export class StartupError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StartupError'
+  }
+}
+
+/** The message of whatever was thrown, for logs and stored reasons. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

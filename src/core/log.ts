@@ -1,0 +1,39 @@
+import { type Logger, pino, stdTimeFunctions } from 'pino'
+
+export type Log = Logger
+
+const SECRET_FIELDS = [
+  'password',
+  'token',
+  'key',
+  'apiKey',
+  'secret',
+  'authorization',
+  'cookie',
+  'signature',
+  'gatewayToken',
+  'accessToken',
+]
+const SECRET_TEXT = /\b(sk_|rnd_|agt_|gw_|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}|(Bearer\s+)[^\s"',]+/g
+
+/** Masks what looks like one of our tokens, a provider's key or a bearer, wherever in a text it stands. */
+export function redact(text: string): string {
+  return text.replace(
+    SECRET_TEXT,
+    (_match, prefix: string | undefined, bearer: string | undefined) => `${bearer ?? prefix ?? ''}[redacted]`,
+  )
+}
+
+/** JSON lines on standard output; named fields and anything that looks like a token are masked. */
+export function createLog(level: string, destination?: { write(line: string): void }): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
+      hooks: { streamWrite: redact },
+    },
+    destination ?? { write: (line) => void process.stdout.write(line) },
+  )
+}

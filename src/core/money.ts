@@ -1,0 +1,19 @@
+/** Millionths of a US dollar, always whole: sums never drift (rulings, 24). */
+export type MicroUsd = number
+
+/** US dollars for a response body; the only place where money is a fraction. */
+export function toUsd(microUsd: MicroUsd): number {
+  return microUsd / 1_000_000
+}
+
+/**
+ * The cost of a call. Prices are US dollars per million tokens, which is micro-dollars per token.
+ * @returns whole micro-dollars, at least one for a call that costs anything: paid never counts as free.
+ */
+export function tokenCost(inputTokens: number, outputTokens: number, price: TokenPrice): MicroUsd {
+  const exact = inputTokens * price.inputUsdPerMillion + outputTokens * price.outputUsdPerMillion
+  return exact > 0 ? Math.max(1, Math.round(exact)) : 0
+}
+
+/** US dollars for one million tokens. */
+export type TokenPrice = { inputUsdPerMillion: number; outputUsdPerMillion: number }

@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
+import { errorMessage, StartupError } from '../core/errors.ts'
+
+type Drizzle = BetterSQLite3Database & { $client: Database.Database }
+
+/** The database for reading. That it cannot write is the point: `write` alone hands out a `Tx`. */
+export type Db = Pick<Drizzle, 'select' | 'selectDistinct' | '$count' | '$with' | 'with'>
+
+/** The database inside a `write` closure: reads see what the closure has written. */
+export type Tx = Db & Pick<Drizzle, 'insert' | 'update' | 'delete' | 'run'>
+
+/** What an open database is beneath: for the write queue, migrations and backups. */
+export type Connection = { db: Db; tx: Tx; sqlite: Database.Database; close(): void }
+
+/** Set in this order, read back and compared: a build of SQLite that ignores one must not go unnoticed. */
+const PRAGMAS = [
+  ['busy_timeout', 250, 250],
+  ['journal_mode', 'WAL', 'wal'],
+  ['synchronous', 'FULL', 2],
+  ['foreign_keys', 'ON', 1],
+  ['trusted_schema', 'OFF', 0],
+  ['cell_size_check', 'ON', 1],
+  ['journal_size_limit', 67_108_864, 67_108_864],
+] as const
+
+/**
+ * Opens the file (mode 0600, folder 0700), or a private database for `:memory:`.
+ * @throws StartupError when the folder cannot be written or a pragma does not hold.
+ */
+export function openDatabase(file: string): Connection {
+  const sqlite = openFile(file)
+  for (const [name, value, expected] of PRAGMAS) {
+    sqlite.pragma(`${name} = ${value}`)
+    const actual = sqlite.pragma(name, { simple: true })
+    const isMemoryJournal = file === ':memory:' && name === 'journal_mode'
+    if (actual !== expected && !isMemoryJournal)
+      throw new StartupError(`Database: ${name} is ${actual}, not ${expected}`)
+  }
+  const db = drizzle(sqlite, { casing: 'snake_case' })
+  return {
+    db,
+    tx: db,
+    sqlite,
+    close() {
+      sqlite.pragma('optimize')
+      sqlite.close()
+    },
+  }
+}
+
+function openFile(file: string) {
+  try {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    const sqlite = new Database(file)
+    if (file !== ':memory:') chmodSync(file, 0o600)
+    return sqlite
+  } catch (error) {
+    throw new StartupError(`DATA_DIR: cannot open ${file} (${errorMessage(error)})`, { cause: error })
+  }
+}

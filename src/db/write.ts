@@ -1,0 +1,141 @@
+import type Database from 'better-sqlite3'
+import { AppError } from '../core/errors.ts'
+import type { Connection, Db, Tx } from './open.ts'
+
+/** How long a commit may wait for another process, such as `stead user set-plan`, to let go of the file. */
+const BUSY_LIMIT_MS = 2000
+const BUSY_PAUSE_MS = 10
+
+type Work = { closure: (tx: Tx) => unknown; resolve: (value: never) => void; reject: (error: unknown) => void }
+type Outcome = { work: Work; result: unknown }
+
+const queues = new WeakMap<Db, WriteQueue>()
+
+/** Gives `connection.db` its queue; once, when the database is opened. */
+export function openWriteQueue(connection: Connection): void {
+  queues.set(connection.db, new WriteQueue(connection))
+}
+
+/**
+ * Runs `closure` in a savepoint of the shared transaction and settles after its commit: a result means durable.
+ * Closures run in the order of their calls, each sees what those before it wrote, and one that throws rolls back alone.
+ * @throws whatever `closure` throws; AppError `unavailable` when the disk refuses the commit.
+ */
+export function write<T>(db: Db, closure: (tx: Tx) => T): Promise<T> {
+  const queue = queues.get(db)
+  if (!queue) throw new Error('This database was opened without a write queue')
+  return queue.add(closure)
+}
+
+/** Group commit: all closures of one turn of the event loop share one `BEGIN IMMEDIATE` and one fsync. */
+class WriteQueue {
+  readonly #tx: Tx
+  readonly #sqlite: Database.Database
+  readonly #statements: Record<'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo', Database.Statement>
+  #waiting: Work[] = []
+  #busySince: number | undefined
+
+  constructor({ tx, sqlite }: Connection) {
+    this.#tx = tx
+    this.#sqlite = sqlite
+    this.#statements = {
+      begin: sqlite.prepare('BEGIN IMMEDIATE'),
+      commit: sqlite.prepare('COMMIT'),
+      rollback: sqlite.prepare('ROLLBACK'),
+      save: sqlite.prepare('SAVEPOINT closure'),
+      release: sqlite.prepare('RELEASE closure'),
+      undo: sqlite.prepare('ROLLBACK TO closure'),
+    }
+  }
+
+  add<T>(closure: (tx: Tx) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+      this.#waiting.push({ closure, resolve, reject })
+    })
+  }
+
+  #flush(): void {
+    try {
+      this.#statements.begin.run()
+    } catch (error) {
+      this.#retryOrFail(error)
+      return
+    }
+    this.#busySince = undefined
+    const batch = this.#waiting
+    this.#waiting = []
+    const written = this.#runAll(batch)
+    try {
+      if (this.#sqlite.inTransaction) this.#statements.commit.run()
+    } catch (error) {
+      if (this.#sqlite.inTransaction) this.#statements.rollback.run()
+      failAll(written, error)
+      return
+    }
+    for (const { work, result } of written) work.resolve(result as never)
+  }
+
+  /** Runs each closure in its savepoint and returns those that wait for the commit. */
+  #runAll(batch: Work[]): Outcome[] {
+    const written: Outcome[] = []
+    for (const [index, work] of batch.entries()) {
+      try {
+        written.push({ work, result: this.#runOne(work.closure) })
+      } catch (error) {
+        work.reject(error)
+        if (this.#sqlite.inTransaction) continue
+        // A full disk makes SQLite roll back the whole transaction: what ran before is gone and must not be acknowledged.
+        failAll(written, error)
+        this.#postpone(batch.slice(index + 1))
+        return []
+      }
+    }
+    return written
+  }
+
+  #postpone(works: Work[]): void {
+    if (works.length > 0 && this.#waiting.length === 0) setImmediate(() => this.#flush())
+    this.#waiting.unshift(...works)
+  }
+
+  #runOne(closure: (tx: Tx) => unknown): unknown {
+    this.#statements.save.run()
+    try {
+      const result = closure(this.#tx)
+      if (result instanceof Promise) throw new Error('A write closure must not be asynchronous')
+      this.#statements.release.run()
+      return result
+    } catch (error) {
+      if (this.#sqlite.inTransaction) {
+        this.#statements.undo.run()
+        this.#statements.release.run()
+      }
+      throw error
+    }
+  }
+
+  #retryOrFail(error: unknown): void {
+    this.#busySince ??= performance.now()
+    if (isBusy(error) && performance.now() - this.#busySince < BUSY_LIMIT_MS) {
+      setTimeout(() => this.#flush(), BUSY_PAUSE_MS)
+      return
+    }
+    this.#busySince = undefined
+    const batch = this.#waiting
+    this.#waiting = []
+    for (const work of batch) work.reject(storageError(error))
+  }
+}
+
+function failAll(outcomes: Outcome[], error: unknown): void {
+  for (const { work } of outcomes) work.reject(storageError(error))
+}
+
+function storageError(error: unknown): AppError {
+  return new AppError('unavailable', 'Storage is not available', {}, { cause: error })
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}

@@ -1,0 +1,20 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { users } from '../accounts/tables.ts'
+
+/** One row per user's API key. `prefix` finds candidates, `hash` (SHA-256) decides; the key itself is not kept. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    id: text().primaryKey(),
+    userId: text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    prefix: text().notNull(),
+    hash: text().notNull().unique(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    lastUsedAt: integer({ mode: 'timestamp_ms' }),
+  },
+  (table) => [index('api_keys_by_user').on(table.userId), index('api_keys_by_prefix').on(table.prefix)],
+)
+export type ApiKeyRow = typeof apiKeys.$inferSelect

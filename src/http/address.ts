@@ -1,0 +1,40 @@
+import ipaddr from 'ipaddr.js'
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** Reads `TRUSTED_PROXIES`: ranges and single addresses. */
+export function parseRanges(texts: readonly string[]): Range[] {
+  return texts.map((text) => {
+    if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
+    const address = ipaddr.parse(text)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  })
+}
+
+/**
+ * The caller's address: the socket's, unless that is a trusted proxy; then the right-most forwarded address that is not
+ * one (rulings, 33). What stands further left is the caller's own claim.
+ */
+export function clientAddress(socketAddress: string, forwardedFor: string | null, trusted: readonly Range[]): string {
+  if (!forwardedFor || trusted.length === 0 || !isIn(socketAddress, trusted)) return socketAddress
+  const hops = forwardedFor.split(',').map((hop) => hop.trim())
+  for (const hop of hops.reverse()) {
+    if (!ipaddr.isValid(hop)) return socketAddress
+    if (!isIn(hop, trusted)) return hop
+  }
+  return socketAddress
+}
+
+/** What counts as one caller for rate limits: an IPv4 address, or the /64 that one IPv6 customer holds. */
+export function addressKey(address: string | null): string {
+  if (!address || !ipaddr.isValid(address)) return 'unknown'
+  const parsed = ipaddr.process(address)
+  if (parsed.kind() === 'ipv4') return parsed.toString()
+  return ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString()
+}
+
+function isIn(address: string, ranges: readonly Range[]): boolean {
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  return ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits))
+}

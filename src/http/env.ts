@@ -1,0 +1,31 @@
+/** The three listeners; each calls the one app with its own face. */
+export type Face = 'web' | 'backend' | 'summarizer'
+
+/** Who is signed in, as the database knows them now. `plan` is `free` for no plan. */
+export type SignedInUser = {
+  id: string
+  email: string
+  name: string
+  isAdmin: boolean
+  plan: string
+  /** Null unless the subscription is active. */
+  subscriptionId: string | null
+}
+
+/** On whose behalf a backend route acts. `operator` holds the internal key and may see every row. */
+export type Principal = { kind: 'operator' } | { kind: 'user'; user: SignedInUser }
+
+/** What a listener, or the web app calling the backend in-process, hands to `app.fetch` beside the request. */
+export type Bindings = {
+  face: Face
+  /** Address of the caller, proxies taken into account; null when there is no socket. */
+  address: string | null
+  /** Set only in-process: vouches for the caller without headers (rulings, 2). */
+  principal?: Principal
+  /** Keeps a stream open past the server's idle timeout. */
+  keepOpen?: (request: Request) => void
+}
+
+export type BaseEnv = { Bindings: Bindings; Variables: { requestId: string } }
+export type WebEnv = BaseEnv & { Variables: { user: SignedInUser } }
+export type BackendEnv = BaseEnv & { Variables: { principal: Principal } }

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+import type { Context, Next } from 'hono'
+import type { Log } from '../core/log.ts'
+import type { BaseEnv } from './env.ts'
+
+const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+const REQUEST_ID = /^[\w.-]{8,64}$/
+
+/**
+ * The outermost layer of every request: a request id (a caller's own is kept when it is harmless), the security headers,
+ * and a log line at `debug`. Headers are set before the handler runs, so that the response is built once.
+ */
+export function frame(log: Log, options: { isHttps: boolean }) {
+  const shouldLog = log.isLevelEnabled('debug')
+  return async (c: Context<BaseEnv>, next: Next) => {
+    const given = c.req.header('x-request-id')
+    const requestId = given && REQUEST_ID.test(given) ? given : randomUUID()
+    c.set('requestId', requestId)
+    c.header('x-request-id', requestId)
+    c.header('x-content-type-options', 'nosniff')
+    c.header('x-frame-options', 'DENY')
+    c.header('referrer-policy', 'strict-origin-when-cross-origin')
+    c.header('content-security-policy', CONTENT_SECURITY_POLICY)
+    c.header('cache-control', 'no-store')
+    if (options.isHttps) c.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
+    if (!shouldLog) return next()
+    const startedAt = performance.now()
+    await next()
+    const ms = Math.round(performance.now() - startedAt)
+    log.debug(
+      { requestId, face: c.env.face, method: c.req.method, path: c.req.path, status: c.res.status, ms },
+      'request',
+    )
+  }
+}

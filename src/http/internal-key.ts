@@ -1,0 +1,39 @@
+import type { Context, Next } from 'hono'
+import { AppError } from '../core/errors.ts'
+import { isSameSecret } from '../core/secrets.ts'
+import type { BackendEnv, SignedInUser } from './env.ts'
+
+/** Finds the user that forwarded identity headers name; null when there is none. */
+export type FindUserById = (id: string) => SignedInUser | null
+
+/**
+ * Lets in the operator's bearer and the web app in-process (Spec 5, rulings 1 and 2). Behind it `c.var.principal` says
+ * for whom: with the key alone for the operator, with `x-user-id` for that user as the database knows them.
+ * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
+ */
+export function requireInternalKey(internalApiKey: string | undefined, findUserById: FindUserById) {
+  return async (c: Context<BackendEnv>, next: Next) => {
+    c.set('principal', c.env.principal ?? principalOf(c, internalApiKey, findUserById))
+    await next()
+  }
+}
+
+function principalOf(c: Context<BackendEnv>, internalApiKey: string | undefined, findUserById: FindUserById) {
+  requireKey(readBearer(c.req.header('authorization')), internalApiKey)
+  const userId = c.req.header('x-user-id')
+  if (!userId) return { kind: 'operator' } as const
+  const user = findUserById(userId)
+  if (!user) throw new AppError('forbidden', 'Forbidden')
+  return { kind: 'user', user } as const
+}
+
+function requireKey(token: string | null, internalApiKey: string | undefined): void {
+  if (!internalApiKey) throw new AppError('misconfigured', 'Server misconfigured')
+  if (token === null) throw new AppError('unauthenticated', 'Unauthorized')
+  if (!isSameSecret(token, internalApiKey)) throw new AppError('forbidden', 'Forbidden')
+}
+
+/** The token after `Bearer `, or null when the header is missing or has another form. */
+export function readBearer(header: string | undefined): string | null {
+  return header?.startsWith('Bearer ') ? header.slice('Bearer '.length).trim() : null
+}

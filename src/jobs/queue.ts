@@ -1,0 +1,192 @@
+import { and, asc, eq, isNull, lte, or } from 'drizzle-orm'
+import type { ZodType } from 'zod'
+import type { Clock } from '../core/clock.ts'
+import { errorMessage } from '../core/errors.ts'
+import { newId } from '../core/ids.ts'
+import type { Log } from '../core/log.ts'
+import type { Db, Tx } from '../db/open.ts'
+import { write } from '../db/write.ts'
+import { jobs } from './tables.ts'
+
+const LEASE_MS = 60_000
+const POLL_MS = 500
+const MAX_PARALLEL = 8
+const MAX_ATTEMPTS = 8
+
+type JobRow = typeof jobs.$inferSelect
+
+/**
+ * One kind of durable work. `run` may be called again after a crash, so its effect must be the same twice as once.
+ * After `maxAttempts` failures the job is dead: kept with its last error, and `onDead` tells those who wait for it.
+ */
+export type JobKind<Payload> = {
+  kind: string
+  payload: ZodType<Payload>
+  maxAttempts?: number
+  run(payload: Payload, signal: AbortSignal): Promise<void>
+  onDead?(payload: Payload, error: unknown): Promise<void>
+}
+
+export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: { key?: string }) => void
+export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind<never>[]): void; stop(): Promise<void> }
+
+/**
+ * Durable work: a job is written in the same closure as its cause and run at least once, soon after the commit.
+ * Failures are retried with growing pauses. A lease that runs out (its process died) makes the job due again.
+ */
+export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
+  const running = new Set<Promise<void>>()
+  const stopping = new AbortController()
+  let kinds = new Map<string, JobKind<never>>()
+  let timer: Timer | undefined
+
+  const wake = () => {
+    clearTimeout(timer)
+    timer = setTimeout(poll, 0)
+  }
+
+  const poll = async () => {
+    clearTimeout(timer)
+    if (stopping.signal.aborted) return
+    try {
+      for (const job of await lease(deps, MAX_PARALLEL - running.size)) runInBackground(job)
+    } catch (error) {
+      deps.log.error({ error: errorMessage(error) }, 'job queue: cannot lease')
+    }
+    if (!stopping.signal.aborted) timer = setTimeout(poll, POLL_MS)
+  }
+
+  const runInBackground = (job: JobRow) => {
+    const work = runJob(deps, kinds.get(job.kind), job, stopping.signal).finally(() => {
+      running.delete(work)
+      if (!stopping.signal.aborted) wake()
+    })
+    running.add(work)
+  }
+
+  return {
+    enqueue(tx, kind, payload, options = {}) {
+      const now = deps.clock.now()
+      tx.insert(jobs)
+        .values({
+          id: newId('job'),
+          kind,
+          key: options.key ?? null,
+          payload,
+          status: 'queued',
+          runAt: now,
+          createdAt: now,
+        })
+        .onConflictDoNothing()
+        .run()
+      // Closures run and commit in one turn: a timer fires only after the job is durable.
+      if (kinds.size > 0 && !stopping.signal.aborted) wake()
+    },
+    start(all) {
+      kinds = new Map(all.map((kind) => [kind.kind, kind]))
+      wake()
+    },
+    async stop() {
+      stopping.abort()
+      clearTimeout(timer)
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+/** Takes up to `count` due jobs, oldest first, and those whose lease ran out. */
+async function lease(deps: { db: Db; clock: Clock }, count: number): Promise<JobRow[]> {
+  if (count <= 0 || !hasDueJob(deps)) return []
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const due = tx.select().from(jobs).where(isDue(now)).orderBy(asc(jobs.runAt)).limit(count).all()
+    return due.map((job) => {
+      const held = { leaseToken: newId('lease'), leaseUntil: new Date(now.getTime() + LEASE_MS) }
+      return tx
+        .update(jobs)
+        .set({ ...held, status: 'running', attempts: job.attempts + 1 })
+        .where(eq(jobs.id, job.id))
+        .returning()
+        .get()
+    })
+  })
+}
+
+function hasDueJob(deps: { db: Db; clock: Clock }): boolean {
+  return deps.db.select({ id: jobs.id }).from(jobs).where(isDue(deps.clock.now())).limit(1).get() !== undefined
+}
+
+function isDue(now: Date) {
+  return or(
+    and(eq(jobs.status, 'queued'), lte(jobs.runAt, now)),
+    and(eq(jobs.status, 'running'), lte(jobs.leaseUntil, now)),
+  )
+}
+
+async function runJob(
+  deps: { db: Db; clock: Clock; log: Log },
+  kind: JobKind<never> | undefined,
+  job: JobRow,
+  stopping: AbortSignal,
+) {
+  const renewal = setInterval(() => void renew(deps, job).catch(() => undefined), LEASE_MS / 3)
+  try {
+    if (!kind) throw new Error(`No handler for jobs of kind ${job.kind}`)
+    await kind.run(kind.payload.parse(job.payload), stopping)
+    await settle(deps, job, { status: 'done', key: null, finishedAt: deps.clock.now(), lastError: null })
+  } catch (error) {
+    await fail(deps, kind, job, error).catch((second) =>
+      deps.log.error({ job: job.id, error: errorMessage(second) }, 'job queue: cannot record a failure'),
+    )
+  } finally {
+    clearInterval(renewal)
+  }
+}
+
+async function fail(
+  deps: { db: Db; clock: Clock; log: Log },
+  kind: JobKind<never> | undefined,
+  job: JobRow,
+  error: unknown,
+) {
+  const lastError = errorMessage(error)
+  const isDead = job.attempts >= (kind?.maxAttempts ?? MAX_ATTEMPTS)
+  deps.log.warn({ job: job.id, kind: job.kind, attempts: job.attempts, isDead, error: lastError }, 'job failed')
+  if (!isDead) {
+    const runAt = new Date(deps.clock.now().getTime() + backoffMs(job.attempts))
+    await settle(deps, job, { status: 'queued', runAt, lastError })
+    return
+  }
+  await settle(deps, job, { status: 'dead', key: null, finishedAt: deps.clock.now(), lastError })
+  await kind?.onDead?.(kind.payload.parse(job.payload), error)
+}
+
+/** Doubles from one second to five minutes. */
+function backoffMs(attempts: number): number {
+  return Math.min(300_000, 1000 * 2 ** (attempts - 1))
+}
+
+/** Writes an outcome only while the lease is still ours: a job that another process took over is not settled twice. */
+async function settle(deps: { db: Db }, job: JobRow, outcome: Partial<JobRow>): Promise<void> {
+  await write(deps.db, (tx) =>
+    tx
+      .update(jobs)
+      .set({ ...outcome, leaseToken: null, leaseUntil: null })
+      .where(isHeld(job))
+      .run(),
+  )
+}
+
+async function renew(deps: { db: Db; clock: Clock }, job: JobRow): Promise<void> {
+  const leaseUntil = new Date(deps.clock.now().getTime() + LEASE_MS)
+  await write(deps.db, (tx) => tx.update(jobs).set({ leaseUntil }).where(isHeld(job)).run())
+}
+
+function isHeld(job: JobRow) {
+  return and(eq(jobs.id, job.id), job.leaseToken ? eq(jobs.leaseToken, job.leaseToken) : isNull(jobs.leaseToken))
+}
+
+/** Makes the jobs of processes that are gone due at once: only one server runs on a database, so every lease is stale. */
+export async function freeLeases(db: Db, clock: Clock): Promise<void> {
+  await write(db, (tx) => tx.update(jobs).set({ leaseUntil: clock.now() }).where(eq(jobs.status, 'running')).run())
+}
