@@ -22,7 +22,9 @@ const list = z
 const url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .transform((text) => text.replace(/\/+$/, ''))
-const origin = url.refine((text) => new URL(text).pathname === '/', 'must be an origin, without a path')
+const origin = url
+  .refine((text) => new URL(text).href === `${new URL(text).origin}/`, 'must be an origin, without user, path or query')
+  .transform((text) => new URL(text).origin)
 const cidrs = list.refine(
   (parts) => parts.every((part) => isCidr(part)),
   'must be a comma-separated list of CIDR ranges',
@@ -150,9 +152,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
   } as const
 }
 
-/** Is `text` a range such as `10.0.0.0/8` or a single address? */
+/** Is `text` a range such as `10.0.0.0/8` or a single address? Short forms such as `10` are more likely a slip. */
 function isCidr(text: string): boolean {
-  return ipaddr.isValidCIDR(text) || ipaddr.isValid(text)
+  const [address = ''] = text.split('/')
+  const isWhole = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+  return isWhole && (address === text || ipaddr.isValidCIDR(text))
 }
 
 function withSecretFiles(environment: Record<string, string | undefined>) {
@@ -171,7 +175,7 @@ function withSecretFiles(environment: Record<string, string | undefined>) {
 
 /** An empty value is an unset one: shells and compose files have no other way to say so. */
 function withoutEmpty(environment: Record<string, string | undefined>) {
-  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
 }
 
 function describeFirstIssue(error: z.ZodError): string {

@@ -14,7 +14,11 @@ const SECRET_FIELDS = [
   'gatewayToken',
   'accessToken',
 ]
-const SECRET_TEXT = /\b(sk_|rnd_|agt_|gw_|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}|(Bearer\s+)[^\s"',]+/g
+/** A word's start, or what follows an escape such as `\n` or a colour: the text is masked after it became JSON. */
+const WORD_START = String.raw`(?<=^|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9a-f]{4}|\\u001b\[[0-9;]*m)`
+const TOKEN = '(sk_|rnd_|agt_|gw_|gsk_|AIza|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}'
+const BEARER = String.raw`(Bearer\s+)[^\s"',\\]+`
+const SECRET_TEXT = new RegExp(`${WORD_START}${TOKEN}|${BEARER}`, 'g')
 
 /** Masks what looks like one of our tokens, a provider's key or a bearer, wherever in a text it stands. */
 export function redact(text: string): string {

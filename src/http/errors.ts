@@ -25,13 +25,14 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
 export function errorHandler(log: Log) {
   return (error: Error, c: Context<BaseEnv>) => {
     const known = toAppError(error)
-    const status = STATUSES[known.kind]
+    const status = statusOf(known.kind)
     if (status >= 500) {
       log.error(
         { requestId: c.var.requestId, method: c.req.method, path: c.req.path, error: describe(error) },
         known.message,
       )
     }
+    if (typeof known.extra.retryAfter === 'string') c.header('retry-after', known.extra.retryAfter)
     return c.json({ error: known.message, ...known.extra }, status)
   }
 }
@@ -41,7 +42,12 @@ export function notFound(c: Context) {
   return c.json({ error: 'Not found' }, 404)
 }
 
-function toAppError(error: Error): AppError {
+export function statusOf(kind: ErrorKind): ContentfulStatusCode {
+  return STATUSES[kind]
+}
+
+/** What the caller may know of an error: our own as they are, anything else as `Internal error`. */
+export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof HTTPException && error.status === 413) return new AppError('too_large', 'Request body too large')
   if (error instanceof HTTPException && error.status === 400) return new AppError('invalid', error.message)

@@ -1,4 +1,5 @@
-import type { Context, Next } from 'hono'
+import type { Context } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret } from '../core/secrets.ts'
 import type { BackendEnv, SignedInUser } from './env.ts'
@@ -12,10 +13,10 @@ export type FindUserById = (id: string) => SignedInUser | null
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
  */
 export function requireInternalKey(internalApiKey: string | undefined, findUserById: FindUserById) {
-  return async (c: Context<BackendEnv>, next: Next) => {
+  return createMiddleware<BackendEnv>(async (c, next) => {
     c.set('principal', c.env.principal ?? principalOf(c, internalApiKey, findUserById))
     await next()
-  }
+  })
 }
 
 function principalOf(c: Context<BackendEnv>, internalApiKey: string | undefined, findUserById: FindUserById) {
@@ -27,7 +28,8 @@ function principalOf(c: Context<BackendEnv>, internalApiKey: string | undefined,
   return { kind: 'user', user } as const
 }
 
-function requireKey(token: string | null, internalApiKey: string | undefined): void {
+/** @throws AppError as `requireInternalKey`. */
+export function requireKey(token: string | null, internalApiKey: string | undefined): void {
   if (!internalApiKey) throw new AppError('misconfigured', 'Server misconfigured')
   if (token === null) throw new AppError('unauthenticated', 'Unauthorized')
   if (!isSameSecret(token, internalApiKey)) throw new AppError('forbidden', 'Forbidden')

@@ -1,3 +1,4 @@
+import type { Context } from 'hono'
 import { rateLimiter } from 'hono-rate-limiter'
 import { AppError } from '../core/errors.ts'
 import { addressKey } from './address.ts'
@@ -6,15 +7,19 @@ import type { BaseEnv } from './env.ts'
 const WINDOW_MS = 60_000
 
 /**
- * At most `limit` requests a minute from one address, told in `RateLimit-*` headers (Spec 4.1). The web app's own calls
+ * At most `limit` requests a minute from one address (or whatever `keyOf` tells apart), told in `RateLimit-*` headers (Spec 4.1). The web app's own calls
  * to the backend pass: they were counted when the user made them.
  * @throws AppError `limited` with `message`.
  */
-export function limitRate(limit: number, message: string) {
+export function limitRate(
+  limit: number,
+  message: string,
+  keyOf: (c: Context<BaseEnv>) => string = (c) => addressKey(c.env.address),
+) {
   return rateLimiter<BaseEnv>({
     windowMs: WINDOW_MS,
     limit,
-    keyGenerator: (c) => addressKey(c.env.address),
+    keyGenerator: keyOf,
     skip: (c) => c.env.principal !== undefined,
     handler: () => {
       throw new AppError('limited', message)

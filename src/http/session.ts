@@ -1,5 +1,6 @@
-import type { Context, Next } from 'hono'
+import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
+import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import type { SignedInUser, WebEnv } from './env.ts'
 import { readBearer } from './internal-key.ts'
@@ -26,15 +27,15 @@ export function createGuards(lookups: Lookups) {
   }
   return {
     /** A session, or the user's own `sk_` key (rulings, 4). @throws AppError `unauthenticated`. */
-    async signedIn(c: Context<WebEnv>, next: Next) {
+    signedIn: createMiddleware<WebEnv>(async (c, next) => {
       c.set('user', required(await find(c)))
       await next()
-    },
+    }),
     /** A session only: for routes that manage passwords, keys and sign-in. @throws AppError `unauthenticated`. */
-    async withSession(c: Context<WebEnv>, next: Next) {
+    withSession: createMiddleware<WebEnv>(async (c, next) => {
       c.set('user', required(await findByCookie(c)))
       await next()
-    },
+    }),
     /** For routes that answer nobody as well as somebody. */
     findUser: find,
   }

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { readConfig } from './config.ts'
+import { StartupError } from './errors.ts'
+
+test('without any variable the settings are the documented defaults', () => {
+  expect(readConfig({})).toEqual({
+    host: '127.0.0.1',
+    ports: { web: 3000, backend: 3001, summarizer: 3100 },
+    dataDir: resolve('data'),
+    databaseFile: resolve('data/stead.db'),
+    mode: 'cloud',
+    appUrl: undefined,
+    backendUrl: undefined,
+    domain: 'localhost',
+    internalApiKey: undefined,
+    adminEmails: [],
+    encryptionKey: undefined,
+    trustedProxies: [],
+    botDetection: 'basic',
+    signUp: 'open',
+    logLevel: 'info',
+    requestsPerMinute: { backend: 120, ai: 30, deployments: 5, agents: 100, chat: 60, register: 20, login: 20 },
+    plannedEndpoints: true,
+    agents: {
+      runtime: 'docker',
+      dockerHost: '/var/run/docker.sock',
+      basePort: 19_000,
+      killSwitch: false,
+      processCommand: undefined,
+    },
+    ai: {
+      aggregator: 'openrouter',
+      echo: false,
+      attemptTimeoutMs: 30_000,
+      ollamaBaseUrl: undefined,
+      providers: [
+        { id: 'openrouter', baseUrl: 'https://openrouter.ai/api/v1', apiKey: undefined },
+        { id: 'openai', baseUrl: 'https://api.openai.com/v1', apiKey: undefined },
+        { id: 'anthropic', baseUrl: 'https://api.anthropic.com/v1', apiKey: undefined },
+        { id: 'gemini', baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai', apiKey: undefined },
+        { id: 'groq', baseUrl: 'https://api.groq.com/openai/v1', apiKey: undefined },
+      ],
+    },
+  })
+})
+
+test('an empty variable is an unset one', () => {
+  expect(readConfig({ WEB_PORT: ' ', AI_ECHO: '', APP_URL: '', AGENT_RUNTIME: '' })).toEqual(readConfig({}))
+})
+
+describe('what the values mean', () => {
+  test('home mode takes the runtime that is there', () => {
+    expect(readConfig({ DEPLOYMENT_MODE: 'home' }).agents.runtime).toBe('auto')
+    expect(readConfig({ DEPLOYMENT_MODE: 'home', AGENT_RUNTIME: 'docker' }).agents.runtime).toBe('docker')
+  })
+
+  test('proxies are ranges and single addresses of both kinds', () => {
+    const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', '::1']
+    expect(readConfig({ TRUSTED_PROXIES: proxies.join(', ') }).trustedProxies).toEqual(proxies)
+  })
+
+  test('port 0 is allowed: it picks a free one', () => {
+    expect(readConfig({ WEB_PORT: '0' }).ports.web).toBe(0)
+  })
+
+  test('admins are compared in lower case', () => {
+    expect(readConfig({ ADMIN_EMAILS: ' Ada@Example.com, ,bo@example.com' }).adminEmails).toEqual([
+      'ada@example.com',
+      'bo@example.com',
+    ])
+  })
+
+  test('an origin is what a browser sends as one', () => {
+    expect(readConfig({ APP_URL: 'https://Stead.Example:443/' }).appUrl).toBe('https://stead.example')
+    expect(readConfig({ APP_URL: 'http://localhost:3000' }).appUrl).toBe('http://localhost:3000')
+  })
+
+  test('the database lies in the data folder unless a file: URL says otherwise', () => {
+    expect(readConfig({ DATA_DIR: '/srv/stead' }).databaseFile).toBe('/srv/stead/stead.db')
+    expect(readConfig({ DATABASE_URL: 'file:/srv/other.db' }).databaseFile).toBe('/srv/other.db')
+    expect(readConfig({ DATABASE_URL: 'file:///srv/other.db' }).databaseFile).toBe('/srv/other.db')
+  })
+
+  test.each(['true', '1', 'yes', 'on', 'TRUE'])('%s is true', (value) => {
+    expect(readConfig({ KILL_SWITCH: value }).agents.killSwitch).toBe(true)
+  })
+
+  test.each(['false', '0', 'no', 'off'])('%s is false', (value) => {
+    expect(readConfig({ PLANNED_ENDPOINTS: value }).plannedEndpoints).toBe(false)
+  })
+})
+
+const BAD: [name: string, value: string][] = [
+  ['WEB_PORT', 'eighty'],
+  ['WEB_PORT', '65536'],
+  ['WEB_PORT', '-1'],
+  ['WEB_PORT', '80.5'],
+  ['DEPLOYMENT_MODE', 'Cloud'],
+  ['DATABASE_URL', 'postgres://localhost/stead'],
+  ['APP_URL', 'stead.example'],
+  ['APP_URL', 'https://stead.example/app'],
+  ['APP_URL', 'https://stead.example/?a=1'],
+  ['APP_URL', 'https://ada:pw@stead.example'],
+  ['APP_URL', 'ftp://stead.example'],
+  ['BACKEND_URL', 'http://backend/api'],
+  ['ENCRYPTION_KEY', 'short'],
+  ['TRUSTED_PROXIES', '10.0.0.0/8,proxy.example'],
+  ['TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['TRUSTED_PROXIES', '10'],
+  ['TRUSTED_PROXIES', '10/8'],
+  ['BOT_DETECTION', 'strict'],
+  ['LOG_LEVEL', 'verbose'],
+  ['RATE_LIMIT_LOGIN', '0'],
+  ['RATE_LIMIT_LOGIN', 'many'],
+  ['KILL_SWITCH', 'maybe'],
+  ['AGENT_RUNTIME', 'podman'],
+  ['AGENTS_BASE_PORT', '80'],
+  ['AI_PROVIDER', 'acme'],
+  ['OPENAI_BASE_URL', 'api.openai.com'],
+  ['AI_MODEL_TIMEOUT_MS', '0'],
+]
+
+test.each(BAD)('%s=%j stops the boot with one line that names it', (name, value) => {
+  const failure = failureOf({ [name]: value })
+  expect(failure.message).toStartWith(`${name}: `)
+  expect(failure.message).not.toContain('\n')
+})
+
+test('a short INTERNAL_API_KEY stops the boot in production only', () => {
+  const short = { INTERNAL_API_KEY: 'x'.repeat(31) }
+  expect(readConfig(short).internalApiKey).toBe(short.INTERNAL_API_KEY)
+  expect(failureOf({ ...short, NODE_ENV: 'production' }).message).toStartWith('INTERNAL_API_KEY: ')
+  expect(readConfig({ NODE_ENV: 'production', INTERNAL_API_KEY: 'x'.repeat(32) }).internalApiKey).toHaveLength(32)
+})
+
+describe('secrets in files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stead-config-'))
+  const file = join(folder, 'secret')
+  writeFileSync(file, 'sk-from-a-file\n')
+
+  test.each(['OPENROUTER', 'OPENAI', 'ANTHROPIC', 'GEMINI', 'GROQ'])('%s_API_KEY_FILE is read without its last line break', (vendor) => {
+    const { providers } = readConfig({ [`${vendor}_API_KEY_FILE`]: file }).ai
+    expect(providers.find(({ id }) => id === vendor.toLowerCase())?.apiKey).toBe('sk-from-a-file')
+  })
+
+  test('INTERNAL_API_KEY_FILE and ENCRYPTION_KEY_FILE as well', () => {
+    writeFileSync(file, `${'k'.repeat(32)}\n`)
+    const config = readConfig({ INTERNAL_API_KEY_FILE: file, ENCRYPTION_KEY_FILE: file })
+    expect([config.internalApiKey, config.encryptionKey]).toEqual(['k'.repeat(32), 'k'.repeat(32)])
+  })
+
+  test('a file that cannot be read stops the boot with one line that names the variable', () => {
+    const failure = failureOf({ ENCRYPTION_KEY_FILE: join(folder, 'missing') })
+    expect(failure.message).toStartWith('ENCRYPTION_KEY_FILE: ')
+    expect(failure.message).not.toContain('\n')
+  })
+
+  test('a bad value in a file names the variable and does not tell the value', () => {
+    writeFileSync(file, 'short-secret')
+    const failure = failureOf({ ENCRYPTION_KEY_FILE: file })
+    expect(failure.message).toStartWith('ENCRYPTION_KEY: ')
+    expect(failure.message).not.toContain('short-secret')
+  })
+})
+
+function failureOf(environment: Record<string, string>): Error {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof StartupError) return error
+    throw error
+  }
+  throw new Error('The settings were accepted')
+}

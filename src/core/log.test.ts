@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test'
+import { createLog, redact } from './log.ts'
+
+/** None of these may ever stand in a log; what is left of them says what they were. */
+const SECRETS = [
+  'sk_9fK2mQ8xVb3TzR7wYc5LpA1d',
+  'rnd_9fK2mQ8xVb3TzR7wYc5LpA1d',
+  'agt_9fK2mQ8xVb3TzR7wYc5LpA1d',
+  'gw_9fK2mQ8xVb3TzR7wYc5LpA1d',
+  'sk-or-v1-0123456789abcdef0123456789abcdef',
+  'sk-ant-api03-AbCdEfGhIjKlMnOpQrStUv_wXyZ-0123456789',
+  'sk-proj-AbCdEfGhIjKlMnOp_QrStUv-wXyZ0123456789',
+  'gsk_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789',
+  'AIzaSyA1234567890abcdefghijklmnopqrstuv',
+]
+
+/** Places where a secret has turned up in a log. */
+const PLACES: ((secret: string) => string)[] = [
+  (secret) => secret,
+  (secret) => `call failed with ${secret} in it`,
+  (secret) => `key=${secret}&next=1`,
+  (secret) => `first line\n${secret}\nlast line`,
+  (secret) => `tab\t${secret}`,
+  (secret) => `colour \u001b[31m${secret}`,
+  (secret) => `escape \u001b${secret}`,
+  (secret) => JSON.stringify({ body: { apiKey: secret } }),
+  (secret) => `authorization: Bearer ${secret}`,
+  (secret) => `said "Bearer ${secret}" twice`,
+]
+
+test('no planted secret survives, in whatever text it stands', () => {
+  for (const secret of SECRETS) {
+    for (const place of PLACES) {
+      const [line = ''] = linesOf((log) => log.info({ nested: { deep: { text: place(secret) } } }, place(secret)))
+      expect(line).not.toContain(secret.slice(8))
+      expect(line).toContain('[redacted]')
+      expect(() => JSON.parse(line)).not.toThrow()
+    }
+  }
+})
+
+test('fields that hold secrets are masked by name', () => {
+  const fields = { password: 'a', token: 'b', apiKey: 'c', cookie: 'd', gatewayToken: 'e', accessToken: 'f' }
+  const [line = ''] = linesOf((log) => log.info({ ...fields, user: fields }))
+  for (const name of Object.keys(fields)) {
+    expect(JSON.parse(line)).toMatchObject({ [name]: '[redacted]', user: { [name]: '[redacted]' } })
+  }
+})
+
+test('redact leaves ordinary text as it is', () => {
+  for (const text of ['agents_by_owner', 'task_1', 'a risk_assessment_of_something', 'bearer of bad news', 'sk_']) {
+    expect(redact(text)).toBe(text)
+  }
+})
+
+test('a log line is one JSON object with its level, time and message', () => {
+  const lines = linesOf((log) => {
+    log.info({ agent: 'a1' }, 'two\nlines')
+    log.debug('below the level')
+  })
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toEqual({ level: 30, time: expect.any(String), agent: 'a1', msg: 'two\nlines' })
+})
+
+function linesOf(write: (log: ReturnType<typeof createLog>) => void): string[] {
+  const lines: string[] = []
+  write(createLog('info', { write: (line) => void lines.push(line) }))
+  return lines
+}

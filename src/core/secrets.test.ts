@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { createSealer, isSameSecret, sha256 } from './secrets.ts'
+
+const sealer = createSealer('a master key of some length')
+const unicode = fc.string({ unit: 'binary', maxLength: 200 })
+
+describe('createSealer', () => {
+  test('opens what it sealed, for any text and purpose', () => {
+    fc.assert(
+      fc.property(unicode, unicode, (plain, purpose) => {
+        expect(sealer.open(sealer.seal(plain, purpose), purpose)).toBe(plain)
+      }),
+    )
+  })
+
+  test('refuses a value in which any one byte was changed', () => {
+    const bytes = Buffer.from(sealer.seal('secret', 'agents.token.a1').slice(3), 'base64url')
+    for (const index of bytes.keys()) {
+      const altered = Buffer.from(bytes)
+      altered.writeUInt8(bytes.readUInt8(index) ^ 1, index)
+      expect(() => sealer.open(`v1.${altered.toString('base64url')}`, 'agents.token.a1')).toThrow()
+    }
+  })
+
+  test('refuses a value that was cut at any length', () => {
+    const sealed = sealer.seal('secret', 'purpose')
+    for (let length = 0; length < sealed.length; length++) {
+      expect(() => sealer.open(sealed.slice(0, length), 'purpose')).toThrow()
+    }
+  })
+
+  test('refuses a value that was moved to another row', () => {
+    const sealed = sealer.seal('secret', 'agents.token.a1')
+    expect(() => sealer.open(sealed, 'agents.token.a2')).toThrow()
+  })
+
+  test('refuses a value that another key sealed', () => {
+    const sealed = createSealer('another master key').seal('secret', 'purpose')
+    expect(() => sealer.open(sealed, 'purpose')).toThrow()
+  })
+
+  test('never seals the same text to the same value', () => {
+    expect(sealer.seal('secret', 'purpose')).not.toBe(sealer.seal('secret', 'purpose'))
+  })
+
+  test('derives one key for each purpose, the same each time', () => {
+    expect(sealer.deriveKey('csrf')).toEqual(createSealer('a master key of some length').deriveKey('csrf'))
+    expect(sealer.deriveKey('csrf')).not.toEqual(sealer.deriveKey('invites'))
+    expect(sealer.deriveKey('csrf')).toHaveLength(32)
+  })
+})
+
+test('isSameSecret is equality, whatever the bytes and lengths', () => {
+  fc.assert(
+    fc.property(unicode, unicode, (left, right) => {
+      // Lone surrogates have no UTF-8 form of their own, so equality is that of the bytes that would travel.
+      const isSame = Buffer.from(left).equals(Buffer.from(right))
+      expect(isSameSecret(left, right)).toBe(isSame)
+      expect(isSameSecret(left, left)).toBe(true)
+    }),
+  )
+})
+
+test('sha256 is the digest of FIPS 180-2', () => {
+  expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+})

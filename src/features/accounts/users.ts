@@ -1,0 +1,28 @@
+import { eq } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { SignedInUser } from '../../http/env.ts'
+import { type UserRow, users } from './tables.ts'
+
+/** What decides who is an admin, and with what an account begins. */
+export type AccountRules = { adminEmails: readonly string[] }
+
+/** The account as routes see it: no hash, the admin flag decided by e-mail (rulings, 5), a plan only while it is paid for. */
+export function toSignedInUser(row: UserRow, rules: AccountRules): SignedInUser {
+  const isActive = row.subscriptionStatus === 'active'
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    isAdmin: rules.adminEmails.includes(row.email),
+    plan: row.plan,
+    subscriptionId: isActive ? (row.subscriptionId ?? `sub_${row.id}`) : null,
+  }
+}
+
+/** Looks an account up by its id, for callers that the internal key vouches for. */
+export function createUserFinder(db: Db, rules: AccountRules): (id: string) => SignedInUser | null {
+  return (id) => {
+    const row = db.select().from(users).where(eq(users.id, id)).get()
+    return row ? toSignedInUser(row, rules) : null
+  }
+}

@@ -1,0 +1,137 @@
+import { eq, sql } from 'drizzle-orm'
+import { createMiddleware } from 'hono/factory'
+import { AppError } from '../../core/errors.ts'
+import { sha256 } from '../../core/secrets.ts'
+import type { Db } from '../../db/open.ts'
+import type { BackendEnv, SignedInUser } from '../../http/env.ts'
+import { readBearer, requireKey } from '../../http/internal-key.ts'
+import { users } from '../accounts/tables.ts'
+import { type AccountRules, toSignedInUser } from '../accounts/users.ts'
+import { agents } from '../agents/tables.ts'
+import type { VerifyKey } from '../keys/verify.ts'
+import { findPlan, PLANS } from '../plans/plans.ts'
+import type { Caller } from './complete.ts'
+
+/** Calls that no agent made, in usage logs. */
+const DIRECT = 'direct'
+export const AGENT_TOKEN_PREFIX = 'agt_'
+
+export type CallerDeps = { db: Db; verifyKey: VerifyKey; rules: AccountRules; internalApiKey: string | undefined }
+export type Headers = (name: string) => string | undefined
+
+export type CallerFinder = {
+  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). */
+  requirePlannedCaller(header: Headers): Caller
+  /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
+  requireBearer(header: Headers): Caller
+}
+
+export type CallerEnv = BackendEnv & { Variables: { caller: Caller } }
+
+/** Guard of `/api/ai/*` routes that cost money: sets `c.var.caller`. */
+export function requirePlannedCaller(callers: CallerFinder) {
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    c.set(
+      'caller',
+      callers.requirePlannedCaller((name) => c.req.header(name)),
+    )
+    await next()
+  })
+}
+
+/** Guard of `/v1/*`: sets `c.var.caller`. */
+export function requireCaller(callers: CallerFinder) {
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    c.set(
+      'caller',
+      callers.requireBearer((name) => c.req.header(name)),
+    )
+    await next()
+  })
+}
+
+/** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
+export function createCallerFinder(deps: CallerDeps): CallerFinder {
+  const ownerOfAgent = deps.db
+    .select({ agentId: agents.id, plan: agents.plan, user: users })
+    .from(agents)
+    .leftJoin(users, eq(users.id, agents.ownerId))
+    .where(eq(agents.accessTokenHash, sql.placeholder('hash')))
+    .prepare()
+
+  const findByToken = (token: string | null): Caller | null => {
+    if (token?.startsWith(AGENT_TOKEN_PREFIX)) {
+      const agent = ownerOfAgent.get({ hash: sha256(token) })
+      if (!agent) return null
+      // An agent without an owner is the operator's: nobody's plan limits it.
+      if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network }
+      return toCaller(toSignedInUser(agent.user, deps.rules), agent.agentId)
+    }
+    if (!token?.startsWith('sk_')) return null
+    const user = deps.verifyKey(token)
+    return user ? toCaller(toSignedInUser(user, deps.rules), DIRECT) : null
+  }
+
+  return {
+    requirePlannedCaller(header) {
+      const known = findByToken(bearerOf(header))
+      if (known) return known
+      const caller = callerOfHeaders(header, deps.rules)
+      requireServiceBearer(header, deps.internalApiKey)
+      return caller
+    },
+    requireBearer(header) {
+      const known = findByToken(bearerOf(header))
+      if (known) return known
+      requireServiceBearer(header, deps.internalApiKey)
+      return callerOfHeaders(header, deps.rules)
+    },
+  }
+}
+
+/** @throws AppError `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */
+function toCaller(user: SignedInUser, agentId: string): Caller {
+  if (user.isAdmin) return { userId: user.id, agentId, plan: PLANS.network }
+  return { userId: user.id, agentId, plan: requirePlan(user.plan, user.subscriptionId) }
+}
+
+function callerOfHeaders(header: Headers, rules: AccountRules): Caller {
+  const userId = header('x-user-id') ?? 'anonymous'
+  const isAdmin = rules.adminEmails.includes(header('x-user-email')?.toLowerCase() ?? '')
+  if (isAdmin) return { userId, agentId: DIRECT, plan: PLANS.network }
+  return {
+    userId,
+    agentId: DIRECT,
+    plan: requirePlan(header('x-user-plan'), header('x-billing-subscription-id') ?? null),
+  }
+}
+
+function requirePlan(name: string | undefined, subscriptionId: string | null) {
+  const plan = findPlan(name)
+  if (!plan) {
+    throw new AppError('payment_required', 'Valid subscription required. Choose a plan at /pricing', {
+      success: false,
+      code: 'PLAN_REQUIRED',
+    })
+  }
+  if (!subscriptionId) {
+    throw new AppError('payment_required', 'Active subscription required. Subscribe at /pricing', {
+      success: false,
+      code: 'SUBSCRIPTION_REQUIRED',
+    })
+  }
+  return plan
+}
+
+/** A key or agent token that matches nothing is a wrong credential, not a wrong internal key. */
+function requireServiceBearer(header: Headers, internalApiKey: string | undefined): void {
+  const token = bearerOf(header)
+  if (token === null || token.startsWith('sk_') || token.startsWith(AGENT_TOKEN_PREFIX)) {
+    throw new AppError('unauthenticated', 'Unauthorized')
+  }
+  requireKey(token, internalApiKey)
+}
+
+function bearerOf(header: Headers): string | null {
+  return readBearer(header('authorization'))
+}

@@ -1,0 +1,49 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { isSameSecret, sha256 } from '../../core/secrets.ts'
+import type { Db } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import { type UserRow, users } from '../accounts/tables.ts'
+import { PREFIX_LENGTH } from './create.ts'
+import { apiKeys } from './tables.ts'
+
+/** `lastUsed` is for people: a minute is exact enough and spares a write per call. */
+const LAST_USED_STEP_MS = 60_000
+
+/** What a valid key opens; the same three for every plan. */
+export const FEATURES = ['dashboard', 'marketplace', 'analytics']
+
+/** Finds who owns a raw key, as the account is now; null when no key matches. */
+export type VerifyKey = (key: string) => UserRow | null
+
+/** Looks keys up by their first 10 characters and compares digests in constant time (Spec 4.3). Notes the use afterwards. */
+export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
+  const candidates = deps.db
+    .select({ id: apiKeys.id, hash: apiKeys.hash, lastUsedAt: apiKeys.lastUsedAt, user: users })
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.userId))
+    .where(eq(apiKeys.prefix, sql.placeholder('prefix')))
+    .prepare()
+
+  return (key) => {
+    const hash = sha256(key)
+    // Two keys may share a prefix: every candidate is compared.
+    const match = candidates
+      .all({ prefix: key.slice(0, PREFIX_LENGTH) })
+      .find((candidate) => isSameSecret(hash, candidate.hash))
+    if (!match) return null
+    const now = deps.clock.now()
+    if (!match.lastUsedAt || now.getTime() - match.lastUsedAt.getTime() >= LAST_USED_STEP_MS) {
+      recordUse(deps.db, match.id, now).catch((error) =>
+        deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
+      )
+    }
+    return match.user
+  }
+}
+
+async function recordUse(db: Db, id: string, now: Date): Promise<void> {
+  await write(db, (tx) => tx.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, id)).run())
+}

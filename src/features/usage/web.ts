@@ -1,0 +1,18 @@
+import { Hono } from 'hono'
+import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import type { Db } from '../../db/open.ts'
+import type { WebEnv } from '../../http/env.ts'
+import type { Guards } from '../../http/session.ts'
+import { validate } from '../../http/validate.ts'
+import { getCostDashboard } from './cost-dashboard.ts'
+import { CostQuery } from './schemas.ts'
+
+/** What the signed-in user's agents cost (Spec 4.10). */
+export function usageWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards }) {
+  const app = new Hono<WebEnv>()
+  app.get('/api/dashboard/cost', deps.guards.signedIn, validate('query', CostQuery), (c) =>
+    c.json(getCostDashboard(deps, c.var.user.id, c.req.valid('query').period)),
+  )
+  return app
+}
