@@ -3,6 +3,7 @@ import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret } from '../core/secrets.ts'
 import type { BackendEnv, SignedInUser } from './env.ts'
+import { label } from './guard-label.ts'
 
 /** Finds the user that forwarded identity headers name; null when there is none. */
 export type FindUserById = (id: string) => SignedInUser | null
@@ -13,10 +14,13 @@ export type FindUserById = (id: string) => SignedInUser | null
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
  */
 export function requireInternalKey(internalApiKey: string | undefined, findUserById: FindUserById) {
-  return createMiddleware<BackendEnv>(async (c, next) => {
-    c.set('principal', c.env.principal ?? principalOf(c, internalApiKey, findUserById))
-    await next()
-  })
+  return label(
+    'internal-key',
+    createMiddleware<BackendEnv>(async (c, next) => {
+      c.set('principal', c.env.principal ?? principalOf(c, internalApiKey, findUserById))
+      await next()
+    }),
+  )
 }
 
 function principalOf(c: Context<BackendEnv>, internalApiKey: string | undefined, findUserById: FindUserById) {

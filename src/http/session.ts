@@ -3,6 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import type { SignedInUser, WebEnv } from './env.ts'
+import { label } from './guard-label.ts'
 import { readBearer } from './internal-key.ts'
 
 export const SESSION_COOKIE = 'service-session'
@@ -27,15 +28,21 @@ export function createGuards(lookups: Lookups) {
   }
   return {
     /** A session, or the user's own `sk_` key (rulings, 4). @throws AppError `unauthenticated`. */
-    signedIn: createMiddleware<WebEnv>(async (c, next) => {
-      c.set('user', required(await find(c)))
-      await next()
-    }),
+    signedIn: label(
+      'signed-in',
+      createMiddleware<WebEnv>(async (c, next) => {
+        c.set('user', required(await find(c)))
+        await next()
+      }),
+    ),
     /** A session only: for routes that manage passwords, keys and sign-in. @throws AppError `unauthenticated`. */
-    withSession: createMiddleware<WebEnv>(async (c, next) => {
-      c.set('user', required(await findByCookie(c)))
-      await next()
-    }),
+    withSession: label(
+      'session',
+      createMiddleware<WebEnv>(async (c, next) => {
+        c.set('user', required(await findByCookie(c)))
+        await next()
+      }),
+    ),
     /** For routes that answer nobody as well as somebody. */
     findUser: find,
   }

@@ -18,7 +18,11 @@ export type EventStream = {
  * Answers with server-sent events: `run` sends what it has and returns when it is done; `signal` aborts when the client
  * has gone. Silence is filled with comments. What `run` throws is logged, and the client is told only that it failed.
  */
-export function eventStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (stream: EventStream) => Promise<void>) {
+export function eventStream<Env extends BaseEnv>(
+  c: Context<Env>,
+  log: Log,
+  run: (stream: EventStream) => Promise<void>,
+) {
   c.env.keepOpen?.(c.req.raw)
   c.header('x-accel-buffering', 'no')
   return streamSSE(c, async (sse) => {

@@ -15,20 +15,35 @@ const MAX_ATTEMPTS = 8
 
 type JobRow = typeof jobs.$inferSelect
 
+/** One kind of durable work, as `defineJob` makes it: whatever is stored is parsed before it is run. */
+export type JobKind = {
+  kind: string
+  maxAttempts: number
+  run(payload: unknown, signal: AbortSignal): Promise<void>
+  onDead(payload: unknown, error: unknown): Promise<void>
+}
+
 /**
- * One kind of durable work. `run` may be called again after a crash, so its effect must be the same twice as once.
- * After `maxAttempts` failures the job is dead: kept with its last error, and `onDead` tells those who wait for it.
+ * `run` may be called again after a crash, so its effect must be the same twice as once. After `maxAttempts` failures the
+ * job is dead: kept with its last error, and `onDead` tells those who wait for it.
  */
-export type JobKind<Payload> = {
+export function defineJob<Payload>(job: {
   kind: string
   payload: ZodType<Payload>
   maxAttempts?: number
   run(payload: Payload, signal: AbortSignal): Promise<void>
   onDead?(payload: Payload, error: unknown): Promise<void>
+}): JobKind {
+  return {
+    kind: job.kind,
+    maxAttempts: job.maxAttempts ?? MAX_ATTEMPTS,
+    run: async (payload, signal) => job.run(job.payload.parse(payload), signal),
+    onDead: async (payload, error) => job.onDead?.(job.payload.parse(payload), error),
+  }
 }
 
 export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: { key?: string }) => void
-export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind<never>[]): void; stop(): Promise<void> }
+export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind[]): void; stop(): Promise<void> }
 
 /**
  * Durable work: a job is written in the same closure as its cause and run at least once, soon after the commit.
@@ -37,29 +52,33 @@ export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind<never>[]): void;
 export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
-  let kinds = new Map<string, JobKind<never>>()
+  let kinds = new Map<string, JobKind>()
+  let polling = Promise.resolve()
   let timer: Timer | undefined
 
-  const wake = () => {
-    clearTimeout(timer)
-    timer = setTimeout(poll, 0)
-  }
-
-  const poll = async () => {
+  const pollIn = (ms: number) => {
     clearTimeout(timer)
     if (stopping.signal.aborted) return
+    timer = setTimeout(() => {
+      polling = polling.then(poll)
+    }, ms)
+  }
+  const wake = () => pollIn(0)
+
+  const poll = async () => {
+    if (stopping.signal.aborted) return
+    pollIn(POLL_MS)
     try {
       for (const job of await lease(deps, MAX_PARALLEL - running.size)) runInBackground(job)
     } catch (error) {
       deps.log.error({ error: errorMessage(error) }, 'job queue: cannot lease')
     }
-    if (!stopping.signal.aborted) timer = setTimeout(poll, POLL_MS)
   }
 
   const runInBackground = (job: JobRow) => {
     const work = runJob(deps, kinds.get(job.kind), job, stopping.signal).finally(() => {
       running.delete(work)
-      if (!stopping.signal.aborted) wake()
+      wake()
     })
     running.add(work)
   }
@@ -80,7 +99,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
         .onConflictDoNothing()
         .run()
       // Closures run and commit in one turn: a timer fires only after the job is durable.
-      if (kinds.size > 0 && !stopping.signal.aborted) wake()
+      if (kinds.size > 0) wake()
     },
     start(all) {
       kinds = new Map(all.map((kind) => [kind.kind, kind]))
@@ -89,6 +108,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
     async stop() {
       stopping.abort()
       clearTimeout(timer)
+      await polling
       await Promise.allSettled(running)
     },
   }
@@ -125,17 +145,19 @@ function isDue(now: Date) {
 
 async function runJob(
   deps: { db: Db; clock: Clock; log: Log },
-  kind: JobKind<never> | undefined,
+  kind: JobKind | undefined,
   job: JobRow,
   stopping: AbortSignal,
 ) {
   const renewal = setInterval(() => void renew(deps, job).catch(() => undefined), LEASE_MS / 3)
   try {
     if (!kind) throw new Error(`No handler for jobs of kind ${job.kind}`)
-    await kind.run(kind.payload.parse(job.payload), stopping)
+    if (job.attempts > maxAttempts(kind)) throw new Error('The process ended during every attempt')
+    await kind.run(job.payload, stopping)
     await settle(deps, job, { status: 'done', key: null, finishedAt: deps.clock.now(), lastError: null })
   } catch (error) {
-    await fail(deps, kind, job, error).catch((second) =>
+    const record = stopping.aborted ? giveBack(deps, job) : fail(deps, kind, job, error)
+    await record.catch((second) =>
       deps.log.error({ job: job.id, error: errorMessage(second) }, 'job queue: cannot record a failure'),
     )
   } finally {
@@ -143,14 +165,14 @@ async function runJob(
   }
 }
 
-async function fail(
-  deps: { db: Db; clock: Clock; log: Log },
-  kind: JobKind<never> | undefined,
-  job: JobRow,
-  error: unknown,
-) {
+/** A run that was cut short because the server stops is no failure: the job is due again at the next start. */
+async function giveBack(deps: { db: Db; clock: Clock }, job: JobRow): Promise<void> {
+  await settle(deps, job, { status: 'queued', runAt: deps.clock.now(), attempts: job.attempts - 1 })
+}
+
+async function fail(deps: { db: Db; clock: Clock; log: Log }, kind: JobKind | undefined, job: JobRow, error: unknown) {
   const lastError = errorMessage(error)
-  const isDead = job.attempts >= (kind?.maxAttempts ?? MAX_ATTEMPTS)
+  const isDead = job.attempts >= maxAttempts(kind)
   deps.log.warn({ job: job.id, kind: job.kind, attempts: job.attempts, isDead, error: lastError }, 'job failed')
   if (!isDead) {
     const runAt = new Date(deps.clock.now().getTime() + backoffMs(job.attempts))
@@ -158,7 +180,11 @@ async function fail(
     return
   }
   await settle(deps, job, { status: 'dead', key: null, finishedAt: deps.clock.now(), lastError })
-  await kind?.onDead?.(kind.payload.parse(job.payload), error)
+  await kind?.onDead(job.payload, error)
+}
+
+function maxAttempts(kind: JobKind | undefined): number {
+  return kind?.maxAttempts ?? MAX_ATTEMPTS
 }
 
 /** Doubles from one second to five minutes. */

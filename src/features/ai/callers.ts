@@ -4,6 +4,7 @@ import { AppError } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
+import { label } from '../../http/guard-label.ts'
 import { readBearer, requireKey } from '../../http/internal-key.ts'
 import { users } from '../accounts/tables.ts'
 import { type AccountRules, toSignedInUser } from '../accounts/users.ts'
@@ -30,24 +31,30 @@ export type CallerEnv = BackendEnv & { Variables: { caller: Caller } }
 
 /** Guard of `/api/ai/*` routes that cost money: sets `c.var.caller`. */
 export function requirePlannedCaller(callers: CallerFinder) {
-  return createMiddleware<CallerEnv>(async (c, next) => {
-    c.set(
-      'caller',
-      callers.requirePlannedCaller((name) => c.req.header(name)),
-    )
-    await next()
-  })
+  return label(
+    'planned-bearer',
+    createMiddleware<CallerEnv>(async (c, next) => {
+      c.set(
+        'caller',
+        callers.requirePlannedCaller((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
 }
 
 /** Guard of `/v1/*`: sets `c.var.caller`. */
 export function requireCaller(callers: CallerFinder) {
-  return createMiddleware<CallerEnv>(async (c, next) => {
-    c.set(
-      'caller',
-      callers.requireBearer((name) => c.req.header(name)),
-    )
-    await next()
-  })
+  return label(
+    'bearer',
+    createMiddleware<CallerEnv>(async (c, next) => {
+      c.set(
+        'caller',
+        callers.requireBearer((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
 }
 
 /** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */

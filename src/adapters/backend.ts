@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { AppError, type ErrorKind } from '../core/errors.ts'
+
+/** The user a call is made for, as the web app knows them from their session. */
+export type Caller = {
+  user: { id: string; email: string; name: string; isAdmin: boolean; plan: string; subscriptionId: string | null }
+  address: string | null
+}
+
+export type DeployRequest = {
+  agentId: string
+  name: string
+  config: { plan: string; aiProvider: string; model: string }
+}
+export type LifecycleAction = 'start' | 'stop' | 'restart'
+
+/** How a request reaches the backend: in-process, or over HTTP. `path` begins with `/api/`. */
+export type CallBackend = (path: string, init: RequestInit, caller: Caller) => Promise<Response>
+
+/** What the web app asks of the backend; both are the same whether it runs in this process or elsewhere. */
+export type Backend = {
+  /** Waits up to 15 s (Spec 8). @throws AppError with the backend's message when it refuses. */
+  deploy(request: DeployRequest, caller: Caller): Promise<{ status: string }>
+  /** @throws AppError `not_found`, or `internal` with the reason why the agent did not obey. */
+  changeLifecycle(agentId: string, action: LifecycleAction, caller: Caller): Promise<{ status: string }>
+}
+
+/** Longer than the 14 s after which the backend answers `provisioning` by itself. */
+const DEPLOY_TIMEOUT_MS = 15_000
+/** A stop waits for the agent's turn under way (rulings, 37). */
+const LIFECYCLE_TIMEOUT_MS = 60_000
+
+const Success = z.object({ status: z.string() })
+const Failure = z.looseObject({ error: z.string() })
+const KINDS: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid',
+  402: 'payment_required',
+  404: 'not_found',
+  409: 'conflict',
+  429: 'limited',
+  503: 'unavailable',
+}
+
+export function createBackend(call: CallBackend): Backend {
+  const post = async (path: string, body: unknown, caller: Caller, timeoutMs: number) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(timeoutMs),
+    }
+    const response = await call(path, init, caller).catch((error) => {
+      throw new AppError('upstream_failed', 'Backend service unavailable', {}, { cause: error })
+    })
+    return read(response)
+  }
+  return {
+    deploy: (request, caller) => post('/api/deployments', request, caller, DEPLOY_TIMEOUT_MS),
+    changeLifecycle: (agentId, action, caller) =>
+      post(`/api/agents/${encodeURIComponent(agentId)}/${action}`, {}, caller, LIFECYCLE_TIMEOUT_MS),
+  }
+}
+
+async function read(response: Response): Promise<{ status: string }> {
+  const body = await response.json().catch(() => null)
+  if (response.ok) return Success.parse(body)
+  const failure = Failure.safeParse(body)
+  if (!failure.success) throw new AppError('upstream_failed', 'Backend service unavailable')
+  const { error, ...extra } = failure.data
+  throw new AppError(KINDS[response.status] ?? 'internal', error, extra)
+}
+
+/** Reaches a backend at `baseUrl` with the internal key; identity travels in headers that it believes for that key alone. */
+export function callOverHttp(options: {
+  baseUrl: string
+  internalApiKey: string | undefined
+  fetch: typeof fetch
+}): CallBackend {
+  return (path, init, { user, address }) => {
+    const headers = new Headers(init.headers)
+    if (options.internalApiKey) headers.set('authorization', `Bearer ${options.internalApiKey}`)
+    headers.set('x-user-id', user.id)
+    headers.set('x-user-email', user.email)
+    headers.set('x-user-role', user.isAdmin ? 'admin' : 'user')
+    headers.set('x-user-plan', user.plan)
+    if (user.subscriptionId) headers.set('x-billing-subscription-id', user.subscriptionId)
+    if (address) headers.set('x-forwarded-for', address)
+    return options.fetch(`${options.baseUrl}${path}`, { ...init, headers })
+  }
+}

@@ -1,0 +1,40 @@
+import { Hono } from 'hono'
+import { getPath } from 'hono/utils/url'
+import type { Caller } from '../adapters/backend.ts'
+import { checkBody } from '../http/body.ts'
+import type { BaseEnv, Bindings } from '../http/env.ts'
+import { errorHandler, notFound } from '../http/errors.ts'
+import { frame } from '../http/frame.ts'
+import { backendApp } from './backend.ts'
+import type { Dashboard } from './dashboard.ts'
+import type { Platform } from './platform.ts'
+import { summarizerApp } from './summarizer.ts'
+import { webApp } from './web.ts'
+
+export type App = ReturnType<typeof createApp>
+
+/** The one app of the three listeners: each calls it with its face, which stands before the path inside. */
+export function createApp(platform: Platform, dashboard: Dashboard) {
+  const app = new Hono<BaseEnv>({ getPath: (request, options) => `/${faceOf(options?.env)}${getPath(request)}` })
+  app.use(frame(platform.log, { isHttps: platform.isHttps }))
+  app.use(checkBody)
+  app.route('/web', webApp(platform, dashboard))
+  app.route('/backend', backendApp(platform))
+  app.route('/summarizer', summarizerApp())
+  app.onError(errorHandler(platform.log))
+  app.notFound(notFound)
+
+  platform.late.callBackend = async (path, init, caller) =>
+    app.fetch(new Request(`http://backend${path}`, init), inProcess(caller))
+  return app
+}
+
+/** Vouches for a user that the web app has authenticated: no port, no header, and not counted twice. */
+function inProcess({ user, address }: Caller): Bindings {
+  return { face: 'backend', address, principal: { kind: 'user', user } }
+}
+
+/** Hono types the environment as unknown here; every listener passes `Bindings`. */
+function faceOf(env: unknown): string {
+  return typeof env === 'object' && env !== null && 'face' in env ? String(env.face) : 'web'
+}

@@ -1,0 +1,64 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Hono } from 'hono'
+import type { WebEnv } from '../http/env.ts'
+import { embeddedDashboard } from './embedded-files.ts'
+
+/** Files of the built dashboard by URL path; empty when it was not built. */
+export type Dashboard = ReadonlyMap<string, Blob>
+
+const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
+
+/** Styles may be set on elements by script (charts, menus), everything else comes from our own files. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "style-src-attr 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** From the executable, or from `web/dist` in a checkout. */
+export function openDashboard(): Dashboard {
+  return embeddedDashboard() ?? readBuild(BUILD_FOLDER)
+}
+
+/** Serves the files; every other path is a page of the dashboard, which finds its own way. */
+export function dashboardWeb(files: Dashboard) {
+  const app = new Hono<WebEnv>()
+  app.get('*', (c) => {
+    const path = c.req.path.replace(/^\/web/, '')
+    const file = files.get(path) ?? (path.startsWith('/assets/') ? undefined : files.get('/index.html'))
+    if (!file)
+      return files.size === 0 ? c.text('The dashboard is not built. Run `bun run build:web`.', 503) : c.notFound()
+    // Names of assets hold the hash of their content.
+    c.header('cache-control', path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+    c.header('content-security-policy', CONTENT_SECURITY_POLICY)
+    c.header('cross-origin-opener-policy', 'same-origin')
+    c.header('content-type', file.type)
+    return c.body(file.stream())
+  })
+  return app
+}
+
+function readBuild(folder: string): Dashboard {
+  const files = new Map<string, Blob>()
+  for (const name of listFiles(folder)) files.set(`/${name}`, Bun.file(join(folder, name)))
+  return files
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { z } from 'zod'
+import manifest from '../../package.json' with { type: 'json' }
+import { systemClock } from '../core/clock.ts'
+import { errorMessage, StartupError } from '../core/errors.ts'
+import { createLog } from '../core/log.ts'
+
+/** Just under the 30 s that a container is given to stop (rulings, 37). */
+const STOP_GRACE_MS = 25_000
+const PLATFORM_IDLE_MS = 100_000
+const MAX_TURN_MS = 600_000
+
+const Environment = z.object({
+  PORT: z.coerce.number().int().min(0).max(65_535).default(18_789),
+  HOST: z.string().default('127.0.0.1'),
+  AGENT_ID: z.string().default('agent'),
+  AGENT_NAME: z.string().max(200).default('Agent'),
+  AGENT_MODEL: z.string({ error: 'is required' }),
+  AGENT_DIR: z.string().default('./agent'),
+  GATEWAY_TOKEN: z.string({ error: 'is required (or GATEWAY_TOKEN_FILE)' }),
+  PLATFORM_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform((text) => text.replace(/\/+$/, '')),
+  PLATFORM_TOKEN: z.string({ error: 'is required (or PLATFORM_TOKEN_FILE)' }),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+
+/** Adds `agent`, which serves until SIGTERM or SIGINT. @throws StartupError from the action, one line, for exit 78. */
+export function agentCommand(program: Command): void {
+  program
+    .command('agent')
+    .description('runs one built-in agent gateway in the foreground')
+    .action(() => serveAgent(process.env))
+}
+
+async function serveAgent(environment: Record<string, string | undefined>): Promise<void> {
+  const env = readEnvironment(environment)
+  const log = createLog(env.LOG_LEVEL)
+  const { startAgent } = await import('../agent/server.ts')
+  const agent = await startAgent(
+    {
+      host: env.HOST,
+      port: env.PORT,
+      agentId: env.AGENT_ID,
+      name: env.AGENT_NAME,
+      model: env.AGENT_MODEL,
+      version: manifest.version,
+      folder: resolve(env.AGENT_DIR),
+      gatewayToken: env.GATEWAY_TOKEN,
+      platformUrl: env.PLATFORM_URL,
+      platformToken: env.PLATFORM_TOKEN,
+      idleMs: PLATFORM_IDLE_MS,
+      maxTurnMs: MAX_TURN_MS,
+    },
+    { clock: systemClock, fetch, log },
+  )
+  log.info({ agentId: env.AGENT_ID, url: agent.url }, 'agent is listening')
+  const signal = await nextSignal()
+  log.info({ signal }, 'agent is stopping')
+  await agent.stop(STOP_GRACE_MS)
+  process.exit(0)
+}
+
+function nextSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
+  })
+}
+
+function readEnvironment(environment: Record<string, string | undefined>) {
+  const given = {
+    ...environment,
+    GATEWAY_TOKEN: readSecret(environment, 'GATEWAY_TOKEN'),
+    PLATFORM_TOKEN: readSecret(environment, 'PLATFORM_TOKEN'),
+  }
+  // An empty value is an unset one: shells and compose files have no other way to say so.
+  const parsed = Environment.safeParse(Object.fromEntries(Object.entries(given).filter(([, value]) => value)))
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new StartupError(`${issue?.path.join('.') ?? 'settings'}: ${issue?.message ?? 'is not valid'}`)
+}
+
+function readSecret(environment: Record<string, string | undefined>, name: string): string | undefined {
+  const file = environment[`${name}_FILE`]
+  if (!file) return environment[name]
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new StartupError(`${name}_FILE: cannot be read (${errorMessage(error)})`)
+  }
+}

@@ -1,0 +1,71 @@
+import { isAbsolute, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { readConfig } from '../core/config.ts'
+import { errorMessage } from '../core/errors.ts'
+import { createLog } from '../core/log.ts'
+import { VERSION } from '../core/version.ts'
+import type { Server } from '../serve.ts'
+
+/** Adds `serve`, the default: the service in the foreground until SIGTERM or SIGINT. */
+export function serveCommand(program: Command): void {
+  program
+    .command('serve', { isDefault: true })
+    .description('starts the service')
+    .option('--stop-agents', 'end the agents together with the service', false)
+    .action((options: { stopAgents: boolean }) => runService(options))
+}
+
+async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void> {
+  const config = readConfig(process.env)
+  const log = createLog(config.logLevel)
+  const { serve } = await import('../serve.ts')
+  const server = await serve({
+    config,
+    log,
+    agentCommand: toAgentCommand(config.agents.processCommand),
+    path: process.env.PATH ?? '',
+    lang: process.env.LANG ?? 'C.UTF-8',
+  })
+  process.stdout.write(toBanner(server, config))
+  process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))
+
+  const signal = await nextSignal()
+  log.info({ signal }, 'stopping')
+  process.once('SIGTERM', () => process.exit(1))
+  process.once('SIGINT', () => process.exit(1))
+  await server.stop({ stopAgents })
+  process.exit(0)
+}
+
+function nextSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
+  })
+}
+
+/** This program again, as an agent; or what `AGENT_PROCESS_COMMAND` names. */
+function toAgentCommand(command: string | undefined): [string, ...string[]] {
+  if (command) {
+    const [program = '', ...args] = command.split(/\s+/)
+    return [isAbsolute(program) ? program : (Bun.which(program) ?? resolve(program)), ...args]
+  }
+  if (Bun.isStandaloneExecutable) return [process.execPath, 'agent']
+  return [process.execPath, resolve(import.meta.dir, '..', 'main.ts'), 'agent']
+}
+
+function toBanner(server: Server, config: ReturnType<typeof readConfig>): string {
+  const { urls, isFirstRun, models } = server
+  const lines = [
+    `Stead ${VERSION}`,
+    `  Dashboard   ${urls.web}`,
+    `  Backend     ${urls.backend}`,
+    `  Summarizer  ${urls.summarizer}`,
+    `  Data        ${config.dataDir}${isFirstRun ? ' (new)' : ''}`,
+    `  Mode        ${config.mode}`,
+    `  Runtime     ${server.runtimeName}`,
+    `  AI          ${models.length > 0 ? models.join(', ') : 'no provider: set OPENROUTER_API_KEY, or AI_ECHO=true to try without'}`,
+  ]
+  if (isFirstRun && config.mode === 'home')
+    lines.push('', `  Sign up at ${urls.web}/signup: the first account owns this house.`)
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,16 @@
+/** Where agents are reached: `<id>.agents.<domain>` (Spec 2), over TLS when the web app is. */
+export type AgentAddresses = { domain: string; isHttps: boolean; webPort: number }
+
+export function toSubdomain(id: string, { domain }: AgentAddresses): string {
+  return `${id}.agents.${domain}`
+}
+
+export function toUrl(id: string, addresses: AgentAddresses): string {
+  return `https://${toSubdomain(id, addresses)}`
+}
+
+/** The address of the agent's gateway through the web port. */
+export function toWebsocketUrl(id: string, addresses: AgentAddresses): string {
+  const host = toSubdomain(id, addresses)
+  return addresses.isHttps ? `wss://${host}` : `ws://${host}:${addresses.webPort}`
+}

@@ -1,0 +1,107 @@
+import type { MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
+import { VERSION } from '../../core/version.ts'
+import type { Db } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { BackendEnv, Principal } from '../../http/env.ts'
+import { validate } from '../../http/validate.ts'
+import type { Enqueue } from '../../jobs/queue.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from './address.ts'
+import { type CreateDeps, insertAgent } from './create.ts'
+import { deleteAgent } from './delete.ts'
+import { getAgent, listAgents } from './list.ts'
+import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
+import { toBackendStatus } from './status.ts'
+import { updateAgent } from './update.ts'
+
+export type AgentsBackendDeps = CreateDeps & {
+  db: Db
+  enqueue: Enqueue
+  addresses: AgentAddresses
+  internalKey: MiddlewareHandler<BackendEnv>
+}
+
+/** Agents as services see them: flat, behind the internal key (Spec 4.4, backend). */
+export function agentsBackend(deps: AgentsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey, addresses } = deps
+
+  app.get('/api/agents', internalKey, (c) =>
+    c.json(
+      listAgents(deps.db, c.var.principal).map((agent) => ({
+        id: agent.id,
+        status: toBackendStatus(agent.status),
+        created: agent.createdAt.toISOString(),
+        subdomain: toSubdomain(agent.id, addresses),
+        url: toUrl(agent.id, addresses),
+      })),
+    ),
+  )
+
+  app.post('/api/agents', internalKey, validate('json', CreateAgentRequest), async (c) => {
+    const { name, config } = c.req.valid('json')
+    const agent = await write(deps.db, (tx) =>
+      insertAgent(deps, tx, {
+        ownerId: ownerOf(c.var.principal),
+        name,
+        model: 'default',
+        plan: config?.plan ?? 'free',
+        aiProvider: config?.aiProvider ?? 'openrouter',
+        status: 'pending',
+      }),
+    )
+    return c.json(
+      {
+        id: agent.id,
+        name: agent.name,
+        agentId: agent.id,
+        status: agent.status,
+        subdomain: toSubdomain(agent.id, addresses),
+        url: toUrl(agent.id, addresses),
+        createdAt: agent.createdAt.toISOString(),
+      },
+      201,
+    )
+  })
+
+  app.get('/api/agents/:id', internalKey, (c) => {
+    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+    return c.json({
+      id: agent.id,
+      status: toBackendStatus(agent.status),
+      startedAt: (agent.startedAt ?? agent.createdAt).toISOString(),
+      plan: agent.plan,
+      subdomain: toSubdomain(agent.id, addresses),
+      url: toUrl(agent.id, addresses),
+      runtimeVersion: VERSION,
+      verified: false,
+      verificationType: null,
+      attestationUid: null,
+      verifiedAt: null,
+    })
+  })
+
+  app.put('/api/agents/:id', internalKey, validate('json', UpdateAgentRequest), async (c) => {
+    const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+    return c.json({
+      id: agent.id,
+      plan: agent.plan,
+      aiProvider: agent.aiProvider,
+      subdomain: toSubdomain(agent.id, addresses),
+      status: toBackendStatus(agent.status),
+      message: 'Agent updated',
+    })
+  })
+
+  app.delete('/api/agents/:id', internalKey, async (c) => {
+    const id = c.req.param('id')
+    await deleteAgent(deps, c.var.principal, id)
+    return c.json({ id, deleted: true })
+  })
+
+  return app
+}
+
+function ownerOf(principal: Principal): string | null {
+  return principal.kind === 'user' ? principal.user.id : null
+}

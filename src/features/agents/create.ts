@@ -1,0 +1,45 @@
+import type { Clock } from '../../core/clock.ts'
+import { newSlug, randomText } from '../../core/ids.ts'
+import { type Sealer, sha256 } from '../../core/secrets.ts'
+import type { Tx } from '../../db/open.ts'
+import { type AgentRow, agents } from './tables.ts'
+
+/** 43 of 62 characters: 256 bits. */
+const TOKEN_LENGTH = 43
+/** Spec 4.4: what a deployment without a plan gets. */
+export const DEFAULT_PLAN = 'label'
+
+export type NewAgent = Pick<AgentRow, 'ownerId' | 'name' | 'model' | 'plan' | 'aiProvider' | 'status'> & { id?: string }
+export type CreateDeps = { clock: Clock; sealer: Sealer }
+
+/** Adds the row of an agent with tokens of its own, sealed for its row alone. */
+export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow {
+  const id = agent.id ?? newSlug(agent.name)
+  const accessToken = `agt_${randomText(TOKEN_LENGTH)}`
+  const now = deps.clock.now()
+  return tx
+    .insert(agents)
+    .values({
+      ...agent,
+      id,
+      gatewayToken: deps.sealer.seal(`gw_${randomText(TOKEN_LENGTH)}`, purposeOf('gatewayToken', id)),
+      accessToken: deps.sealer.seal(accessToken, purposeOf('accessToken', id)),
+      accessTokenHash: sha256(accessToken),
+      createdAt: now,
+      updatedAt: now,
+    })
+    .returning()
+    .get()
+}
+
+/** The two tokens of an agent, opened. `gatewayToken` is asked for by the agent, `accessToken` by us. */
+export function openTokens(sealer: Sealer, agent: AgentRow): { gatewayToken: string; accessToken: string } {
+  return {
+    gatewayToken: sealer.open(agent.gatewayToken, purposeOf('gatewayToken', agent.id)),
+    accessToken: sealer.open(agent.accessToken, purposeOf('accessToken', agent.id)),
+  }
+}
+
+function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): string {
+  return `agents:${column}:${id}`
+}

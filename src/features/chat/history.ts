@@ -1,0 +1,45 @@
+import { and, desc, eq, lt } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { ChatMessage, MessageList, MessageQuery } from './schemas.ts'
+import { type MessageRow, messages } from './tables.ts'
+
+/** A page of a user's messages, oldest first, ending before the message `before`; with all agents unless one is named. */
+export function listMessages(db: Db, userId: string, query: MessageQuery): MessageList {
+  const newestFirst = db
+    .select()
+    .from(messages)
+    .where(
+      and(
+        eq(messages.userId, userId),
+        query.agentId ? eq(messages.agentId, query.agentId) : undefined,
+        query.before ? lt(messages.sequence, sequenceOf(db, userId, query.before)) : undefined,
+      ),
+    )
+    .orderBy(desc(messages.sequence))
+    .limit(query.limit + 1)
+    .all()
+  const page = newestFirst.slice(0, query.limit).reverse().map(toChatMessage)
+  return { messages: page, count: page.length, hasMore: newestFirst.length > query.limit }
+}
+
+/** Nothing lies before a message that the user does not have. */
+function sequenceOf(db: Db, userId: string, id: string): number {
+  const row = db
+    .select({ sequence: messages.sequence })
+    .from(messages)
+    .where(and(eq(messages.id, id), eq(messages.userId, userId)))
+    .get()
+  return row?.sequence ?? 0
+}
+
+function toChatMessage(row: MessageRow): ChatMessage {
+  return {
+    id: row.id,
+    agentId: row.agentId,
+    sender: row.sender,
+    content: row.content,
+    topic: row.topic,
+    status: row.status,
+    timestamp: row.createdAt.toISOString(),
+  }
+}

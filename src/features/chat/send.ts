@@ -1,0 +1,131 @@
+import { and, desc, eq } from 'drizzle-orm'
+import type { AgentEndpoint, AgentGateway } from '../../adapters/agent-gateway.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import type { Sealer } from '../../core/secrets.ts'
+import type { Db, Tx } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { SignedInUser } from '../../http/env.ts'
+import { openTokens } from '../agents/create.ts'
+import { getAgent } from '../agents/list.ts'
+import { type AgentRow, agents } from '../agents/tables.ts'
+import type { SendMessageRequest, SentMessage } from './schemas.ts'
+import { type MessageRow, messages } from './tables.ts'
+
+export type SendDeps = { db: Db; clock: Clock; sealer: Sealer; gateway: Pick<AgentGateway, 'chat' | 'streamChat'> }
+
+/** A message that is stored and an agent that is ready to answer it. */
+export type Turn = { agent: AgentRow; endpoint: AgentEndpoint; sessionKey: string; question: MessageRow }
+
+/**
+ * Stores the user's message and finds who answers it: the named agent, or the user's newest running one.
+ * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run.
+ */
+export async function openTurn(deps: SendDeps, user: SignedInUser, request: SendMessageRequest): Promise<Turn> {
+  const agent = findAddressee(deps.db, user, request.agentId)
+  if (agent.status !== 'running' || agent.port === null) {
+    throw new AppError('conflict', 'Agent is not running', { code: 'AGENT_NOT_RUNNING' })
+  }
+  const question = await write(deps.db, (tx) =>
+    insertMessage(deps, tx, {
+      userId: user.id,
+      agentId: agent.id,
+      sender: 'user',
+      content: request.message,
+      topic: request.topic ?? null,
+    }),
+  )
+  const { gatewayToken } = openTokens(deps.sealer, agent)
+  return {
+    agent,
+    endpoint: { baseUrl: `http://127.0.0.1:${agent.port}`, gatewayToken },
+    sessionKey: `user:${user.id}`,
+    question,
+  }
+}
+
+/** Asks the agent and stores its reply. @throws AppError of the gateway; the message is then marked `failed`. */
+export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
+  try {
+    const reply = await deps.gateway.chat(turn.endpoint, toAgentRequest(turn), signal)
+    return await closeTurn(deps, turn, reply)
+  } catch (error) {
+    await markUnanswered(deps, turn)
+    throw error
+  }
+}
+
+/** As `sendMessage`, handing each piece of the reply to `onText` as it comes. */
+export async function streamMessage(
+  deps: SendDeps,
+  turn: Turn,
+  signal: AbortSignal,
+  onText: (text: string) => Promise<void>,
+): Promise<SentMessage> {
+  try {
+    let reply = ''
+    for await (const text of deps.gateway.streamChat(turn.endpoint, toAgentRequest(turn), signal)) {
+      reply += text
+      await onText(text)
+    }
+    return await closeTurn(deps, turn, reply)
+  } catch (error) {
+    await markUnanswered(deps, turn)
+    throw error
+  }
+}
+
+function findAddressee(db: Db, user: SignedInUser, agentId: string | undefined): AgentRow {
+  if (agentId) return getAgent(db, { kind: 'user', user }, agentId)
+  const newest = db
+    .select()
+    .from(agents)
+    .where(and(eq(agents.ownerId, user.id), eq(agents.status, 'running')))
+    .orderBy(desc(agents.createdAt))
+    .limit(1)
+    .get()
+  if (!newest) throw new AppError('not_found', 'No agent deployed')
+  return newest
+}
+
+function toAgentRequest({ sessionKey, question }: Turn) {
+  return { sessionKey, message: question.content }
+}
+
+async function closeTurn(deps: SendDeps, { agent, question }: Turn, reply: string): Promise<SentMessage> {
+  await write(deps.db, (tx) =>
+    insertMessage(deps, tx, {
+      userId: question.userId,
+      agentId: agent.id,
+      sender: 'agent',
+      content: reply,
+      topic: question.topic,
+    }),
+  )
+  return {
+    id: question.id,
+    agentId: agent.id,
+    message: question.content,
+    topic: question.topic,
+    status: 'sent',
+    timestamp: question.createdAt.toISOString(),
+    reply,
+  }
+}
+
+async function markUnanswered(deps: SendDeps, { question }: Turn): Promise<void> {
+  await write(deps.db, (tx) => tx.update(messages).set({ status: 'failed' }).where(eq(messages.id, question.id)).run())
+}
+
+function insertMessage(
+  deps: SendDeps,
+  tx: Tx,
+  message: Pick<MessageRow, 'userId' | 'agentId' | 'sender' | 'content' | 'topic'>,
+): MessageRow {
+  return tx
+    .insert(messages)
+    .values({ ...message, id: newId('msg'), status: 'sent', createdAt: deps.clock.now() })
+    .returning()
+    .get()
+}

@@ -1,0 +1,61 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import { AppError } from '../../core/errors.ts'
+import { VERSION } from '../../core/version.ts'
+import type { BackendEnv } from '../../http/env.ts'
+import { limitRate } from '../../http/rate-limit.ts'
+import { validate } from '../../http/validate.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../agents/address.ts'
+import { toBackendStatus } from '../agents/status.ts'
+import { type LifecycleDeps, restartAgent, startAgent, stopAgent } from './lifecycle.ts'
+import { deployAgent } from './request.ts'
+import { DeploymentRequest } from './schemas.ts'
+
+export type DeploymentsBackendDeps = LifecycleDeps & {
+  addresses: AgentAddresses
+  killSwitch: boolean
+  internalKey: MiddlewareHandler<BackendEnv>
+  requestsPerMinute: { deployments: number }
+}
+
+/** Deployment and lifecycle of agents, behind the internal key (Spec 4.4; rulings, 16 and 19). */
+export function deploymentsBackend(deps: DeploymentsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+
+  app.post(
+    '/api/deployments',
+    limitRate(deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
+    internalKey,
+    validate('json', DeploymentRequest),
+    async (c) => {
+      if (deps.killSwitch) throw new AppError('unavailable', 'Provisioning is temporarily disabled. Contact support.')
+      const { agent, wasRunning } = await deployAgent(deps, c.var.principal, c.req.valid('json'))
+      const body = {
+        id: `deploy-${agent.id}`,
+        agentId: agent.id,
+        subdomain: toSubdomain(agent.id, deps.addresses),
+        url: toUrl(agent.id, deps.addresses),
+        status: toBackendStatus(agent.status),
+        runtimeVersion: VERSION,
+      }
+      return c.json(body, wasRunning ? 200 : 201)
+    },
+  )
+
+  app.post('/api/agents/:id/start', internalKey, async (c) => {
+    const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
+    return c.json({ success: true, status: toBackendStatus(agent.status) })
+  })
+
+  app.post('/api/agents/:id/stop', internalKey, async (c) => {
+    const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
+    return c.json({ success: true, status: toBackendStatus(agent.status) })
+  })
+
+  app.post('/api/agents/:id/restart', internalKey, async (c) => {
+    const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
+    return c.json({ success: true, status: toBackendStatus(agent.status), runtimeVersion: VERSION })
+  })
+
+  return app
+}

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { z } from 'zod'
+import { post, testApp } from '../../tests/harness/http.ts'
+import { validate } from './validate.ts'
+
+const MEGABYTE = 1024 * 1024
+const TOO_LARGE = { error: 'Request body too large' }
+
+/** Answers with what arrived, so that a test sees whether the body survived the checks. */
+const { request, listen } = testApp((app) => {
+  app.post('/echo', async (c) => c.json({ length: (await c.req.text()).length }))
+  app.post('/json', async (c) => c.json(await c.req.json()))
+  app.post('/backend/v1/chat/completions', async (c) => c.json({ length: (await c.req.text()).length }))
+  app.post('/checked', validate('json', z.object({ name: z.string('Name is required') })), (c) => c.json(c.req.valid('json')))
+  app.get('/checked', validate('query', z.object({ page: z.coerce.number('page must be a number') })), (c) => c.json(c.req.valid('query')))
+  app.delete('/thing', (c) => c.json({ deleted: true }))
+  app.get('/thing', (c) => c.json({ found: true }))
+})
+
+describe('the size of a body', () => {
+  test.each([
+    [MEGABYTE, 200],
+    [MEGABYTE + 1, 413],
+  ])('%i bytes with their length told → %i', async (sizeBytes, status) => {
+    const response = await request('/echo', { method: 'POST', body: 'x'.repeat(sizeBytes), headers: lengthOf(sizeBytes) })
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual(status === 200 ? { length: sizeBytes } : TOO_LARGE)
+  })
+
+  test.each([
+    [MEGABYTE, 200],
+    [MEGABYTE + 1, 413],
+    [20 * MEGABYTE, 413],
+  ])('%i bytes in chunks, over a socket → %i', async (sizeBytes, status) => {
+    await using server = listen()
+    const response = await fetch(new URL('/echo', server.url), { method: 'POST', body: inChunks(sizeBytes) })
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual(status === 200 ? { length: sizeBytes } : TOO_LARGE)
+  })
+
+  test('a length that is told too small does not let more through', async () => {
+    const body = inChunks(2 * MEGABYTE)
+    const response = await request('/echo', { method: 'POST', body, headers: lengthOf(10) })
+    const answer: unknown = await response.json()
+    expect(response.status === 413 || JSON.stringify(answer) === JSON.stringify({ length: 10 })).toBe(true)
+  })
+
+  test('the route that agents call takes 8 MB, and no more', async () => {
+    const path = '/backend/v1/chat/completions'
+    const send = (sizeBytes: number) =>
+      request(path, { method: 'POST', body: 'x'.repeat(sizeBytes), headers: lengthOf(sizeBytes) })
+    expect((await send(8 * MEGABYTE)).status).toBe(200)
+    expect((await send(8 * MEGABYTE + 1)).status).toBe(413)
+  })
+
+  test('JSON of exactly 1 MB is read', async () => {
+    const text = 'x'.repeat(MEGABYTE - 2)
+    const response = await request('/json', post(text))
+    expect(response.status).toBe(200)
+    expect(await response.json()).toBe(text)
+  })
+})
+
+describe('JSON', () => {
+  test('nested 64 deep is read, 65 deep is refused', async () => {
+    expect(await statusOf(nested(64))).toBe(200)
+    expect(await statusOf(nested(65))).toBe(400)
+    expect(await statusOf(nested(100_000))).toBe(400)
+    expect(await statusOf('{"a":'.repeat(65) + '1' + '}'.repeat(65))).toBe(400)
+  })
+
+  test('brackets in strings are no nesting', async () => {
+    expect(await statusOf(JSON.stringify({ a: '['.repeat(1000), '"{{{\\': '\\"[['.repeat(100) }))).toBe(200)
+  })
+
+  test.each([
+    ['a lone continuation byte', [0x22, 0x80, 0x22]],
+    ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
+    ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ['a sequence that is cut off', [0x22, 0xf0, 0x9f, 0x98]],
+  ])('that is not UTF-8 is refused: %s', async (_name, bytes) => {
+    const response = await request('/json', { ...post(null), body: new Uint8Array(bytes) })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: 'Request body is not valid UTF-8' })
+  })
+
+  test('arrives as it was sent, whatever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue({ maxDepth: 8, stringUnit: 'binary' }), async (value) => {
+        const response = await request('/json', post(value))
+        expect(await response.text()).toBe(JSON.stringify(value))
+      }),
+    )
+  })
+
+  test('of a GET or DELETE may be named without being sent', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const response = await request('/thing', { method, headers: { 'content-type': 'application/json' } })
+      expect(response.status).toBe(200)
+    }
+  })
+
+  function nested(depth: number): string {
+    return '['.repeat(depth) + ']'.repeat(depth)
+  }
+
+  async function statusOf(json: string): Promise<number> {
+    return (await request('/json', { ...post(null), body: json })).status
+  }
+})
+
+describe('validate', () => {
+  test('strips what the schema does not name', async () => {
+    const response = await request('/checked', post({ name: 'Ada', isAdmin: true }))
+    expect(await response.json()).toEqual({ name: 'Ada' })
+  })
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'application/merge-patch+json'])(
+    'takes %s',
+    async (type) => {
+      expect((await request('/checked', post({ name: 'Ada' }, { 'content-type': type }))).status).toBe(200)
+    },
+  )
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'text/json', 'multipart/form-data; boundary=x'])(
+    'refuses %s → 400',
+    async (type) => {
+      const response = await request('/checked', post({ name: 'Ada' }, { 'content-type': type }))
+      expect(response.status).toBe(400)
+      expect(await response.json()).toEqual({ error: 'Content-Type must be application/json' })
+    },
+  )
+
+  test('refuses a body without a type → 400', async () => {
+    const response = await request('/checked', { method: 'POST', body: new Uint8Array([0x7b, 0x7d]) })
+    expect(response.status).toBe(400)
+  })
+
+  test.each(['', '{', '{"name":"Ada"', 'undefined', '{"name":"Ada"}}'])('refuses malformed JSON %j → 400', async (body) => {
+    const response = await request('/checked', { ...post(null), body })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: expect.any(String) })
+  })
+
+  test.each(['null', '[]', '"Ada"', '{"name":7}', '{}'])('refuses %s, which is JSON of another shape → 400', async (body) => {
+    expect((await request('/checked', { ...post(null), body })).status).toBe(400)
+  })
+
+  test('tells the first problem in the schema’s words', async () => {
+    expect(await (await request('/checked', post({}))).json()).toEqual({ error: 'Name is required' })
+    expect(await (await request('/checked?page=two')).json()).toEqual({ error: 'page must be a number' })
+  })
+
+  test('checks a query as well', async () => {
+    expect(await (await request('/checked?page=2&other=1')).json()).toEqual({ page: 2 })
+  })
+})
+
+function lengthOf(sizeBytes: number): Record<string, string> {
+  return { 'content-length': String(sizeBytes) }
+}
+
+function inChunks(sizeBytes: number): ReadableStream<Uint8Array> {
+  let left = sizeBytes
+  return new ReadableStream({
+    pull(controller) {
+      const size = Math.min(left, 60_000)
+      if (size > 0) controller.enqueue(new Uint8Array(size).fill(0x78))
+      left -= size
+      if (left === 0) controller.close()
+    },
+  })
+}

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createEchoProvider } from './adapters/ai-echo.ts'
+import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
+import { createNoRuntime } from './adapters/no-runtime.ts'
+import { createProcessRuntime } from './adapters/process.ts'
+import type { Runtime } from './adapters/runtime.ts'
+import { createApp } from './apps/app.ts'
+import { openDashboard } from './apps/dashboard.ts'
+import { jobKinds, repeatingJobs } from './apps/jobs.ts'
+import { type Listeners, listen } from './apps/listen.ts'
+import { openPlatform, type Platform } from './apps/platform.ts'
+import { systemClock } from './core/clock.ts'
+import type { Config } from './core/config.ts'
+import { errorMessage, StartupError } from './core/errors.ts'
+import { newId, randomText } from './core/ids.ts'
+import type { Log } from './core/log.ts'
+import { lockDataDir } from './db/instance-lock.ts'
+import { reconcileAgents } from './features/deployments/reconcile.ts'
+import { freeLeases } from './jobs/queue.ts'
+import { startRunner } from './jobs/runner.ts'
+
+/** What comes from outside the configuration: the environment of agents and the way to start one. */
+export type ServeOptions = {
+  config: Config
+  log: Log
+  /** Absolute path of this program and what makes it an agent. */
+  agentCommand: readonly [string, ...string[]]
+  path: string
+  lang: string
+}
+
+export type Server = {
+  urls: { web: string; backend: string; summarizer: string }
+  isFirstRun: boolean
+  runtimeName: Runtime['name']
+  models: string[]
+  /** Drains requests for up to 10 s, then closes. Agents go on unless `stopAgents` is set. */
+  stop(options?: { stopAgents?: boolean }): Promise<void>
+}
+
+const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
+const PROBE_TIMEOUT_MS = 300
+
+/**
+ * Starts everything: the database, the three listeners, jobs, and the agents that should be running.
+ * @throws StartupError when a setting, the data folder or a port makes that impossible.
+ */
+export async function serve(options: ServeOptions): Promise<Server> {
+  const { config, log } = options
+  const isFirstRun = !existsSync(config.databaseFile)
+  prepareDataDir(config.dataDir)
+  const unlock = lockDataDir(config.dataDir)
+  const providers = await openProviders(config)
+  const runtime = await openRuntime(options)
+  const platform = openPlatform({
+    config,
+    clock: systemClock,
+    log,
+    fetch,
+    databaseFile: config.databaseFile,
+    encryptionKey: config.encryptionKey ?? readOrCreateKey(config.dataDir),
+    runtime,
+    providers,
+  })
+  const listeners = startListening(platform, config)
+  const jobs = await startJobs(platform)
+
+  return {
+    urls: listeners.urls,
+    isFirstRun,
+    runtimeName: runtime.name,
+    models: providers.map((provider) => provider.id),
+    async stop({ stopAgents = false } = {}) {
+      await listeners.stop()
+      await jobs.stop()
+      await platform.usage.flush()
+      await runtime.close({ stopAgents })
+      platform.close()
+      unlock()
+    },
+  }
+}
+
+function startListening(platform: Platform, config: Config): Listeners {
+  const listeners = listen(createApp(platform, openDashboard()), {
+    host: config.host,
+    ports: config.ports,
+    trustedProxies: config.trustedProxies,
+  })
+  platform.late.backendUrl = listeners.localUrls.backend
+  platform.late.appUrl = config.appUrl ?? listeners.urls.web
+  platform.addresses.webPort = listeners.ports.web
+  return listeners
+}
+
+async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {
+  await freeLeases(platform.db, platform.clock)
+  platform.queue.start(jobKinds(platform))
+  const stopRunner = startRunner(repeatingJobs(platform), platform.log)
+  const first = new AbortController()
+  const atStart = Promise.all([reconcileAgents(platform), platform.catalogue.refresh(first.signal)]).catch((error) =>
+    platform.log.error({ error: errorMessage(error) }, 'start-up work failed'),
+  )
+  return {
+    async stop() {
+      first.abort()
+      await Promise.all([platform.queue.stop(), stopRunner(), atStart])
+    },
+  }
+}
+
+function prepareDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    writeFileSync(join(dataDir, '.writable'), '')
+  } catch (error) {
+    throw new StartupError(`DATA_DIR: ${dataDir} is not writable (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+/** The key that seals secrets at rest: made once, readable by its owner alone. */
+function readOrCreateKey(dataDir: string): string {
+  const file = join(dataDir, 'encryption.key')
+  try {
+    if (!existsSync(file)) writeFileSync(file, randomText(43), { mode: 0o600, flag: 'wx' })
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new StartupError(`ENCRYPTION_KEY: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+async function openProviders(config: Config): Promise<AiProvider[]> {
+  const { ai } = config
+  const open = (id: string, baseUrl: string, apiKey: string | undefined) =>
+    createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
+  const withKey = ai.providers
+    .filter((provider) => provider.apiKey)
+    .map((provider) => open(provider.id, provider.baseUrl, provider.apiKey))
+  const ollamaUrl = ai.ollamaBaseUrl ?? (config.mode === 'home' && (await isAnswering(OLLAMA_URL)) ? OLLAMA_URL : null)
+  const ollama = ollamaUrl ? [open('ollama', ollamaUrl, undefined)] : []
+  const echo = ai.echo
+    ? [createEchoProvider({ newId: () => newId('chatcmpl'), nowSeconds: () => Math.floor(Date.now() / 1000) })]
+    : []
+  return [...withKey, ...ollama, ...echo]
+}
+
+async function isAnswering(baseUrl: string): Promise<boolean> {
+  try {
+    return (await fetch(`${baseUrl}/models`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })).ok
+  } catch {
+    return false
+  }
+}
+
+async function openRuntime({ config, log, agentCommand, path, lang }: ServeOptions): Promise<Runtime> {
+  const wanted = config.agents.runtime
+  if (wanted === 'docker' || wanted === 'swarm') {
+    return createNoRuntime(
+      wanted,
+      `AGENT_RUNTIME=${wanted} is not available in this version. Set AGENT_RUNTIME=process.`,
+    )
+  }
+  return createProcessRuntime({
+    dir: join(config.dataDir, 'agents'),
+    command: agentCommand,
+    path,
+    lang,
+    clock: systemClock,
+    log,
+  })
+}
