@@ -15,9 +15,9 @@ export type Passwords = {
  * @throws AppError `limited` from either call when too many wait already.
  */
 export function createPasswords(parallel: number): Passwords {
-  const dummyHash = Bun.password.hashSync('nobody has this password', OPTIONS)
   const waiting: (() => void)[] = []
   let busy = 0
+  let dummyHash: Promise<string> | undefined
 
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     if (busy >= parallel) {
@@ -35,7 +35,11 @@ export function createPasswords(parallel: number): Passwords {
 
   return {
     hash: (password) => inTurn(() => Bun.password.hash(password, OPTIONS)),
-    verify: (password, hash) => inTurn(async () => (await isMatch(password, hash ?? dummyHash)) && hash !== null),
+    verify: (password, hash) =>
+      inTurn(async () => {
+        dummyHash ??= Bun.password.hash('nobody has this password', OPTIONS)
+        return (await isMatch(password, hash ?? (await dummyHash))) && hash !== null
+      }),
   }
 }
 

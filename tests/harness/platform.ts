@@ -1,0 +1,115 @@
+import { afterEach } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AiProvider } from '../../src/adapters/ai-provider.ts'
+import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
+import type { Runtime } from '../../src/adapters/runtime.ts'
+import { createApp } from '../../src/apps/app.ts'
+import { openPlatform } from '../../src/apps/platform.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { createLog } from '../../src/core/log.ts'
+import { write } from '../../src/db/write.ts'
+import { insertUser } from '../../src/features/accounts/register.ts'
+import type { PlanName } from '../../src/features/plans/plans.ts'
+import type { Bindings, Face } from '../../src/http/env.ts'
+
+/** The bearer that every test platform expects on its backend. */
+export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
+
+/** Rates are out of the way unless a test sets one: tests share an address. */
+const NO_RATES = Object.fromEntries(
+  ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN'].map((name) => [
+    `RATE_LIMIT_${name}`,
+    '1000000',
+  ]),
+)
+
+export type TestOptions = {
+  environment?: Record<string, string>
+  providers?: AiProvider[]
+  runtime?: Runtime
+  /** Lines that were logged are added here. */
+  logLines?: string[]
+}
+
+/** A clock that stands still until it is moved. */
+export function testClock(start = new Date()): Clock & { advance(ms: number): void; set(time: Date): void } {
+  let now = start
+  return {
+    now: () => now,
+    advance: (ms) => {
+      now = new Date(now.getTime() + ms)
+    },
+    set: (time) => {
+      now = time
+    },
+  }
+}
+
+const open: (() => void)[] = []
+afterEach(() => {
+  for (const close of open.splice(0)) close()
+})
+
+/** A whole platform on a database in memory; it is closed after the test. Jobs run only when the test starts them. */
+export function testPlatform(options: TestOptions = {}) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'stead-test-'))
+  const clock = testClock()
+  const config = readConfig({ DATA_DIR: dataDir, INTERNAL_API_KEY: INTERNAL_KEY, ...NO_RATES, ...options.environment })
+  const logLines = options.logLines ?? []
+  const platform = openPlatform({
+    config,
+    clock,
+    log: createLog('info', { write: (line) => void logLines.push(line) }),
+    fetch,
+    databaseFile: ':memory:',
+    encryptionKey: 'a key that only tests use',
+    runtime: options.runtime ?? createNoRuntime('process', 'This test has no runtime'),
+    providers: options.providers ?? [],
+  })
+  const app = createApp(platform, new Map())
+  open.push(() => {
+    platform.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  const face = (name: Face, bindings: Partial<Bindings> = {}) => ({
+    request: async (path: string, init: RequestInit = {}) =>
+      app.fetch(new Request(`http://localhost:3000${path}`, init), { face: name, address: '203.0.113.7', ...bindings }),
+  })
+
+  return {
+    platform,
+    app,
+    clock,
+    logLines,
+    web: face('web'),
+    backend: face('backend'),
+    summarizer: face('summarizer'),
+    /** The backend as the web app calls it for a user, in-process. */
+    face,
+    /** Makes an account without a password and signs in; `cookie` is what a browser would send. */
+    signIn: async (email = 'ada@example.com', plan: PlanName | null = null) => {
+      const user = await write(platform.db, (tx) =>
+        insertUser(tx, { email, name: email, passwordHash: null }, { now: clock.now(), plan }),
+      )
+      const token = await platform.sessions.create(user.id)
+      return { user, token, cookie: { cookie: `service-session=${token}` } }
+    },
+  }
+}
+
+/** A JSON request; `headers` are added. */
+export function json(
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  body: unknown,
+  headers: Record<string, string> = {},
+): RequestInit {
+  return { method, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
+}
+
+export function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` }
+}
