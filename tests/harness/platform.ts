@@ -2,6 +2,7 @@ import { afterEach } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ZodType } from 'zod'
 import type { AiProvider } from '../../src/adapters/ai-provider.ts'
 import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
 import type { Runtime } from '../../src/adapters/runtime.ts'
@@ -112,4 +113,9 @@ export function json(
 
 export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
+}
+
+/** The body of a response, which must have the shape that its schema promises. */
+export async function read<T>(schema: ZodType<T>, response: Response | Promise<Response>): Promise<T> {
+  return schema.parse(await (await response).json())
 }
