@@ -1,0 +1,107 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { type Context, Hono, type Next } from 'hono'
+import { AppError } from '../core/errors.ts'
+import { isSameSecret } from '../core/secrets.ts'
+import { checkBody } from '../http/body.ts'
+import { readBearer } from '../http/internal-key.ts'
+import { validate } from '../http/validate.ts'
+import { type CompletionsDeps, complete } from './completions.ts'
+import type { AgentEnv } from './env.ts'
+import { openAiErrorHandler } from './errors.ts'
+import { ChatRequest, HistoryQuery } from './schemas.ts'
+
+export type AgentAppDeps = CompletionsDeps & {
+  agentId: string
+  model: string
+  version: string
+  gatewayToken: string
+  /** Where state is kept: it must be there and writable for the agent to be ready. */
+  folders: readonly string[]
+  isStopping: () => boolean
+}
+
+/** The gateway of one agent. Probes are open; everything else takes its gateway token. */
+export function createAgentApp(deps: AgentAppDeps) {
+  const app = new Hono<AgentEnv>()
+  const startedAt = deps.clock.now().getTime()
+  const uptimeMs = () => deps.clock.now().getTime() - startedAt
+  const hasToken = (c: Context) => isSameSecret(readBearer(c.req.header('authorization')) ?? '', deps.gatewayToken)
+
+  app.onError(openAiErrorHandler(deps.log))
+  app.notFound((c) => c.json({ error: { message: 'Not found', type: 'not_found' } }, 404))
+
+  app.get('/healthz', (c) => c.json({ ok: true, status: 'live' }))
+  app.get('/readyz', async (c) => {
+    const failing = await listFailing(deps)
+    const ready = failing.length === 0
+    return c.json({ ready, failing, uptimeMs: uptimeMs() }, ready ? 200 : 503)
+  })
+  app.get('/health', async (c) => {
+    const { agentId, name, model, version, sessions } = deps
+    return c.json({
+      status: 'ok',
+      version,
+      agentId,
+      name,
+      model,
+      uptimeMs: uptimeMs(),
+      sessions: await sessions.count(),
+    })
+  })
+  app.get('/startupz', (c) => {
+    const started = { ok: true, status: 'started' }
+    return c.json(hasToken(c) ? { ...started, version: deps.version, uptimeMs: uptimeMs() } : started)
+  })
+
+  const requireToken = async (c: Context<AgentEnv, '/sessions/:key'>, next: Next) => {
+    if (!hasToken(c)) throw new AppError('unauthenticated', 'Unauthorized')
+    await next()
+  }
+  const requireRunning = async (_c: Context, next: Next) => {
+    if (deps.isStopping()) throw new AppError('unavailable', 'The agent is stopping')
+    await next()
+  }
+
+  app.post('/v1/chat/completions', requireToken, requireRunning, checkBody, validate('json', ChatRequest), (c) =>
+    complete(deps, c, c.req.valid('json')),
+  )
+  app.get('/sessions', requireToken, async (c) => c.json({ sessions: await deps.sessions.list() }))
+  app.get('/sessions/:key/history', requireToken, validate('query', HistoryQuery), async (c) => {
+    const sessionKey = c.req.param('key')
+    const { limit } = c.req.valid('query')
+    const items = await deps.sessions.readLast(sessionKey, (messages) => messages.length >= limit)
+    if (!items) throw new AppError('not_found', 'Session not found')
+    return c.json({ sessionKey, items: items.slice(-limit) })
+  })
+  app.delete('/sessions/:key', requireToken, async (c) => {
+    const key = c.req.param('key')
+    deps.queue.interrupt(new AppError('conflict', 'The session was deleted'), key)
+    const deleted = await deps.queue.run(key, c.req.raw.signal, () => deps.sessions.remove(key))
+    if (!deleted) throw new AppError('not_found', 'Session not found')
+    return c.json({ key, deleted })
+  })
+  app.delete('/memory', requireToken, async (c) => {
+    await deps.queue.runAlone(new AppError('conflict', 'Memory was reset'), async () => {
+      await deps.sessions.removeAll()
+      await deps.memory.clear()
+    })
+    return c.json({ ok: true })
+  })
+  return app
+}
+
+/** Only what is wrong here: an agent whose platform is away is still ready. */
+async function listFailing(deps: AgentAppDeps): Promise<string[]> {
+  const isUsable = async (check: Promise<unknown>) =>
+    check.then(
+      () => true,
+      () => false,
+    )
+  const folders = deps.folders.map((folder) => access(folder, constants.R_OK | constants.W_OK))
+  return [
+    ...((await isUsable(Promise.all(folders))) ? [] : ['state-folder']),
+    ...((await isUsable(deps.memory.list())) ? [] : ['memory']),
+    ...(deps.isStopping() ? ['stopping'] : []),
+  ]
+}

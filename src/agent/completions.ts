@@ -1,0 +1,125 @@
+import type { Context } from 'hono'
+import { AppError } from '../core/errors.ts'
+import { randomText } from '../core/ids.ts'
+import type { Log } from '../core/log.ts'
+import type { AgentEnv } from './env.ts'
+import { logFailure, toAppError, toErrorBody } from './errors.ts'
+import type { ModelEvent } from './model.ts'
+import { type ChatRequest, SessionKey } from './schemas.ts'
+import { runTurn, type TurnDeps, type TurnRequest, type TurnResult } from './turn.ts'
+
+/** Fills silence, such as a long tool call, so that nobody on the way closes the connection. */
+const HEARTBEAT_MS = 5000
+
+export type CompletionsDeps = TurnDeps & { log: Log }
+
+/** Answers one completion, whole or as a stream; either way the turn is on disk before the end is sent. */
+export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body: ChatRequest): Promise<Response> {
+  c.env.keepOpen(c.req.raw)
+  const request = { sessionKey: toSessionKey(c, body), messages: body.messages, signal: c.req.raw.signal }
+  const frame = { id: `chatcmpl-${randomText(22)}`, created: Math.floor(deps.clock.now().getTime() / 1000) }
+  if (body.stream) return streamTurn(deps, c, request, frame, body.stream_options?.include_usage ?? false)
+
+  const { model, text, finishReason, usage } = await runLogged(deps, request, () => undefined)
+  const choice = { index: 0, message: { role: 'assistant', content: text }, finish_reason: finishReason }
+  return c.json({ ...frame, object: 'chat.completion', model, choices: [choice], usage: toUsage(usage) })
+}
+
+/** What was said stays out of the log. */
+async function runLogged(deps: CompletionsDeps, request: TurnRequest, onEvent: (event: ModelEvent) => void) {
+  const startedAt = performance.now()
+  const result = await runTurn(deps, request, onEvent)
+  const { model, finishReason, usage } = result
+  deps.log.info({ model, finishReason, ...usage, tookMs: Math.round(performance.now() - startedAt) }, 'turn answered')
+  return result
+}
+
+type Frame = { id: string; created: number }
+
+/** Headers go out with the model's first sign of life, so that what fails before it still has its status. */
+async function streamTurn(
+  deps: CompletionsDeps,
+  c: Context<AgentEnv>,
+  request: TurnRequest,
+  frame: Frame,
+  includeUsage: boolean,
+): Promise<Response> {
+  const output = createOutput()
+  const signal = AbortSignal.any([request.signal, output.signal])
+  const begun = Promise.withResolvers<void>()
+  let model = ''
+  const chunk = (choices: unknown[], extra = {}) =>
+    output.send({ ...frame, object: 'chat.completion.chunk', model, choices, ...extra })
+  const delta = (content: Record<string, unknown>, finishReason: string | null = null) =>
+    chunk([{ index: 0, delta: content, finish_reason: finishReason }])
+
+  const turn = runLogged(deps, { ...request, signal }, (event) => {
+    if (event.type === 'text') delta({ content: event.text })
+    else {
+      const isFirst = model === ''
+      model = event.model
+      if (isFirst) delta({ role: 'assistant', content: '' })
+      begun.resolve()
+    }
+  })
+  const end = turn.then(
+    (result) => {
+      delta({}, result.finishReason)
+      if (includeUsage) chunk([], { usage: toUsage(result.usage) })
+      output.end('data: [DONE]\n\n')
+    },
+    (error: unknown) => {
+      const known = toAppError(error)
+      if (model !== '' && !output.signal.aborted) logFailure(deps.log, c.req.path, known)
+      output.end(`data: ${JSON.stringify(toErrorBody(known))}\n\n`)
+    },
+  )
+  await Promise.race([begun.promise, turn.then(() => end)])
+  c.header('content-type', 'text/event-stream; charset=utf-8')
+  c.header('cache-control', 'no-cache')
+  c.header('x-accel-buffering', 'no')
+  return c.body(output.body)
+}
+
+/** A body that is written as the turn goes on; `signal` aborts when its reader has gone. */
+function createOutput() {
+  const reader = new AbortController()
+  const encoder = new TextEncoder()
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(
+    undefined,
+    new ByteLengthQueuingStrategy({ highWaterMark: Number.POSITIVE_INFINITY }),
+    new ByteLengthQueuingStrategy({ highWaterMark: Number.POSITIVE_INFINITY }),
+  )
+  const writer = writable.getWriter()
+  const leave = () => {
+    clearInterval(heartbeat)
+    reader.abort()
+  }
+  const write = (text: string) => void writer.write(encoder.encode(text)).catch(leave)
+  const heartbeat = setInterval(() => write(': keep-alive\n\n'), HEARTBEAT_MS)
+  writer.closed.catch(leave)
+  return {
+    body: readable,
+    signal: reader.signal,
+    send: (data: unknown) => write(`data: ${JSON.stringify(data)}\n\n`),
+    end(text: string) {
+      clearInterval(heartbeat)
+      write(text)
+      void writer.close().catch(leave)
+    },
+  }
+}
+
+function toSessionKey(c: Context, body: ChatRequest): string | null {
+  const header = c.req.header('x-session-key') ?? c.req.header('x-openclaw-session-key')
+  if (header === undefined) return body.user ?? null
+  const parsed = SessionKey.safeParse(header)
+  if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'The session key is not valid')
+  return parsed.data
+}
+
+function toUsage(usage: TurnResult['usage']) {
+  if (!usage) return null
+  const { inputTokens, outputTokens } = usage
+  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens }
+}

@@ -1,0 +1,62 @@
+import type { Context } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+
+const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: string }>> = {
+  invalid: { status: 400, type: 'invalid_request_error' },
+  unauthenticated: { status: 401, type: 'unauthorized' },
+  payment_required: { status: 402, type: 'insufficient_quota' },
+  forbidden: { status: 403, type: 'forbidden' },
+  not_found: { status: 404, type: 'not_found' },
+  conflict: { status: 409, type: 'conflict' },
+  too_large: { status: 413, type: 'invalid_request_error' },
+  limited: { status: 429, type: 'rate_limit_error' },
+  misconfigured: { status: 500, type: 'server_error' },
+  internal: { status: 500, type: 'server_error' },
+  upstream_failed: { status: 502, type: 'upstream_error' },
+  unavailable: { status: 503, type: 'unavailable' },
+  upstream_timeout: { status: 504, type: 'upstream_timeout' },
+}
+
+/** Answers every error in the OpenAI form, `{error: {message, type, …}}`, and logs what the owner should know of. */
+export function openAiErrorHandler(log: Log) {
+  return (error: Error, c: Context) => {
+    const known = toAppError(error)
+    const { status } = FORMS[known.kind]
+    // Whatever fails because the caller hung up is no failure of ours.
+    if (!c.req.raw.signal.aborted) logFailure(log, c.req.path, known)
+    return c.json(toErrorBody(known), status)
+  }
+}
+
+/** The body of an error, also sent as the last event of a stream that fails. */
+export function toErrorBody(error: AppError) {
+  return { error: { message: error.message, type: FORMS[error.kind].type, ...error.extra } }
+}
+
+/** What we did not throw ourselves becomes `Internal error`; its cause is kept for the log. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  if (error instanceof HTTPException && error.status === 400) return new AppError('invalid', error.message)
+  return new AppError('internal', 'Internal error', {}, { cause: error })
+}
+
+/** Failures as errors, a used-up quota as a warning, mistakes of callers not at all. */
+export function logFailure(log: Log, path: string, error: AppError): void {
+  if (error.kind === 'limited') log.warn({ path }, error.message)
+  if (FORMS[error.kind].status < 500) return
+  log.error({ path, kind: error.kind, cause: describe(error.cause), stack: stackOf(error) }, error.message)
+}
+
+function stackOf(error: AppError): string | undefined {
+  const origin = error.kind === 'internal' && error.cause instanceof Error ? error.cause : undefined
+  return origin?.stack
+}
+
+function describe(cause: unknown): string | undefined {
+  if (cause === undefined) return undefined
+  const deeper = cause instanceof Error ? describe(cause.cause) : undefined
+  return deeper ? `${errorMessage(cause)}, because ${deeper}` : errorMessage(cause)
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+const FIRST_READ_BYTES = 64 * 1024
+const NEWLINE = 0x0a
+
+/** Writes the whole file or nothing: a temporary neighbour, synced, then renamed, and the folder synced. */
+export async function writeAtomically(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    await writeSynced(temporary, text)
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(dirname(path))
+}
+
+/** Makes a creation, rename or deletion in `folder` survive power loss. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Adds one line and syncs it. A torn line that an earlier crash left at the end is cut off first. */
+export async function appendLine(path: string, line: string): Promise<void> {
+  const handle = await open(path, 'r+')
+  try {
+    const endBytes = await findEndOfLastLine(handle)
+    await handle.truncate(endBytes)
+    await handle.write(`${line}\n`, endBytes, 'utf8')
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * The last complete lines, oldest first: reads backwards in growing steps until `isEnough` or the file ends.
+ * @returns null when there is no such file.
+ */
+export async function readLastLines(path: string, isEnough: (lines: string[]) => boolean): Promise<string[] | null> {
+  const handle = await openOrNull(path)
+  if (!handle) return null
+  try {
+    const { size } = await handle.stat()
+    for (let wantedBytes = FIRST_READ_BYTES; ; wantedBytes *= 4) {
+      const start = Math.max(0, size - wantedBytes)
+      const lines = toCompleteLines(await readRange(handle, start, size), start > 0)
+      if (start === 0 || isEnough(lines)) return lines
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The first complete line, or null without one in the first 64 KB or without the file. */
+export async function readFirstLine(path: string): Promise<string | null> {
+  const handle = await openOrNull(path)
+  if (!handle) return null
+  try {
+    const bytes = await readRange(handle, 0, FIRST_READ_BYTES)
+    const end = bytes.indexOf(NEWLINE)
+    return end === -1 ? null : bytes.toString('utf8', 0, end)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The error code of the operating system, such as `ENOENT`. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+type Handle = Awaited<ReturnType<typeof open>>
+
+async function openOrNull(path: string): Promise<Handle | null> {
+  try {
+    return await open(path, 'r')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+async function writeSynced(path: string, text: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.writeFile(text, 'utf8')
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readRange(handle: Handle, start: number, end: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(end - start)
+  let filled = 0
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, start + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}
+
+async function findEndOfLastLine(handle: Handle): Promise<number> {
+  const { size } = await handle.stat()
+  let end = size
+  while (end > 0) {
+    const start = Math.max(0, end - FIRST_READ_BYTES)
+    const index = (await readRange(handle, start, end)).lastIndexOf(NEWLINE)
+    if (index !== -1) return start + index + 1
+    end = start
+  }
+  return 0
+}
+
+/** Cut at bytes, not characters: a range may begin in the middle of one. */
+function toCompleteLines(bytes: Buffer, beginsInsideLine: boolean): string[] {
+  const start = beginsInsideLine ? bytes.indexOf(NEWLINE) + 1 : 0
+  const end = bytes.lastIndexOf(NEWLINE)
+  if (end < start || (beginsInsideLine && start === 0)) return []
+  return bytes.toString('utf8', start, end).split('\n')
+}

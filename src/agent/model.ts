@@ -1,0 +1,142 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { isStepCount, StreamProviderError, streamText } from 'ai'
+import { z } from 'zod'
+import { AppError } from '../core/errors.ts'
+import type { Memory } from './memory.ts'
+import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
+import { createTools } from './tools.ts'
+import type { Workspace } from './workspace.ts'
+
+const MAX_STEPS = 8
+const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
+
+export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
+export type ModelDeps = { fetch: typeof fetch; workspace: Workspace; memory: Memory }
+
+/** `model` is the one the platform said it used. Token counts are those it reported, absent when it did not. */
+export type Answer = {
+  model: string
+  finishReason: 'stop' | 'length' | 'content_filter'
+  usage: { inputTokens: number; outputTokens: number } | null
+}
+export type ModelEvent = { type: 'answering'; model: string } | { type: 'text'; text: string }
+
+export type ModelRequest = {
+  toInstructions: (canUseTools: boolean) => string
+  messages: { role: 'user' | 'assistant'; content: string }[]
+  signal: AbortSignal
+}
+
+/** Asks the platform's model, runs the tools it calls, and returns when it has answered. */
+export type Model = {
+  /** @throws AppError `limited`, `upstream_failed`, `upstream_timeout`; the signal's reason when it aborts. */
+  answer(request: ModelRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
+}
+
+/** Loads the AI SDK, so import this module when there is something to answer. */
+export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
+  const provider = createOpenAICompatible({
+    name: 'platform',
+    baseURL: `${settings.platformUrl}/v1`,
+    apiKey: settings.platformToken,
+    includeUsage: true,
+    fetch: createPlatformFetch(deps.fetch, settings.idleMs),
+  })
+  const model = provider(settings.model)
+  const tools = createTools(deps.workspace, deps.memory)
+  let canUseTools = true
+
+  const attempt = async (request: ModelRequest, withTools: boolean, onEvent: (event: ModelEvent) => void) => {
+    const result = streamText({
+      model,
+      instructions: request.toInstructions(withTools),
+      messages: request.messages,
+      abortSignal: request.signal,
+      maxRetries: 0,
+      stopWhen: isStepCount(MAX_STEPS),
+      // The last step must be words: a turn that ends in a tool call says nothing.
+      prepareStep: ({ stepNumber }) => (stepNumber === MAX_STEPS - 1 ? { toolChoice: 'none' } : {}),
+      include: { rawChunks: true },
+      // The default prints to the console; the same error arrives as a part of the stream and is thrown there.
+      onError: () => undefined,
+      ...(withTools && { tools }),
+    })
+    try {
+      return await readAnswer(result.stream, onEvent)
+    } catch (error) {
+      request.signal.throwIfAborted()
+      throw toModelError(error)
+    }
+  }
+
+  return {
+    async answer(request, onEvent) {
+      if (!canUseTools) return attempt(request, false, onEvent)
+      let hasBegun = false
+      try {
+        return await attempt(request, true, (event) => {
+          hasBegun = true
+          onEvent(event)
+        })
+      } catch (error) {
+        if (hasBegun || !isToolRefusal(error)) throw error
+        const answer = await attempt(request, false, onEvent)
+        canUseTools = false
+        return answer
+      }
+    },
+  }
+}
+
+type Parts = ReturnType<typeof streamText>['stream']
+
+async function readAnswer(parts: Parts, onEvent: (event: ModelEvent) => void): Promise<Answer> {
+  let model: string | null = null
+  let length = 0
+  let isNewStep = false
+  for await (const part of parts) {
+    if (part.type === 'raw') {
+      const said = Chunk.safeParse(part.rawValue).data?.model
+      if (said && said !== model) onEvent({ type: 'answering', model: said })
+      model = said ?? model
+    } else if (part.type === 'start-step') {
+      isNewStep = true
+    } else if (part.type === 'text-delta' && part.text !== '') {
+      // What a model says before and after using a tool are two paragraphs, not one word.
+      onEvent({ type: 'text', text: isNewStep && length > 0 ? `\n\n${part.text}` : part.text })
+      length += part.text.length
+      isNewStep = false
+    } else if (part.type === 'error') {
+      throw part.error
+    } else if (part.type === 'finish') {
+      if (part.finishReason === 'error') throw new AppError('upstream_failed', 'The model’s answer was cut off')
+      if (length === 0) throw new AppError('upstream_failed', 'The model gave an empty answer')
+      if (model === null) throw new AppError('upstream_failed', 'The platform did not say which model answered')
+      return { model, finishReason: toFinishReason(part.finishReason), usage: toUsage(part.totalUsage) }
+    }
+  }
+  throw new AppError('upstream_failed', 'The model’s answer was cut off')
+}
+
+const Chunk = z.object({ model: z.string().min(1) })
+
+/** The SDK wraps what our `fetch` threw, and has a form of its own for error events of the stream. */
+function toModelError(error: unknown): AppError {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof AppError) return cause
+  if (StreamProviderError.isInstance(error)) return toAnswerError(error, 200)
+  return new AppError('upstream_failed', 'The model’s answer was cut off', {}, { cause: error })
+}
+
+function isToolRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.kind === 'upstream_failed' && ABOUT_TOOLS.test(error.message)
+}
+
+function toFinishReason(reason: string): Answer['finishReason'] {
+  if (reason === 'length') return 'length'
+  return reason === 'content-filter' ? 'content_filter' : 'stop'
+}
+
+function toUsage(usage: { inputTokens: number | undefined; outputTokens: number | undefined }): Answer['usage'] {
+  const { inputTokens, outputTokens } = usage
+  return inputTokens === undefined || outputTokens === undefined ? null : { inputTokens, outputTokens }
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+
+const Asked = z.object({
+  model: z.string(),
+  stream: z.literal(true),
+  stream_options: z.object({ include_usage: z.literal(true) }),
+  messages: z.array(z.object({ role: z.string(), content: z.unknown(), tool_call_id: z.string().optional() }).loose()),
+  tools: z.array(z.object({ function: z.object({ name: z.string() }) })).optional(),
+  tool_choice: z.unknown().optional(),
+})
+type Asked = z.infer<typeof Asked>
+type Answerer = (asked: Asked, request: Request) => Response | Promise<Response>
+
+/** A platform on loopback that speaks the real protocol and answers what a test tells it to, in order; then it echoes. */
+export function startPlatformDouble() {
+  const asked: Asked[] = []
+  const tokens: (string | null)[] = []
+  const script: Answerer[] = []
+  const waiting: ((asked: Asked) => void)[] = []
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request, self) {
+      self.timeout(request, 0)
+      if (new URL(request.url).pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
+      const body = Asked.parse(await request.json())
+      asked.push(body)
+      tokens.push(request.headers.get('authorization'))
+      waiting.shift()?.(body)
+      return (script.shift() ?? echo)(body, request)
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    asked,
+    tokens,
+    next: (...answers: Answerer[]) => void script.push(...answers),
+    /** The next request that arrives from now on. */
+    nextAsked: () => new Promise<Asked>((resolve) => void waiting.push(resolve)),
+    stop: () => server.stop(true),
+  }
+}
+
+/** Answers in several deltas, with usage, as a provider does. */
+export function says(...parts: string[]): Answerer {
+  return () => stream([...parts.map((content) => chunk({ content })), chunk({}, 'stop'), usage(), DONE])
+}
+
+export function callsTool(name: string, input: unknown, say = ''): Answerer {
+  const call = (fields: object) => ({ tool_calls: [{ index: 0, ...fields }] })
+  const json = JSON.stringify(input)
+  return () =>
+    stream([
+      ...(say ? [chunk({ content: say })] : []),
+      chunk(call({ id: `call_${name}`, type: 'function', function: { name, arguments: '' } })),
+      chunk(call({ function: { arguments: json.slice(0, 5) } })),
+      chunk(call({ function: { arguments: json.slice(5) } })),
+      chunk({}, 'tool_calls'),
+      usage(),
+      DONE,
+    ])
+}
+
+export function fails(status: number, message: string, type = 'error'): Answerer {
+  return () => Response.json({ error: { message, type } }, { status })
+}
+
+/** Whatever bytes a test wants, as an event stream or as something else. */
+export function sends(body: string, contentType = 'text/event-stream'): Answerer {
+  return () => new Response(body, { headers: { 'content-type': contentType } })
+}
+
+/** Starts to answer and never goes on; `aborted` settles when the agent hangs up. */
+export function hangs(...parts: string[]) {
+  const aborted = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const answerer: Answerer = (_asked, request) => {
+    request.signal.addEventListener('abort', () => aborted.resolve())
+    const encoder = new TextEncoder()
+    return new Response(
+      new ReadableStream({
+        async start(controller) {
+          for (const content of parts) controller.enqueue(encoder.encode(chunk({ content })))
+          await release.promise
+          controller.enqueue(encoder.encode(chunk({ content: 'late' }) + chunk({}, 'stop') + usage() + DONE))
+          controller.close()
+        },
+        cancel: () => aborted.resolve(),
+      }),
+      { headers: { 'content-type': 'text/event-stream' } },
+    )
+  }
+  return { answerer, aborted: aborted.promise, release: () => release.resolve() }
+}
+
+export const DONE = 'data: [DONE]\n\n'
+
+export function chunk(delta: object, finishReason: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finishReason }]
+  return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'served-1', choices })}\n\n`
+}
+
+function usage(): string {
+  const tokens = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'served-1', choices: [], usage: tokens })}\n\n`
+}
+
+function stream(events: string[]): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream({
+    start(controller) {
+      for (const event of events) controller.enqueue(encoder.encode(event))
+      controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+function echo(asked: Asked): Response {
+  const last = asked.messages.findLast((message) => message.role === 'user')
+  return stream([chunk({ content: `You said: ${String(last?.content)}` }), chunk({}, 'stop'), usage(), DONE])
+}

@@ -1,0 +1,110 @@
+import { expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { hangs, startPlatformDouble } from './platform-double.ts'
+
+const CLI = join(import.meta.dir, '../cli/agent.ts')
+const ERRORS = join(import.meta.dir, '../core/errors.ts')
+/** What `main.ts` does for this command, and nothing else. */
+const PROGRAM = `
+  import { Command } from ${JSON.stringify(require.resolve('commander'))}
+  import { agentCommand } from ${JSON.stringify(CLI)}
+  import { StartupError } from ${JSON.stringify(ERRORS)}
+  const program = new Command()
+  agentCommand(program)
+  try { await program.parseAsync(['bun', 'stead', 'agent']) } catch (error) {
+    if (!(error instanceof StartupError)) throw error
+    console.error(error.message)
+    process.exit(78)
+  }`
+
+const LogLine = z.object({ url: z.string() })
+
+/** `stead agent` as the platform starts it: a child process that knows only its environment. */
+async function spawnAgent(environment: Record<string, string>) {
+  const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
+  const child = Bun.spawn([process.execPath, '-e', PROGRAM], {
+    cwd: folder,
+    env: { PORT: '0', AGENT_DIR: folder, ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  return {
+    child,
+    folder,
+    async url() {
+      for await (const bytes of child.stdout) {
+        const parsed = LogLine.safeParse(JSON.parse(new TextDecoder().decode(bytes).split('\n')[0] ?? ''))
+        if (parsed.success) return parsed.data.url
+      }
+      throw new Error(await new Response(child.stderr).text())
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await child.exited
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const TOKENS = { AGENT_MODEL: 'solo', GATEWAY_TOKEN: 'gw_1', PLATFORM_TOKEN: 'agt_1' }
+
+test('stead agent: serves, finishes the running turn on SIGTERM, refuses new ones, exits 0', async () => {
+  const platform = startPlatformDouble()
+  await using agent = await spawnAgent({ ...TOKENS, PLATFORM_URL: `${platform.url}/` })
+  const url = await agent.url()
+  const slow = hangs('begun')
+  platform.next(slow.answerer)
+  const asked = platform.nextAsked()
+  const turn = fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer gw_1', 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  await asked
+  agent.child.kill('SIGTERM')
+  slow.release()
+  expect((await turn).status).toBe(200)
+  expect(await agent.child.exited).toBe(0)
+  await platform.stop()
+})
+
+test('stead agent: takes its tokens from files', async () => {
+  const platform = startPlatformDouble()
+  const folder = await mkdtemp(join(tmpdir(), 'stead-secrets-'))
+  await writeFile(join(folder, 'gateway'), 'gw_file\n')
+  await writeFile(join(folder, 'platform'), 'agt_file\n')
+  await using agent = await spawnAgent({
+    AGENT_MODEL: 'solo',
+    GATEWAY_TOKEN_FILE: join(folder, 'gateway'),
+    PLATFORM_TOKEN_FILE: join(folder, 'platform'),
+    PLATFORM_URL: platform.url,
+  })
+  const response = await fetch(`${await agent.url()}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer gw_file', 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  expect(response.status).toBe(200)
+  expect(platform.tokens).toEqual(['Bearer agt_file'])
+  await platform.stop()
+  await rm(folder, { recursive: true })
+})
+
+const bad: [string, Record<string, string>][] = [
+  ['GATEWAY_TOKEN: is required (or GATEWAY_TOKEN_FILE)', { GATEWAY_TOKEN: '' }],
+  ['PLATFORM_TOKEN: is required (or PLATFORM_TOKEN_FILE)', { PLATFORM_TOKEN: '' }],
+  ['PLATFORM_URL: must be an http or https URL', { PLATFORM_URL: 'ftp://x' }],
+  ['AGENT_MODEL: is required', { AGENT_MODEL: '' }],
+  ['GATEWAY_TOKEN_FILE: cannot be read', { GATEWAY_TOKEN_FILE: '/nowhere/token' }],
+  ['AGENT_DIR: cannot be used', { AGENT_DIR: '/dev/null/x' }],
+]
+test.each(bad)('stead agent: one line and exit 78: %s', async (line, environment) => {
+  await using agent = await spawnAgent({ ...TOKENS, PLATFORM_URL: 'http://127.0.0.1:1', ...environment })
+  expect(await agent.child.exited).toBe(78)
+  const said = (await new Response(agent.child.stderr).text()).trim()
+  expect(said).toStartWith(line)
+  expect(said.split('\n')).toHaveLength(1)
+})

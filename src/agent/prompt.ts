@@ -1,0 +1,20 @@
+import { toDay } from '../core/clock.ts'
+import type { Fact } from './memory.ts'
+
+export type PromptParts = { name: string; now: Date; facts: Fact[]; canUseTools: boolean; callerInstructions: string[] }
+
+/** The system prompt: who the agent is, the day, what it can do, what it remembers, what this caller asks of it. */
+export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructions }: PromptParts): string {
+  const tools = canUseTools
+    ? 'You keep text files in your own workspace and facts in your memory. Use your tools for that instead of saying that you did. When you are told something worth knowing in later conversations, remember it.'
+    : 'You have no tools: do not claim to read or write files or to remember something for later.'
+  const memory = facts.map((fact) => `- [${fact.id}] ${fact.text}`).join('\n')
+  return [
+    `You are ${name}, a helpful AI agent. Today is ${toDay(now)} (UTC). Answer briefly and plainly, in the language of the user.`,
+    tools,
+    memory && `What you remember (the number is the fact's id):\n${memory}`,
+    ...callerInstructions,
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}

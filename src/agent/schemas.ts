@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+const MAX_SESSION_KEY_CHARS = 256
+
+const TextPart = z.object(
+  { type: z.literal('text', { error: 'Only text content is supported' }), text: z.string() },
+  { error: 'Only text content is supported' },
+)
+const Content = z.union(
+  [z.string(), z.array(TextPart).transform((parts) => parts.map((part) => part.text).join('\n'))],
+  { error: 'Message content must be text' },
+)
+
+const Message = z.object({
+  role: z.enum(['system', 'developer', 'user', 'assistant'], {
+    error: 'Message role must be system, developer, user or assistant: an agent runs its own tools',
+  }),
+  content: Content.nullish().transform((text) => text ?? ''),
+})
+
+export const SessionKey = z
+  .string()
+  .min(1, 'The session key is empty')
+  .max(MAX_SESSION_KEY_CHARS, `A session key has at most ${MAX_SESSION_KEY_CHARS} characters`)
+
+/** The OpenAI form. `model`, `tools` and sampling settings are the agent's own business and stripped. */
+export const ChatRequest = z.object({
+  messages: z
+    .array(Message, { error: 'messages must be a list' })
+    .min(1, 'messages is empty')
+    .refine((messages) => endsWithUser(messages), 'The last message must be a user message with text'),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().optional() }).nullish(),
+  user: SessionKey.nullish(),
+  n: z.literal(1, { error: 'n must be 1' }).nullish(),
+})
+export type ChatRequest = z.infer<typeof ChatRequest>
+export type ChatMessage = z.infer<typeof Message>
+
+export const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) })
+
+/** System messages may follow it: they instruct, the user message is what is answered. */
+function endsWithUser(messages: ChatMessage[]): boolean {
+  const last = messages.findLast((message) => message.role === 'user' || message.role === 'assistant')
+  return last?.role === 'user' && last.content.trim() !== ''
+}

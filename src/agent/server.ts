@@ -1,0 +1,114 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../core/clock.ts'
+import { AppError, errorMessage, StartupError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { createAgentApp } from './app.ts'
+import { createMemory } from './memory.ts'
+import type { Model } from './model.ts'
+import { createSessions } from './sessions.ts'
+import { createTurnQueue } from './turn-queue.ts'
+import { createWorkspace } from './workspace.ts'
+
+export type AgentSettings = {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  agentId: string
+  name: string
+  model: string
+  version: string
+  folder: string
+  gatewayToken: string
+  /** Without `/v1`. */
+  platformUrl: string
+  platformToken: string
+  /** How long the platform may be silent. */
+  idleMs: number
+  maxTurnMs: number
+}
+export type AgentDeps = { clock: Clock; fetch: typeof fetch; log: Log }
+
+export type RunningAgent = {
+  url: string
+  port: number
+  /** Refuses new work, waits at most `graceMs` for running turns, then interrupts them. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Opens the state folder and listens. @throws StartupError when either is impossible. */
+export async function startAgent(settings: AgentSettings, deps: AgentDeps): Promise<RunningAgent> {
+  const folders = {
+    sessions: join(settings.folder, 'sessions'),
+    workspace: join(settings.folder, 'workspace'),
+  }
+  await makeFolders([settings.folder, folders.sessions, folders.workspace])
+  const memory = createMemory(join(settings.folder, 'memory.json'), deps.clock)
+  const queue = createTurnQueue()
+  let isStopping = false
+
+  const app = createAgentApp({
+    ...settings,
+    ...deps,
+    memory,
+    queue,
+    sessions: createSessions(folders.sessions, deps.log),
+    loadModel: createModelLoader(settings, { ...deps, memory, workspace: createWorkspace(folders.workspace) }),
+    folders: Object.values(folders),
+    isStopping: () => isStopping,
+  })
+  const server = listen(settings, (request, self) =>
+    app.fetch(request, { keepOpen: (open: Request) => self.timeout(open, 0) }),
+  )
+  return {
+    url: `http://${server.hostname}:${server.port}`,
+    port: server.port ?? settings.port,
+    async stop(graceMs) {
+      isStopping = true
+      const finished = server.stop()
+      if (await isOverWithin(finished, graceMs)) return
+      queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
+      if (!(await isOverWithin(finished, 1000))) await server.stop(true)
+    },
+  }
+}
+
+/** The AI SDK takes memory that an agent nobody talks to need not have. */
+function createModelLoader(settings: AgentSettings, deps: Parameters<typeof import('./model.ts').createModel>[1]) {
+  let model: Promise<Model> | undefined
+  return () => {
+    model ??= import('./model.ts').then(({ createModel }) => createModel(settings, deps))
+    return model
+  }
+}
+
+async function makeFolders(folders: string[]): Promise<void> {
+  try {
+    for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StartupError(`AGENT_DIR: cannot be used (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
+
+function listen(settings: AgentSettings, fetch: Handler) {
+  try {
+    return Bun.serve({ hostname: settings.host, port: settings.port, fetch })
+  } catch (error) {
+    throw new StartupError(`PORT: cannot listen on ${settings.host}:${settings.port} (${errorMessage(error)})`, {
+      cause: error,
+    })
+  }
+}
+
+/** Leaves `work` running when the time is up. */
+async function isOverWithin(work: Promise<void>, maxMs: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => resolve(false), maxMs)
+  try {
+    return await Promise.race([work.then(() => true), promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

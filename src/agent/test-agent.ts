@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../core/clock.ts'
+import { createLog } from '../core/log.ts'
+import { startPlatformDouble } from './platform-double.ts'
+import { type AgentSettings, startAgent } from './server.ts'
+
+const TOKEN = 'gw_test-token'
+
+/** A real agent on a free port, with a folder and a platform of its own; `await using` takes it all away. */
+export async function startTestAgent(settings: Partial<AgentSettings> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
+  const platform = startPlatformDouble()
+  const start = () =>
+    startAgent(
+      {
+        host: '127.0.0.1',
+        port: 0,
+        agentId: 'agent_1',
+        name: 'Ada',
+        model: 'solo',
+        version: '9.9.9',
+        folder,
+        gatewayToken: TOKEN,
+        platformUrl: platform.url,
+        platformToken: 'agt_platform-token',
+        idleMs: 5000,
+        maxTurnMs: 10_000,
+        ...settings,
+      },
+      { clock: systemClock, fetch, log: createLog('silent') },
+    )
+  let running = await start()
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(`${running.url}${path}`, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } })
+
+  return {
+    folder,
+    platform,
+    get url() {
+      return running.url
+    },
+    token: TOKEN,
+    call,
+    /** Asks as a client of the OpenAI form does; fields of `more` join the body. */
+    chat: (content: string, sessionKey?: string, more: object = {}, signal?: AbortSignal) =>
+      call('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(sessionKey && { 'x-session-key': sessionKey }) },
+        body: JSON.stringify({ model: 'default', messages: [{ role: 'user', content }], ...more }),
+        ...(signal && { signal }),
+      }),
+    stop: (graceMs: number) => running.stop(graceMs),
+    async restart() {
+      await running.stop(1000)
+      running = await start()
+    },
+    async [Symbol.asyncDispose]() {
+      await platform.stop()
+      await running.stop(0)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { tool } from 'ai'
+import { z } from 'zod'
+import type { Memory } from './memory.ts'
+import type { Workspace } from './workspace.ts'
+
+/** What one `read_file` shows the model at most: a whole file of 1 MB would outgrow its window. */
+const MAX_SHOWN_CHARS = 24_000
+
+const path = z.string().describe('Path relative to the workspace, such as notes/today.md')
+
+/** What a model may do. What a tool throws goes back to the model as its result, so that it can try otherwise. */
+export function createTools(workspace: Workspace, memory: Memory) {
+  return {
+    list_files: tool({
+      description: 'Lists the files of your workspace, or of one folder in it, with their sizes in bytes.',
+      inputSchema: z.object({ folder: z.string().default('').describe('Empty for the whole workspace') }),
+      execute: ({ folder }) => workspace.list(folder),
+    }),
+    read_file: tool({
+      description: 'Reads a text file of your workspace. A long file comes in parts: go on at nextOffset.',
+      inputSchema: z.object({ path, offset: z.number().int().min(0).default(0) }),
+      execute: async (input) => toPart(await workspace.read(input.path), input.offset),
+    }),
+    write_file: tool({
+      description: 'Writes a text file of your workspace, replacing what was there.',
+      inputSchema: z.object({ path, content: z.string() }),
+      execute: (input) => workspace.write(input.path, input.content),
+    }),
+    remember: tool({
+      description: 'Keeps one short fact in your memory, for all later conversations.',
+      inputSchema: z.object({ fact: z.string() }),
+      execute: async ({ fact }) => ({ id: (await memory.remember(fact)).id }),
+    }),
+    forget: tool({
+      description: 'Removes a fact from your memory by its id.',
+      inputSchema: z.object({ id: z.number().int() }),
+      execute: async ({ id }) => {
+        await memory.forget(id)
+        return { forgotten: id }
+      },
+    }),
+  }
+}
+
+function toPart(text: string, offset: number) {
+  const end = offset + MAX_SHOWN_CHARS
+  return { content: text.slice(offset, end), ...(end < text.length && { nextOffset: end, totalChars: text.length }) }
+}
