@@ -7,8 +7,8 @@ import { sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
-import { sessions, type UserRow, users } from './tables.ts'
-import { type AccountRules, toSignedInUser } from './users.ts'
+import { sessions, users } from './tables.ts'
+import { type AccountRules, type Identity, identityColumns, toSignedInUser } from './users.ts'
 
 export const SESSION_DAYS = 30
 /** 43 of 62 characters: 256 bits. */
@@ -16,8 +16,8 @@ const TOKEN_LENGTH = 43
 
 declare module 'lucia' {
   interface Register {
-    Lucia: Lucia<Record<never, never>, { row: UserRow }>
-    DatabaseUserAttributes: UserRow
+    Lucia: Lucia<Record<never, never>, { row: Identity }>
+    DatabaseUserAttributes: Identity
   }
 }
 
@@ -52,7 +52,7 @@ export function createSessions(deps: { db: Db; clock: Clock; rules: AccountRules
 /** Keeps only SHA-256 of a token (rulings, 8): who reads the database cannot sign in with what is there. */
 function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
   const lookup = db
-    .select({ expiresAt: sessions.expiresAt, user: users })
+    .select({ ...identityColumns, expiresAt: sessions.expiresAt })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(eq(sessions.tokenHash, sql.placeholder('tokenHash')))
@@ -62,11 +62,10 @@ function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
     async getSessionAndUser(token) {
       const found = lookup.get({ tokenHash: sha256(token) })
       if (!found) return [null, null]
-      const { user } = found
       const expiresAt = found.expiresAt > clock.now() ? found.expiresAt : new Date(0)
       return [
-        { id: token, userId: user.id, expiresAt, attributes: {} },
-        { id: user.id, attributes: user },
+        { id: token, userId: found.id, expiresAt, attributes: {} },
+        { id: found.id, attributes: found },
       ]
     },
     async setSession({ id: token, userId }) {

@@ -6,8 +6,19 @@ import { type UserRow, users } from './tables.ts'
 /** What decides who is an admin, and with what an account begins. */
 export type AccountRules = { adminEmails: readonly string[] }
 
+/** The columns that say who someone is: all that is read on every request. */
+export const identityColumns = {
+  id: users.id,
+  email: users.email,
+  name: users.name,
+  plan: users.plan,
+  subscriptionStatus: users.subscriptionStatus,
+  subscriptionId: users.subscriptionId,
+}
+export type Identity = Pick<UserRow, keyof typeof identityColumns>
+
 /** The account as routes see it: no hash, the admin flag decided by e-mail (rulings, 5), a plan only while it is paid for. */
-export function toSignedInUser(row: UserRow, rules: AccountRules): SignedInUser {
+export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser {
   const isActive = row.subscriptionStatus === 'active'
   return {
     id: row.id,

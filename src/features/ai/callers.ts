@@ -7,7 +7,7 @@ import type { BackendEnv, SignedInUser } from '../../http/env.ts'
 import { label } from '../../http/guard-label.ts'
 import { readBearer, requireKey } from '../../http/internal-key.ts'
 import { users } from '../accounts/tables.ts'
-import { type AccountRules, toSignedInUser } from '../accounts/users.ts'
+import { type AccountRules, identityColumns, toSignedInUser } from '../accounts/users.ts'
 import { agents } from '../agents/tables.ts'
 import type { VerifyKey } from '../keys/verify.ts'
 import { findPlan, PLANS } from '../plans/plans.ts'
@@ -60,7 +60,7 @@ export function requireCaller(callers: CallerFinder) {
 /** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const ownerOfAgent = deps.db
-    .select({ agentId: agents.id, plan: agents.plan, user: users })
+    .select({ agentId: agents.id, user: identityColumns })
     .from(agents)
     .leftJoin(users, eq(users.id, agents.ownerId))
     .where(eq(agents.accessTokenHash, sql.placeholder('hash')))

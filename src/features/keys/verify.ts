@@ -5,7 +5,8 @@ import type { Log } from '../../core/log.ts'
 import { isSameSecret, sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { type UserRow, users } from '../accounts/tables.ts'
+import { users } from '../accounts/tables.ts'
+import { type Identity, identityColumns } from '../accounts/users.ts'
 import { PREFIX_LENGTH } from './create.ts'
 import { apiKeys } from './tables.ts'
 
@@ -16,12 +17,12 @@ const LAST_USED_STEP_MS = 60_000
 export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 
 /** Finds who owns a raw key, as the account is now; null when no key matches. */
-export type VerifyKey = (key: string) => UserRow | null
+export type VerifyKey = (key: string) => Identity | null
 
 /** Looks keys up by their first 10 characters and compares digests in constant time (Spec 4.3). Notes the use afterwards. */
 export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
   const candidates = deps.db
-    .select({ id: apiKeys.id, hash: apiKeys.hash, lastUsedAt: apiKeys.lastUsedAt, user: users })
+    .select({ id: apiKeys.id, hash: apiKeys.hash, lastUsedAt: apiKeys.lastUsedAt, user: identityColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(eq(apiKeys.prefix, sql.placeholder('prefix')))
