@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEchoProvider } from './adapters/ai-echo.ts'
 import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
@@ -113,7 +113,7 @@ async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }>
 function prepareDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    writeFileSync(join(dataDir, '.writable'), '')
+    accessSync(dataDir, constants.W_OK)
   } catch (error) {
     throw new StartupError(`DATA_DIR: ${dataDir} is not writable (${errorMessage(error)})`, { cause: error })
   }

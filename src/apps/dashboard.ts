@@ -2,10 +2,13 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Hono } from 'hono'
 import type { WebEnv } from '../http/env.ts'
+import { notFound } from '../http/errors.ts'
 import { embeddedDashboard } from './embedded-files.ts'
 
 /** Files of the built dashboard by URL path; empty when it was not built. */
 export type Dashboard = ReadonlyMap<string, Blob>
+
+type Served = { bytes: Uint8Array<ArrayBuffer>; gzipped: Uint8Array<ArrayBuffer>; type: string }
 
 const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
 
@@ -32,19 +35,42 @@ export function openDashboard(): Dashboard {
 /** Serves the files; every other path is a page of the dashboard, which finds its own way. */
 export function dashboardWeb(files: Dashboard) {
   const app = new Hono<WebEnv>()
-  app.get('*', (c) => {
-    const path = c.req.path.replace(/^\/web/, '')
-    const file = files.get(path) ?? (path.startsWith('/assets/') ? undefined : files.get('/index.html'))
+  const prepared = new Map<string, Promise<Served>>()
+
+  app.get('*', async (c) => {
+    const wanted = c.req.path.replace(/^\/web/, '')
+    const isAsset = wanted.startsWith('/assets/')
+    const path = files.has(wanted) || isAsset ? wanted : '/index.html'
+    const file = files.get(path)
     if (!file)
-      return files.size === 0 ? c.text('The dashboard is not built. Run `bun run build:web`.', 503) : c.notFound()
+      return files.size === 0 ? c.text('The dashboard is not built. Run `bun run build:web`.', 503) : notFound(c)
+
+    const served = await getOrInsert(prepared, path, () => prepare(file))
+    const isZipped = c.req.header('accept-encoding')?.includes('gzip') ?? false
     // Names of assets hold the hash of their content.
-    c.header('cache-control', path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+    c.header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
     c.header('content-security-policy', CONTENT_SECURITY_POLICY)
     c.header('cross-origin-opener-policy', 'same-origin')
-    c.header('content-type', file.type)
-    return c.body(file.stream())
+    c.header('content-type', served.type)
+    c.header('vary', 'accept-encoding')
+    if (isZipped) c.header('content-encoding', 'gzip')
+    return c.body(isZipped ? served.gzipped : served.bytes)
   })
   return app
+}
+
+/** Read and compressed once, with the first request for it. */
+async function prepare(file: Blob): Promise<Served> {
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  return { bytes, gzipped: Bun.gzipSync(bytes), type: file.type }
+}
+
+function getOrInsert<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
 }
 
 function readBuild(folder: string): Dashboard {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { readConfig } from './config.ts'
 import { StartupError } from './errors.ts'
 
@@ -137,30 +137,35 @@ test('a short INTERNAL_API_KEY stops the boot in production only', () => {
 })
 
 describe('secrets in files', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'stead-config-'))
-  const file = join(folder, 'secret')
-  writeFileSync(file, 'sk-from-a-file\n')
-
-  test.each(['OPENROUTER', 'OPENAI', 'ANTHROPIC', 'GEMINI', 'GROQ'])('%s_API_KEY_FILE is read without its last line break', (vendor) => {
-    const { providers } = readConfig({ [`${vendor}_API_KEY_FILE`]: file }).ai
-    expect(providers.find(({ id }) => id === vendor.toLowerCase())?.apiKey).toBe('sk-from-a-file')
-  })
+  test.each(['OPENROUTER', 'OPENAI', 'ANTHROPIC', 'GEMINI', 'GROQ'])(
+    '%s_API_KEY_FILE is read without its last line break',
+    (vendor) => {
+      using folder = tempFolder()
+      writeFileSync(folder.file('secret'), 'sk-from-a-file\n')
+      const { providers } = readConfig({ [`${vendor}_API_KEY_FILE`]: folder.file('secret') }).ai
+      expect(providers.find(({ id }) => id === vendor.toLowerCase())?.apiKey).toBe('sk-from-a-file')
+    },
+  )
 
   test('INTERNAL_API_KEY_FILE and ENCRYPTION_KEY_FILE as well', () => {
+    using folder = tempFolder()
+    const file = folder.file('secret')
     writeFileSync(file, `${'k'.repeat(32)}\n`)
     const config = readConfig({ INTERNAL_API_KEY_FILE: file, ENCRYPTION_KEY_FILE: file })
     expect([config.internalApiKey, config.encryptionKey]).toEqual(['k'.repeat(32), 'k'.repeat(32)])
   })
 
   test('a file that cannot be read stops the boot with one line that names the variable', () => {
-    const failure = failureOf({ ENCRYPTION_KEY_FILE: join(folder, 'missing') })
+    using folder = tempFolder()
+    const failure = failureOf({ ENCRYPTION_KEY_FILE: folder.file('missing') })
     expect(failure.message).toStartWith('ENCRYPTION_KEY_FILE: ')
     expect(failure.message).not.toContain('\n')
   })
 
   test('a bad value in a file names the variable and does not tell the value', () => {
-    writeFileSync(file, 'short-secret')
-    const failure = failureOf({ ENCRYPTION_KEY_FILE: file })
+    using folder = tempFolder()
+    writeFileSync(folder.file('secret'), 'short-secret')
+    const failure = failureOf({ ENCRYPTION_KEY_FILE: folder.file('secret') })
     expect(failure.message).toStartWith('ENCRYPTION_KEY: ')
     expect(failure.message).not.toContain('short-secret')
   })

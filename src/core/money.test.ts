@@ -12,9 +12,12 @@ test.each([
   [1, 0, 0.15, 0.6, 1],
   [0, 0, 2.5, 10, 0],
   [1_000_000, 1_000_000, 0, 0, 0],
-])('%i tokens in, %i out, at $%f and $%f a million cost %i micro-dollars', (input, output, inputPrice, outputPrice, cost) => {
-  expect(tokenCost(input, output, { inputUsdPerMillion: inputPrice, outputUsdPerMillion: outputPrice })).toBe(cost)
-})
+])(
+  '%i tokens in, %i out, at $%f and $%f a million cost %i micro-dollars',
+  (input, output, inputPrice, outputPrice, cost) => {
+    expect(tokenCost(input, output, { inputUsdPerMillion: inputPrice, outputUsdPerMillion: outputPrice })).toBe(cost)
+  },
+)
 
 test('a cost is whole, within half a micro-dollar of exact, and only a free call is free', () => {
   fc.assert(

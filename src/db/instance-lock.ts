@@ -1,20 +1,23 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { StartupError } from '../core/errors.ts'
+import { errorMessage, StartupError } from '../core/errors.ts'
 
 /**
  * Makes this process the only server on `dataDir` until it ends, however it ends: the lock is the operating system's.
  * @returns the function that lets go.
- * @throws StartupError when another server holds the folder.
+ * @throws StartupError when another server holds the folder, or the lock file cannot be written.
  */
 export function lockDataDir(dataDir: string): () => void {
-  const lock = new Database(join(dataDir, 'instance.lock'))
-  lock.pragma('busy_timeout = 0')
+  let lock: Database.Database | undefined
   try {
+    lock = new Database(join(dataDir, 'instance.lock'))
+    lock.pragma('busy_timeout = 0')
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
-    lock.close()
-    throw new StartupError(`DATA_DIR: another Stead is already running on ${dataDir}`, { cause: error })
+    lock?.close()
+    const isHeld = error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY'
+    const reason = isHeld ? 'another Stead is already running on' : `cannot lock (${errorMessage(error)})`
+    throw new StartupError(`DATA_DIR: ${reason} ${dataDir}`, { cause: error })
   }
   return () => lock.close()
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
-import { StartupError } from '../core/errors.ts'
+import { errorMessage, StartupError } from '../core/errors.ts'
 import { sha256 } from '../core/secrets.ts'
 
 /** One file of `migrations/`, in order; `name` is the file's name without its ending. */
@@ -47,9 +47,13 @@ function requireKnown(applied: Map<string, string>, migrations: Migration[]): vo
 
 /** `VACUUM INTO` a file named after the schema it holds, then proves that the copy can be read whole. */
 function backUp(sqlite: Database.Database, backupDir: string, schemaVersion: number): void {
-  mkdirSync(backupDir, { recursive: true, mode: 0o700 })
   const file = join(backupDir, `before-migration-${schemaVersion + 1}-${Date.now()}.db`)
-  sqlite.prepare('VACUUM INTO ?').run(file)
+  try {
+    mkdirSync(backupDir, { recursive: true, mode: 0o700 })
+    sqlite.prepare('VACUUM INTO ?').run(file)
+  } catch (error) {
+    throw new StartupError(`Database: the backup ${file} cannot be written (${errorMessage(error)})`, { cause: error })
+  }
   if (!existsSync(file) || statSync(file).size === 0)
     throw new StartupError(`Database: the backup ${file} was not written`)
   sqlite.prepare('ATTACH ? AS backup').run(file)

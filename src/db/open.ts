@@ -32,13 +32,6 @@ const PRAGMAS = [
  */
 export function openDatabase(file: string): Connection {
   const sqlite = openFile(file)
-  for (const [name, value, expected] of PRAGMAS) {
-    sqlite.pragma(`${name} = ${value}`)
-    const actual = sqlite.pragma(name, { simple: true })
-    const isMemoryJournal = file === ':memory:' && name === 'journal_mode'
-    if (actual !== expected && !isMemoryJournal)
-      throw new StartupError(`Database: ${name} is ${actual}, not ${expected}`)
-  }
   const db = drizzle(sqlite, { casing: 'snake_case' })
   return {
     db,
@@ -56,8 +49,20 @@ function openFile(file: string) {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     const sqlite = new Database(file)
     if (file !== ':memory:') chmodSync(file, 0o600)
+    setPragmas(sqlite, file)
     return sqlite
   } catch (error) {
+    if (error instanceof StartupError) throw error
     throw new StartupError(`DATA_DIR: cannot open ${file} (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+function setPragmas(sqlite: Database.Database, file: string): void {
+  for (const [name, value, expected] of PRAGMAS) {
+    sqlite.pragma(`${name} = ${value}`)
+    const actual = sqlite.pragma(name, { simple: true })
+    const isMemoryJournal = file === ':memory:' && name === 'journal_mode'
+    if (actual !== expected && !isMemoryJournal)
+      throw new StartupError(`Database: ${name} is ${actual}, not ${expected}`)
   }
 }

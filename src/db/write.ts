@@ -19,7 +19,7 @@ export function openWriteQueue(connection: Connection): void {
 /**
  * Runs `closure` in a savepoint of the shared transaction and settles after its commit: a result means durable.
  * Closures run in the order of their calls, each sees what those before it wrote, and one that throws rolls back alone.
- * @throws whatever `closure` throws; AppError `unavailable` when the disk refuses the commit.
+ * @throws whatever `closure` throws; AppError `unavailable` when the disk refuses it or another process holds the file.
  */
 export function write<T>(db: Db, closure: (tx: Tx) => T): Promise<T> {
   const queue = queues.get(db)
@@ -83,7 +83,7 @@ class WriteQueue {
       try {
         written.push({ work, result: this.#runOne(work.closure) })
       } catch (error) {
-        work.reject(error)
+        work.reject(isDiskError(error) ? storageError(error) : error)
         if (this.#sqlite.inTransaction) continue
         // A full disk makes SQLite roll back the whole transaction: what ran before is gone and must not be acknowledged.
         failAll(written, error)
@@ -103,7 +103,7 @@ class WriteQueue {
     this.#statements.save.run()
     try {
       const result = closure(this.#tx)
-      if (result instanceof Promise) throw new Error('A write closure must not be asynchronous')
+      requireSynchronous(result)
       this.#statements.release.run()
       return result
     } catch (error) {
@@ -128,6 +128,13 @@ class WriteQueue {
   }
 }
 
+/** A query that was built but not run is a thenable too: awaited, it would write outside the transaction. */
+function requireSynchronous(result: unknown): void {
+  if (typeof result !== 'object' || result === null || !('then' in result)) return
+  if (result instanceof Promise) result.catch(() => undefined)
+  throw new Error('A write closure must not be asynchronous, nor return a query that was not run')
+}
+
 function failAll(outcomes: Outcome[], error: unknown): void {
   for (const { work } of outcomes) work.reject(storageError(error))
 }
@@ -137,5 +144,13 @@ function storageError(error: unknown): AppError {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+  return codeOf(error).startsWith('SQLITE_BUSY')
+}
+
+function isDiskError(error: unknown): boolean {
+  return /^SQLITE_(FULL|IOERR)/.test(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

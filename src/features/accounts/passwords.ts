@@ -21,7 +21,7 @@ export function createPasswords(parallel: number): Passwords {
 
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     if (busy >= parallel) {
-      if (waiting.length >= MAX_WAITING) throw new AppError('limited', 'Too many requests')
+      if (waiting.length >= MAX_WAITING) throw new AppError('limited', 'Too many requests', { retryAfter: '1' })
       await new Promise<void>((resolve) => waiting.push(resolve))
     }
     busy++

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { systemClock } from '../core/clock.ts'
+import { createLog } from '../core/log.ts'
+import { createProcessRuntime } from './process.ts'
+import { AgentSpec } from './runtime.ts'
+
+const Order = z.object({
+  dir: z.string(),
+  command: z.tuple([z.string()], z.string()),
+  specs: z.array(AgentSpec),
+  afterwards: z.enum(['wait', 'disturb', 'close']),
+})
+export type HostOrder = z.infer<typeof Order>
+
+/**
+ * A platform to be killed: deploys the agents of its order (JSON, the first argument), says `ready`, and then waits, or goes
+ * on deploying, stopping, restarting and removing all of them at once, or closes its runtime and so ends by itself.
+ */
+async function main(): Promise<void> {
+  const { dir, command, specs, afterwards } = Order.parse(JSON.parse(process.argv[2] ?? ''))
+  const runtime = await createProcessRuntime({
+    dir,
+    command,
+    path: '/usr/bin:/bin',
+    lang: 'C.UTF-8',
+    clock: systemClock,
+    log: createLog('silent'),
+    timing: { backoffMs: () => 20, stopMs: 2000 },
+  })
+  if (afterwards !== 'disturb') await Promise.all(specs.map((spec) => runtime.deploy(spec)))
+  process.stdout.write('ready\n')
+  if (afterwards === 'close') return runtime.close()
+  // The platform has servers that keep it alive; the agents must not.
+  setInterval(() => undefined, 60_000)
+  if (afterwards === 'disturb') await Promise.all(specs.map((spec) => disturb(spec)))
+
+  async function disturb(spec: AgentSpec): Promise<void> {
+    for (let round = 0; ; round += 1) {
+      await runtime.deploy({ ...spec, environment: { ROUND: `${process.pid}-${round}` } })
+      const dice = Math.random()
+      if (dice < 0.2) await runtime.stop(spec.id)
+      else if (dice < 0.4) await runtime.restart(spec.id)
+      else if (dice < 0.6) await runtime.remove(spec.id)
+    }
+  }
+}
+
+await main()

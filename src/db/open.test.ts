@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { statSync, writeFileSync } from 'node:fs'
+import { notes, openNotes } from '../../tests/harness/notes.ts'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { StartupError } from '../core/errors.ts'
+import { openDatabase } from './open.ts'
+
+test('every pragma that durability and integrity rest on holds on a file', () => {
+  using folder = tempFolder()
+  const { sqlite, close } = openDatabase(folder.file('stead.db'))
+  const names = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema', 'cell_size_check', 'busy_timeout']
+  const values = names.map((name) => [name, sqlite.pragma(name, { simple: true })])
+  expect(Object.fromEntries(values)).toEqual({
+    journal_mode: 'wal',
+    synchronous: 2,
+    foreign_keys: 1,
+    trusted_schema: 0,
+    cell_size_check: 1,
+    busy_timeout: 250,
+  })
+  close()
+})
+
+test('the file is readable by its owner alone, and so are its folder and its log', () => {
+  using folder = tempFolder()
+  const { sqlite, close } = openDatabase(folder.file('new/stead.db'))
+  sqlite.exec('CREATE TABLE a (id INTEGER)')
+  const modes = ['new', 'new/stead.db', 'new/stead.db-wal'].map((name) => statSync(folder.file(name)).mode & 0o777)
+  expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600'])
+  close()
+})
+
+test('what was written is there when the file is opened again', () => {
+  using folder = tempFolder()
+  const first = openNotes(folder.file('stead.db'))
+  first.tx.insert(notes).values({ id: 1, text: 'kept' }).run()
+  first.close()
+  const second = openNotes(folder.file('stead.db'))
+  expect(second.db.select().from(notes).all()).toEqual([{ id: 1, text: 'kept' }])
+  second.close()
+})
+
+test('a child without its parent is refused', () => {
+  const { sqlite } = openDatabase(':memory:')
+  sqlite.exec('CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INTEGER REFERENCES a(id))')
+  expect(() => sqlite.exec('INSERT INTO b VALUES (1)')).toThrow('FOREIGN KEY')
+})
+
+test('a file that cannot be opened stops the boot with a line that names DATA_DIR', () => {
+  using folder = tempFolder()
+  writeFileSync(folder.file('a-file'), '')
+  expect(() => openDatabase(folder.file('a-file/stead.db'))).toThrow(StartupError)
+  expect(() => openDatabase(folder.file('a-file/stead.db'))).toThrow(/^DATA_DIR: /)
+})
+
+test('a file that is not a database is refused', () => {
+  using folder = tempFolder()
+  writeFileSync(folder.file('stead.db'), 'this is not SQLite, whatever its name says'.repeat(100))
+  expect(() => openDatabase(folder.file('stead.db'))).toThrow(StartupError)
+})
+
+test('the type of a database for reading has no verb that writes', () => {
+  const { db } = openNotes()
+  // @ts-expect-error: `write` alone hands out what can insert.
+  db.insert
+  // @ts-expect-error: nor update.
+  db.update
+  // @ts-expect-error: nor delete.
+  db.delete
+  // @ts-expect-error: nor run any SQL.
+  db.run
+  // @ts-expect-error: nor open a transaction of its own.
+  db.transaction
+  expect(db.select().from(notes).all()).toEqual([])
+})

@@ -1,0 +1,332 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { eq, sql } from 'drizzle-orm'
+import fc from 'fast-check'
+import { readLines } from '../../tests/harness/lines.ts'
+import { notes, openNotes } from '../../tests/harness/notes.ts'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { AppError } from '../core/errors.ts'
+import { type Connection, openDatabase, type Tx } from './open.ts'
+import { write } from './write.ts'
+
+type Note = { id: number; text: string }
+
+const put = (tx: Tx, { id, text }: Note) =>
+  tx.insert(notes).values({ id, text }).onConflictDoUpdate({ target: notes.id, set: { text } }).run()
+const readAll = (db: Pick<Tx, 'select'>): Note[] => db.select().from(notes).orderBy(notes.id).all()
+
+describe('any mix of closures', () => {
+  /** What one caller of `write` does; a pause ends the turn, so that what follows falls into another commit. */
+  type Step = { kind: 'put' | 'fail' | 'break a rule' | 'be asynchronous' | 'forget to run' | 'pause'; note: Note }
+  const step: fc.Arbitrary<Step> = fc.record({
+    kind: fc.constantFrom('put', 'put', 'put', 'fail', 'break a rule', 'be asynchronous', 'forget to run', 'pause'),
+    note: fc.record({ id: fc.nat(5), text: fc.string() }),
+  })
+
+  test('runs in order, each seeing what succeeded before it, and one that fails leaves nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const { db, close } = openNotes()
+        const model = new Map<number, string>()
+        const promises: Promise<unknown>[] = []
+        for (const { kind, note } of steps) {
+          if (kind === 'pause') {
+            await nextTurn()
+            continue
+          }
+          if (kind === 'put') model.set(note.id, note.text)
+          const expected = toNotes(model)
+          promises.push(
+            kind === 'put'
+              ? write(db, (tx) => {
+                  put(tx, note)
+                  return readAll(tx)
+                }).then((seen) => expect(seen).toEqual(expected))
+              : rejected(write(db, (tx) => misbehave(tx, kind, note))),
+          )
+        }
+        await Promise.all(promises)
+        expect(readAll(db)).toEqual(toNotes(model))
+        close()
+      }),
+    )
+  })
+
+  function misbehave(tx: Tx, kind: Step['kind'], note: Note): unknown {
+    put(tx, note)
+    if (kind === 'be asynchronous') return Promise.reject(new Error('nobody hears this'))
+    if (kind === 'forget to run') return tx.insert(notes).values({ id: 99, text: 'never run' })
+    if (kind === 'break a rule') return tx.run(sql`INSERT INTO notes (id, text) VALUES (1, 'a'), (1, 'b')`)
+    throw new Error('the closure gave up')
+  }
+
+  function toNotes(model: Map<number, string>): Note[] {
+    return [...model].map(([id, text]) => ({ id, text })).sort((left, right) => left.id - right.id)
+  }
+})
+
+test('closures of one turn share one commit; those of another turn have their own', async () => {
+  using folder = tempFolder()
+  const { db, close } = openNotes(folder.file('stead.db'))
+  const before = countCommits(folder.file('stead.db-wal'))
+  await Promise.all(Array.from({ length: 64 }, (_, id) => write(db, (tx) => put(tx, { id, text: 'one' }))))
+  expect(countCommits(folder.file('stead.db-wal')) - before).toBe(1)
+  await write(db, (tx) => put(tx, { id: 64, text: 'two' }))
+  await write(db, (tx) => put(tx, { id: 65, text: 'three' }))
+  expect(countCommits(folder.file('stead.db-wal')) - before).toBe(3)
+  close()
+})
+
+test('a result arrives only after its commit: another connection sees the row by then', async () => {
+  using folder = tempFolder()
+  const { db, close } = openNotes(folder.file('stead.db'))
+  const other = new Database(folder.file('stead.db'), { readonly: true })
+  const seen = other.prepare('SELECT text FROM notes WHERE id = ?')
+  const promises = Array.from({ length: 20 }, async (_, id) => {
+    await write(db, (tx) => put(tx, { id, text: `note ${id}` }))
+    expect(seen.get(id)).toEqual({ text: `note ${id}` })
+  })
+  expect(seen.get(0)).toBeUndefined()
+  await Promise.all(promises)
+  other.close()
+  close()
+})
+
+test('the closure’s own error reaches its caller unchanged', async () => {
+  const { db } = openNotes()
+  const error = new AppError('conflict', 'Taken')
+  expect(await rejected(write(db, () => raise(error)))).toBe(error)
+})
+
+test('a closure may ask for another write, which runs after it', async () => {
+  const { db } = openNotes()
+  const inner = await write(db, (tx) => {
+    put(tx, { id: 1, text: 'outer' })
+    return [write(db, (later) => readAll(later))]
+  })
+  expect(await inner[0]).toEqual([{ id: 1, text: 'outer' }])
+})
+
+describe('an asynchronous closure', () => {
+  test('is refused, and what it wrote before it waited is gone', async () => {
+    const { db } = openNotes()
+    const error = await rejected(
+      write(db, async (tx) => {
+        put(tx, { id: 1, text: 'too early' })
+      }),
+    )
+    expect(error).toMatchObject({ message: expect.stringContaining('asynchronous') })
+    expect(readAll(db)).toEqual([])
+  })
+
+  test('a query that was built but not run is refused, rather than run outside the transaction', async () => {
+    const { db } = openNotes()
+    await rejected(write(db, (tx) => tx.insert(notes).values({ id: 1, text: 'forgotten' })))
+    await nextTurn()
+    expect(readAll(db)).toEqual([])
+  })
+})
+
+describe('while another process holds the file', () => {
+  test('for 300 ms, writes wait and succeed, in order', async () => {
+    using folder = tempFolder()
+    const { db, close } = openNotes(folder.file('stead.db'))
+    const other = holdFile(folder.file('stead.db'))
+    const freed = new Promise<void>((resolve) => {
+      setTimeout(() => {
+        other.exec('COMMIT')
+        resolve()
+      }, 300)
+    })
+    const first = write(db, (tx) => put(tx, { id: 1, text: 'first' }))
+    const second = write(db, (tx) => readAll(tx))
+    await first
+    expect(await second).toEqual([{ id: 1, text: 'first' }])
+    await freed
+    other.close()
+    close()
+  })
+
+  test('for more than 2 s, writes fail as unavailable; once it is free they succeed again', async () => {
+    using folder = tempFolder()
+    const { db, close } = openNotes(folder.file('stead.db'))
+    const other = holdFile(folder.file('stead.db'))
+    const startedAt = performance.now()
+    const errors = await Promise.all([1, 2].map((id) => rejected(write(db, (tx) => put(tx, { id, text: 'late' })))))
+    const waitedMs = performance.now() - startedAt
+    for (const error of errors) expect(error).toMatchObject({ kind: 'unavailable' })
+    expect(waitedMs).toBeGreaterThan(1900)
+    expect(waitedMs).toBeLessThan(4000)
+
+    other.exec('COMMIT')
+    await write(db, (tx) => put(tx, { id: 3, text: 'free' }))
+    expect(readAll(db)).toEqual([{ id: 3, text: 'free' }])
+    other.close()
+    close()
+  })
+
+  function holdFile(file: string): Database.Database {
+    const other = new Database(file)
+    other.exec('BEGIN IMMEDIATE')
+    return other
+  }
+})
+
+describe('when the disk is full', () => {
+  test('a batch in which SQLite gives up acknowledges nothing that is gone, and goes on with the rest', async () => {
+    const { db, sqlite } = openNotes()
+    await write(db, (tx) => put(tx, { id: 0, text: 'before' }))
+    sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
+
+    const small = settle(write(db, (tx) => put(tx, { id: 1, text: 'small' })))
+    const large = settle(write(db, (tx) => put(tx, { id: 2, text: 'x'.repeat(100_000) })))
+    const after = settle(write(db, (tx) => put(tx, { id: 3, text: 'after' })))
+    const results = await Promise.all([small, large, after])
+
+    const acknowledged = results.flatMap((result, index) => (result === 'done' ? [index + 1] : []))
+    const stored = readAll(db).map(({ id }) => id)
+    expect(stored).toEqual([0, ...acknowledged])
+    expect(results[1]).toMatchObject({ kind: 'unavailable' })
+    expect(results[2]).toBe('done')
+  })
+
+  test('writes succeed again as soon as there is room', async () => {
+    const { db, sqlite } = openNotes()
+    sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
+    await rejected(write(db, (tx) => put(tx, { id: 1, text: 'x'.repeat(100_000) })))
+    sqlite.pragma('max_page_count = 1000')
+    await write(db, (tx) => put(tx, { id: 1, text: 'x'.repeat(100_000) }))
+    expect(readAll(db)).toHaveLength(1)
+  })
+
+  const small = mountSmallDisk()
+  test.skipIf(small === null)('on a real full file system: only what is there was acknowledged', async () => {
+    using disk = small ?? raise(new Error('skipped'))
+    const { db, sqlite, close } = openNotes(disk.file('stead.db'))
+    const acknowledged = new Set<number>()
+    const errors: unknown[] = []
+    for (let id = 0; errors.length === 0 && id < 10_000; id += 8) {
+      const batch = Array.from({ length: 8 }, (_, offset) => id + offset)
+      await Promise.all(
+        batch.map((each) =>
+          write(db, (tx) => put(tx, { id: each, text: 'x'.repeat(2000) })).then(
+            () => acknowledged.add(each),
+            (error) => errors.push(error),
+          ),
+        ),
+      )
+    }
+    expect(errors.length).toBeGreaterThan(0)
+    for (const error of errors) expect(error).toMatchObject({ kind: 'unavailable' })
+    expect(new Set(readAll(db).map(({ id }) => id))).toEqual(acknowledged)
+    expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok')
+    close()
+  })
+
+  /** 4 MB of memory as a file system of its own; null where mounting is not allowed. */
+  function mountSmallDisk() {
+    const folder = tempFolder()
+    const mount = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder.path], { stderr: 'ignore' })
+    if (mount.exitCode !== 0) {
+      folder[Symbol.dispose]()
+      return null
+    }
+    return {
+      ...folder,
+      [Symbol.dispose]() {
+        Bun.spawnSync(['umount', folder.path])
+        folder[Symbol.dispose]()
+      },
+    }
+  }
+})
+
+describe('durability', () => {
+  const CYCLES = 30
+  test(`kill -9 at a random moment under 64 writers, ${CYCLES} times: every acknowledged write is there, the file is whole`, async () => {
+    using folder = tempFolder()
+    const file = folder.file('stead.db')
+    openNotes(file).close()
+    const acknowledged = new Set<number>()
+    let firstId = 0
+    for (let cycle = 0; cycle < CYCLES; cycle++) {
+      for (const id of await writeUntilKilled(file, firstId)) acknowledged.add(id)
+      const connection = openDatabase(file)
+      expect(connection.sqlite.pragma('integrity_check', { simple: true })).toBe('ok')
+      const stored = storedIds(connection)
+      expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([])
+      firstId = Math.max(-1, ...stored) + 1
+      connection.close()
+    }
+    expect(acknowledged.size).toBeGreaterThan(CYCLES * 64)
+  }, 25_000)
+
+  /** Runs the writers, kills them some way into their work and returns what had been acknowledged by then. */
+  async function writeUntilKilled(file: string, firstId: number): Promise<number[]> {
+    const script = join(import.meta.dir, '../../tests/harness/durable-writer.ts')
+    const writers = Bun.spawn([process.execPath, script, file, String(firstId)], { stdout: 'pipe' })
+    const killAfter = 64 + Math.floor(Math.random() * 2000)
+    const ids: number[] = []
+    for await (const line of readLines(writers.stdout)) {
+      if (ids.push(Number(line)) === killAfter) writers.kill('SIGKILL')
+    }
+    await writers.exited
+    expect(writers.signalCode).toBe('SIGKILL')
+    return ids
+  }
+
+  function storedIds({ sqlite }: Connection): Set<number> {
+    return new Set(sqlite.prepare<[], number>('SELECT id FROM notes').pluck().all())
+  }
+})
+
+test('a database that was opened without a queue refuses to write', () => {
+  const { db } = openDatabase(':memory:')
+  expect(() => write(db, () => 1)).toThrow('write queue')
+})
+
+test('a write closure can delete and update, and its result is the caller’s', async () => {
+  const { db } = openNotes()
+  await write(db, (tx) => put(tx, { id: 1, text: 'a' }))
+  const changed = await write(db, (tx) => tx.update(notes).set({ text: 'b' }).where(eq(notes.id, 1)).returning().get())
+  expect(changed).toEqual({ id: 1, text: 'b' })
+  expect(await write(db, (tx) => tx.delete(notes).run().changes)).toBe(1)
+})
+
+/** Commit frames in a write-ahead log: those that name the size of the database after them. */
+function countCommits(walFile: string): number {
+  const log = readFileSync(walFile)
+  const frameBytes = 24 + log.readUInt32BE(8)
+  let commits = 0
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) {
+    // Frames of an earlier turn of the log carry another salt.
+    if (log.readUInt32BE(at + 8) === log.readUInt32BE(16) && log.readUInt32BE(at + 4) > 0) commits++
+  }
+  return commits
+}
+
+function settle(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => 'done',
+    (error) => error,
+  )
+}
+
+async function rejected(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise
+  } catch (error) {
+    return error
+  }
+  throw new Error('It should have failed')
+}
+
+function raise(error: Error): never {
+  throw error
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,104 @@
+import { afterEach, expect, setSystemTime, test } from 'bun:test'
+import { testApp } from '../../tests/harness/http.ts'
+import { limitRate } from './rate-limit.ts'
+
+const MESSAGE = 'Too many requests, slow down'
+
+afterEach(() => {
+  setSystemTime()
+})
+
+test('the requests of a minute are counted down in RateLimit-* headers, and in no others', async () => {
+  setSystemTime(new Date('2026-11-20T12:00:00Z'))
+  const { request } = limited(3)
+  const responses = [await request('/'), await request('/'), await request('/')]
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(responses.map(({ headers }) => headers.get('ratelimit-remaining'))).toEqual(['2', '1', '0'])
+  expect(responses.map(({ headers }) => headers.get('ratelimit-limit'))).toEqual(['3', '3', '3'])
+  expect(responses.map(({ headers }) => headers.get('ratelimit-reset'))).toEqual(['60', '60', '60'])
+  for (const { headers } of responses) {
+    expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
+  }
+})
+
+test('one more is 429 with the text of its route, and says when to come again', async () => {
+  setSystemTime(new Date('2026-11-20T12:00:00Z'))
+  const { request } = limited(1)
+  await request('/')
+  setSystemTime(new Date('2026-11-20T12:00:20Z'))
+  const response = await request('/')
+  expect(response.status).toBe(429)
+  expect(await response.json()).toEqual({ error: MESSAGE })
+  expect(response.headers.get('ratelimit-remaining')).toBe('0')
+  expect(response.headers.get('ratelimit-reset')).toBe('40')
+  expect(response.headers.get('retry-after')).toBe('40')
+})
+
+test('a minute after the first request the count starts again', async () => {
+  setSystemTime(new Date('2026-11-20T12:00:00Z'))
+  const { request } = limited(1)
+  await request('/')
+  setSystemTime(new Date('2026-11-20T12:00:59.999Z'))
+  expect((await request('/')).status).toBe(429)
+  setSystemTime(new Date('2026-11-20T12:01:00Z'))
+  expect((await request('/')).status).toBe(200)
+})
+
+test('each address has a count of its own; addresses of one IPv6 /64 share one', async () => {
+  const { request } = limited(1)
+  const from = async (address: string | null) => (await request('/', {}, { address })).status
+  expect(await from('203.0.113.1')).toBe(200)
+  expect(await from('203.0.113.1')).toBe(429)
+  expect(await from('203.0.113.2')).toBe(200)
+  expect(await from('2001:db8:1:2::1')).toBe(200)
+  expect(await from('2001:db8:1:2:ffff::9')).toBe(429)
+  expect(await from('2001:db8:1:3::1')).toBe(200)
+  expect(await from(null)).toBe(200)
+  expect(await from(null)).toBe(429)
+})
+
+test('routes with limits of their own do not count for each other', async () => {
+  const { request } = testApp((app) => {
+    app.get('/a', limitRate(1, MESSAGE), (c) => c.text('a'))
+    app.get('/b', limitRate(1, MESSAGE), (c) => c.text('b'))
+  })
+  expect((await request('/a')).status).toBe(200)
+  expect((await request('/b')).status).toBe(200)
+  expect((await request('/a')).status).toBe(429)
+})
+
+test('a failed request counts, so that guessing is limited', async () => {
+  const { request } = testApp((app) => {
+    app.get('/', limitRate(2, MESSAGE), () => {
+      throw new Error('wrong password')
+    })
+  })
+  expect([(await request('/')).status, (await request('/')).status, (await request('/')).status]).toEqual([
+    500, 500, 429,
+  ])
+})
+
+test('calls of the web app in-process pass: they were counted when the user made them', async () => {
+  const { request } = limited(1)
+  for (let call = 0; call < 5; call++) {
+    const response = await request('/', {}, { principal: { kind: 'operator' } })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('ratelimit-limit')).toBeNull()
+  }
+})
+
+test('a key of its own can be counted instead of the address', async () => {
+  const { request } = testApp((app) => {
+    app.get(
+      '/',
+      limitRate(1, MESSAGE, (c) => c.req.header('x-agent') ?? ''),
+      (c) => c.text('ok'),
+    )
+  })
+  const from = async (agent: string) => (await request('/', { headers: { 'x-agent': agent } })).status
+  expect([await from('a'), await from('a'), await from('b')]).toEqual([200, 429, 200])
+})
+
+function limited(limit: number) {
+  return testApp((app) => app.get('/', limitRate(limit, MESSAGE), (c) => c.text('ok')))
+}

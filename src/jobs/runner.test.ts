@@ -1,0 +1,85 @@
+import { expect, test } from 'bun:test'
+import { capturedLog } from '../../tests/harness/log.ts'
+import { pause, startRunner } from './runner.ts'
+
+test('runs of one job never overlap, however long they take', async () => {
+  let active = 0
+  let most = 0
+  let runs = 0
+  const enough = Promise.withResolvers<void>()
+  const run = async () => {
+    most = Math.max(most, ++active)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    active--
+    if (++runs === 5) enough.resolve()
+  }
+  const stop = startRunner([{ name: 'slow', everyMs: 1, run }], capturedLog().log)
+  await enough.promise
+  await stop()
+  expect(most).toBe(1)
+})
+
+test('one job does not wait for another', async () => {
+  const never = Promise.withResolvers<void>()
+  const other = Promise.withResolvers<void>()
+  const stop = startRunner(
+    [
+      { name: 'stuck', everyMs: 1, run: () => never.promise },
+      { name: 'quick', everyMs: 1, run: async () => other.resolve() },
+    ],
+    capturedLog().log,
+  )
+  await other.promise
+  never.resolve()
+  await stop()
+})
+
+test('a run that fails is logged and the next one comes', async () => {
+  const { log, lines } = capturedLog()
+  const third = Promise.withResolvers<void>()
+  let runs = 0
+  const run = async () => {
+    if (++runs === 3) third.resolve()
+    throw new Error(`failure ${runs}`)
+  }
+  const stop = startRunner([{ name: 'failing', everyMs: 1, run }], log)
+  await third.promise
+  await stop()
+  expect(lines.slice(0, 2)).toMatchObject([
+    { job: 'failing', error: 'failure 1' },
+    { job: 'failing', error: 'failure 2' },
+  ])
+})
+
+test('stop does not wait for the next run, tells the one under way, and waits for its end', async () => {
+  const idle = startRunner([{ name: 'rare', everyMs: 3_600_000, run: async () => undefined }], capturedLog().log)
+  await idle()
+
+  const begun = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  let wasTold = false
+  const run = async (signal: AbortSignal) => {
+    begun.resolve()
+    await release.promise
+    wasTold = signal.aborted
+  }
+  const stop = startRunner([{ name: 'busy', everyMs: 1, run }], capturedLog().log)
+  await begun.promise
+  let hasStopped = false
+  const stopped = stop().then(() => {
+    hasStopped = true
+  })
+  await Promise.resolve()
+  expect(hasStopped).toBe(false)
+  release.resolve()
+  await stopped
+  expect(wasTold).toBe(true)
+})
+
+test('pause ends at once when its signal aborts, before or during', async () => {
+  await pause(3_600_000, AbortSignal.abort())
+  const controller = new AbortController()
+  const paused = pause(3_600_000, controller.signal)
+  controller.abort()
+  await paused
+})
