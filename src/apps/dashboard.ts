@@ -12,12 +12,11 @@ type Served = { bytes: Uint8Array<ArrayBuffer>; gzipped: Uint8Array<ArrayBuffer>
 
 const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
 
-/** Styles may be set on elements by script (charts, menus), everything else comes from our own files. */
+/** Everything comes from our own files. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "style-src-attr 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self'",
   "connect-src 'self'",

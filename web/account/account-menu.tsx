@@ -1,0 +1,32 @@
+import { useMutation } from '@tanstack/react-query'
+import { LogOut, UserRound } from 'lucide-react'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { signOut } from './session.ts'
+
+/** Who is signed in, and the way out. */
+export function AccountMenu({ email, name }: { email: string; name: string }) {
+  // A whole new page forgets everything this one had loaded.
+  const leaving = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })
+  return (
+    <Menu
+      side="top"
+      trigger={
+        <button
+          type="button"
+          aria-label={`Account ${email}`}
+          className="flex min-h-9 min-w-0 items-center gap-2.5 rounded-md px-1.5 text-left text-sm hover:bg-sunken data-[state=open]:bg-sunken md:px-2 md:py-1.5"
+        >
+          <span className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft font-semibold text-accent uppercase">
+            {[...(name || email)][0] ?? <UserRound aria-hidden className="size-4" />}
+          </span>
+          <span className="hidden min-w-0 truncate text-muted md:block">{email}</span>
+        </button>
+      }
+    >
+      <p className="max-w-64 truncate px-2.5 pt-1.5 pb-2 text-sm text-muted">{email}</p>
+      <MenuItem Icon={LogOut} onSelect={() => leaving.mutate()}>
+        {leaving.isError ? 'Sign out (try again)' : 'Sign out'}
+      </MenuItem>
+    </Menu>
+  )
+}

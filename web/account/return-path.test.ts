@@ -1,0 +1,14 @@
+import { expect, test } from 'bun:test'
+import { AccountSearch, describeSignInError } from './return-path.ts'
+
+test('AccountSearch: only a path of this site is a way back', () => {
+  expect(AccountSearch.parse({ redirect: '/cost?period=30d' }).redirect).toBe('/cost?period=30d')
+  for (const redirect of ['//evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', 7]) {
+    expect(AccountSearch.parse({ redirect }).redirect).toBeUndefined()
+  }
+})
+
+test('describeSignInError: an unknown code is never repeated', () => {
+  expect(describeSignInError('IdpNoEmail')).toContain('email')
+  expect(describeSignInError('<b>pay here</b>')).toBe('Signing in did not work. Please try again.')
+})

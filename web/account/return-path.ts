@@ -1,0 +1,23 @@
+import { z } from 'zod'
+
+const lostSignIns: Record<string, string> = {
+  IdpNotConfigured: 'This sign-in provider is not set up on this server. Use your email and password.',
+  IdpAuthFailed: 'The sign-in provider did not confirm who you are. Please try again.',
+  IdpTokenFailed: 'The sign-in provider did not complete the sign-in. Please try again.',
+  IdpNoEmail: 'The sign-in provider shared no email address, so no account could be matched.',
+  IdpAuthError: 'Signing in with the provider failed unexpectedly. Please try again.',
+}
+
+const Path = z.string().refine((path) => /^\/(?![/\\])/.test(path))
+
+/** Search of the account pages: `redirect` is where the visitor wanted to go, `error` a code from a sign-in provider. */
+export const AccountSearch = z.object({
+  redirect: Path.optional().catch(undefined),
+  error: z.coerce.string().max(200).optional().catch(undefined),
+  created: z.literal(true).optional().catch(undefined),
+})
+
+/** A readable sentence for the `error` of a failed sign-in; unknown codes are never shown as they come. */
+export function describeSignInError(code: string): string {
+  return lostSignIns[code] ?? 'Signing in did not work. Please try again.'
+}

@@ -1,0 +1,73 @@
+import { useNavigate } from '@tanstack/react-router'
+import { Ellipsis, MessageSquare, Play, RotateCw, Square, Trash2 } from 'lucide-react'
+import { useRef, useState } from 'react'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { canChange, type useChangeAgent } from './agent-changes.ts'
+import { DeleteDialog } from './delete-dialog.tsx'
+
+type AgentMenuProps = {
+  agent: WebAgent
+  change: ReturnType<typeof useChangeAgent>
+  isOpenOffered?: boolean
+  onDeleted?: () => void
+}
+
+/** Everything that can be done with an agent. Deleting asks first. */
+export function AgentMenu({ agent, change, isOpenOffered = true, onDeleted }: AgentMenuProps) {
+  const navigate = useNavigate()
+  const triggerRef = useRef<HTMLButtonElement>(null)
+  const [isAsking, setAsking] = useState(false)
+  const isBlocked = (verb: 'start' | 'stop' | 'restart') => change.isPending || !canChange(agent.status, verb)
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton ref={triggerRef} label={`Actions for ${agent.name}`}>
+            <Ellipsis aria-hidden className="size-4.5" />
+          </IconButton>
+        }
+        onCloseFocus={(event) => isAsking && event.preventDefault()}
+      >
+        {isOpenOffered && (
+          <MenuItem
+            Icon={MessageSquare}
+            onSelect={() => void navigate({ to: '/agents/$agentId', params: { agentId: agent.id } })}
+          >
+            Open chat
+          </MenuItem>
+        )}
+        <MenuItem Icon={Play} isDisabled={isBlocked('start')} onSelect={() => change.mutate('start')}>
+          Start
+        </MenuItem>
+        <MenuItem Icon={Square} isDisabled={isBlocked('stop')} onSelect={() => change.mutate('stop')}>
+          Stop
+        </MenuItem>
+        <MenuItem Icon={RotateCw} isDisabled={isBlocked('restart')} onSelect={() => change.mutate('restart')}>
+          Restart
+        </MenuItem>
+        <MenuItem Icon={Trash2} tone="danger" onSelect={() => setAsking(true)}>
+          Delete
+        </MenuItem>
+      </Menu>
+      {isAsking && (
+        <DeleteDialog
+          agent={agent}
+          onClose={() => setAsking(false)}
+          onDeleted={() => onDeleted?.()}
+          onCloseFocus={(event) => {
+            event.preventDefault()
+            focusAfterClose(triggerRef.current)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+/** Back to the menu button, or to the page's title when the agent went away with its row. */
+function focusAfterClose(trigger: HTMLElement | null): void {
+  const target = trigger?.isConnected ? trigger : document.querySelector('h1')
+  target?.focus()
+}

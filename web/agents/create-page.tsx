@@ -1,0 +1,107 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import { z } from 'zod'
+import { ProvisionRequest } from '../../src/features/agents/schemas.ts'
+import { ApiError } from '../api/request.ts'
+import { Page } from '../shell/page.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { agentsQuery, provisionAgent } from './agents-api.ts'
+import { DeploymentProgress } from './deployment-progress.tsx'
+import { FieldMark } from './field-mark.tsx'
+import { ModelField } from './model-field.tsx'
+import { Refusal } from './refusal.tsx'
+
+/** Search of `/agents/new`: the agent whose deployment is being watched, so that a reload goes on watching. */
+export const CreateSearch = z.object({
+  agent: z.string().optional().catch(undefined),
+  name: z.string().optional().catch(undefined),
+})
+
+const route = getRouteApi('/signed-in/agents/new')
+
+/** `/agents/new`: asks for a name and a model, then shows the deployment until the agent can be talked to. */
+export function CreatePage() {
+  const { agent, name } = route.useSearch()
+  return agent ? <Deploying key={agent} agent={{ id: agent, name: name ?? 'Your agent' }} /> : <CreateForm />
+}
+
+function CreateForm() {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    ProvisionRequest,
+    async (wish) => {
+      const agent = await provisionAgent(wish)
+      void client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+      await navigate({ to: '/agents/new', search: { agent: agent.id, name: agent.name }, replace: true })
+    },
+    fieldOf,
+  )
+  return (
+    <Page title="Create an agent" lead="It gets its own gateway, memory and files.">
+      <form
+        ref={formRef}
+        onSubmit={onSubmit}
+        noValidate
+        className="grid max-w-xl grid-cols-1 gap-5 rounded-xl border border-line bg-surface p-4 sm:p-6"
+      >
+        {problem && Object.keys(problem.fields).length === 0 && <Refusal error={problem.cause} />}
+        <TextField
+          label="Name"
+          name="name"
+          maxLength={100}
+          autoComplete="off"
+          placeholder="Ada"
+          autoFocus
+          error={problem?.fields.name}
+        />
+        <ModelField error={problem?.fields.model} />
+        <div className="flex flex-wrap gap-2">
+          <Button type="submit" look="primary" isPending={isPending}>
+            Create agent
+          </Button>
+          <Link to="/agents" className={buttonClass('ghost')}>
+            Cancel
+          </Link>
+        </div>
+      </form>
+    </Page>
+  )
+}
+
+function Deploying({ agent }: { agent: { id: string; name: string } }) {
+  const navigate = useNavigate()
+  const openChat = useCallback(
+    () => void navigate({ to: '/agents/$agentId', params: { agentId: agent.id }, replace: true }),
+    [navigate, agent.id],
+  )
+  return (
+    <Page title={`Creating ${agent.name}`} lead="You can leave this page; the work goes on.">
+      <div className="grid max-w-xl grid-cols-1 gap-5 rounded-xl border border-line bg-surface p-4 sm:p-6">
+        <div className="flex items-center gap-3">
+          <FieldMark seed={agent.id} className="size-10" />
+          <p className="min-w-0 truncate font-medium">{agent.name}</p>
+        </div>
+        <DeploymentProgress
+          agent={agent}
+          // Long enough to see that every step is done.
+          onRunning={() => setTimeout(openChat, 900)}
+          onDeleted={() => void navigate({ to: '/agents' })}
+          readyAction={
+            <Button look="primary" className="justify-self-start" onClick={openChat}>
+              Open chat
+            </Button>
+          }
+        />
+      </div>
+    </Page>
+  )
+}
+
+function fieldOf(error: unknown): string | null {
+  if (!(error instanceof ApiError) || error.status !== 400) return null
+  return /model/i.test(error.message) ? 'model' : /name/i.test(error.message) ? 'name' : null
+}

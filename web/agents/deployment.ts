@@ -1,0 +1,79 @@
+import { useEffect, useState } from 'react'
+import { AgentEvent, type DeploymentStep } from '../../src/features/agents/schemas.ts'
+import { agentEventsPath, getAgent } from './agents-api.ts'
+
+/** The steps of a deployment in their order, in words for people. */
+export const deploymentSteps: { step: DeploymentStep; label: string; detail: string }[] = [
+  { step: 'queued', label: 'Queued', detail: 'Waiting for its turn' },
+  { step: 'port', label: 'Port', detail: 'Reserving a port for its gateway' },
+  { step: 'starting', label: 'Starting', detail: 'Starting the agent' },
+  { step: 'health', label: 'Health', detail: 'Waiting until it answers' },
+  { step: 'running', label: 'Running', detail: 'Ready to talk' },
+]
+
+/** How far a deployment has come: `reached` indexes `deploymentSteps`, `error` is why it failed. */
+export type Deployment = { reached: number; outcome: 'working' | 'running' | 'failed'; error: string | null }
+
+const start: Deployment = { reached: 0, outcome: 'working', error: null }
+
+/** Follows an agent's deployment live until it is running or has failed. `again` starts over after a restart. */
+export function useDeployment(agentId: string) {
+  const [attempt, setAttempt] = useState(0)
+  const [deployment, setDeployment] = useState(start)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt opens a new stream
+  useEffect(() => {
+    let known = start
+    setDeployment(known)
+    return followAgent(agentId, (event) => {
+      known = advance(known, event)
+      setDeployment(known)
+      return known.outcome === 'working'
+    })
+  }, [agentId, attempt])
+  return { deployment, again: () => setAttempt(attempt + 1) }
+}
+
+/** What is known after one more event; a step never goes back. */
+export function advance(known: Deployment, { status, step, error }: AgentEvent): Deployment {
+  if (status === 'running' || step === 'running') {
+    return { reached: deploymentSteps.length - 1, outcome: 'running', error: null }
+  }
+  if (status === 'error' || step === 'failed') {
+    return { ...known, outcome: 'failed', error: error ?? 'The deployment failed and gave no reason.' }
+  }
+  if (status === 'stopped')
+    return { ...known, outcome: 'failed', error: error ?? 'The agent was stopped before it was ready.' }
+  const index = deploymentSteps.findIndex((candidate) => candidate.step === step)
+  return { ...known, reached: Math.max(known.reached, index) }
+}
+
+/** Hands on each event until `onEvent` returns false; asks every two seconds where event streams do not get through. */
+function followAgent(agentId: string, onEvent: (event: AgentEvent) => boolean): () => void {
+  let poll: ReturnType<typeof setInterval> | undefined
+  const source = new EventSource(agentEventsPath(agentId))
+  const close = () => {
+    source.close()
+    clearInterval(poll)
+  }
+  const hand = (event: AgentEvent) => onEvent(event) || close()
+  const ask = () =>
+    getAgent(agentId).then(({ status }) => hand({ status, step: null, error: null }), ignoreUntilNextTime)
+  source.addEventListener('status', ({ data }) => {
+    const event = AgentEvent.safeParse(parseJson(data))
+    if (event.success) hand(event.data)
+  })
+  source.addEventListener('error', () => {
+    if (source.readyState === EventSource.CLOSED) poll ??= setInterval(() => void ask(), 2_000)
+  })
+  return close
+}
+
+function parseJson(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return null
+  }
+}
+
+function ignoreUntilNextTime(): void {}

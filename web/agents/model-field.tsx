@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ListedModel, ModelList } from '../../src/features/ai/schemas.ts'
+import { SelectField } from '../ui/field.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { modelsQuery } from './agents-api.ts'
+import { describeModel, describeTerms, isOfflineModel, offlineModelWarning } from './model-name.ts'
+
+/** The form field `model`, with the server's default chosen; absent while there is nothing to choose from. */
+export function ModelField({ error }: { error: string | undefined }) {
+  const models = useQuery(modelsQuery)
+  if (models.data) return <LoadedModelField list={models.data} error={error} />
+  if (models.error) return <LoadProblem what="The models" error={models.error} onRetry={models.refetch} />
+  return (
+    <div aria-busy="true" className="grid gap-1.5">
+      <p className="text-sm font-medium">Model</p>
+      <Skeleton className="h-10" />
+    </div>
+  )
+}
+
+function LoadedModelField({ list, error }: { list: ModelList; error: string | undefined }) {
+  const [chosenId, setChosenId] = useState(list.defaultModel ?? list.models[0]?.id ?? '')
+  const chosen = list.models.find(({ id }) => id === chosenId)
+  if (list.models.length === 0) {
+    return (
+      <Notice tone="warning" title="No model is available">
+        The operator has not set up an AI provider yet. An agent can be created, but it may not be able to answer.
+      </Notice>
+    )
+  }
+  return (
+    <div className="grid grid-cols-1 gap-3">
+      <SelectField
+        label="Model"
+        name="model"
+        value={chosenId}
+        onChange={(event) => setChosenId(event.target.value)}
+        hint={chosen && describeTerms(chosen)}
+        error={error}
+      >
+        {Object.entries(byProvider(list.models)).map(([provider, models]) => (
+          <optgroup key={provider} label={provider}>
+            {models?.map((model) => (
+              <option key={model.id} value={model.id}>
+                {describeModel(model)}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </SelectField>
+      {chosen?.provider === 'local' && isOfflineModel(chosen.id) && (
+        <Notice tone="warning" title={offlineModelWarning}>
+          It repeats what you write, so that everything else can be tried without a provider. For real answers, the
+          operator sets up an AI provider.
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+function byProvider(models: ListedModel[]): Partial<Record<string, ListedModel[]>> {
+  return Object.groupBy(models, ({ provider }) => provider)
+}

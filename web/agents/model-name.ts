@@ -1,0 +1,27 @@
+import type { ListedModel } from '../../src/features/ai/schemas.ts'
+
+const perMillion = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumFractionDigits: 2 })
+const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
+
+export const offlineModelWarning = 'Offline development model, not a real AI'
+
+/** The model that needs no provider: it only repeats what it is told, and must never pass for more. */
+export function isOfflineModel(modelId: string): boolean {
+  return modelId === 'local/echo'
+}
+
+/** A model as one line of a list. */
+export function describeModel({ id, name, provider }: ListedModel): string {
+  return provider === 'local' && isOfflineModel(id) ? `${id}: offline development model, not a real AI` : name
+}
+
+/** What a model takes and costs, as far as it is known. */
+export function describeTerms({ id, contextLength, pricing }: ListedModel): string {
+  const context = contextLength && `${tokens.format(contextLength)} tokens of context`
+  return [id, context, pricing && describePrice(pricing)].filter(Boolean).join(' · ')
+}
+
+function describePrice({ prompt, completion }: NonNullable<ListedModel['pricing']>): string {
+  if (prompt === 0 && completion === 0) return 'free of charge'
+  return `${perMillion.format(prompt * 1e6)} in and ${perMillion.format(completion * 1e6)} out per million tokens`
+}

@@ -1,0 +1,37 @@
+import { useQuery } from '@tanstack/react-query'
+import { sessionQuery } from '../account/session.ts'
+import { ApiError, messageFor } from '../api/request.ts'
+import { Notice } from '../ui/notice.tsx'
+
+/** Why the server did not create the agent, and who can change that. */
+export function Refusal({ error }: { error: unknown }) {
+  if (error instanceof ApiError && error.status === 402) return <SubscriptionNeeded />
+  if (error instanceof ApiError && error.limit !== null) {
+    return (
+      <Notice tone="warning" role="alert" title="Agent limit reached">
+        <p>
+          Your plan allows {error.limit} {error.limit === 1 ? 'agent' : 'agents'} and you have{' '}
+          {error.current ?? error.limit}. Delete one you no longer need, or ask the operator for a larger plan.
+        </p>
+      </Notice>
+    )
+  }
+  return (
+    <Notice tone="problem" title="The agent was not created">
+      {messageFor(error)}
+    </Notice>
+  )
+}
+
+function SubscriptionNeeded() {
+  const email = useQuery(sessionQuery).data?.user?.email ?? 'EMAIL'
+  return (
+    <Notice tone="warning" role="alert" title="An active subscription is needed">
+      <p>Agents run on a plan, and your account has none. The operator of this server can assign one:</p>
+      <code className="rounded-md bg-surface px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
+        stead user set-plan {email} starter
+      </code>
+      <p>Plans are starter, pro and enterprise. Afterwards, create the agent again.</p>
+    </Notice>
+  )
+}

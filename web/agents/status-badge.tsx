@@ -1,0 +1,25 @@
+import type { AgentStatus } from '../../src/features/agents/schemas.ts'
+
+const looks: Record<AgentStatus, { label: string; className: string; dot: string }> = {
+  pending: { label: 'Pending', className: 'bg-sunken text-muted', dot: 'rounded-full bg-current' },
+  provisioning: {
+    label: 'Provisioning',
+    className: 'bg-warn-soft text-warn',
+    dot: 'rounded-full bg-current animate-breathe',
+  },
+  running: { label: 'Running', className: 'bg-accent-soft text-accent', dot: 'rounded-full bg-current' },
+  stopped: { label: 'Stopped', className: 'bg-sunken text-muted', dot: 'rounded-full border-[1.5px] border-current' },
+  error: { label: 'Error', className: 'bg-bad-soft text-bad', dot: 'rotate-45 bg-current' },
+  unknown: { label: 'Unknown', className: 'bg-sunken text-muted', dot: 'rounded-full border-[1.5px] border-current' },
+}
+
+/** An agent's status as a word, with a dot whose form differs too, for those who see no colours. */
+export function StatusBadge({ status }: { status: AgentStatus }) {
+  const { label, className, dot } = looks[status]
+  return (
+    <span className={`inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium ${className}`}>
+      <span aria-hidden className={`size-1.5 ${dot}`} />
+      {label}
+    </span>
+  )
+}

@@ -1,0 +1,28 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { forgetSession } from '../account/session.ts'
+import { ApiError } from './request.ts'
+
+/** Holds everything read from the API. An answer of 401 ends the known session, and the shell then leads to the sign-in page. */
+export function createQueryClient(): QueryClient {
+  const onError = (error: Error) => {
+    if (error instanceof ApiError && error.status === 401) forgetSession(client)
+  }
+  const client: QueryClient = new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        networkMode: 'always',
+        staleTime: 2_000,
+        retry: canHelpToRetry,
+        retryDelay: (count) => 600 * 2 ** count,
+      },
+      mutations: { networkMode: 'always' },
+    },
+  })
+  return client
+}
+
+function canHelpToRetry(count: number, error: Error): boolean {
+  return count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500)
+}

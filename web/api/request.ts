@@ -1,0 +1,107 @@
+import { type ZodType, z } from 'zod'
+
+const ErrorBody = z.object({
+  error: z.string(),
+  code: z.string().optional(),
+  current: z.number().optional(),
+  limit: z.number().optional(),
+})
+
+/** A request that did not succeed. `status` is 0 when the server was not reached; `message` is a sentence for people. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly current: number | null
+  readonly limit: number | null
+
+  constructor(
+    status: number,
+    message: string,
+    counts: { current?: number | undefined; limit?: number | undefined } = {},
+  ) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.current = counts.current ?? null
+    this.limit = counts.limit ?? null
+  }
+}
+
+export type RequestOptions = {
+  method?: 'GET' | 'POST' | 'DELETE'
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+  timeoutMs?: number
+}
+
+/**
+ * Asks our own API and parses the answer with `schema`.
+ * @throws ApiError for a refusal, an unreachable server, a timeout or an answer of another shape; an abort by `signal` passes.
+ */
+export async function request<T>(schema: ZodType<T>, path: string, options: RequestOptions = {}): Promise<T> {
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? 20_000)
+  const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout
+  const response = await reach(path, { ...options, signal })
+  if (!response.ok) throw await toApiError(response)
+  const parsed = schema.safeParse(await response.json().catch(() => null))
+  if (parsed.success) return parsed.data
+  throw new ApiError(
+    response.status,
+    'The server sent an answer this page does not understand. Reload the page and try again.',
+  )
+}
+
+/** Sends one request and returns the response whatever its status. @throws ApiError with status 0 when there is none. */
+export async function reach(path: string, options: RequestOptions): Promise<Response> {
+  const init: RequestInit = {
+    method: options.method ?? 'GET',
+    headers: { accept: 'application/json', ...options.headers },
+  }
+  if (options.signal) init.signal = options.signal
+  if (options.body !== undefined) {
+    init.body = JSON.stringify(options.body)
+    init.headers = { ...init.headers, 'content-type': 'application/json' }
+  }
+  try {
+    return await fetch(path, init)
+  } catch (error) {
+    if (isAbort(error)) throw error
+    const reason =
+      error instanceof DOMException && error.name === 'TimeoutError' ? 'took too long to answer' : 'cannot be reached'
+    throw new ApiError(
+      0,
+      `The Stead server ${reason}. Check that it is running and that you are online, then try again.`,
+    )
+  }
+}
+
+/** Reads the error body of a refused request. */
+export async function toApiError(response: Response): Promise<ApiError> {
+  const body = ErrorBody.safeParse(await response.json().catch(() => null))
+  const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const hint =
+    response.status === 429 && wait > 0 ? ` Try again in ${wait === 1 ? 'a second' : `${wait} seconds`}.` : ''
+  const message = body.success ? body.data.error : messageOf(response.status)
+  return new ApiError(
+    response.status,
+    hint && !/[.!?]$/.test(message) ? `${message}.${hint}` : message + hint,
+    body.data,
+  )
+}
+
+/** Tells an abort we asked for from a failure. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError'
+}
+
+/** A sentence for people about anything that was thrown. */
+export function messageFor(error: unknown): string {
+  return error instanceof ApiError ? error.message : 'Something went wrong on this page. Reload it and try again.'
+}
+
+function messageOf(status: number): string {
+  if (status === 401) return 'Please sign in again.'
+  if (status === 404) return 'This does not exist, or it is not yours.'
+  if (status === 429) return 'Too many requests.'
+  return `The server answered with an error (${status}). Try again in a moment.`
+}

@@ -1,0 +1,54 @@
+import { RotateCw } from 'lucide-react'
+import { Button } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { MessageFrame } from './message.tsx'
+import { ReplyText } from './reply-text.tsx'
+import type { Turn } from './turn.ts'
+
+type LiveTurnProps = { turn: Turn; agentName: string; canRetry: boolean; onRetry: () => void }
+
+/** The message on its way, the reply as it comes, and what to do when it did not come. */
+export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) {
+  const { text, reply, sentAt, state, problem } = turn
+  const isOver = state === 'failed' || state === 'stopped'
+  return (
+    <>
+      <MessageFrame sender="user" agentName={agentName} timestamp={sentAt} remark={null}>
+        <ReplyText text={text} />
+      </MessageFrame>
+      {(reply || !isOver) && (
+        <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={isOver ? 'Incomplete' : null}>
+          {reply ? <ReplyText text={reply} /> : <Thinking agentName={agentName} />}
+        </MessageFrame>
+      )}
+      {isOver && (
+        <li className="grid justify-items-start gap-2">
+          {state === 'failed' ? (
+            <Notice tone="problem" title="No complete reply">
+              {problem}
+            </Notice>
+          ) : (
+            <p role="status" className="text-sm text-muted">
+              You stopped this reply.
+            </p>
+          )}
+          <Button disabled={!canRetry} onClick={onRetry}>
+            <RotateCw aria-hidden className="size-4" />
+            Try again
+          </Button>
+        </li>
+      )}
+    </>
+  )
+}
+
+function Thinking({ agentName }: { agentName: string }) {
+  return (
+    <p role="status" className="flex h-6 items-center gap-1.5">
+      <span className="sr-only">{agentName} is working on a reply</span>
+      {['[animation-delay:0ms]', '[animation-delay:200ms]', '[animation-delay:400ms]'].map((delay) => (
+        <span key={delay} aria-hidden className={`size-1.5 animate-breathe rounded-full bg-muted ${delay}`} />
+      ))}
+    </p>
+  )
+}

@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { CostDashboard } from '../../src/features/usage/schemas.ts'
+import { Page } from '../shell/page.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { costQuery } from './cost-api.ts'
+import { AgentCosts, ModelShares } from './cost-tables.tsx'
+import { DailyCost } from './daily-cost.tsx'
+import { formatCompact, formatCost, formatCount } from './figures.ts'
+
+const route = getRouteApi('/signed-in/cost')
+
+const periods = [
+  { period: '7d', label: '7 days', phrase: 'in the last 7 days' },
+  { period: '30d', label: '30 days', phrase: 'in the last 30 days' },
+  { period: 'mtd', label: 'This month', phrase: 'since the first of this month' },
+] as const
+
+/** `/cost`: what the caller's agents have used and cost. */
+export function CostPage() {
+  const { period } = route.useSearch()
+  const { data, error, refetch, isPlaceholderData } = useQuery(costQuery(period))
+  const phrase = periods.find((candidate) => candidate.period === period)?.phrase
+  return (
+    <Page title="Cost" lead={`What your agents have used ${phrase}. Days are UTC.`} actions={<PeriodLinks />}>
+      {error && <LoadProblem what="The figures" error={error} onRetry={refetch} />}
+      {data && !(error && isPlaceholderData) && (
+        <div
+          aria-busy={isPlaceholderData}
+          className={`grid grid-cols-1 gap-6 transition-opacity ${isPlaceholderData ? 'opacity-50' : ''}`}
+        >
+          <Figures data={data} />
+        </div>
+      )}
+      {!data && !error && <Loading />}
+    </Page>
+  )
+}
+
+function Figures({ data }: { data: CostDashboard }) {
+  const { summary } = data
+  return (
+    <>
+      {data.isMockData && (
+        <Notice tone="warning" title="Sample data">
+          {data.message ?? 'These figures are invented. Yours appear once an agent has answered.'}
+        </Notice>
+      )}
+      <dl className="grid grid-cols-2 overflow-hidden rounded-xl border border-line bg-line gap-px lg:grid-cols-4">
+        <Tile label="Total cost" value={formatCost(summary.totalCost)} exact={`$${summary.totalCost}`} />
+        <Tile label="Tokens" value={formatCompact(summary.totalTokens)} exact={formatCount(summary.totalTokens)} />
+        <Tile label="Calls" value={formatCount(summary.totalCalls)} />
+        <Tile
+          label="Average per call"
+          value={formatCost(summary.avgCostPerCall)}
+          exact={`$${summary.avgCostPerCall}`}
+        />
+      </dl>
+      {summary.totalCalls === 0 ? (
+        <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
+          Nothing was used in this period.
+        </p>
+      ) : (
+        <>
+          <DailyCost daily={data.daily} />
+          <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
+            <AgentCosts agents={data.agents} />
+            <ModelShares models={data.modelBreakdown} />
+          </div>
+        </>
+      )}
+    </>
+  )
+}
+
+function PeriodLinks() {
+  return (
+    <nav aria-label="Period" className="flex gap-0.5 rounded-lg bg-sunken p-0.5">
+      {periods.map(({ period, label }) => (
+        <Link
+          key={period}
+          to="/cost"
+          search={{ period }}
+          replace
+          className="inline-flex min-h-8 items-center rounded-md border border-transparent px-2.5 text-sm font-medium text-muted hover:text-ink aria-[current=page]:border-line aria-[current=page]:bg-surface aria-[current=page]:text-ink aria-[current=page]:shadow-xs"
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function Tile({ label, value, exact }: { label: string; value: string; exact?: string }) {
+  return (
+    <div className="grid gap-1 bg-surface px-4 py-3.5">
+      <dt className="text-sm text-muted">{label}</dt>
+      <dd title={exact} className="truncate text-xl font-semibold tabular-nums sm:text-2xl">
+        {value}
+      </dd>
+    </div>
+  )
+}
+
+function Loading() {
+  return (
+    <div aria-busy="true" className="grid gap-6">
+      <p role="status" className="sr-only">
+        Loading the figures
+      </p>
+      <Skeleton className="h-20 rounded-xl" />
+      <Skeleton className="h-80 rounded-xl" />
+      <Skeleton className="h-40 rounded-xl" />
+    </div>
+  )
+}

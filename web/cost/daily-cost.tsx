@@ -1,0 +1,61 @@
+import { useState } from 'react'
+import type { CostDashboard } from '../../src/features/usage/schemas.ts'
+import { Button } from '../ui/button.tsx'
+import { DailyChart } from './daily-chart.tsx'
+import { formatCost, formatCount, formatLongDay } from './figures.ts'
+import { cellClass, headClass, Panel, TableFrame } from './panel.tsx'
+
+/** Cost and tokens of each day, as two charts or as a table. */
+export function DailyCost({ daily }: { daily: CostDashboard['daily'] }) {
+  const [isTable, setTable] = useState(false)
+  return (
+    <Panel
+      title="Per day"
+      actions={
+        <Button look="ghost" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
+          Show as table
+        </Button>
+      }
+    >
+      {isTable ? (
+        <DailyTable daily={daily} />
+      ) : (
+        <div className="grid grid-cols-1 gap-5 px-2 pb-4 sm:px-3">
+          <DailyChart title="Cost" daily={daily} measure="cost" />
+          <DailyChart title="Tokens" daily={daily} measure="tokens" />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function DailyTable({ daily }: { daily: CostDashboard['daily'] }) {
+  return (
+    <TableFrame label="Cost and tokens per day">
+      <thead>
+        <tr>
+          <th scope="col" className={headClass('text')}>
+            Day
+          </th>
+          <th scope="col" className={headClass('number')}>
+            Cost
+          </th>
+          <th scope="col" className={headClass('number')}>
+            Tokens
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {daily.map(({ date, cost, tokens }) => (
+          <tr key={date}>
+            <th scope="row" className={`${cellClass('text')} font-normal`}>
+              {formatLongDay(date)}
+            </th>
+            <td className={cellClass('number')}>{formatCost(cost)}</td>
+            <td className={cellClass('number')}>{formatCount(tokens)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableFrame>
+  )
+}

@@ -1,0 +1,42 @@
+import { type ReactNode, useId } from 'react'
+
+/** A titled box of the cost page. */
+export function Panel({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section aria-labelledby={id} className="min-w-0 overflow-hidden rounded-xl border border-line bg-surface">
+      <div className="flex min-h-13 items-center justify-between gap-3 px-4 py-2">
+        <h2 id={id} className="font-semibold">
+          {title}
+        </h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** A table that scrolls sideways by itself where it is too wide. */
+export function TableFrame({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    // biome-ignore lint/a11y/useSemanticElements: a section per table would only add noise
+    <div role="group" aria-label={label} tabIndex={0} className="max-h-96 overflow-auto -outline-offset-2">
+      <table className="w-full border-collapse text-sm">{children}</table>
+    </div>
+  )
+}
+
+/** Classes of a head cell; numbers stand right. */
+export function headClass(kind: 'text' | 'number'): string {
+  return `sticky top-0 border-b border-line bg-surface px-4 py-2 font-medium whitespace-nowrap text-muted ${alignClass(kind)}`
+}
+
+/** Classes of a cell; numbers stand right and in equal widths. */
+export function cellClass(kind: 'text' | 'number'): string {
+  return `border-b border-line px-4 py-2.5 [tr:last-child>&]:border-b-0 ${alignClass(kind)}`
+}
+
+function alignClass(kind: 'text' | 'number'): string {
+  return kind === 'number' ? 'text-right tabular-nums whitespace-nowrap' : 'text-left'
+}

@@ -1,0 +1,21 @@
+import './no-eval.ts'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { createQueryClient } from './api/query-client.ts'
+import { createPages } from './routes.tsx'
+
+const client = createQueryClient()
+const pages = createPages(client)
+const root = document.getElementById('root')
+
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <RouterProvider router={pages} />
+      </QueryClientProvider>
+    </StrictMode>,
+  )
+}

@@ -1,0 +1,4 @@
+import { config } from 'zod'
+
+// The content security policy forbids `new Function`; zod must know before the first schema is built.
+config({ jitless: true })

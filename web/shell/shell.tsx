@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
+import { Bot, ChartColumn } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { AccountMenu } from '../account/account-menu.tsx'
+import { sessionQuery } from '../account/session.ts'
+import { Brand } from './brand.tsx'
+
+const places = [
+  { to: '/agents', label: 'Agents', Icon: Bot },
+  { to: '/cost', label: 'Cost', Icon: ChartColumn },
+] as const
+
+/** The frame of every page behind the sign-in; leads to the sign-in page, and back here, once the session is gone. */
+export function Shell() {
+  const user = useQuery(sessionQuery).data?.user
+  useLeaveWhenSignedOut(user === null)
+  const mainRef = useFocusAfterNavigation()
+  if (!user) return null
+  return (
+    <div className="flex min-h-dvh flex-col md:flex-row">
+      <a
+        href="#main"
+        className="sr-only z-30 rounded-md bg-accent px-4 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
+      >
+        Skip to content
+      </a>
+      <header className="sticky top-0 z-20 flex items-center gap-1 border-b border-line bg-ground px-3 py-2 sm:px-6 md:h-dvh md:w-56 md:shrink-0 md:flex-col md:items-stretch md:gap-6 md:border-r md:border-b-0 md:px-3 md:py-5">
+        <Link
+          to="/agents"
+          aria-label="Stead, start page"
+          className="rounded-md p-1 max-sm:[&_span_span]:sr-only md:px-2"
+        >
+          <Brand />
+        </Link>
+        <nav aria-label="Main" className="flex flex-1 gap-1 md:flex-col">
+          {places.map(({ to, label, Icon }) => (
+            <Link
+              key={to}
+              to={to}
+              className="flex min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-muted transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink aria-[current=page]:[&_svg]:text-accent"
+            >
+              <Icon aria-hidden className="size-4.5" />
+              {label}
+            </Link>
+          ))}
+        </nav>
+        <AccountMenu email={user.email} name={user.name} />
+      </header>
+      <main id="main" ref={mainRef} tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
+        <Outlet />
+      </main>
+    </div>
+  )
+}
+
+function useLeaveWhenSignedOut(isSignedOut: boolean): void {
+  const navigate = useNavigate()
+  const router = useRouter()
+  useEffect(() => {
+    if (!isSignedOut || router.state.location.pathname === '/login') return
+    void navigate({ to: '/login', search: { redirect: router.state.location.href } })
+  }, [isSignedOut, navigate, router])
+}
+
+/** Moves the focus to the new page's title, unless the page has put it into a field itself. */
+function useFocusAfterNavigation() {
+  const router = useRouter()
+  const mainRef = useRef<HTMLElement>(null)
+  useEffect(
+    () =>
+      router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
+        if (!pathChanged || !fromLocation) return
+        if (document.activeElement?.matches('input, textarea, select')) return
+        const target = mainRef.current?.querySelector('h1') ?? mainRef.current
+        target?.focus({ preventScroll: true })
+      }),
+    [router],
+  )
+  return mainRef
+}

@@ -1,0 +1,52 @@
+import { LoaderCircle } from 'lucide-react'
+import type { ComponentProps } from 'react'
+
+type ButtonLook = 'primary' | 'plain' | 'ghost' | 'danger'
+
+const looks: Record<ButtonLook, string> = {
+  primary: 'bg-accent text-accent-ink border-transparent hover:bg-accent-hover',
+  plain: 'bg-surface text-ink border-line hover:border-edge',
+  ghost:
+    'bg-transparent text-muted border-transparent hover:bg-sunken hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink',
+  danger: 'bg-bad text-surface border-transparent hover:bg-bad-hover',
+}
+
+/** Classes of a button, for links that look like one. */
+export function buttonClass(look: ButtonLook): string {
+  return `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md border px-3 text-sm font-medium whitespace-nowrap no-underline transition-colors select-none disabled:cursor-not-allowed disabled:opacity-55 ${looks[look]}`
+}
+
+type ButtonProps = ComponentProps<'button'> & { look?: ButtonLook; isPending?: boolean }
+
+/** A button that does nothing twice: while `isPending` it keeps its focus and ignores presses. */
+export function Button({ look = 'plain', isPending = false, className = '', children, onClick, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-disabled={isPending || undefined}
+      className={`${buttonClass(look)} ${isPending ? 'cursor-progress' : ''} ${className}`}
+      onClick={(event) => (isPending ? event.preventDefault() : onClick?.(event))}
+    >
+      {isPending && <LoaderCircle aria-hidden className="size-4 animate-spin" />}
+      {children}
+    </button>
+  )
+}
+
+/** A square button with only a picture; `label` is its name. */
+export function IconButton({
+  label,
+  className = '',
+  ...rest
+}: Omit<ComponentProps<'button'>, 'aria-label'> & { label: string }) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      {...rest}
+      className={`inline-grid size-9 shrink-0 place-items-center rounded-md text-muted transition-colors hover:bg-sunken hover:text-ink data-[state=open]:bg-sunken data-[state=open]:text-ink ${className}`}
+    />
+  )
+}

@@ -1,0 +1,82 @@
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+
+const controlClass =
+  'w-full min-h-10 rounded-md border border-edge bg-surface px-3 text-base text-ink placeholder:text-muted aria-invalid:border-bad sm:text-[0.9375rem]'
+
+type FieldProps = { label: string; hint?: ReactNode; error?: string | undefined }
+
+/** One labelled line of text; `error` is read out with it and turns its edge red. */
+export function TextField({ label, hint, error, ...input }: FieldProps & ComponentProps<'input'>) {
+  const id = useId()
+  return (
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
+      <input {...input} {...describe(id, hint, error)} className={controlClass} />
+    </FieldFrame>
+  )
+}
+
+/** A password that can be made readable. The switch does not say "password", so that the label stays the only one. */
+export function PasswordField({ label, hint, error, ...input }: FieldProps & ComponentProps<'input'>) {
+  const id = useId()
+  const [isShown, setShown] = useState(false)
+  return (
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
+      <div className="relative">
+        <input
+          {...input}
+          {...describe(id, hint, error)}
+          type={isShown ? 'text' : 'password'}
+          autoCapitalize="none"
+          spellCheck={false}
+          className={`${controlClass} pr-16`}
+        />
+        <button
+          type="button"
+          aria-controls={id}
+          onClick={() => setShown(!isShown)}
+          className="absolute inset-y-1 right-1 min-w-14 rounded px-2 text-sm text-muted hover:text-ink"
+        >
+          {isShown ? 'Hide' : 'Show'}
+        </button>
+      </div>
+    </FieldFrame>
+  )
+}
+
+/** A choice from a list, as the browser's own control: it works everywhere and needs no injected styles. */
+export function SelectField({ label, hint, error, children, ...select }: FieldProps & ComponentProps<'select'>) {
+  const id = useId()
+  return (
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
+      <select {...select} {...describe(id, hint, error)} className={controlClass}>
+        {children}
+      </select>
+    </FieldFrame>
+  )
+}
+
+function FieldFrame({ id, label, hint, error, children }: FieldProps & { id: string; children: ReactNode }) {
+  return (
+    <div className="grid grid-cols-1 gap-1.5">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+      </label>
+      {children}
+      {error && (
+        <p id={`${id}-error`} className="text-sm text-bad">
+          {error}
+        </p>
+      )}
+      {hint && (
+        <div id={`${id}-hint`} className="text-sm text-muted">
+          {hint}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function describe(id: string, hint: ReactNode, error: string | undefined) {
+  const parts = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean)
+  return { id, 'aria-invalid': error ? true : undefined, 'aria-describedby': parts.join(' ') || undefined }
+}

@@ -1,0 +1,58 @@
+import { type SyntheticEvent, useEffect, useRef, useState } from 'react'
+import type { ZodError, ZodType } from 'zod'
+import { messageFor } from '../api/request.ts'
+
+type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
+
+/**
+ * Checks a form with `schema`, sends it, and says where each problem belongs.
+ * `fieldOf` names the field a refusal by the server is about, or null for the whole form.
+ */
+export function useForm<T>(
+  schema: ZodType<T>,
+  send: (value: T) => Promise<void>,
+  fieldOf: (error: unknown) => string | null,
+) {
+  const formRef = useRef<HTMLFormElement>(null)
+  const [problem, setProblem] = useState<FormProblem | null>(null)
+  const [isPending, setPending] = useState(false)
+
+  useEffect(() => {
+    if (problem) formRef.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [problem])
+
+  const submit = async (form: HTMLFormElement) => {
+    if (isPending) return
+    const values = Object.fromEntries(new FormData(form))
+    const parsed = schema.safeParse(values)
+    if (!parsed.success)
+      return setProblem({ fields: firstIssues(parsed.error, values), form: null, cause: parsed.error })
+    setPending(true)
+    setProblem(null)
+    try {
+      await send(parsed.data)
+    } catch (cause) {
+      const field = fieldOf(cause)
+      const message = messageFor(cause)
+      setProblem({ fields: field ? { [field]: message } : {}, form: field ? null : message, cause })
+    } finally {
+      setPending(false)
+    }
+  }
+
+  const onSubmit = (event: SyntheticEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    void submit(event.currentTarget)
+  }
+  return { formRef, problem, isPending, onSubmit }
+}
+
+/** The first complaint about each field; about an empty one, all that needs saying is that it is empty. */
+function firstIssues(error: ZodError, values: Record<string, unknown>): Record<string, string> {
+  const issues: Record<string, string> = {}
+  for (const { path, message } of error.issues) {
+    const field = String(path[0])
+    issues[field] ??= values[field] === '' ? 'Please fill in this field.' : message
+  }
+  return issues
+}

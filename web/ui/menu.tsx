@@ -1,0 +1,53 @@
+import type { LucideIcon } from 'lucide-react'
+import { DropdownMenu } from 'radix-ui'
+import type { ReactElement, ReactNode } from 'react'
+
+type MenuProps = {
+  trigger: ReactElement
+  side?: 'top' | 'bottom'
+  onCloseFocus?: (event: Event) => void
+  children: ReactNode
+}
+
+/** A menu behind a button. Not modal: a modal one would lock scrolling with a style element, which our policy refuses. */
+export function Menu({ trigger, side = 'bottom', onCloseFocus, children }: MenuProps) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content
+          side={side}
+          align="end"
+          sideOffset={6}
+          collisionPadding={8}
+          {...(onCloseFocus ? { onCloseAutoFocus: onCloseFocus } : {})}
+          className="z-40 min-w-48 animate-rise rounded-lg border border-line bg-surface p-1 shadow-lifted"
+        >
+          {children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}
+
+type MenuItemProps = {
+  Icon: LucideIcon
+  tone?: 'plain' | 'danger'
+  isDisabled?: boolean
+  onSelect: () => void
+  children: ReactNode
+}
+
+/** One line of a menu. */
+export function MenuItem({ Icon, tone = 'plain', isDisabled = false, onSelect, children }: MenuItemProps) {
+  return (
+    <DropdownMenu.Item
+      disabled={isDisabled}
+      onSelect={onSelect}
+      className={`flex min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm -outline-offset-2 data-disabled:cursor-not-allowed data-disabled:opacity-50 data-highlighted:bg-sunken ${tone === 'danger' ? 'text-bad' : 'text-ink'}`}
+    >
+      <Icon aria-hidden className="size-4 shrink-0" />
+      {children}
+    </DropdownMenu.Item>
+  )
+}

@@ -1,0 +1,44 @@
+import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { messageFor } from '../api/request.ts'
+import { Button } from './button.tsx'
+
+const tones = {
+  good: { Icon: CircleCheck, className: 'bg-accent-soft text-accent' },
+  note: { Icon: Info, className: 'bg-sunken text-muted' },
+  warning: { Icon: TriangleAlert, className: 'bg-warn-soft text-warn' },
+  problem: { Icon: CircleAlert, className: 'bg-bad-soft text-bad' },
+}
+
+type NoticeProps = { tone: keyof typeof tones; title?: string; role?: 'alert' | 'status'; children?: ReactNode }
+
+/** A coloured remark in the flow of a page. A `problem` interrupts a screen reader, the others do not. */
+export function Notice({ tone, title, role = tone === 'problem' ? 'alert' : 'status', children }: NoticeProps) {
+  const { Icon, className } = tones[tone]
+  return (
+    <div role={role} className={`flex gap-2.5 rounded-lg px-3.5 py-3 text-sm ${className}`}>
+      <Icon aria-hidden className="mt-0.5 size-4 shrink-0" />
+      <div className="grid min-w-0 flex-1 grid-cols-1 gap-1.5 break-words">
+        {title && <p className="font-semibold">{title}</p>}
+        {children && <div className="grid grid-cols-1 gap-2 text-ink">{children}</div>}
+      </div>
+    </div>
+  )
+}
+
+/** Says what could not be loaded and why, and offers to try again. */
+export function LoadProblem({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => unknown }) {
+  return (
+    <Notice tone="problem" title={`${what} could not be loaded`}>
+      <p>{messageFor(error)}</p>
+      <Button className="justify-self-start" onClick={() => void onRetry()}>
+        Try again
+      </Button>
+    </Notice>
+  )
+}
+
+/** A grey place holder; the region around it should carry `aria-busy`. */
+export function Skeleton({ className }: { className: string }) {
+  return <div aria-hidden className={`animate-breathe rounded-md bg-sunken ${className}`} />
+}
