@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { readConfig } from '../core/config.ts'
+import { listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { VERSION } from '../core/version.ts'
@@ -18,6 +18,7 @@ export function serveCommand(program: Command): void {
 async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void> {
   const config = readConfig(process.env)
   const log = createLog(config.logLevel)
+  for (const warning of listWarnings(config)) log.warn(warning)
   const { serve } = await import('../serve.ts')
   const server = await serve({
     config,

@@ -152,6 +152,24 @@ export function readConfig(environment: Record<string, string | undefined>) {
   } as const
 }
 
+/** What is allowed and still deserves a word to the operator, one sentence each. */
+export function listWarnings(config: Config): string[] {
+  const warnings: string[] = []
+  if (config.internalApiKey && config.internalApiKey.length < 32) {
+    warnings.push('INTERNAL_API_KEY has fewer than 32 characters and is refused in production.')
+  }
+  if (config.adminEmails.length > 0) {
+    warnings.push('ADMIN_EMAILS is believed without proof: whoever signs up first with such an address is an admin.')
+  }
+  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(config.host)
+  if (!isLocal && !config.appUrl?.startsWith('https:')) {
+    warnings.push(
+      `HOST=${config.host} is reachable from other machines, and APP_URL is not https: passwords travel in the open.`,
+    )
+  }
+  return warnings
+}
+
 /** Is `text` a range such as `10.0.0.0/8` or a single address? Short forms such as `10` are more likely a slip. */
 function isCidr(text: string): boolean {
   const [address = ''] = text.split('/')
