@@ -306,13 +306,24 @@ export class ProcessAgent {
     const startedAt = this.#deps.clock.now().toISOString()
     await this.#write({ ...change, desired: 'running', process: null, startedAt, exitCode: null })
     const child = this.#spawn(secretNames)
-    const [row] = await this.#deps.table.find([child.pid])
-    // No row: it has ended already, and its exit comes next.
-    const identity = { pid: child.pid, startTime: row?.startTime ?? '' }
+    const identity = await this.#identify(child)
     const launched: AgentProcess = { identity, child, hasEnded: false, exitCode: null }
     this.#process = launched
     void child.exited.then((exitCode) => this.#noteEnd(launched, exitCode))
-    if (row) await this.#write({ process: identity })
+    if (identity.startTime) await this.#write({ process: identity })
+  }
+
+  /** Without a start time when it has ended already: its exit comes next. */
+  async #identify(child: Child): Promise<ProcessIdentity> {
+    try {
+      const [row] = await this.#deps.table.find([child.pid])
+      return { pid: child.pid, startTime: row?.startTime ?? '' }
+    } catch (error) {
+      // Nobody would ever stop a process that nobody knows.
+      child.kill('SIGKILL')
+      await child.exited
+      throw error
+    }
   }
 
   #spawn(secretNames: string[]): Child {

@@ -55,6 +55,8 @@ function agentEnvironment(
     HOST: '127.0.0.1',
     PORT: String(spec.port),
     AGENT_DIR: folder.state,
+    // An agent waits for models nearly all its life: without the JIT it stays under 50 MB, and a chat takes 10 ms more.
+    BUN_JSC_useJIT: '0',
   }
 }
 

@@ -444,6 +444,7 @@ describe('folders', () => {
       HOST: '127.0.0.1',
       PORT: String(spec.port),
       AGENT_DIR: folder.state,
+      BUN_JSC_useJIT: '0',
       AGENT_NAME: 'Ada',
       GATEWAY_TOKEN_FILE: join(folder.secrets, 'GATEWAY_TOKEN'),
     })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
 
 /** What every runtime accepts as an agent's id: also a folder name, a container name and a DNS label. */
-export const AgentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'must be lower-case letters, digits and hyphens')
+const AgentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'must be lower-case letters, digits and hyphens')
 
 const VariableName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be an upper-case variable name')
 // The operating system ends a variable at the first NUL, so the rest would be lost without a word.
