@@ -141,4 +141,4 @@ CREATE TABLE `jobs` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `jobs_due` ON `jobs` (`status`,`run_at`);--> statement-breakpoint
-CREATE UNIQUE INDEX `jobs_unfinished_key` ON `jobs` (`key`) WHERE "jobs"."key" is not null;
+CREATE UNIQUE INDEX `jobs_unfinished_key` ON `jobs` (`key`,`status`) WHERE "jobs"."key" is not null;

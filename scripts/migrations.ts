@@ -9,7 +9,10 @@ await makeTablesStrict()
 await writeList()
 
 async function generate(): Promise<void> {
-  const child = Bun.spawn(['bunx', 'drizzle-kit', 'generate', ...process.argv.slice(2)], { stdout: 'inherit', stderr: 'inherit' })
+  const child = Bun.spawn(['bunx', 'drizzle-kit', 'generate', ...process.argv.slice(2)], {
+    stdout: 'inherit',
+    stderr: 'inherit',
+  })
   if ((await child.exited) !== 0) process.exit(1)
 }
 

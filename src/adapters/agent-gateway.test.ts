@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { chunk, fails, hangs, says, sends } from '../agent/platform-double.ts'
-import { startTestAgent } from '../agent/test-agent.ts'
+import { chunk, fails, hangs, says, sends } from '../../tests/harness/platform-double.ts'
+import { startTestAgent } from '../../tests/harness/test-agent.ts'
 import { AppError } from '../core/errors.ts'
 import { createAgentGateway } from './agent-gateway.ts'
 

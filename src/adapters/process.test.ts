@@ -4,21 +4,18 @@ import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'nod
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { HostOrder } from '../../tests/harness/process-test-host.ts'
 import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
 import { type AgentRecord, agentFolder, findRecord, writeRecord } from './process-files.ts'
 import { createProcessTable, psTable } from './process-table.ts'
-import type { HostOrder } from './process-test-host.ts'
 import type { AgentSpec, Runtime } from './runtime.ts'
 import { answersHealthz, runtimeContract, waitFor } from './runtime-contract.ts'
 
-const AGENT: [string, string, string] = [
-  process.execPath,
-  '--no-env-file',
-  join(import.meta.dir, 'process-test-agent.ts'),
-]
-const HOST = join(import.meta.dir, 'process-test-host.ts')
+const HARNESS = join(import.meta.dir, '..', '..', 'tests', 'harness')
+const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(HARNESS, 'process-test-agent.ts')]
+const HOST = join(HARNESS, 'process-test-host.ts')
 const PATIENCE_MS = 5000
 const hasProc = existsSync('/proc/self/environ')
 

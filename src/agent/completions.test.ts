@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { callsTool, chunk, DONE, fails, hangs, says, sends } from './platform-double.ts'
-import { startTestAgent } from './test-agent.ts'
+import { callsTool, chunk, DONE, fails, hangs, says, sends } from '../../tests/harness/platform-double.ts'
+import { startTestAgent } from '../../tests/harness/test-agent.ts'
 
 const events = (text: string) =>
   text

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { hangs, startPlatformDouble } from './platform-double.ts'
+import { hangs, startPlatformDouble } from '../../tests/harness/platform-double.ts'
 
 const CLI = join(import.meta.dir, '../cli/agent.ts')
 const ERRORS = join(import.meta.dir, '../core/errors.ts')

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hangs } from '../../tests/harness/platform-double.ts'
+import { startTestAgent } from '../../tests/harness/test-agent.ts'
 import { systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
-import { hangs } from './platform-double.ts'
 import { startAgent } from './server.ts'
-import { startTestAgent } from './test-agent.ts'
 
 test('GET /healthz, /readyz, /health, /startupz: 200 without a token', async () => {
   await using agent = await startTestAgent()

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callsTool, fails, says } from './platform-double.ts'
-import { startTestAgent } from './test-agent.ts'
+import { callsTool, fails, says } from '../../tests/harness/platform-double.ts'
+import { startTestAgent } from '../../tests/harness/test-agent.ts'
 
 type Agent = Awaited<ReturnType<typeof startTestAgent>>
 

@@ -15,7 +15,7 @@ export type App = ReturnType<typeof createApp>
 
 /** The one app of the three listeners: each calls it with its face, which stands before the path inside. */
 export function createApp(platform: Platform, dashboard: Dashboard) {
-  const app = new Hono<BaseEnv>({ getPath: (request, options) => `/${faceOf(options?.env)}${getPath(request)}` })
+  const app = new Hono<BaseEnv>({ getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)) })
   app.use(frame(platform.log, { isHttps: platform.isHttps }))
   app.use(checkBody)
   app.route('/web', webApp(platform, dashboard))
@@ -32,6 +32,11 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
 /** Vouches for a user that the web app has authenticated: no port, no header, and not counted twice. */
 function inProcess({ user, address }: Caller): Bindings {
   return { face: 'backend', address, principal: { kind: 'user', user } }
+}
+
+/** Hono knows the root of a mounted app without a slash at its end. */
+function withFace(face: string, path: string): string {
+  return path === '/' ? `/${face}` : `/${face}${path}`
 }
 
 /** Hono types the environment as unknown here; every listener passes `Bindings`. */

@@ -69,25 +69,53 @@ describe('a job', () => {
 })
 
 describe('a key', () => {
-  test('makes one job of two while the first is unfinished, whether it waits or runs', async () => {
+  test('makes one job of two that wait, and one more while the first is under way, which runs after it', async () => {
     const { db, queue, rows, finished } = testQueue()
     const enqueue = (n: number) => write(db, (tx) => queue.enqueue(tx, 'test', { n }, { key: 'agent-1' }))
     await enqueue(1)
     await enqueue(2)
     expect(rows()).toMatchObject([{ payload: { n: 1 } }])
 
+    const order: string[] = []
     const started = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
-    const run = async () => {
+    const run = async ({ n }: Payload) => {
+      order.push(`begin ${n}`)
       started.resolve()
       await release.promise
+      order.push(`end ${n}`)
     }
     queue.start([kind({ run })])
     await started.promise
     await enqueue(3)
-    expect(rows()).toHaveLength(1)
+    await enqueue(4)
+    await nextPoll()
     release.resolve()
     await finished()
+    expect(order).toEqual(['begin 1', 'end 1', 'begin 3', 'end 3'])
+    await queue.stop()
+  })
+
+  test('lets a job that waits take the place of another attempt of the failed one', async () => {
+    const { db, queue, rows, finished } = testQueue()
+    const enqueue = (n: number) => write(db, (tx) => queue.enqueue(tx, 'test', { n }, { key: 'agent-1' }))
+    const started = Promise.withResolvers<void>()
+    const fail = Promise.withResolvers<void>()
+    const run = async ({ n }: Payload) => {
+      if (n !== 1) return
+      started.resolve()
+      await fail.promise
+    }
+    queue.start([kind({ run })])
+    await enqueue(1)
+    await started.promise
+    await enqueue(2)
+    fail.reject(new Error('ended by the second'))
+    await finished()
+    expect(rows()).toMatchObject([
+      { status: 'done', attempts: 1, lastError: 'ended by the second' },
+      { status: 'done', attempts: 1, lastError: null },
+    ])
     await queue.stop()
   })
 

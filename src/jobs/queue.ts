@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, lte, or } from 'drizzle-orm'
+import { and, asc, eq, isNull, lte, not, or, sql } from 'drizzle-orm'
 import type { ZodType } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { errorMessage } from '../core/errors.ts'
@@ -136,9 +136,11 @@ function hasDueJob(deps: { db: Db; clock: Clock }): boolean {
   return deps.db.select({ id: jobs.id }).from(jobs).where(isDue(deps.clock.now())).limit(1).get() !== undefined
 }
 
+/** A queued job waits for the running one with its key, however long that takes. */
 function isDue(now: Date) {
+  const isBlocked = sql`EXISTS (SELECT 1 FROM jobs AS other WHERE other.key = ${jobs.key} AND other.status = 'running')`
   return or(
-    and(eq(jobs.status, 'queued'), lte(jobs.runAt, now)),
+    and(eq(jobs.status, 'queued'), lte(jobs.runAt, now), not(isBlocked)),
     and(eq(jobs.status, 'running'), lte(jobs.leaseUntil, now)),
   )
 }
@@ -194,13 +196,20 @@ function backoffMs(attempts: number): number {
 
 /** Writes an outcome only while the lease is still ours: a job that another process took over is not settled twice. */
 async function settle(deps: { db: Db }, job: JobRow, outcome: Partial<JobRow>): Promise<void> {
-  await write(deps.db, (tx) =>
-    tx
-      .update(jobs)
-      .set({ ...outcome, leaseToken: null, leaseUntil: null })
+  await write(deps.db, (tx) => {
+    const isReplaced = outcome.status === 'queued' && isWaiting(tx, job.key)
+    tx.update(jobs)
+      .set({ ...outcome, ...(isReplaced && { status: 'done', key: null }), leaseToken: null, leaseUntil: null })
       .where(isHeld(job))
-      .run(),
-  )
+      .run()
+  })
+}
+
+/** The same work was asked for again while it ran: that job takes the place of another attempt. */
+function isWaiting(tx: Tx, key: string | null): boolean {
+  if (key === null) return false
+  const waiting = and(eq(jobs.key, key), eq(jobs.status, 'queued'))
+  return tx.select({ id: jobs.id }).from(jobs).where(waiting).get() !== undefined
 }
 
 async function renew(deps: { db: Db; clock: Clock }, job: JobRow): Promise<void> {

@@ -4,7 +4,10 @@ import { oneOf } from '../db/checks.ts'
 
 const STATUSES = ['queued', 'running', 'done', 'dead'] as const
 
-/** Work that must survive. `key` is unique among unfinished jobs: asking twice for the same work makes one job. */
+/**
+ * Work that must survive. Jobs with the same `key` run one after another, and only one of them waits: asking twice for
+ * the same work makes one job, unless the first is under way already. A finished job has no key.
+ */
 export const jobs = sqliteTable(
   'jobs',
   {
@@ -23,7 +26,7 @@ export const jobs = sqliteTable(
   },
   (table) => [
     index('jobs_due').on(table.status, table.runAt),
-    uniqueIndex('jobs_unfinished_key').on(table.key).where(isNotNull(table.key)),
+    uniqueIndex('jobs_unfinished_key').on(table.key, table.status).where(isNotNull(table.key)),
     oneOf('jobs_status', table.status, STATUSES),
   ],
 )

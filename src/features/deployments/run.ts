@@ -35,6 +35,7 @@ export async function runDeployment(deps: RunDeps, agentId: string, signal: Abor
   const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
   if (!agent) return deps.runtime.remove(agentId)
   if (agent.status !== 'provisioning') return
+  const requestedAt = requestTime(deps.db, agentId)
   try {
     const spec = await startOnFreePort(deps, agent)
     await record(deps, agentId, { step: 'health' })
@@ -44,7 +45,11 @@ export async function runDeployment(deps: RunDeps, agentId: string, signal: Abor
     // The platform stops, not the deployment: its job is run again by the next start.
     if (signal.aborted) throw error
     deps.log.error({ agent: agentId, error: errorMessage(error) }, 'deployment failed')
-    await fail(deps, agentId, error instanceof AppError ? error.message : 'The agent could not be started')
+    const reason = error instanceof AppError ? error.message : 'The agent could not be started'
+    await write(deps.db, (tx) => {
+      // A restart asked for meanwhile has ended this attempt: its own job decides.
+      if (requestTime(tx, agentId) === requestedAt) markFailed(tx, agentId, reason, deps.clock.now())
+    })
   }
 }
 
@@ -107,14 +112,15 @@ export async function endIfUnwanted(deps: Pick<RunDeps, 'db' | 'runtime'>, agent
   else if (agent.status === 'stopped') await deps.runtime.stop(agentId)
 }
 
-async function fail(deps: RunDeps, agentId: string, reason: string): Promise<void> {
-  await write(deps.db, (tx) => markFailed(tx, agentId, reason, deps.clock.now()))
-}
-
 /** Status and reason together, so that nobody sees one without the other. */
 export function markFailed(tx: Tx, agentId: string, reason: string, now: Date): void {
   setStep(tx, agentId, { step: 'failed', error: reason, finishedAt: now })
   tx.update(agents).set({ status: 'error', updatedAt: now }).where(eq(agents.id, agentId)).run()
+}
+
+function requestTime(db: Db, agentId: string): number | undefined {
+  const columns = { requestedAt: deployments.requestedAt }
+  return db.select(columns).from(deployments).where(eq(deployments.agentId, agentId)).get()?.requestedAt.getTime()
 }
 
 async function record(deps: RunDeps, agentId: string, change: Partial<DeploymentRow>): Promise<void> {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../core/clock.ts'
-import { createLog } from '../core/log.ts'
+import { type AgentSettings, startAgent } from '../../src/agent/server.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { createLog } from '../../src/core/log.ts'
 import { startPlatformDouble } from './platform-double.ts'
-import { type AgentSettings, startAgent } from './server.ts'
 
 const TOKEN = 'gw_test-token'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { systemClock } from '../core/clock.ts'
-import { createLog } from '../core/log.ts'
-import { createProcessRuntime } from './process.ts'
-import { AgentSpec } from './runtime.ts'
+import { createProcessRuntime } from '../../src/adapters/process.ts'
+import { AgentSpec } from '../../src/adapters/runtime.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { createLog } from '../../src/core/log.ts'
 
 const Order = z.object({
   dir: z.string(),

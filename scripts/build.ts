@@ -1,0 +1,84 @@
+/** `bun run build [--target bun-linux-arm64]`: `dist/stead`, one executable that needs nothing beside it. */
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { BunPlugin } from 'bun'
+import { buildWeb } from './build-web.ts'
+
+const root = join(import.meta.dir, '..')
+
+/**
+ * Builds the dashboard into `web/dist`, then the executable with the dashboard and SQLite's native code inside.
+ * `target` is as Bun names it and defaults to this machine.
+ * @throws when the bundler reports an error or `target` has no native code of better-sqlite3.
+ */
+async function build(outfile: string, target: string): Promise<void> {
+  const platform = nativePlatform(target)
+  await buildWeb(join(root, 'web/dist'))
+  await mkdir(join(outfile, '..'), { recursive: true })
+  const result = await Bun.build({
+    entrypoints: [join(root, 'src/main.ts')],
+    minify: true,
+    sourcemap: 'linked',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    plugins: [embedSqlite(platform)],
+    // ssh2 does without it; its native code is compiled on install, which we do not run.
+    external: ['cpu-features'],
+    compile: {
+      target: toCompileTarget(target),
+      outfile,
+      assets: [join(root, 'web/dist')],
+      // Settings come from the environment alone: a `.env` or `bunfig.toml` in an agent's workspace must not be read.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+    },
+  })
+  if (!result.success) throw new AggregateError(result.logs, 'The executable does not build')
+  // The executable carries its source map; the copy beside it is for nobody.
+  await rm(`${outfile}.map`, { force: true })
+}
+
+/** The entry of better-sqlite3 that names its native code literally, so that the bundler finds and embeds it. */
+function embedSqlite(platform: string): BunPlugin {
+  const entry = Bun.resolveSync(`better-sqlite3/${platform}`, root)
+  return {
+    name: 'embed-sqlite',
+    setup(builder) {
+      builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: entry }))
+    },
+  }
+}
+
+/** `bun-linux-x64-modern-musl` is `linuxmusl-x64` to better-sqlite3. */
+function nativePlatform(target: string): string {
+  const [, system = '', arch = '', ...rest] = target.split('-')
+  const names = new Map([
+    ['linux', rest.includes('musl') ? 'linuxmusl' : 'linux'],
+    ['darwin', 'darwin'],
+    ['windows', 'win32'],
+  ])
+  const name = names.get(system)
+  if (!name || !['x64', 'arm64'].includes(arch)) throw new Error(`--target ${target}: no native code of better-sqlite3`)
+  return `${name}-${arch}`
+}
+
+/** Bun's type lists every target; `nativePlatform` has checked the parts that matter here. */
+function toCompileTarget(target: string): Bun.Build.CompileTarget {
+  return target as Bun.Build.CompileTarget
+}
+
+function ownTarget(): string {
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  const isMusl =
+    process.platform === 'linux' && !JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')
+  return `bun-${system}-${process.arch}${isMusl ? '-musl' : ''}`
+}
+
+const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } })
+const outfile = values.outfile ?? join(root, 'dist/stead')
+const startedAt = performance.now()
+await build(outfile, values.target ?? ownTarget())
+const { size } = await stat(outfile)
+console.log(
+  `${outfile} ${(size / 1_000_000).toFixed(1)} MB in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+)

@@ -1,0 +1,145 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { aiPlatform, echoProvider } from '../../../tests/harness/ai-platform.ts'
+import { bearer, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { createHttpProvider } from '../../adapters/ai-provider.ts'
+import { createAiHealth } from './health.ts'
+import { ModelList } from './schemas.ts'
+
+const Models = z.looseObject({ models: z.array(z.looseObject({ id: z.string() })), count: z.number() })
+const NEVER = new AbortController().signal
+
+test('GET /api/ai/health: 200 healthy while every provider answers, degraded when one does not', async () => {
+  await using test = await aiPlatform()
+  const health = await test.backend.request('/api/ai/health')
+  expect(health.status).toBe(200)
+  expect(await health.json()).toEqual({
+    status: 'healthy',
+    providers: { openrouter: true },
+    timestamp: test.clock.now().toISOString(),
+  })
+})
+
+test('GET /api/ai/health: 200 degraded when a provider refuses', async () => {
+  await using test = await aiPlatform()
+  test.provider.listModelsWith(401)
+  expect(await (await test.backend.request('/api/ai/health')).json()).toMatchObject({
+    status: 'degraded',
+    providers: { openrouter: false },
+  })
+})
+
+test('GET /api/ai/health: 200 degraded without any provider', async () => {
+  const { backend } = testPlatform()
+  expect(await (await backend.request('/api/ai/health')).json()).toMatchObject({ status: 'degraded', providers: {} })
+})
+
+test('the answer of a probe is kept, so that probing the platform does not flood the providers', async () => {
+  let asked = 0
+  const provider = { ...echoProvider(), listModels: async () => (asked++, []) }
+  const probe = createAiHealth({ providers: [provider], log: testPlatform().platform.log })
+  await Promise.all([probe(), probe(), probe()])
+  await probe()
+  expect(asked).toBe(1)
+})
+
+test('GET /api/ai/models: 200 with what can be asked, prices, and a count for each provider', async () => {
+  await using test = await aiPlatform({})
+  await test.platform.catalogue.refresh(NEVER)
+  const response = await test.backend.request('/api/ai/models')
+  expect(response.status).toBe(200)
+  const body = await read(Models, response)
+  expect(body).toMatchObject({ count: 4, openrouter: 4, timestamp: test.clock.now().toISOString() })
+  expect(body.models.find(({ id }) => id === 'openai/gpt-4o-mini')).toEqual({
+    id: 'openai/gpt-4o-mini',
+    name: 'openai/gpt-4o-mini',
+    provider: 'openrouter',
+    description: expect.any(String),
+    tags: ['cloud'],
+    inputCost: 0.15,
+    outputCost: 0.6,
+    contextWindow: null,
+    available: true,
+  })
+  expect(body.models.find(({ id }) => id === 'unknown/nobody-knows-its-price')).toMatchObject({
+    inputCost: null,
+    outputCost: null,
+  })
+})
+
+test('GET /api/ai/models: before the provider has answered the built-in list serves', async () => {
+  await using test = await aiPlatform()
+  expect((await read(Models, test.backend.request('/api/ai/models'))).count).toBeGreaterThan(100)
+})
+
+test('a provider that stops answering keeps the models it had', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(NEVER)
+  test.provider.listModelsWith(500)
+  await test.platform.catalogue.refresh(NEVER)
+  expect((await read(Models, test.backend.request('/api/ai/models'))).count).toBe(4)
+})
+
+test('GET /api/ai/models/:provider: 200 with the models of one, none for an unknown one', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(NEVER)
+  const of = async (provider: string) => (await test.backend.request(`/api/ai/models/${provider}`)).json()
+  expect(await of('openrouter')).toMatchObject({ provider: 'openrouter', count: 4, timestamp: expect.any(String) })
+  expect(await of('nobody')).toMatchObject({ provider: 'nobody', count: 0, models: [] })
+})
+
+test('a vendor’s own key is used before the aggregator, under the vendor’s own names', async () => {
+  await using test = await aiPlatform()
+  const { baseUrl } = test.provider
+  const provider = (id: string) => createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 1000 }, { fetch })
+  const { backend } = testPlatform({ providers: [provider('openrouter'), provider('anthropic')] })
+  const { models } = await read(Models, backend.request('/api/ai/models'))
+  expect(models.find(({ id }) => id === 'anthropic/claude-opus-4.6')).toMatchObject({ provider: 'anthropic' })
+  expect(models.find(({ id }) => id === 'openai/gpt-4o')).toMatchObject({ provider: 'openrouter' })
+})
+
+test.each([
+  ['nobody', null, {}, 'openai/gpt-4o-mini'],
+  ['someone on solo', 'solo', {}, 'openai/gpt-4o-mini'],
+  ['someone on network', 'network', {}, 'anthropic/claude-opus-4.6'],
+  ['an admin', null, { ADMIN_EMAILS: 'ada@example.com' }, 'anthropic/claude-opus-4.6'],
+] as const)(
+  'GET /api/models: 200 for %s with prices per token and their default',
+  async (who, plan, environment, expected) => {
+    await using test = await aiPlatform({ environment })
+    await test.platform.catalogue.refresh(NEVER)
+    const headers = who === 'nobody' ? {} : (await test.signIn('ada@example.com', plan)).cookie
+    const response = await test.web.request('/api/models', { headers })
+    expect(response.status).toBe(200)
+    const { models, defaultModel } = await read(ModelList, response)
+    expect(defaultModel).toBe(expected)
+    expect(models.find(({ id }) => id === 'openai/gpt-4o-mini')).toEqual({
+      id: 'openai/gpt-4o-mini',
+      name: 'openai/gpt-4o-mini',
+      provider: 'openrouter',
+      contextLength: null,
+      pricing: { prompt: 0.00000015, completion: 0.0000006 },
+    })
+  },
+)
+
+test('GET /api/models: 200 with nothing when nothing is configured', async () => {
+  const { web } = testPlatform()
+  expect(await (await web.request('/api/models')).json()).toEqual({ models: [], defaultModel: null })
+})
+
+test('GET /v1/models: 200 lists what the bearer’s plan includes, in OpenAI’s form', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(NEVER)
+  const solo = await test.join('solo')
+  const network = await test.join('network', 'eve@example.com')
+  const idsOf = async (token: string) => {
+    const body = await (await test.backend.request('/v1/models', { headers: bearer(token) })).json()
+    return z.object({ object: z.literal('list'), data: z.array(z.looseObject({ id: z.string() })) }).parse(body).data
+  }
+  expect(await idsOf(solo.key)).toEqual([
+    { id: 'openai/gpt-4o-mini', object: 'model', created: 0, owned_by: 'openrouter', provider: 'openrouter' },
+    { id: 'openai/gpt-4o', object: 'model', created: 0, owned_by: 'openrouter', provider: 'openrouter' },
+  ])
+  expect(await idsOf(network.agentToken)).toHaveLength(4)
+})

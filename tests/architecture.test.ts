@@ -1,0 +1,108 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { findViolations, importsOf } from './harness/architecture.ts'
+
+const root = join(import.meta.dir, '..')
+
+test('every file keeps to its floor', async () => {
+  const paths = [...new Bun.Glob('{src,web,migrations}/**/*.{ts,tsx}').scanSync(root)].filter(
+    (path) => !path.startsWith('web/dist/') && !path.endsWith('.d.ts'),
+  )
+  const sources = new Map(
+    await Promise.all(paths.map(async (path) => [path, await Bun.file(join(root, path)).text()] as const)),
+  )
+  expect(sources.size).toBeGreaterThan(50)
+  expect(findViolations(sources)).toEqual([])
+})
+
+const ALLOWED: [file: string, text: string][] = [
+  ['src/core/a.ts', "import { z } from 'zod'\nimport { b } from './b.ts'"],
+  [
+    'src/db/a.ts',
+    "import Database from 'better-sqlite3'\nimport { b } from '../core/b.ts'\nsqlite.transaction(() => {})",
+  ],
+  ['src/http/a.ts', "import type { Db } from '../db/open.ts'"],
+  ['src/adapters/process/a.ts', "import type { Log } from '../../core/log.ts'"],
+  ['src/features/agents/a.ts', "import { b } from '../keys/verify.ts'\nimport { c } from '../../http/c.ts'"],
+  ['src/features/agents/a.ts', "import { b } from './web.ts'"],
+  ['src/features/agents/a.ts', 'export const a = (deps) => deps.fetch(url) // not fetch(url), and not process.env'],
+  ['src/features/agents/a.test.ts', "import { testPlatform } from '../../../tests/harness/platform.ts'"],
+  ['src/db/a.test.ts', "import { migrations } from '../../migrations/list.ts'"],
+  [
+    'src/apps/a.ts',
+    "import { migrations } from '../../migrations/list.ts'\nimport { b } from '../features/keys/web.ts'",
+  ],
+  ['src/serve.ts', "import { a } from './apps/app.ts'"],
+  ['src/agent/a.ts', "import { a } from '../core/a.ts'\nimport { b } from '../http/sse.ts'"],
+  ['src/main.ts', "import { a } from './agent/a.ts'\nexport const b = process.env"],
+  ['src/cli/a.ts', "import { a } from '../serve.ts'\nexport const b = process.env.HOME"],
+  [
+    'web/agents/a.tsx',
+    "import type { Agent } from '../../src/features/agents/schemas.ts'\nimport { b } from '../ui/b.tsx'",
+  ],
+]
+
+test.each(ALLOWED)('allowed: %s %j', (file, text) => {
+  expect(findViolations(new Map([[file, text]]))).toEqual([])
+})
+
+const REFUSED: [file: string, text: string][] = [
+  ['src/core/a.ts', "import { a } from '../db/open.ts'"],
+  ['src/core/a.ts', "import type { Deps } from '../features/keys/verify.ts'"],
+  ['src/db/a.ts', "import { a } from '../http/a.ts'"],
+  ['src/http/a.ts', "import { a } from '../adapters/a.ts'"],
+  ['src/http/a.ts', "import { a } from '../jobs/queue.ts'"],
+  ['src/adapters/a.ts', "import { a } from '../db/open.ts'"],
+  ['src/jobs/a.ts', "import {\n  a,\n  b,\n} from '../adapters/a.ts'"],
+  ['src/features/agents/a.ts', "import { b } from '../keys/web.ts'"],
+  ['src/features/agents/a.ts', "export { b } from '../keys/backend.ts'"],
+  ['src/features/agents/a.ts', "const b = await import('../../apps/app.ts')"],
+  ['src/features/agents/a.ts', "import '../../agent/a.ts'"],
+  ['src/features/agents/a.ts', "import { migrations } from '../../../migrations/list.ts'"],
+  ['src/features/agents/a.ts', "import { testPlatform } from '../../../tests/harness/platform.ts'"],
+  ['src/features/agents/a.ts', "import Database from 'better-sqlite3'"],
+  ['src/features/agents/a.ts', 'export const a = () => fetch(url)'],
+  ['src/features/agents/a.ts', 'export const a = globalThis.fetch'],
+  ['src/features/agents/a.ts', 'export const a = process.env.HOME'],
+  ['src/features/agents/a.ts', 'export const a = Bun.env.HOME'],
+  ['src/features/agents/a.ts', 'export const a = (db) => db.transaction(() => {})'],
+  ['src/features/agents/a.test.ts', "import { a } from '../../apps/app.ts'"],
+  ['src/apps/a.ts', "import { a } from '../serve.ts'"],
+  ['src/serve.ts', "import { a } from './main.ts'"],
+  ['src/agent/a.ts', "import { a } from '../features/chat/send.ts'"],
+  ['src/agent/a.ts', "import { a } from '../db/open.ts'"],
+  ['src/stray.ts', "import { a } from './core/a.ts'"],
+  ['web/agents/a.tsx', "import { a } from '../../src/features/agents/provision.ts'"],
+  ['web/agents/a.tsx', "import { a } from '../../src/core/money.ts'"],
+]
+
+test.each(REFUSED)('refused: %s %j', (file, text) => {
+  expect(findViolations(new Map([[file, text]]))).toHaveLength(1)
+})
+
+test('circles are found through any number of files, and told once', () => {
+  const sources = new Map([
+    ['src/features/a/x.ts', "import { y } from '../b/y.ts'"],
+    ['src/features/b/y.ts', "import { z } from '../c/z.ts'"],
+    ['src/features/c/z.ts', "import type { X } from '../a/x.ts'"],
+    ['src/features/d/outside.ts', "import { x } from '../a/x.ts'"],
+  ])
+  expect(findViolations(sources)).toEqual([
+    'circle: src/features/a/x.ts → src/features/b/y.ts → src/features/c/z.ts → src/features/a/x.ts',
+  ])
+})
+
+test('imports are read in all their forms', () => {
+  const text = [
+    "import one, { type Two } from './one.ts'",
+    "import {\n  three,\n} from './three.ts'",
+    "import './four.ts'",
+    "export { five } from './five.ts'",
+    "export const six = () => import('./six.ts')",
+    "type Seven = import('./seven.ts').Seven",
+    "import sql from './eight.sql' with { type: 'text' }",
+  ].join('\n')
+  expect(importsOf('src/core/a.ts', text)).toEqual(
+    ['one.ts', 'three.ts', 'four.ts', 'five.ts', 'eight.sql', 'six.ts', 'seven.ts'].map((name) => `src/core/${name}`),
+  )
+})

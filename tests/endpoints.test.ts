@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { describeRoutes } from '../scripts/routes.ts'
+import { label } from '../src/http/guard-label.ts'
+
+const pass = () => createMiddleware((_c, next) => next())
+const signedIn = label('signed-in', pass())
+const internal = label('internal', pass())
+
+test('a route is told with its port and the guard that was registered with it', () => {
+  const web = new Hono()
+    .get('/api/health', (c) => c.text('ok'))
+    .get('/api/agents', pass(), signedIn, pass(), (c) => c.text('ok'))
+    .post('/api/agents', (c) => c.text('ok'))
+  const summarizer = new Hono().get('/', (c) => c.text('ok'))
+  const app = new Hono().use(pass()).route('/web', web).route('/summarizer', summarizer)
+
+  expect(describeRoutes(app.routes)).toEqual([
+    'GET / summarizer public',
+    'GET /api/agents web signed-in',
+    'POST /api/agents web public',
+    'GET /api/health web public',
+  ])
+})
+
+test('a guard on a path holds for the routes below it that come after it, and for no others', () => {
+  const backend = new Hono()
+    .get('/api/before', (c) => c.text('ok'))
+    .use('/api/*', internal)
+    .get('/api/agents/:id', (c) => c.text('ok'))
+    .get('/api/agents/:id/logs', signedIn, (c) => c.text('ok'))
+    .get('/apiary', (c) => c.text('ok'))
+  const app = new Hono().route('/backend', backend)
+
+  expect(describeRoutes(app.routes)).toEqual([
+    'GET /api/agents/:id backend internal',
+    'GET /api/agents/:id/logs backend internal+signed-in',
+    'GET /api/before backend public',
+    'GET /apiary backend public',
+  ])
+})
+
+test('a room with an error handler of its own keeps its guards', () => {
+  const web = new Hono().get('/api/keys', signedIn, (c) => c.text('ok'))
+  web.onError((_error, c) => c.text('no'))
+  const app = new Hono().route('/web', web)
+
+  expect(describeRoutes(app.routes)).toEqual(['GET /api/keys web signed-in'])
+})
+
+test('of two handlers for one path the first is told, because it answers', () => {
+  const web = new Hono().get('/a', signedIn, (c) => c.text('first')).get('/a', (c) => c.text('second'))
+  expect(describeRoutes(new Hono().route('/web', web).routes)).toEqual(['GET /a web signed-in'])
+})

@@ -1,0 +1,54 @@
+import { createEchoProvider } from '../../src/adapters/ai-echo.ts'
+import { createHttpProvider } from '../../src/adapters/ai-provider.ts'
+import { write } from '../../src/db/write.ts'
+import { insertAgent, openTokens } from '../../src/features/agents/create.ts'
+import { createKey } from '../../src/features/keys/create.ts'
+import type { PlanName } from '../../src/features/plans/plans.ts'
+import { usageLogs } from '../../src/features/usage/tables.ts'
+import { json, type TestOptions, testPlatform } from './platform.ts'
+import { startProvider } from './provider.ts'
+
+/** A test platform whose aggregator is a provider double, reached over a real socket. */
+export async function aiPlatform(options: TestOptions & { timeoutMs?: number } = {}) {
+  const provider = await startProvider()
+  const { baseUrl } = provider
+  const timeoutMs = options.timeoutMs ?? 10_000
+  const test = testPlatform({
+    providers: [createHttpProvider({ id: 'openrouter', baseUrl, apiKey: 'sk-or-test', timeoutMs }, { fetch })],
+    ...options,
+  })
+  const { platform, backend, signIn, clock } = test
+  return {
+    ...test,
+    provider,
+    /** An account on `plan`, with a key and an agent that carry the plan with them. */
+    join: async (plan: PlanName | null = 'solo', email = 'ada@example.com') => {
+      const { user } = await signIn(email, plan)
+      const { key } = await createKey({ db: platform.db, clock }, user.id, { name: 'laptop' })
+      const agent = await write(platform.db, (tx) =>
+        insertAgent({ clock, sealer: platform.sealer }, tx, {
+          ownerId: user.id,
+          name: 'Ada',
+          model: 'openai/gpt-4o-mini',
+          plan: 'solo',
+          aiProvider: 'openrouter',
+          status: 'running',
+        }),
+      )
+      return { user, key, agentId: agent.id, agentToken: openTokens(platform.sealer, agent).accessToken }
+    },
+    ask: (path: '/api/ai/chat' | '/v1/chat/completions', body: unknown, headers: Record<string, string>) =>
+      backend.request(path, json('POST', body, headers)),
+    /** The usage that was booked so far. */
+    booked: async () => {
+      await platform.usage.flush()
+      return platform.db.select().from(usageLogs).all()
+    },
+    [Symbol.asyncDispose]: () => provider.stop(),
+  }
+}
+
+/** The offline model. */
+export function echoProvider() {
+  return createEchoProvider({ newId: () => 'chatcmpl-echo', nowSeconds: () => 1_800_000_000 })
+}

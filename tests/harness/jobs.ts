@@ -1,0 +1,8 @@
+import { jobKinds } from '../../src/apps/jobs.ts'
+import type { Platform } from '../../src/apps/platform.ts'
+
+/** Runs the durable work of a test platform until the block ends: `await using _jobs = startJobs(platform)`. */
+export function startJobs(platform: Platform): AsyncDisposable {
+  platform.queue.start(jobKinds(platform))
+  return { [Symbol.asyncDispose]: () => platform.queue.stop() }
+}

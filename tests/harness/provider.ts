@@ -1,0 +1,242 @@
+import { createServer, type Socket } from 'node:net'
+import { z } from 'zod'
+
+/** What goes wrong with one answer. `cutAtByte` counts bytes of the body, `hang-mid-body` comes after the first piece. */
+export type Fault =
+  | { status: number; headers?: Record<string, string>; body?: string }
+  | { cutAtByte: number }
+  | 'hang'
+  | 'hang-mid-body'
+  | 'reset'
+  | 'malformed-json'
+  | 'html'
+  | 'empty-choices'
+  | 'no-done'
+
+/** One answer; an empty one says `Hello.` and counts 1000 tokens in and 500 out. `text` in pieces is streamed so. */
+export type Answer = {
+  text?: string | string[]
+  toolCalls?: { name: string; arguments: Record<string, unknown> }[]
+  usage?: { prompt_tokens: number; completion_tokens: number } | null
+  fault?: Fault
+}
+
+const Body = z.looseObject({
+  model: z.string().optional(),
+  stream: z.boolean().optional(),
+  messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
+})
+
+/** A request as it came. `closed` settles with whether the client left before its answer was complete. */
+export type ProviderRequest = {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: z.infer<typeof Body>
+  closed: Promise<'complete' | 'aborted'>
+}
+
+export type ProviderDouble = AsyncDisposable & {
+  baseUrl: string
+  /** Every chat request so far. */
+  chats: ProviderRequest[]
+  /** Decides from now on what a chat request gets. */
+  answerWith(answer: Answer | ((request: ProviderRequest) => Answer)): void
+  /** From now on `GET /models` gets this status. */
+  listModelsWith(status: number): void
+  stop(): Promise<void>
+}
+
+/** The models it lists, without prices: those come from the built-in table. */
+const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o', 'anthropic/claude-opus-4.6', 'unknown/nobody-knows-its-price']
+
+/**
+ * A model provider on a port of its own that speaks OpenAI's protocol over real sockets, whole and streamed, and fails
+ * as it is told to.
+ */
+export async function startProvider(
+  first: Answer | ((request: ProviderRequest) => Answer) = {},
+): Promise<ProviderDouble> {
+  let answer = first
+  let modelsStatus = 200
+  const chats: ProviderRequest[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+    void serveOne(socket, (request) => {
+      if (request.path.endsWith('/models')) return { status: modelsStatus, type: JSON_TYPE, body: modelList() }
+      chats.push(request)
+      return toReply(request, typeof answer === 'function' ? answer(request) : answer)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    chats,
+    answerWith(next) {
+      answer = next
+    },
+    listModelsWith(status) {
+      modelsStatus = status
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+const JSON_TYPE = 'application/json'
+
+/** What is written to the socket: `cut` ends the connection inside the body, `hang` keeps it open after `body`. */
+type Reply = {
+  status: number
+  type: string
+  headers?: Record<string, string>
+  body: string
+  end?: 'cut' | 'hang' | 'reset' | 'silence'
+}
+
+async function serveOne(socket: Socket, toAnswer: (request: ProviderRequest) => Reply): Promise<void> {
+  const closed = Promise.withResolvers<'complete' | 'aborted'>()
+  let isComplete = false
+  socket.on('close', () => closed.resolve(isComplete ? 'complete' : 'aborted'))
+  const request = await readRequest(socket, closed.promise)
+  if (!request) return
+  const { status, type, headers = {}, body, end } = toAnswer(request)
+  if (end === 'silence') return
+  if (end === 'reset') {
+    socket.resetAndDestroy()
+    return
+  }
+  const head = { 'content-type': type, connection: 'close', 'transfer-encoding': 'chunked', ...headers }
+  socket.write(`HTTP/1.1 ${status} Answer\r\n${toLines(head)}\r\n`)
+  for (const piece of body.split(/(?<=\n\n)/)) if (piece) socket.write(toHttpChunk(piece))
+  if (end === 'hang') return
+  isComplete = true
+  if (end === 'cut') socket.destroySoon()
+  else socket.end('0\r\n\r\n')
+}
+
+async function readRequest(socket: Socket, closed: ProviderRequest['closed']): Promise<ProviderRequest | null> {
+  let received = Buffer.alloc(0)
+  return new Promise((resolve) => {
+    socket.on('close', () => resolve(null))
+    socket.on('data', (bytes) => {
+      received = Buffer.concat([received, Buffer.from(bytes)])
+      const headEnd = received.indexOf('\r\n\r\n')
+      if (headEnd === -1) return
+      const [first = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n')
+      const headers = Object.fromEntries(lines.map(toHeader))
+      const body = received.subarray(headEnd + 4)
+      if (body.length < Number(headers['content-length'] ?? 0)) return
+      const [method = '', path = ''] = first.split(' ')
+      resolve({ method, path, headers, body: Body.parse(body.length > 0 ? JSON.parse(body.toString()) : {}), closed })
+    })
+  })
+}
+
+function toHeader(line: string): [string, string] {
+  const at = line.indexOf(':')
+  return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]
+}
+
+function toLines(headers: Record<string, string>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+}
+
+function toHttpChunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+}
+
+function toReply(request: ProviderRequest, answer: Answer): Reply {
+  const { fault } = answer
+  const sound = request.body.stream ? streamed(request, answer) : whole(request, answer)
+  if (fault === undefined) return sound
+  if (fault === 'hang') return { ...sound, end: 'silence' }
+  if (fault === 'reset') return { ...sound, end: 'reset' }
+  if (fault === 'hang-mid-body') return { ...sound, body: firstPiece(sound.body), end: 'hang' }
+  if (fault === 'malformed-json')
+    return { ...sound, body: request.body.stream ? 'data: {"choices":[\n\n' : '{"choices":[' }
+  if (fault === 'html') return { status: 200, type: 'text/html', body: '<!doctype html><h1>Welcome</h1>' }
+  if (fault === 'empty-choices')
+    return { ...sound, body: sound.body.replace(/"choices":\[.*?\](?=[,}])/s, '"choices":[]') }
+  if (fault === 'no-done') return { ...sound, body: sound.body.replace('data: [DONE]\n\n', '') }
+  if ('cutAtByte' in fault) {
+    return { ...sound, body: Buffer.from(sound.body).subarray(0, fault.cutAtByte).toString(), end: 'cut' }
+  }
+  return {
+    status: fault.status,
+    type: JSON_TYPE,
+    headers: fault.headers ?? {},
+    body: fault.body ?? errorBody(fault.status),
+  }
+}
+
+function firstPiece(body: string): string {
+  return body.includes('\n\n') ? `${body.split('\n\n')[0]}\n\n` : body.slice(0, 10)
+}
+
+function whole({ body }: ProviderRequest, answer: Answer): Reply {
+  const toolCalls = toToolCalls(answer)
+  const message = { role: 'assistant', content: toPieces(answer).join(''), ...(toolCalls && { tool_calls: toolCalls }) }
+  const choices = [{ index: 0, message, finish_reason: toolCalls ? 'tool_calls' : 'stop' }]
+  return {
+    status: 200,
+    type: JSON_TYPE,
+    body: JSON.stringify({ ...head(body, 'chat.completion'), choices, ...usageOf(answer) }),
+  }
+}
+
+function streamed({ body }: ProviderRequest, answer: Answer): Reply {
+  const toolCalls = toToolCalls(answer)?.map((call, index) => ({ index, ...call }))
+  const deltas = [
+    ...(toolCalls ? [] : toPieces(answer).map((content) => ({ role: 'assistant', content }))),
+    ...(toolCalls ? [{ role: 'assistant', content: null, tool_calls: toolCalls }] : []),
+  ]
+  const chunk = (fields: object) => `data: ${JSON.stringify({ ...head(body, 'chat.completion.chunk'), ...fields })}\n\n`
+  const end = chunk({ choices: [{ index: 0, delta: {}, finish_reason: toolCalls ? 'tool_calls' : 'stop' }] })
+  const usage = answer.usage === null ? '' : chunk({ choices: [], ...usageOf(answer) })
+  const said = deltas.map((delta) => chunk({ choices: [{ index: 0, delta, finish_reason: null }] })).join('')
+  return { status: 200, type: 'text/event-stream', body: `${said}${end}${usage}data: [DONE]\n\n` }
+}
+
+function head(body: ProviderRequest['body'], object: string) {
+  return { id: 'chatcmpl-double', object, created: 1_800_000_000, model: body.model ?? '' }
+}
+
+function toPieces({ text = 'Hello.', toolCalls }: Answer): string[] {
+  if (toolCalls) return []
+  return Array.isArray(text) ? text : [text]
+}
+
+function toToolCalls({ toolCalls }: Answer) {
+  return toolCalls?.map((call, index) => ({
+    id: `call_${index}`,
+    type: 'function',
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+  }))
+}
+
+function usageOf({ usage = { prompt_tokens: 1000, completion_tokens: 500 } }: Answer) {
+  return usage === null ? {} : { usage: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens } }
+}
+
+function errorBody(status: number): string {
+  return JSON.stringify({ error: { message: `the provider says ${status}`, type: 'error', code: status } })
+}
+
+function modelList(): string {
+  return JSON.stringify({
+    object: 'list',
+    data: MODELS.map((id) => ({ id, object: 'model', created: 0, owned_by: 'double' })),
+  })
+}

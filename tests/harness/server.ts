@@ -1,0 +1,223 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { agentFolder, findRecord } from '../../src/adapters/process-files.ts'
+import { endProcesses } from '../../src/adapters/process-spawn.ts'
+import { createProcessTable } from '../../src/adapters/process-table.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { createLog } from '../../src/core/log.ts'
+import { type Server, serve } from '../../src/serve.ts'
+import { readLines } from './lines.ts'
+import { tempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
+
+const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
+/** Stead from its source. */
+const FROM_SOURCE: readonly [string, ...string[]] = [process.execPath, MAIN]
+
+/** The bearer of the backend in every service that is started here. */
+export const SERVICE_KEY = 'internal-key-of-the-journeys-0123456789abcdef'
+
+/** Settings of a service at home, where the first account owns the house, that disturbs nobody: no rates, agents as processes on ports that others rarely use. */
+function settings(dataDir: string): Record<string, string> {
+  const rates = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN']
+  return {
+    DATA_DIR: dataDir,
+    DEPLOYMENT_MODE: 'home',
+    WEB_PORT: '0',
+    BACKEND_PORT: '0',
+    SUMMARIZER_PORT: '0',
+    AGENT_RUNTIME: 'process',
+    AGENTS_BASE_PORT: String(20_000 + Math.floor(Math.random() * 10_000)),
+    INTERNAL_API_KEY: SERVICE_KEY,
+    ...Object.fromEntries(rates.map((name) => [`RATE_LIMIT_${name}`, '1000000'])),
+  }
+}
+
+/** The whole service inside the test's own process, on free ports. Disposing of it ends its agents. */
+export type TestServer = AsyncDisposable & Pick<Server, 'urls'> & { dataDir: string; logLines: string[] }
+
+/** `agentCommand` is what an agent is started with, the built-in agent unless it is given. */
+export async function startServer(
+  environment: Record<string, string> = {},
+  agentCommand: readonly [string, ...string[]] = [...FROM_SOURCE, 'agent'],
+): Promise<TestServer> {
+  const folder = tempFolder()
+  const dataDir = folder.file('data')
+  const logLines: string[] = []
+  const server = await serve({
+    config: readConfig({ ...settings(dataDir), ...environment }),
+    log: createLog('info', { write: (line) => void logLines.push(line) }),
+    agentCommand,
+    path: process.env.PATH ?? '',
+    lang: 'C.UTF-8',
+  })
+  return {
+    urls: server.urls,
+    dataDir,
+    logLines,
+    async [Symbol.asyncDispose]() {
+      await server.stop({ stopAgents: true })
+      await endAgents(dataDir)
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** How a program ended and what it wrote. */
+export type Finished = { exitCode: number; stdout: string; stderr: string }
+
+/** A started service: `stop` is SIGTERM, `kill` is SIGKILL; its agents go on after both. */
+export type Program = Pick<Server, 'urls'> & {
+  pid: number
+  lines: string[]
+  stop(): Promise<Finished>
+  kill(): Promise<void>
+}
+
+/**
+ * A data folder, the settings of a service on it, and everything that was started with them. The ports stay the same
+ * through restarts. Disposing of it ends every process and deletes the folder.
+ */
+export type House = AsyncDisposable & {
+  dataDir: string
+  /** Starts `serve` and waits until all three listeners answer. @throws Error with its words when it ends instead. */
+  start(): Promise<Program>
+  /** Runs a command to its end, such as `user list`. */
+  run(args: string[], options?: { stdin?: string; environment?: Record<string, string> }): Promise<Finished>
+  /** Process ids of the agents, by agent. */
+  agentPids(): Promise<Map<string, number>>
+}
+
+export type HouseOptions = {
+  environment?: Record<string, string>
+  /** What starts Stead, from its source unless it is given; run in `cwd`. */
+  command?: readonly [string, ...string[]]
+  cwd?: string
+}
+
+export async function openHouse(options: HouseOptions = {}): Promise<House> {
+  const folder = tempFolder()
+  const dataDir = folder.file('data')
+  const home = folder.file('home')
+  mkdirSync(home)
+  const [web, backend, summarizer] = await findFreePorts(3)
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    TMPDIR: folder.path,
+    ...settings(dataDir),
+    WEB_PORT: String(web),
+    BACKEND_PORT: String(backend),
+    SUMMARIZER_PORT: String(summarizer),
+    ...options.environment,
+  }
+  const spawn = (args: string[], stdin: string, more: Record<string, string> = {}) => {
+    const child = Bun.spawn([...(options.command ?? FROM_SOURCE), ...args], {
+      cwd: options.cwd ?? home,
+      env: { ...environment, ...more },
+      stdin: Buffer.from(stdin),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    children.add(child)
+    return child
+  }
+  const children = new Set<ReturnType<typeof spawn>>()
+  return {
+    dataDir,
+    async run(args, { stdin = '', environment: more } = {}) {
+      const child = spawn(args, stdin, more)
+      const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+      return { exitCode: await child.exited, stdout, stderr }
+    },
+    start: () => startProgram(spawn(['serve'], '')),
+    agentPids: () => findAgentPids(dataDir),
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill('SIGKILL')
+      await Promise.all([...children].map((child) => child.exited))
+      await endAgents(dataDir)
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+type Child = Bun.Subprocess<'pipe' | Buffer, 'pipe', 'pipe'>
+
+async function startProgram(child: Child): Promise<Program> {
+  const lines: string[] = []
+  const stderr = new Response(child.stderr).text()
+  const reading = collect(child.stdout, lines)
+  const urlOf = (name: string) => lines.map((line) => line.match(`^ +${name} +(http\\S+)$`)?.[1]).find(Boolean)
+  const urls = await until('the banner', async () => {
+    if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}: ${await stderr}`)
+    const [web, backend, summarizer] = ['Dashboard', 'Backend', 'Summarizer'].map(urlOf)
+    return web && backend && summarizer ? { web, backend, summarizer } : null
+  })
+  await Promise.all([isUp(`${urls.web}/api/health`), isUp(`${urls.backend}/health`), isUp(`${urls.summarizer}/health`)])
+  return {
+    urls,
+    pid: child.pid,
+    lines,
+    async stop() {
+      child.kill('SIGTERM')
+      const exitCode = await child.exited
+      await reading
+      return { exitCode, stdout: lines.join('\n'), stderr: await stderr }
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await child.exited
+    },
+  }
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, lines: string[]): Promise<void> {
+  for await (const line of readLines(stream)) lines.push(line)
+}
+
+async function isUp(url: string): Promise<void> {
+  await until(`200 of ${url}`, async () => (await fetch(url).catch(() => null))?.ok)
+}
+
+/** Ports that nobody listens on now. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, listenAnywhere))
+  return Promise.all(
+    servers.map(async ({ server, port }) => {
+      await new Promise((resolve) => server.close(resolve))
+      return port
+    }),
+  )
+}
+
+async function listenAnywhere() {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 }
+}
+
+async function findAgentPids(dataDir: string): Promise<Map<string, number>> {
+  const pids = new Map<string, number>()
+  for (const folder of agentFolders(dataDir)) {
+    const record = await findRecord(folder)
+    if (record?.process) pids.set(folder.id, record.process.pid)
+  }
+  return pids
+}
+
+/** Ends what runs for the agents of a data folder, whoever started it. */
+async function endAgents(dataDir: string): Promise<void> {
+  const table = createProcessTable()
+  for (const folder of agentFolders(dataDir)) {
+    const record = await findRecord(folder).catch(() => null)
+    await endProcesses(table, folder, record?.process ?? null, 0)
+  }
+}
+
+function agentFolders(dataDir: string) {
+  const root = join(dataDir, 'agents')
+  if (!existsSync(root)) return []
+  return readdirSync(root).map((id) => agentFolder(root, id))
+}

@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** An empty folder that is gone with the block: `using folder = tempFolder()`. */
+export function tempFolder(): Disposable & { path: string; file(name: string): string } {
+  const path = mkdtempSync(join(tmpdir(), 'stead-test-'))
+  return {
+    path,
+    file: (name) => join(path, name),
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
