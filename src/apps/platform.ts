@@ -61,7 +61,7 @@ export function openPlatform(parts: PlatformParts) {
   }
   const isHttps = config.appUrl?.startsWith('https:') ?? false
   const sealer = createSealer(parts.encryptionKey)
-  const rules = { adminEmails: config.adminEmails }
+  const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
   const sessions = createSessions({ db, clock, rules })
   const verifyKey = createKeyVerifier({ db, clock, log })
   const findUserByKey = (key: string) => {
@@ -110,7 +110,7 @@ export function openPlatform(parts: PlatformParts) {
     signUp: {
       mode: config.signUp,
       firstUserOwnsPlan: config.mode === 'home',
-      walletEmailDomain: `wallet.${config.domain}`,
+      walletEmailDomain: config.walletEmailDomain,
     },
     botDetection: config.botDetection,
     killSwitch: config.agents.killSwitch,

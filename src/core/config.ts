@@ -25,6 +25,9 @@ const url = z
 const origin = url
   .refine((text) => new URL(text).href === `${new URL(text).origin}/`, 'must be an origin, without user, path or query')
   .transform((text) => new URL(text).origin)
+/** Compared character by character with what tokens say (OpenID Connect Core, 2): nothing is trimmed. */
+const issuer = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex digits')
 const cidrs = list.refine(
   (parts) => parts.every((part) => isCidr(part)),
   'must be a comma-separated list of CIDR ranges',
@@ -39,6 +42,9 @@ const SECRETS = [
   'ANTHROPIC_API_KEY',
   'GEMINI_API_KEY',
   'GROQ_API_KEY',
+  'IDP_A_CLIENT_SECRET',
+  'IDP_B_CLIENT_SECRET',
+  'SMTP_URL',
 ] as const
 
 const Environment = z.object({
@@ -57,8 +63,8 @@ const Environment = z.object({
   ADMIN_EMAILS: list.transform((emails) => emails.map((email) => email.toLowerCase())),
   ENCRYPTION_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
   TRUSTED_PROXIES: cidrs,
-  BOT_DETECTION: z.enum(['off', 'basic']).default('basic'),
-  SIGN_UP: z.enum(['open', 'closed']).default('open'),
+  BOT_DETECTION: z.enum(['off', 'basic', 'pow']).default('basic'),
+  SIGN_UP: z.enum(['open', 'invite', 'closed']).default('open'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   RATE_LIMIT_BACKEND: perMinute(120),
   RATE_LIMIT_AI: perMinute(30),
@@ -67,7 +73,29 @@ const Environment = z.object({
   RATE_LIMIT_CHAT: perMinute(60),
   RATE_LIMIT_REGISTER: perMinute(20),
   RATE_LIMIT_LOGIN: perMinute(20),
+  RATE_LIMIT_PASSWORD: perMinute(10),
   PLANNED_ENDPOINTS: flag(true),
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps URL' }).optional(),
+  MAIL_FROM: z.string().min(3).default('Stead <stead@localhost>'),
+  IDP_A_CLIENT_ID: z.string().min(1).optional(),
+  IDP_A_CLIENT_SECRET: z.string().min(1).optional(),
+  IDP_A_AUTHORIZE_URL: url.default('https://github.com/login/oauth/authorize'),
+  IDP_A_TOKEN_URL: url.default('https://github.com/login/oauth/access_token'),
+  IDP_A_API_URL: url.default('https://api.github.com'),
+  IDP_B_CLIENT_ID: z.string().min(1).optional(),
+  IDP_B_CLIENT_SECRET: z.string().min(1).optional(),
+  IDP_B_ISSUER: issuer.default('https://accounts.google.com'),
+  RISC_ISSUER: issuer.optional(),
+  RISC_CONFIGURATION_URL: url.optional(),
+  RISC_AUDIENCES: list,
+  WALLET_EMAIL_DOMAIN: z.string().min(1).toLowerCase().optional(),
+  SIWE_CHAIN_ID: z.coerce.number().int().positive().default(8453),
+  BASE_RPC_URL: url.optional(),
+  SOCIAL_ID_ISSUER: issuer.optional(),
+  SOCIAL_ID_AUDIENCE: z.string().min(1).optional(),
+  TOKEN_GATING_ADDRESS: evmAddress.optional(),
+  TOKEN_GATING_MIN_BALANCE: z.coerce.bigint().positive().default(1_000_000_000_000_000_000n),
+  TOKEN_GATING_TOKEN: z.string().min(1).default('RAVE'),
   AGENT_RUNTIME: z.enum(['docker', 'swarm', 'process', 'auto']).optional(),
   DOCKER_HOST: z.string().min(1).default('/var/run/docker.sock'),
   AGENTS_BASE_PORT: z.coerce.number().int().min(1024).max(60_000).default(19_000),
@@ -127,8 +155,33 @@ export function readConfig(environment: Record<string, string | undefined>) {
       chat: env.RATE_LIMIT_CHAT,
       register: env.RATE_LIMIT_REGISTER,
       login: env.RATE_LIMIT_LOGIN,
+      password: env.RATE_LIMIT_PASSWORD,
     },
     plannedEndpoints: env.PLANNED_ENDPOINTS,
+    mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
+    isProduction: env.NODE_ENV === 'production',
+    idpA: {
+      clientId: env.IDP_A_CLIENT_ID,
+      clientSecret: env.IDP_A_CLIENT_SECRET,
+      authorizeUrl: env.IDP_A_AUTHORIZE_URL,
+      tokenUrl: env.IDP_A_TOKEN_URL,
+      apiUrl: env.IDP_A_API_URL,
+    },
+    idpB: { clientId: env.IDP_B_CLIENT_ID, clientSecret: env.IDP_B_CLIENT_SECRET, issuer: env.IDP_B_ISSUER },
+    securityEvents: {
+      issuer: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
+      configurationUrl: env.RISC_CONFIGURATION_URL,
+      audiences: env.RISC_AUDIENCES.length > 0 ? env.RISC_AUDIENCES : env.IDP_B_CLIENT_ID ? [env.IDP_B_CLIENT_ID] : [],
+    },
+    walletEmailDomain: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
+    siweChainId: env.SIWE_CHAIN_ID,
+    baseRpcUrl: env.BASE_RPC_URL,
+    socialId: { issuer: env.SOCIAL_ID_ISSUER, audience: env.SOCIAL_ID_AUDIENCE },
+    tokenGating: {
+      address: env.TOKEN_GATING_ADDRESS,
+      minBalance: env.TOKEN_GATING_MIN_BALANCE,
+      token: env.TOKEN_GATING_TOKEN,
+    },
     agents: {
       runtime: env.AGENT_RUNTIME ?? (env.DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
       dockerHost: env.DOCKER_HOST,
@@ -158,7 +211,7 @@ export function listWarnings(config: Config): string[] {
   if (config.internalApiKey && config.internalApiKey.length < 32) {
     warnings.push('INTERNAL_API_KEY has fewer than 32 characters and is refused in production.')
   }
-  if (config.adminEmails.length > 0) {
+  if (config.adminEmails.length > 0 && !config.mail.smtpUrl) {
     warnings.push('ADMIN_EMAILS is believed without proof: whoever signs up first with such an address is an admin.')
   }
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(config.host)

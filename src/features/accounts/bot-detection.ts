@@ -7,7 +7,7 @@ const CRAWLER = /bot\b|crawl|spider|slurp|headless(?!chrome)/i
  * @throws AppError `forbidden` for a filled honeypot field or a declared crawler, when `mode` is `basic`.
  */
 export function requireHuman(
-  mode: 'off' | 'basic',
+  mode: 'off' | 'basic' | 'pow',
   request: { userAgent: string | undefined; honeypot: string | undefined },
 ): void {
   if (mode === 'off') return

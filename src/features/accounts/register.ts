@@ -9,7 +9,7 @@ import type { RegisterRequest } from './schemas.ts'
 import { type UserRow, users } from './tables.ts'
 
 export type SignUp = {
-  mode: 'open' | 'closed'
+  mode: 'open' | 'invite' | 'closed'
   /** At home the machine's owner signs up first and has no plan to buy (README, Decisions). */
   firstUserOwnsPlan: boolean
   /** Addresses of wallets are not for passwords (rulings, 5). */

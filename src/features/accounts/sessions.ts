@@ -1,10 +1,10 @@
-import { eq, lte, sql } from 'drizzle-orm'
+import { and, eq, isNull, lte, ne, sql } from 'drizzle-orm'
 import { type Adapter, Lucia, TimeSpan } from 'lucia'
 import type { Clock } from '../../core/clock.ts'
 import { addDays } from '../../core/clock.ts'
 import { randomText } from '../../core/ids.ts'
 import { sha256 } from '../../core/secrets.ts'
-import type { Db } from '../../db/open.ts'
+import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { sessions, users } from './tables.ts'
@@ -18,12 +18,17 @@ declare module 'lucia' {
   interface Register {
     Lucia: Lucia<Record<never, never>, { row: Identity }>
     DatabaseUserAttributes: Identity
+    DatabaseSessionAttributes: Partial<Visitor>
   }
 }
 
+/** What a browser says of itself at sign-in, shown in the list of sessions. */
+export type Visitor = { userAgent: string | null; address: string | null }
+
 export type Sessions = {
   /** Starts a session and returns its token, which is stored nowhere. */
-  create(userId: string): Promise<string>
+  create(userId: string, visitor?: Visitor): Promise<string>
+  /** Null for unknown and ended sessions, and for disabled accounts. */
   find(token: string): Promise<SignedInUser | null>
   end(token: string): Promise<void>
   deleteExpired(): Promise<void>
@@ -36,8 +41,8 @@ export function createSessions(deps: { db: Db; clock: Clock; rules: AccountRules
     getUserAttributes: (row) => ({ row }),
   })
   return {
-    async create(userId) {
-      const session = await lucia.createSession(userId, {}, { sessionId: randomText(TOKEN_LENGTH) })
+    async create(userId, visitor = { userAgent: null, address: null }) {
+      const session = await lucia.createSession(userId, visitor, { sessionId: randomText(TOKEN_LENGTH) })
       return session.id
     },
     async find(token) {
@@ -49,13 +54,21 @@ export function createSessions(deps: { db: Db; clock: Clock; rules: AccountRules
   }
 }
 
+/** Ends every session of a user in the caller's closure, but for the one whose token is `keep`. */
+export function endSessions(tx: Tx, userId: string, keep?: string): void {
+  const others = keep === undefined ? undefined : ne(sessions.tokenHash, sha256(keep))
+  tx.delete(sessions)
+    .where(and(eq(sessions.userId, userId), others))
+    .run()
+}
+
 /** Keeps only SHA-256 of a token (rulings, 8): who reads the database cannot sign in with what is there. */
 function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
   const lookup = db
     .select({ ...identityColumns, expiresAt: sessions.expiresAt })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.tokenHash, sql.placeholder('tokenHash')))
+    .where(and(eq(sessions.tokenHash, sql.placeholder('tokenHash')), isNull(users.disabledAt)))
     .prepare()
 
   return {
@@ -68,9 +81,15 @@ function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
         { id: found.id, attributes: found },
       ]
     },
-    async setSession({ id: token, userId }) {
+    async setSession({ id: token, userId, attributes }) {
       const now = clock.now()
-      const row = { tokenHash: sha256(token), userId, createdAt: now, expiresAt: addDays(now, SESSION_DAYS) }
+      const row = {
+        ...attributes,
+        tokenHash: sha256(token),
+        userId,
+        createdAt: now,
+        expiresAt: addDays(now, SESSION_DAYS),
+      }
       await write(db, (tx) => tx.insert(sessions).values(row).run())
     },
     async deleteSession(token) {

@@ -1,10 +1,10 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { type UserRow, users } from './tables.ts'
 
-/** What decides who is an admin, and with what an account begins. */
-export type AccountRules = { adminEmails: readonly string[] }
+/** What decides who is an admin. An address counts only when it was proved, as soon as mail makes that possible (rulings, 5). */
+export type AccountRules = { adminEmails: readonly string[]; requiresVerifiedEmail: boolean }
 
 /** The columns that say who someone is: all that is read on every request. */
 export const identityColumns = {
@@ -14,6 +14,8 @@ export const identityColumns = {
   plan: users.plan,
   subscriptionStatus: users.subscriptionStatus,
   subscriptionId: users.subscriptionId,
+  emailVerifiedAt: users.emailVerifiedAt,
+  disabledAt: users.disabledAt,
 }
 export type Identity = Pick<UserRow, keyof typeof identityColumns>
 
@@ -24,16 +26,24 @@ export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser
     id: row.id,
     email: row.email,
     name: row.name,
-    isAdmin: rules.adminEmails.includes(row.email),
+    isAdmin: isAdmin(row, rules),
     plan: row.plan,
     subscriptionId: isActive ? (row.subscriptionId ?? `sub_${row.id}`) : null,
   }
 }
 
+export function isAdmin(row: Pick<Identity, 'email' | 'emailVerifiedAt'>, rules: AccountRules): boolean {
+  return rules.adminEmails.includes(row.email) && (row.emailVerifiedAt !== null || !rules.requiresVerifiedEmail)
+}
+
 /** Looks an account up by its id, for callers that the internal key vouches for. */
 export function createUserFinder(db: Db, rules: AccountRules): (id: string) => SignedInUser | null {
   return (id) => {
-    const row = db.select().from(users).where(eq(users.id, id)).get()
+    const row = db
+      .select(identityColumns)
+      .from(users)
+      .where(and(eq(users.id, id), isNull(users.disabledAt)))
+      .get()
     return row ? toSignedInUser(row, rules) : null
   }
 }

@@ -16,7 +16,7 @@ export type AccountsWebDeps = RegisterDeps & {
   sessions: Sessions
   guards: Guards
   csrf: Csrf
-  botDetection: 'off' | 'basic'
+  botDetection: 'off' | 'basic' | 'pow'
   isHttps: boolean
   requestsPerMinute: { register: number; login: number }
 }

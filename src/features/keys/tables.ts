@@ -1,7 +1,10 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { users } from '../accounts/tables.ts'
 
-/** One row per user's API key. `prefix` finds candidates, `hash` (SHA-256) decides; the key itself is not kept. */
+/**
+ * One row per user's API key. `prefix` finds candidates, `hash` (SHA-256) decides; the key itself is not kept.
+ * Empty `scopes` open everything the owner may do. A rotated key works until `expiresAt`, beside the one that replaces it.
+ */
 export const apiKeys = sqliteTable(
   'api_keys',
   {
@@ -14,6 +17,9 @@ export const apiKeys = sqliteTable(
     hash: text().notNull().unique(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastUsedAt: integer({ mode: 'timestamp_ms' }),
+    scopes: text({ mode: 'json' }).$type<string[]>().notNull().default([]),
+    expiresAt: integer({ mode: 'timestamp_ms' }),
+    disabledAt: integer({ mode: 'timestamp_ms' }),
   },
   (table) => [index('api_keys_by_user').on(table.userId), index('api_keys_by_prefix').on(table.prefix)],
 )

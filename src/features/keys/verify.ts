@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -25,7 +25,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     .select({ id: apiKeys.id, hash: apiKeys.hash, lastUsedAt: apiKeys.lastUsedAt, user: identityColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    .where(eq(apiKeys.prefix, sql.placeholder('prefix')))
+    .where(and(eq(apiKeys.prefix, sql.placeholder('prefix')), isNull(users.disabledAt)))
     .prepare()
 
   return (key) => {

@@ -1,0 +1,17 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** Who did what to whom, append-only. `actor` is a user's id, `cli` or `system`; `detail` never holds a secret. */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    actor: text().notNull(),
+    action: text().notNull(),
+    target: text().notNull(),
+    detail: text({ mode: 'json' }).notNull().default({}),
+    address: text(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [index('audit_log_by_target').on(table.target), index('audit_log_by_time').on(table.createdAt)],
+)
+export type AuditRow = typeof auditLog.$inferSelect
