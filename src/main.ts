@@ -1,5 +1,7 @@
 import { Command } from 'commander'
 import { agentCommand } from './cli/agent.ts'
+import { configCommand } from './cli/config.ts'
+import { doctorCommand } from './cli/doctor.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
@@ -14,6 +16,8 @@ serveCommand(program)
 agentCommand(program)
 userCommand(program)
 migrateCommand(program)
+doctorCommand(program)
+configCommand(program)
 versionCommand(program)
 
 try {

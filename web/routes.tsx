@@ -5,13 +5,19 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
+  parseSearchWith,
   redirect,
+  stringifySearchWith,
 } from '@tanstack/react-router'
 import { CostQuery } from '../src/features/usage/schemas.ts'
+import { ForgotPasswordPage } from './account/forgot-password-page.tsx'
 import { LoginPage } from './account/login-page.tsx'
-import { AccountSearch } from './account/return-path.ts'
+import { ResetPasswordPage } from './account/reset-password-page.tsx'
+import { LoginSearch, SignupSearch, TokenSearch } from './account/return-path.ts'
 import { findUser } from './account/session.ts'
 import { SignupPage } from './account/signup-page.tsx'
+import { VerifyEmailPage } from './account/verify-email-page.tsx'
+import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { AgentsPage } from './agents/agents-page.tsx'
 import { CreatePage, CreateSearch } from './agents/create-page.tsx'
 import { ChatPage } from './chat/chat-page.tsx'
@@ -34,16 +40,34 @@ const leaveWhenSignedIn = async (client: QueryClient, path: string | undefined) 
 const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  validateSearch: AccountSearch,
+  validateSearch: LoginSearch,
   beforeLoad: ({ context, search }) => leaveWhenSignedIn(context.client, search.redirect),
   component: LoginPage,
 })
 const signup = createRoute({
   getParentRoute: () => root,
   path: '/signup',
-  validateSearch: AccountSearch,
+  validateSearch: SignupSearch,
   beforeLoad: ({ context, search }) => leaveWhenSignedIn(context.client, search.redirect),
   component: SignupPage,
+})
+
+const forgotPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/forgot-password',
+  component: ForgotPasswordPage,
+})
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password',
+  validateSearch: TokenSearch,
+  component: ResetPasswordPage,
+})
+const verifyEmail = createRoute({
+  getParentRoute: () => root,
+  path: '/verify-email',
+  validateSearch: TokenSearch,
+  component: VerifyEmailPage,
 })
 
 const signedIn = createRoute({
@@ -69,12 +93,66 @@ const cost = createRoute({
   component: lazyRouteComponent(() => import('./cost/cost-page.tsx'), 'CostPage'),
 })
 
+const profile = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./settings/profile-page.tsx'), 'ProfilePage'),
+})
+const security = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings/security',
+  component: lazyRouteComponent(() => import('./settings/security-page.tsx'), 'SecurityPage'),
+})
+const keys = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings/keys',
+  component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+})
+const account = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings/account',
+  component: lazyRouteComponent(() => import('./settings/account-page.tsx'), 'AccountPage'),
+})
+
+const admin = createRoute({ getParentRoute: () => signedIn, path: '/admin', component: AdminOnly })
+const adminStart = createRoute({
+  getParentRoute: () => admin,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/admin/users' })
+  },
+})
+const adminUsers = createRoute({
+  getParentRoute: () => admin,
+  path: '/users',
+  validateSearch: UserSearch,
+  component: lazyRouteComponent(() => import('./admin/users-page.tsx'), 'UsersPage'),
+})
+const adminAudit = createRoute({
+  getParentRoute: () => admin,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('./admin/audit-page.tsx'), 'AuditPage'),
+})
+
 const routeTree = root.addChildren([
   start,
   dashboard,
   login,
   signup,
-  signedIn.addChildren([agents, createAgent, agent, cost]),
+  forgotPassword,
+  resetPassword,
+  verifyEmail,
+  signedIn.addChildren([
+    agents,
+    createAgent,
+    agent,
+    cost,
+    profile,
+    security,
+    keys,
+    account,
+    admin.addChildren([adminStart, adminUsers, adminAudit]),
+  ]),
 ])
 
 /** Every page of the dashboard by its path. */
@@ -82,6 +160,9 @@ export function createPages(client: QueryClient) {
   return createRouter({
     routeTree,
     context: { client },
+    // Search values are text as they stand: read as JSON, a code such as 12345E67 would become another number.
+    parseSearch: parseSearchWith((text) => text),
+    stringifySearch: stringifySearchWith(JSON.stringify),
     defaultPreload: 'intent',
     scrollRestoration: true,
     defaultErrorComponent: Failure,

@@ -4,7 +4,12 @@ import { migrations } from '../../migrations/list.ts'
 import { type AgentGateway, createAgentGateway } from '../adapters/agent-gateway.ts'
 import type { AiProvider } from '../adapters/ai-provider.ts'
 import { type Backend, type CallBackend, callOverHttp, createBackend } from '../adapters/backend.ts'
+import { createChain } from '../adapters/chain.ts'
 import { createDockerPing } from '../adapters/docker-engine.ts'
+import { createIdpA } from '../adapters/idp-a.ts'
+import { createIdpB } from '../adapters/idp-b.ts'
+import { createIssuerKeys, wellKnownUrl } from '../adapters/issuer-keys.ts'
+import { createMailer } from '../adapters/mail.ts'
 import type { Runtime } from '../adapters/runtime.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
@@ -14,6 +19,7 @@ import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
 import { createPasswords } from '../features/accounts/passwords.ts'
+import { createProofOfWork, DIFFICULTY_BITS } from '../features/accounts/proof-of-work.ts'
 import { createSessions } from '../features/accounts/sessions.ts'
 import { createUserFinder, toSignedInUser } from '../features/accounts/users.ts'
 import { createCallerFinder } from '../features/ai/callers.ts'
@@ -21,6 +27,10 @@ import { createCatalogue } from '../features/ai/catalogue.ts'
 import { createAiHealth } from '../features/ai/health.ts'
 import { createHostProbe } from '../features/health/host.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
+import { createSecurityEventVerifier } from '../features/security-events/verify.ts'
+import { createTokenGate } from '../features/social-identity/gate.ts'
+import { createSocialId } from '../features/social-identity/identity.ts'
+import { createSocialTokens } from '../features/social-identity/tokens.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
 import { createCsrf } from '../http/csrf.ts'
@@ -62,11 +72,11 @@ export function openPlatform(parts: PlatformParts) {
   const isHttps = config.appUrl?.startsWith('https:') ?? false
   const sealer = createSealer(parts.encryptionKey)
   const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
-  const sessions = createSessions({ db, clock, rules })
+  const sessions = createSessions({ db, clock, log, rules })
   const verifyKey = createKeyVerifier({ db, clock, log })
   const findUserByKey = (key: string) => {
-    const user = verifyKey(key)
-    return user ? toSignedInUser(user, rules) : null
+    const holder = verifyKey(key)
+    return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
   }
   const queue = createJobQueue({ db, clock, log })
   const gateway: AgentGateway = createAgentGateway({ fetch: parts.fetch })
@@ -74,6 +84,22 @@ export function openPlatform(parts: PlatformParts) {
     config.backendUrl
       ? callOverHttp({ baseUrl: config.backendUrl, internalApiKey: config.internalApiKey, fetch: parts.fetch })
       : (path, init, caller) => late.callBackend(path, init, caller),
+  )
+  const chain = createChain({ rpcUrl: config.baseRpcUrl, chainId: config.siweChainId })
+  const { securityEvents, tokenGating } = config
+  const securityEventKeys = createIssuerKeys(
+    {
+      configurationUrls: [securityEvents.configurationUrl ?? wellKnownUrl(securityEvents.issuer, 'risc-configuration')],
+    },
+    { fetch: parts.fetch, clock },
+  )
+  const socialIssuer = config.socialId.issuer ?? ''
+  const socialIdKeys = createIssuerKeys(
+    // Not every network of this kind is an OpenID provider; the others publish their keys under the usual name.
+    {
+      configurationUrls: [wellKnownUrl(socialIssuer, 'openid-configuration'), wellKnownUrl(socialIssuer, 'jwks.json')],
+    },
+    { fetch: parts.fetch, clock },
   )
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
@@ -94,7 +120,19 @@ export function openPlatform(parts: PlatformParts) {
     }),
     internalKey: requireInternalKey(config.internalApiKey, createUserFinder(db, rules)),
     callers: createCallerFinder({ db, verifyKey, rules, internalApiKey: config.internalApiKey }),
+    verifySecurityEvent: createSecurityEventVerifier(securityEvents, { keys: securityEventKeys, clock }),
+    identityIssuer: config.idpB.issuer,
+    socialId: createSocialId(config.socialId, { keys: socialIdKeys, clock }),
+    socialTokens: createSocialTokens({ db, clock, key: sealer.deriveKey('social-identity') }),
+    tokenGate: createTokenGate(
+      { ...tokenGating, contract: tokenGating.address, rpcUrl: config.baseRpcUrl },
+      { clock, readBalance: chain.readBalance },
+    ),
+    identityProviders: { 'idp-a': createIdpA(config.idpA, parts), 'idp-b': createIdpB(config.idpB, parts) },
+    chain,
+    siweChainId: config.siweChainId,
     enqueue: queue.enqueue,
+    mailer: createMailer({ ...config.mail, writesToLog: !config.isProduction }, { log }),
     queue,
     runtime,
     gateway,
@@ -112,12 +150,21 @@ export function openPlatform(parts: PlatformParts) {
       firstUserOwnsPlan: config.mode === 'home',
       walletEmailDomain: config.walletEmailDomain,
     },
-    botDetection: config.botDetection,
+    botDetection: {
+      mode: config.botDetection,
+      proofOfWork: createProofOfWork({
+        db,
+        clock,
+        key: sealer.deriveKey('proof-of-work'),
+        difficulty: config.botDetection === 'pow' ? DIFFICULTY_BITS : 0,
+      }),
+    },
     killSwitch: config.agents.killSwitch,
     basePort: config.agents.basePort,
     plannedEndpoints: config.plannedEndpoints,
     requestsPerMinute: config.requestsPerMinute,
     platformUrl: () => late.backendUrl,
+    appUrl: () => late.appUrl,
     late,
     close() {
       connection.close()

@@ -1,11 +1,19 @@
 import { Hono } from 'hono'
+import { passwordWeb } from '../features/accounts/password-web.ts'
+import { sessionsWeb } from '../features/accounts/sessions-web.ts'
+import { settingsWeb } from '../features/accounts/settings-web.ts'
+import { twoFactorWeb } from '../features/accounts/two-factor-web.ts'
 import { accountsWeb } from '../features/accounts/web.ts'
+import { administrationWeb } from '../features/administration/web.ts'
 import { agentsWeb } from '../features/agents/web.ts'
 import { aiWeb } from '../features/ai/web.ts'
 import { chatWeb } from '../features/chat/web.ts'
 import { deploymentsWeb } from '../features/deployments/web.ts'
 import { healthWeb } from '../features/health/web.ts'
 import { keysWeb } from '../features/keys/web.ts'
+import { securityEventsWeb } from '../features/security-events/web.ts'
+import { signInWeb } from '../features/sign-in/web.ts'
+import { socialIdentityWeb } from '../features/social-identity/web.ts'
 import { usageWeb } from '../features/usage/web.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
@@ -18,6 +26,14 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.use(platform.csrf.check)
   app.route('/', healthWeb(platform))
   app.route('/', accountsWeb(platform))
+  app.route('/', signInWeb(platform))
+  app.route('/', settingsWeb(platform))
+  app.route('/', passwordWeb(platform))
+  app.route('/', sessionsWeb(platform))
+  app.route('/', twoFactorWeb(platform))
+  app.route('/', administrationWeb(platform))
+  app.route('/', securityEventsWeb(platform))
+  app.route('/', socialIdentityWeb(platform))
   app.route('/', keysWeb(platform))
   app.route('/', deploymentsWeb(platform))
   app.route('/', agentsWeb(platform))

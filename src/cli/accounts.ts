@@ -1,50 +1,89 @@
-import { asc } from 'drizzle-orm'
+import { asc, eq } from 'drizzle-orm'
 import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 import type { Connection } from '../db/open.ts'
-import { createAccount, resetPassword, setPlan } from '../features/accounts/administer.ts'
 import { createPasswords } from '../features/accounts/passwords.ts'
 import { RegisterRequest } from '../features/accounts/schemas.ts'
-import { users } from '../features/accounts/tables.ts'
+import { type UserRow, users } from '../features/accounts/tables.ts'
+import {
+  CLI,
+  changeAccount,
+  endAccountSessions,
+  removeAccountTwoFactor,
+} from '../features/administration/change-account.ts'
+import { createAccount, resetPassword } from '../features/administration/create-account.ts'
+import { toAdminUser } from '../features/administration/list-users.ts'
+import { AccountChange } from '../features/administration/schemas.ts'
 import { requirePlanName } from '../features/plans/plans.ts'
 import { withDatabase } from './database.ts'
 
-/** What `stead user …` can do; each returns the text to print. @throws AppError with the reason of a refusal. */
+/** What a command has to say: one text for people, one document for programs. */
+export type Report = { text: string; json: unknown }
+
+/** What `stead user …` can do; every change is in the audit log. @throws AppError with the reason of a refusal. */
 export type AccountCommands = ReturnType<typeof accountCommands>
 
-export function withAccounts(command: (accounts: AccountCommands) => Promise<string>): Promise<string> {
-  return withDatabase((connection) => command(accountCommands(connection)))
+export function withAccounts(command: (accounts: AccountCommands) => Promise<Report>): Promise<Report> {
+  return withDatabase((connection, config) => command(accountCommands(connection, config)))
 }
 
-function accountCommands({ db }: Connection) {
+function accountCommands({ db }: Connection, config: Config) {
   const deps = { db, clock: systemClock, passwords: createPasswords(1) }
+  const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
+  const report = (row: UserRow, text: string): Report => ({ text, json: { user: toAdminUser(row, rules) } })
+
+  const getByEmail = (email: string): UserRow => {
+    const row = db.select().from(users).where(eq(users.email, email.toLowerCase())).get()
+    if (!row) throw new AppError('not_found', `No account has the address ${email}`)
+    return row
+  }
+  const change = async (email: string, request: unknown, say: (row: UserRow) => string) => {
+    const parsed = AccountChange.safeParse(request)
+    if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'Invalid change')
+    const row = await changeAccount(deps, CLI, getByEmail(email).id, parsed.data)
+    return report(row, `${row.email} ${say(row)}`)
+  }
+
   return {
     async create(email: string, password: string, plan: string | undefined) {
       const account = parseAccount(email, password)
-      const row = await createAccount(deps, account, plan === undefined ? null : requirePlanName(plan))
-      return `Created ${row.email} (${row.id}), plan ${row.plan}`
+      const row = await createAccount(deps, CLI, account, plan === undefined ? null : requirePlanName(plan))
+      return report(row, `Created ${row.email} (${row.id}), plan ${row.plan}`)
     },
-    async setPlan(email: string, plan: string) {
-      const row = await setPlan(deps, email.toLowerCase(), requirePlanName(plan))
-      return `${row.email} is on plan ${row.plan}`
-    },
+    setPlan: (email: string, plan: string) =>
+      change(email, { plan: requirePlanName(plan) }, (row) => `is on plan ${row.plan}`),
+    setCredits: (email: string, credits: string) =>
+      change(email, { credits: Number(credits) }, (row) => `has ${row.credits} credits`),
+    disable: (email: string) => change(email, { disabled: true }, () => 'is disabled; all sessions were ended'),
+    enable: (email: string) => change(email, { disabled: false }, () => 'is enabled'),
+    verify: (email: string) => change(email, { emailVerified: true }, () => 'has a verified address'),
     async resetPassword(email: string, password: string) {
-      const account = parseAccount(email, password)
-      const row = await resetPassword(deps, account)
-      return `${row.email} has a new password; all sessions were ended`
+      const row = await resetPassword(deps, CLI, parseAccount(email, password))
+      return report(row, `${row.email} has a new password; all sessions were ended`)
     },
-    async list({ json }: { json: boolean }) {
-      const rows = db
-        .select({ id: users.id, email: users.email, name: users.name, plan: users.plan, createdAt: users.createdAt })
-        .from(users)
-        .orderBy(asc(users.createdAt))
-        .all()
-      if (json) return JSON.stringify({ users: rows })
-      return (
-        rows.map((row) => `${row.email}\t${row.plan}\t${row.createdAt.toISOString()}`).join('\n') || 'No accounts yet.'
-      )
+    async endSessions(email: string): Promise<Report> {
+      const row = getByEmail(email)
+      const ended = await endAccountSessions(deps, CLI, row.id)
+      return { text: `${row.email}: ${ended} sessions were ended`, json: { user: toAdminUser(row, rules), ended } }
+    },
+    async removeTwoFactor(email: string) {
+      const row = await removeAccountTwoFactor(deps, CLI, getByEmail(email).id)
+      return report(row, `${row.email} signs in without a second factor`)
+    },
+    async list(): Promise<Report> {
+      const rows = db.select().from(users).orderBy(asc(users.createdAt)).all()
+      const lines = rows.map((row) => `${row.email}\t${row.plan}\t${row.createdAt.toISOString()}${toMarks(row)}`)
+      return {
+        text: lines.join('\n') || 'No accounts yet.',
+        json: { users: rows.map((row) => toAdminUser(row, rules)) },
+      }
     },
   }
+}
+
+function toMarks(row: UserRow): string {
+  return row.disabledAt ? '\tdisabled' : ''
 }
 
 function parseAccount(email: string, password: string): RegisterRequest {

@@ -22,17 +22,30 @@ export function migrate(
   sqlite.exec(
     'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
   )
-  const applied = new Map(
-    sqlite
-      .prepare<[], { name: string; hash: string }>('SELECT name, hash FROM migrations')
-      .all()
-      .map((row) => [row.name, row.hash]),
-  )
-  requireKnown(applied, migrations)
-  const pending = migrations.filter((migration) => !applied.has(migration.name))
+  const applied = readApplied(sqlite)
+  const pending = listPending(applied, migrations)
   if (pending.length > 0 && applied.size > 0 && options.backupDir) backUp(sqlite, options.backupDir, applied.size)
   for (const migration of pending) apply(sqlite, migration)
   return pending.map((migration) => migration.name)
+}
+
+/**
+ * The names of the migrations that `migrate` would apply; nothing is written.
+ * @throws StartupError as `migrate`.
+ */
+export function listPendingMigrations(sqlite: Database.Database, migrations: Migration[]): string[] {
+  const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").get() === undefined
+  return listPending(isNew ? new Map() : readApplied(sqlite), migrations).map((migration) => migration.name)
+}
+
+function readApplied(sqlite: Database.Database): Map<string, string> {
+  const rows = sqlite.prepare<[], { name: string; hash: string }>('SELECT name, hash FROM migrations').all()
+  return new Map(rows.map((row) => [row.name, row.hash]))
+}
+
+function listPending(applied: Map<string, string>, migrations: Migration[]): Migration[] {
+  requireKnown(applied, migrations)
+  return migrations.filter((migration) => !applied.has(migration.name))
 }
 
 function requireKnown(applied: Map<string, string>, migrations: Migration[]): void {

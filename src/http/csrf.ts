@@ -8,12 +8,14 @@ import { SESSION_COOKIE } from './session.ts'
 
 const LIFETIME_MS = 24 * 60 * 60_000
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Another site must not sign a visitor in as somebody else, so these are refused without a session as well. */
+const SIGN_IN_PATH = /\/api\/(?:auth\/login|auth\/two-factor|register|wallet-auth)$/
 
 export type Csrf = ReturnType<typeof createCsrf>
 
 /**
  * Refuses unsafe requests that a browser sends with the session cookie on behalf of another site (rulings, 7), unless
- * they carry a token made here. Requests with neither `Sec-Fetch-Site` nor `Origin` are not a browser's and pass.
+ * they carry a token made here; and sign-ins from another site, cookie or not. Requests with neither `Sec-Fetch-Site` nor `Origin` are not a browser's and pass.
  */
 export function createCsrf(options: {
   key: Buffer
@@ -41,9 +43,10 @@ export function createCsrf(options: {
     async check(c: Context, next: Next) {
       if (!SAFE_METHODS.has(c.req.method) && isCrossSite(c, options.isOwnOrigin)) {
         const sessionToken = getCookie(c, SESSION_COOKIE)
-        if (sessionToken && !isValid(sessionToken, c.req.header('x-csrf-token'))) {
-          throw new AppError('forbidden', 'Missing CSRF token')
-        }
+        const isAllowed = sessionToken
+          ? isValid(sessionToken, c.req.header('x-csrf-token'))
+          : !SIGN_IN_PATH.test(c.req.path)
+        if (!isAllowed) throw new AppError('forbidden', 'Missing CSRF token')
       }
       return next()
     },

@@ -1,9 +1,11 @@
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret } from '../core/secrets.ts'
 import type { BackendEnv, SignedInUser } from './env.ts'
 import { label } from './guard-label.ts'
+
+export type InternalKeyGuard = MiddlewareHandler<BackendEnv>
 
 /** Finds the user that forwarded identity headers name; null when there is none. */
 export type FindUserById = (id: string) => SignedInUser | null
@@ -18,6 +20,21 @@ export function requireInternalKey(internalApiKey: string | undefined, findUserB
     'internal-key',
     createMiddleware<BackendEnv>(async (c, next) => {
       c.set('principal', c.env.principal ?? principalOf(c, internalApiKey, findUserById))
+      await next()
+    }),
+  )
+}
+
+/** The guard for routes whose clients expect 401 for a wrong key too (rulings, 1). @throws AppError `unauthenticated`. */
+export function refuseWrongKeyAsUnauthorized(guard: InternalKeyGuard): InternalKeyGuard {
+  return label(
+    'internal-key',
+    createMiddleware<BackendEnv>(async (c, next) => {
+      await guard(c, async () => undefined).catch((error: unknown) => {
+        if (error instanceof AppError && error.kind === 'forbidden')
+          throw new AppError('unauthenticated', 'Unauthorized')
+        throw error
+      })
       await next()
     }),
   )

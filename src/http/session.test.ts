@@ -11,7 +11,7 @@ const KEY = 'Bearer sk_key_of_bo'
 
 const guards = createGuards({
   findUserBySession: async (token) => (token === 'session-of-ada' ? ADA : null),
-  findUserByKey: (key) => (key === 'sk_key_of_bo' ? BO : null),
+  findUserByKey: (key) => (key === 'sk_key_of_bo' ? { user: BO, scopes: [] } : null),
 })
 const { request } = testApp((app) => {
   app.get('/signed-in', guards.signedIn, (c) => c.json(c.var.user.name))

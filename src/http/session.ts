@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
+import { requireScope, scopeOf } from '../core/scopes.ts'
 import type { SignedInUser, WebEnv } from './env.ts'
 import { label } from './guard-label.ts'
 import { readBearer } from './internal-key.ts'
@@ -11,7 +12,8 @@ export const SESSION_COOKIE = 'service-session'
 /** Who a credential belongs to, as accounts and keys know it. */
 export type Lookups = {
   findUserBySession(token: string): Promise<SignedInUser | null>
-  findUserByKey(apiKey: string): SignedInUser | null
+  /** `scopes` limit what the key may do; empty ones do not. */
+  findUserByKey(apiKey: string): { user: SignedInUser; scopes: readonly string[] } | null
 }
 
 export type Guards = ReturnType<typeof createGuards>
@@ -24,10 +26,26 @@ export function createGuards(lookups: Lookups) {
   }
   const find = async (c: Context) => {
     const bearer = readBearer(c.req.header('authorization'))
-    return bearer?.startsWith('sk_') ? lookups.findUserByKey(bearer) : findByCookie(c)
+    return bearer?.startsWith('sk_') ? findByKey(c, bearer) : findByCookie(c)
   }
+  const findByKey = (c: Context, bearer: string) => {
+    const holder = lookups.findUserByKey(bearer)
+    if (holder && holder.scopes.length > 0) requireScope(holder.scopes, scopeOf(c.req.method, pathOf(c)))
+    return holder?.user ?? null
+  }
+  const sessionGuard = (message: string) =>
+    label(
+      'session',
+      createMiddleware<WebEnv>(async (c, next) => {
+        c.set('user', required(await findByCookie(c), message))
+        await next()
+      }),
+    )
   return {
-    /** A session, or the user's own `sk_` key (rulings, 4). @throws AppError `unauthenticated`. */
+    /**
+     * A session, or the user's own `sk_` key (rulings, 4) whose scopes allow the request.
+     * @throws AppError `unauthenticated`, `forbidden` SCOPE_REQUIRED.
+     */
     signedIn: label(
       'signed-in',
       createMiddleware<WebEnv>(async (c, next) => {
@@ -36,19 +54,30 @@ export function createGuards(lookups: Lookups) {
       }),
     ),
     /** A session only: for routes that manage passwords, keys and sign-in. @throws AppError `unauthenticated`. */
-    withSession: label(
-      'session',
+    withSession: sessionGuard('Unauthorized'),
+    /** The same in other words, for routes whose clients expect them. @throws AppError `unauthenticated` with `message`. */
+    withSessionOr: sessionGuard,
+    /** The session of an admin: keys do not administer. @throws AppError `unauthenticated`, `forbidden` ADMIN_REQUIRED. */
+    admin: label(
+      'admin',
       createMiddleware<WebEnv>(async (c, next) => {
-        c.set('user', required(await findByCookie(c)))
+        const user = required(await findByCookie(c))
+        if (!user.isAdmin) throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
+        c.set('user', user)
         await next()
       }),
     ),
-    /** For routes that answer nobody as well as somebody. */
+    /** For routes that answer nobody as well as somebody. @throws AppError `forbidden` SCOPE_REQUIRED for a key. */
     findUser: find,
   }
 }
 
-function required(user: SignedInUser | null): SignedInUser {
-  if (!user) throw new AppError('unauthenticated', 'Unauthorized')
+function required(user: SignedInUser | null, message = 'Unauthorized'): SignedInUser {
+  if (!user) throw new AppError('unauthenticated', message)
   return user
+}
+
+/** The path of the specification: Hono's has the face before it. */
+function pathOf(c: Context): string {
+  return new URL(c.req.url).pathname
 }

@@ -21,7 +21,7 @@ export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
 
 /** Rates are out of the way unless a test sets one: tests share an address. */
 const NO_RATES = Object.fromEntries(
-  ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN'].map((name) => [
+  ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN', 'PASSWORD'].map((name) => [
     `RATE_LIMIT_${name}`,
     '1000000',
   ]),

@@ -1,10 +1,14 @@
 import { useMutation } from '@tanstack/react-query'
-import { LogOut, UserRound } from 'lucide-react'
+import { useNavigate } from '@tanstack/react-router'
+import { LogOut, Settings, UserRound, UsersRound } from 'lucide-react'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { signOut } from './session.ts'
 
-/** Who is signed in, and the way out. */
-export function AccountMenu({ email, name }: { email: string; name: string }) {
+type AccountMenuProps = { user: { email: string; name: string; isAdmin: boolean } }
+
+/** Who is signed in, the way to the settings, and the way out. */
+export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps) {
+  const navigate = useNavigate()
   // A whole new page forgets everything this one had loaded.
   const leaving = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })
   return (
@@ -24,6 +28,14 @@ export function AccountMenu({ email, name }: { email: string; name: string }) {
       }
     >
       <p className="max-w-64 truncate px-2.5 pt-1.5 pb-2 text-sm text-muted">{email}</p>
+      <MenuItem Icon={Settings} onSelect={() => void navigate({ to: '/settings' })}>
+        Settings
+      </MenuItem>
+      {isAdmin && (
+        <MenuItem Icon={UsersRound} onSelect={() => void navigate({ to: '/admin/users' })}>
+          Admin
+        </MenuItem>
+      )}
       <MenuItem Icon={LogOut} onSelect={() => leaving.mutate()}>
         {leaving.isError ? 'Sign out (try again)' : 'Sign out'}
       </MenuItem>

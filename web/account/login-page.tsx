@@ -1,53 +1,70 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { z } from 'zod'
 import { LoginRequest } from '../../src/features/accounts/schemas.ts'
+import { hasCode } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
+import { CodeField } from '../ui/code-field.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
+import { OtherWays } from './other-ways.tsx'
 import { describeSignInError } from './return-path.ts'
+import { SecondFactorPage } from './second-factor-page.tsx'
 import { signIn } from './session.ts'
 
 const route = getRouteApi('/login')
 
+const LoginWithCode = LoginRequest.extend({ code: z.string().trim().min(1).max(64) })
+
+const finished = {
+  signup: 'Your account is ready',
+  reset: 'Your password is changed',
+}
+
 /** `/login`: signs in and goes back to where the visitor was sent from. */
 export function LoginPage() {
-  const client = useQueryClient()
-  const router = useRouter()
-  const { redirect, error, created } = route.useSearch()
-  const { formRef, problem, isPending, onSubmit } = useForm(
-    LoginRequest,
-    async (credentials) => {
-      await signIn(client, credentials)
-      router.history.push(redirect ?? '/agents')
-    },
-    () => null,
-  )
+  const { step, redirect } = route.useSearch()
+  const [isCodeAsked, setCodeAsked] = useState(false)
+  if (step === 'two-factor') return <SecondFactorPage />
   return (
     <AuthFrame
-      title="Sign in"
-      lead={
-        <>
-          New here?{' '}
-          <Link to="/signup" search={redirect ? { redirect } : {}} className="font-medium text-accent underline">
-            Create an account
-          </Link>
-        </>
-      }
+      title={isCodeAsked ? 'Two-factor sign-in' : 'Sign in'}
+      lead={isCodeAsked ? 'Your account asks for a code as well.' : <SignupHint />}
     >
-      {error && !problem && (
-        <Notice tone="problem" title="You are not signed in">
-          {describeSignInError(error)}
-        </Notice>
-      )}
-      {created && !problem && (
-        <Notice tone="good" title="Your account is ready">
-          Sign in to continue.
-        </Notice>
-      )}
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-        {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+      <Remarks />
+      <LoginForm isCodeAsked={isCodeAsked} setCodeAsked={setCodeAsked} />
+      {!isCodeAsked && <OtherWays redirect={redirect} />}
+    </AuthFrame>
+  )
+}
+
+type LoginFormProps = { isCodeAsked: boolean; setCodeAsked: (isAsked: boolean) => void }
+
+/** One form for both steps: what was typed in the first is still there in the second. */
+function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
+  const client = useQueryClient()
+  const router = useRouter()
+  const { redirect } = route.useSearch()
+  const { formRef, problem, isPending, onSubmit } = useForm<LoginRequest>(
+    isCodeAsked ? LoginWithCode : LoginRequest,
+    async (credentials) => {
+      try {
+        await signIn(client, credentials)
+      } catch (error) {
+        if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) throw error
+        return setCodeAsked(true)
+      }
+      router.history.push(redirect ?? '/agents')
+    },
+    (error) => (hasCode(error, 'TWO_FACTOR_INVALID') ? 'code' : null),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
+      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+      <div className={isCodeAsked ? 'hidden' : 'grid gap-4'}>
         <TextField
           label="Email"
           name="email"
@@ -62,10 +79,49 @@ export function LoginPage() {
           autoComplete="current-password"
           error={problem?.fields.password}
         />
-        <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
-          Sign in
+        <Link to="/forgot-password" className="-mt-2 justify-self-start text-sm text-accent underline">
+          Forgot your password?
+        </Link>
+      </div>
+      {isCodeAsked && <CodeField label="Code" error={problem?.fields.code} />}
+      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+        Sign in
+      </Button>
+      {isCodeAsked && (
+        <Button look="ghost" onClick={() => setCodeAsked(false)}>
+          Use another account
         </Button>
-      </form>
-    </AuthFrame>
+      )}
+    </form>
+  )
+}
+
+function SignupHint() {
+  const { redirect } = route.useSearch()
+  return (
+    <>
+      New here?{' '}
+      <Link to="/signup" search={redirect ? { redirect } : {}} className="font-medium text-accent underline">
+        Create an account
+      </Link>
+    </>
+  )
+}
+
+/** Why the visitor is here. */
+function Remarks() {
+  const { error, done } = route.useSearch()
+  if (error) {
+    return (
+      <Notice tone="problem" title="You are not signed in">
+        {describeSignInError(error)}
+      </Notice>
+    )
+  }
+  if (!done) return null
+  return (
+    <Notice tone="good" title={finished[done]}>
+      Sign in to continue.
+    </Notice>
   )
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { AccountSearch, describeSignInError } from './return-path.ts'
+import { describeSignInError, LoginSearch } from './return-path.ts'
 
-test('AccountSearch: only a path of this site is a way back', () => {
-  expect(AccountSearch.parse({ redirect: '/cost?period=30d' }).redirect).toBe('/cost?period=30d')
+test('LoginSearch: only a path of this site is a way back', () => {
+  expect(LoginSearch.parse({ redirect: '/cost?period=30d' }).redirect).toBe('/cost?period=30d')
   for (const redirect of ['//evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', 7]) {
-    expect(AccountSearch.parse({ redirect }).redirect).toBeUndefined()
+    expect(LoginSearch.parse({ redirect }).redirect).toBeUndefined()
   }
 })
 

@@ -9,13 +9,24 @@ const lostSignIns: Record<string, string> = {
 }
 
 const Path = z.string().refine((path) => /^\/(?![/\\])/.test(path))
+const Code = z.coerce.string().max(512).optional().catch(undefined)
 
-/** Search of the account pages: `redirect` is where the visitor wanted to go, `error` a code from a sign-in provider. */
-export const AccountSearch = z.object({
+/**
+ * Search of `/login`: `redirect` is where the visitor wanted to go, `error` a code from a sign-in provider, `done` what he
+ * has just finished, and `step` says that a provider or a wallet knows him but the second factor is missing.
+ */
+export const LoginSearch = z.object({
   redirect: Path.optional().catch(undefined),
   error: z.coerce.string().max(200).optional().catch(undefined),
-  created: z.literal(true).optional().catch(undefined),
+  done: z.enum(['signup', 'reset']).optional().catch(undefined),
+  step: z.literal('two-factor').optional().catch(undefined),
 })
+
+/** Search of `/signup`: who sent the visitor (`ref`), and the invitation he brings. */
+export const SignupSearch = z.object({ redirect: Path.optional().catch(undefined), ref: Code, invite: Code })
+
+/** Search of the pages that mailed links lead to. */
+export const TokenSearch = z.object({ token: Code })
 
 /** A readable sentence for the `error` of a failed sign-in; unknown codes are never shown as they come. */
 export function describeSignInError(code: string): string {

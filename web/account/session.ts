@@ -1,13 +1,17 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import {
+  type ForgotPasswordRequest,
   type LoginRequest,
   LoginResponse,
+  MessageResponse,
   type RegisterRequest,
   RegisterResponse,
+  type ResetPasswordRequest,
   SessionResponse,
 } from '../../src/features/accounts/schemas.ts'
 import { request } from '../api/request.ts'
+import { withProof } from './proof.ts'
 
 type SignedInUser = NonNullable<SessionResponse['user']>
 
@@ -26,14 +30,42 @@ export async function findUser(client: QueryClient): Promise<SignedInUser | null
 
 /** Creates the account; it does not sign in. */
 export function register(body: RegisterRequest) {
-  return request(RegisterResponse, '/api/register', { method: 'POST', body })
+  return withProof((proof) => request(RegisterResponse, '/api/register', { method: 'POST', body: { ...body, proof } }))
 }
 
-/** Signs in and drops what an earlier user of this tab had loaded. */
+/** Signs in. @throws ApiError with code `TWO_FACTOR_REQUIRED` when the password was right and `code` is missing. */
 export async function signIn(client: QueryClient, body: LoginRequest): Promise<void> {
   await request(LoginResponse, '/api/auth/login', { method: 'POST', body })
+  await startSession(client)
+}
+
+/** Ends a sign-in with a provider or a wallet by its second factor. */
+export async function bringSecondFactor(client: QueryClient, code: string): Promise<void> {
+  await request(LoginResponse, '/api/auth/two-factor', { method: 'POST', body: { code } })
+  await startSession(client)
+}
+
+/** Drops what an earlier user of this tab had loaded, and reads who is signed in now. */
+export async function startSession(client: QueryClient): Promise<void> {
   client.clear()
   await client.fetchQuery(sessionQuery)
+}
+
+/** Has a link for a new password mailed; whether there is such an account is not told. */
+export function requestPasswordLink(body: ForgotPasswordRequest) {
+  return withProof((proof) =>
+    request(MessageResponse, '/api/auth/forgot-password', { method: 'POST', body: { ...body, proof } }),
+  )
+}
+
+/** Sets the password by a mailed link; every session ends. */
+export function resetPassword(body: ResetPasswordRequest) {
+  return request(MessageResponse, '/api/auth/reset-password', { method: 'POST', body })
+}
+
+/** Follows a mailed link, which works once. */
+export function verifyEmail(token: string) {
+  return request(MessageResponse, '/api/auth/verify-email', { method: 'POST', body: { token } })
 }
 
 /** Ends the session on the server; what this tab has loaded stays until the page is left. */

@@ -1,21 +1,37 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
 import { RegisterRequest } from '../../src/features/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
+import { Patience } from '../ui/patience.tsx'
 import { AuthFrame } from './auth-frame.tsx'
+import { Honeypot } from './honeypot.tsx'
+import { OtherWays } from './other-ways.tsx'
 import { register, signIn } from './session.ts'
 
 const route = getRouteApi('/signup')
 
 /** `/signup`: creates the account, signs in with it and goes on. */
 export function SignupPage() {
-  const { redirect } = route.useSearch()
+  const { redirect, ref, invite } = route.useSearch()
+  const [isInviteAsked, setInviteAsked] = useState(invite !== undefined)
   const createAccount = useCreateAccount(redirect)
-  const { formRef, problem, isPending, onSubmit } = useForm(RegisterRequest, createAccount, fieldOf)
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    RegisterRequest,
+    async (account) => {
+      try {
+        await createAccount(account)
+      } catch (error) {
+        if (isAboutInvite(error)) setInviteAsked(true)
+        throw error
+      }
+    },
+    fieldOf,
+  )
   return (
     <AuthFrame
       title="Create your account"
@@ -46,11 +62,37 @@ export function SignupPage() {
           hint="At least 8 characters. A sentence works well."
           error={problem?.fields.password}
         />
+        {isInviteAsked && (
+          <TextField
+            label="Invite code"
+            name="inviteCode"
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            maxLength={64}
+            defaultValue={invite}
+            error={problem?.fields.inviteCode}
+          />
+        )}
+        {ref !== undefined && (
+          <TextField
+            label="Referral code"
+            name="referralCode"
+            autoComplete="off"
+            spellCheck={false}
+            maxLength={20}
+            defaultValue={ref}
+            hint="You and whoever sent you both get credits."
+            error={problem?.fields.referralCode}
+          />
+        )}
         <Honeypot />
         <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
           Create account
         </Button>
+        <Patience isPending={isPending}>Making sure that you are no robot. This takes a few seconds.</Patience>
       </form>
+      {!isInviteAsked && <OtherWays redirect={redirect} />}
     </AuthFrame>
   )
 }
@@ -64,24 +106,21 @@ function useCreateAccount(redirect: string | undefined) {
     try {
       await signIn(client, { email: account.email, password: account.password })
     } catch {
-      return navigate({ to: '/login', search: { created: true, ...(redirect ? { redirect } : {}) } })
+      return navigate({ to: '/login', search: { done: 'signup', ...(redirect ? { redirect } : {}) } })
     }
     router.history.push(redirect ?? '/agents')
   }
 }
 
-/** People never see or reach this field; programs that fill every field give themselves away. */
-function Honeypot() {
-  return (
-    <div aria-hidden="true" className="absolute -left-[9999px] size-px overflow-hidden">
-      <input type="text" name="website" tabIndex={-1} autoComplete="off" defaultValue="" />
-    </div>
-  )
-}
-
 function fieldOf(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
+  if (isAboutInvite(error)) return 'inviteCode'
+  if (/referral/i.test(error.message)) return 'referralCode'
   if (error.status === 409 || /email/i.test(error.message)) return 'email'
-  if (error.status === 400 && error.message.startsWith('Password')) return 'password'
+  if (error.status === 400 && /password/i.test(error.message)) return 'password'
   return null
+}
+
+function isAboutInvite(error: unknown): boolean {
+  return error instanceof ApiError && /invit/i.test(error.message)
 }

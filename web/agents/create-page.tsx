@@ -16,8 +16,8 @@ import { Refusal } from './refusal.tsx'
 
 /** Search of `/agents/new`: the agent whose deployment is being watched, so that a reload goes on watching. */
 export const CreateSearch = z.object({
-  agent: z.string().optional().catch(undefined),
-  name: z.string().optional().catch(undefined),
+  agent: z.coerce.string().optional().catch(undefined),
+  name: z.coerce.string().optional().catch(undefined),
 })
 
 const route = getRouteApi('/signed-in/agents/new')

@@ -7,27 +7,28 @@ const ErrorBody = z.object({
   limit: z.number().optional(),
 })
 
+/** What a refusal says besides its message. `code` is for programs, such as `TWO_FACTOR_REQUIRED`. */
+type RefusalFacts = { code?: string | undefined; current?: number | undefined; limit?: number | undefined }
+
 /** A request that did not succeed. `status` is 0 when the server was not reached; `message` is a sentence for people. */
 export class ApiError extends Error {
   readonly status: number
+  readonly code: string | null
   readonly current: number | null
   readonly limit: number | null
 
-  constructor(
-    status: number,
-    message: string,
-    counts: { current?: number | undefined; limit?: number | undefined } = {},
-  ) {
+  constructor(status: number, message: string, facts: RefusalFacts = {}) {
     super(message)
     this.name = 'ApiError'
     this.status = status
-    this.current = counts.current ?? null
-    this.limit = counts.limit ?? null
+    this.code = facts.code ?? null
+    this.current = facts.current ?? null
+    this.limit = facts.limit ?? null
   }
 }
 
 export type RequestOptions = {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
@@ -87,6 +88,11 @@ export async function toApiError(response: Response): Promise<ApiError> {
     hint && !/[.!?]$/.test(message) ? `${message}.${hint}` : message + hint,
     body.data,
   )
+}
+
+/** Is this the refusal that the server marks with `code`? */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof ApiError && error.code === code
 }
 
 /** Tells an abort we asked for from a failure. */

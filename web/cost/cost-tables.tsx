@@ -1,7 +1,7 @@
 import type { CostDashboard } from '../../src/features/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
-import { cellClass, headClass, Panel, TableFrame } from './panel.tsx'
 
 /** What each agent has used, the most expensive first. */
 export function AgentCosts({ agents }: { agents: CostDashboard['agents'] }) {

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import type { CostDashboard } from '../../src/features/usage/schemas.ts'
 import { Button } from '../ui/button.tsx'
+import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { DailyChart } from './daily-chart.tsx'
 import { formatCost, formatCount, formatLongDay } from './figures.ts'
-import { cellClass, headClass, Panel, TableFrame } from './panel.tsx'
 
 /** Cost and tokens of each day, as two charts or as a table. */
 export function DailyCost({ daily }: { daily: CostDashboard['daily'] }) {

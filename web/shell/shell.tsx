@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
-import { Bot, ChartColumn } from 'lucide-react'
+import { Bot, ChartColumn, Settings, UsersRound } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
@@ -10,6 +10,12 @@ const places = [
   { to: '/agents', label: 'Agents', Icon: Bot },
   { to: '/cost', label: 'Cost', Icon: ChartColumn },
 ] as const
+/** On small screens these stand in the account menu only. */
+const quietPlaces = [{ to: '/settings', label: 'Settings', Icon: Settings }] as const
+const adminPlaces = [{ to: '/admin', label: 'Admin', Icon: UsersRound }] as const
+
+const placeClass =
+  'min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-muted transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink aria-[current=page]:[&_svg]:text-accent'
 
 /** The frame of every page behind the sign-in; leads to the sign-in page, and back here, once the session is gone. */
 export function Shell() {
@@ -35,17 +41,19 @@ export function Shell() {
         </Link>
         <nav aria-label="Main" className="flex flex-1 gap-1 md:flex-col">
           {places.map(({ to, label, Icon }) => (
-            <Link
-              key={to}
-              to={to}
-              className="flex min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-muted transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink aria-[current=page]:[&_svg]:text-accent"
-            >
+            <Link key={to} to={to} className={`flex ${placeClass}`}>
+              <Icon aria-hidden className="size-4.5" />
+              {label}
+            </Link>
+          ))}
+          {[...quietPlaces, ...(user.isAdmin ? adminPlaces : [])].map(({ to, label, Icon }) => (
+            <Link key={to} to={to} className={`hidden md:flex ${placeClass}`}>
               <Icon aria-hidden className="size-4.5" />
               {label}
             </Link>
           ))}
         </nav>
-        <AccountMenu email={user.email} name={user.name} />
+        <AccountMenu user={user} />
       </header>
       <main id="main" ref={mainRef} tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
         <Outlet />

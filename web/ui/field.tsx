@@ -55,6 +55,31 @@ export function SelectField({ label, hint, error, children, ...select }: FieldPr
   )
 }
 
+/** A box to tick. Ticked ones of one `name` are read together with `FormData.getAll`. */
+export function CheckField({ label, hint, ...input }: Omit<FieldProps, 'error'> & ComponentProps<'input'>) {
+  const id = useId()
+  return (
+    <div className="flex items-start gap-2.5">
+      <input
+        {...input}
+        {...describe(id, hint, undefined)}
+        type="checkbox"
+        className="mt-0.5 size-4.5 shrink-0 accent-accent"
+      />
+      <div className="grid min-w-0 grid-cols-1">
+        <label htmlFor={id} className="text-sm font-medium">
+          {label}
+        </label>
+        {hint && (
+          <div id={`${id}-hint`} className="text-sm text-muted">
+            {hint}
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}
+
 function FieldFrame({ id, label, hint, error, children }: FieldProps & { id: string; children: ReactNode }) {
   return (
     <div className="grid grid-cols-1 gap-1.5">

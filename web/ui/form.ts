@@ -2,11 +2,13 @@ import { type SyntheticEvent, useEffect, useRef, useState } from 'react'
 import type { ZodError, ZodType } from 'zod'
 import { messageFor } from '../api/request.ts'
 
-type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
+/** What is wrong with a form: sentences by field, or one about the whole; `cause` is what was thrown. */
+export type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
 
 /**
  * Checks a form with `schema`, sends it, and says where each problem belongs.
- * `fieldOf` names the field a refusal by the server is about, or null for the whole form.
+ * `fieldOf` names the field a refusal by the server is about, or null for the whole form. `isDone` holds from a success
+ * to the next try.
  */
 export function useForm<T>(
   schema: ZodType<T>,
@@ -16,6 +18,7 @@ export function useForm<T>(
   const formRef = useRef<HTMLFormElement>(null)
   const [problem, setProblem] = useState<FormProblem | null>(null)
   const [isPending, setPending] = useState(false)
+  const [isDone, setDone] = useState(false)
 
   useEffect(() => {
     if (problem) formRef.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
@@ -23,6 +26,7 @@ export function useForm<T>(
 
   const submit = async (form: HTMLFormElement) => {
     if (isPending) return
+    setDone(false)
     const values = Object.fromEntries(new FormData(form))
     const parsed = schema.safeParse(values)
     if (!parsed.success)
@@ -31,6 +35,7 @@ export function useForm<T>(
     setProblem(null)
     try {
       await send(parsed.data)
+      setDone(true)
     } catch (cause) {
       const field = fieldOf(cause)
       const message = messageFor(cause)
@@ -44,7 +49,7 @@ export function useForm<T>(
     event.preventDefault()
     void submit(event.currentTarget)
   }
-  return { formRef, problem, isPending, onSubmit }
+  return { formRef, problem, isPending, isDone, onSubmit }
 }
 
 /** The first complaint about each field; about an empty one, all that needs saying is that it is empty. */

@@ -1,9 +1,15 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { countRows, dumpTables } from '../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { write } from '../../db/write.ts'
 import { CreatedKey } from '../keys/schemas.ts'
+import { insertUser } from './register.ts'
 import { SessionResponse } from './schemas.ts'
+import { throttles, type UserRow, users } from './tables.ts'
+
+type Platform = ReturnType<typeof testPlatform>['platform']
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const MONTH_MS = 30 * 86_400_000
@@ -18,6 +24,16 @@ async function withAda(environment: Record<string, string> = {}) {
     whoIs: async (cookie: string) =>
       (await read(SessionResponse, platform.web.request('/api/auth/session', { headers: { cookie } }))).user,
   }
+}
+
+async function platformUser(platform: Platform, account: { email: string; password: string }): Promise<void> {
+  const passwordHash = await platform.passwords.hash(account.password)
+  const row = { email: account.email, name: account.email, passwordHash }
+  await write(platform.db, (tx) => insertUser(tx, row, { now: platform.clock.now(), plan: null }))
+}
+
+async function change(platform: Platform, email: string, row: Partial<UserRow>): Promise<void> {
+  await write(platform.db, (tx) => tx.update(users).set(row).where(eq(users.email, email)).run())
 }
 
 function cookieOf(response: Response): string {
@@ -77,7 +93,119 @@ test('POST /api/auth/login: 401 in the same words for a wrong password, an unkno
     expect(await response.json()).toEqual({ error: 'Invalid email or password' })
     expect(response.headers.getSetCookie()).toEqual([])
   }
-  expect(countRows(platform.db)).toEqual(before)
+  expect({ ...countRows(platform.db), throttles: 0 }).toEqual({ ...before, throttles: 0 })
+})
+
+test('POST /api/auth/login: every way to fail costs one call of the hasher and answers in the same bytes', async () => {
+  const { login, signIn, platform } = await withAda()
+  await signIn('wallet@example.com')
+  for (const email of ['closed@example.com', 'broken@example.com'])
+    await platformUser(platform, { email, password: ADA.password })
+  await change(platform, 'closed@example.com', { disabledAt: new Date() })
+  await change(platform, 'broken@example.com', { passwordHash: 'no hash at all' })
+  const attempts = [
+    ['ada@example.com', 'wrong horse'],
+    ['nobody@example.com', ADA.password],
+    ['wallet@example.com', ADA.password],
+    ['closed@example.com', ADA.password],
+    ['broken@example.com', ADA.password],
+  ]
+  for (const [email, password] of attempts) {
+    const before = platform.passwords.calls
+    const response = await login({ email, password })
+    expect([response.status, await response.text()]).toEqual([401, '{"error":"Invalid email or password"}'])
+    expect([email, platform.passwords.calls - before]).toEqual([email, 1])
+  }
+})
+
+test('POST /api/auth/login: 429 with Retry-After after ten failures of an account, the right password included, for 15 minutes', async () => {
+  const { login, clock, platform } = await withAda()
+  for (let failure = 0; failure < 10; failure++) {
+    expect((await login({ ...ADA, password: 'wrong horse' })).status).toBe(401)
+  }
+  clock.advance(60_000)
+  const hashed = platform.passwords.calls
+  const refused = await login(ADA)
+  expect(refused.status).toBe(429)
+  expect(await refused.json()).toMatchObject({ error: 'Too many attempts. Try again later.' })
+  expect(refused.headers.get('retry-after')).toBe('840')
+  expect(platform.passwords.calls).toBe(hashed)
+  clock.advance(14 * 60_000)
+  expect((await login(ADA)).status).toBe(200)
+})
+
+test('POST /api/auth/login: an account that does not exist is throttled like one that does', async () => {
+  const { login } = await withAda()
+  const nobody = { email: 'nobody@example.com', password: 'wrong horse' }
+  for (let failure = 0; failure < 10; failure++) expect((await login(nobody)).status).toBe(401)
+  expect((await login(nobody)).status).toBe(429)
+  expect((await login(ADA)).status).toBe(200)
+})
+
+test('POST /api/auth/login: of 200 guesses at once ten are tried', async () => {
+  const { login, platform } = await withAda()
+  const before = platform.passwords.calls
+  const guesses = Array.from({ length: 200 }, async (_, n) => (await login({ ...ADA, password: `guess ${n}` })).status)
+  const statuses = await Promise.all(guesses)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(10)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(190)
+  expect(platform.passwords.calls - before).toBe(10)
+})
+
+test('POST /api/auth/login: 429 after fifty failures from one address, over many accounts, and not from another', async () => {
+  const { face, login, platform } = await withAda()
+  const from = async (address: string, email: string, password = 'wrong horse') =>
+    (await face('web', { address }).request('/api/auth/login', json('POST', { email, password }))).status
+  expect(await from('2001:db8:1:2::1', 'user1@example.com')).toBe(401)
+  const key = 'login:address:2001:db8:1:2::'
+  await write(platform.db, (tx) => tx.update(throttles).set({ count: 49 }).where(eq(throttles.key, key)).run())
+  expect(await from('2001:db8:1:2::1', 'user2@example.com')).toBe(401)
+  expect(await from('2001:db8:1:2:ffff::2', ADA.email, ADA.password)).toBe(429)
+  expect((await login(ADA)).status).toBe(200)
+})
+
+test('POST /api/auth/login: success forgets the failures of the account and no others', async () => {
+  const { login, platform } = await withAda()
+  const fail = async (times: number) => {
+    for (let failure = 0; failure < times; failure++) await login({ ...ADA, password: 'wrong horse' })
+  }
+  await fail(9)
+  expect((await login(ADA)).status).toBe(200)
+  await fail(9)
+  expect((await login(ADA)).status).toBe(200)
+  expect(platform.db.select().from(throttles).all()).toMatchObject([{ key: 'login:address:203.0.113.7', count: 18 }])
+})
+
+test('POST /api/auth/login: what was hashed with other parameters is hashed anew, once', async () => {
+  const { login, platform } = await withAda()
+  const hash = () => platform.db.select().from(users).get()?.passwordHash ?? ''
+  const old = await Bun.password.hash(ADA.password, { algorithm: 'bcrypt', cost: 4 })
+  await change(platform, ADA.email, { passwordHash: old })
+  await login({ ...ADA, password: 'wrong horse' })
+  expect(hash()).toBe(old)
+  expect((await login(ADA)).status).toBe(200)
+  const renewed = hash()
+  expect(renewed).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+  expect((await login(ADA)).status).toBe(200)
+  expect(hash()).toBe(renewed)
+})
+
+test.each(['😀 four words, no less 😀', 'a\0b\0c\0 and on', '  space at both ends  ', 'x'.repeat(1024)])(
+  'POST /api/auth/login: the password %j is taken as it is',
+  async (password) => {
+    const { web } = testPlatform()
+    await web.request('/api/register', json('POST', { email: ADA.email, password }))
+    const status = async (tried: string) =>
+      (await web.request('/api/auth/login', json('POST', { email: ADA.email, password: tried }))).status
+    expect(await status(password)).toBe(200)
+    expect(await status(password.slice(0, -1))).toBe(401)
+    expect(await status(`${password.slice(0, -1)}?`)).toBe(401)
+  },
+)
+
+test('POST /api/auth/login: the address may be written in full-width letters', async () => {
+  const { login } = await withAda()
+  expect((await login({ ...ADA, email: 'ＡＤＡ＠example.com' })).status).toBe(200)
 })
 
 test('POST /api/auth/login: a session that was planted in the browser ends and is replaced', async () => {
@@ -173,6 +301,23 @@ test('the database holds no session token, no key and no password', async () => 
   expect(dump).toContain('$argon2id$')
   for (const secret of [ADA.password, cookie.replace('service-session=', ''), key]) expect(dump).not.toContain(secret)
 })
+
+test.each(['/api/auth/login', '/api/register', '/api/wallet-auth'])(
+  'POST %s: 403 from another site, session or not, and nothing is written',
+  async (path) => {
+    const { web, platform } = await withAda()
+    const before = countRows(platform.db)
+    const ask = (headers: Record<string, string>) => web.request(path, json('POST', ADA, headers))
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'null' }]) {
+      const response = await ask(headers)
+      expect(response.status).toBe(403)
+      expect(await response.json()).toEqual({ error: 'Missing CSRF token' })
+      expect(response.headers.getSetCookie()).toEqual([])
+    }
+    expect(countRows(platform.db)).toEqual(before)
+    expect((await ask({ 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000' })).status).not.toBe(403)
+  },
+)
 
 test('GET /api/auth/csrf: 401 for nobody', async () => {
   const { web } = testPlatform()

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { countRows } from '../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { listCommonPasswords, requireUncommon } from './common-passwords.ts'
 import { RegisterResponse } from './schemas.ts'
 import { users } from './tables.ts'
 
@@ -47,7 +48,15 @@ test.each([
   [{ email: `${'a'.repeat(250)}@example.com`, password: 'correct horse' }, 'Invalid email format'],
   [{ email: 'ada@example.com', password: '7 chars' }, 'Password must be at least 8 characters'],
   [{ email: 'ada@example.com', password: 'x'.repeat(1025) }, 'Password must be at most 1024 characters'],
+  [{ ...ADA, password: 'password' }, 'Password is too common'],
+  [{ ...ADA, password: 'PassWord1' }, 'Password is too common'],
+  [{ ...ADA, password: '１２３４５６７８９' }, 'Password is too common'],
   [{ ...ADA, name: 7 }, 'Name must be text'],
+  [{ ...ADA, referralCode: 'ABC_DEF' }, 'Invalid referral code'],
+  [{ ...ADA, referralCode: 'A'.repeat(21) }, 'Invalid referral code'],
+  [{ ...ADA, referralCode: 7 }, 'Invalid referral code'],
+  [{ ...ADA, referralCode: 'ÄÖ' }, 'Invalid referral code'],
+  [{ ...ADA, proof: 7 }, 'Invalid input: expected object, received number'],
   [{ ...ADA, name: 'x'.repeat(101) }, 'Name must be at most 100 characters'],
   [{ ...ADA, email: WALLET }, 'Invalid email format'],
   [{ ...ADA, email: WALLET.toUpperCase().replace('0X', '0x') }, 'Invalid email format'],
@@ -90,10 +99,28 @@ test('POST /api/register: 409 when the address is taken, however it is written',
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('POST /api/register: of 50 at once with the same address in other letters exactly one succeeds', async () => {
+test('the common passwords: 10,000 of at least 8 characters, each refused in any case', () => {
+  const common = listCommonPasswords()
+  expect(new Set(common).size).toBe(10_000)
+  for (const password of common) {
+    expect(password.length).toBeGreaterThanOrEqual(8)
+    expect(() => requireUncommon(password)).toThrow('Password is too common')
+    expect(() => requireUncommon(password.toUpperCase())).toThrow('Password is too common')
+    expect(() => requireUncommon(`${password} and then some`)).not.toThrow()
+  }
+})
+
+test('POST /api/register: full-width letters are the same address', async () => {
+  const { web } = testPlatform()
+  const request = json('POST', { ...ADA, email: 'Ａｄａ＠example.com' })
+  expect((await read(RegisterResponse, web.request('/api/register', request))).email).toBe('ada@example.com')
+  expect((await web.request('/api/register', json('POST', ADA))).status).toBe(409)
+})
+
+test('POST /api/register: of 200 at once with the same address in other letters exactly one succeeds', async () => {
   const { web, platform } = testPlatform()
   const statuses = await Promise.all(
-    Array.from({ length: 50 }, async (_, index) => {
+    Array.from({ length: 200 }, async (_, index) => {
       const email = [...ADA.email]
         .map((letter, at) => ((index >> (at % 6)) & 1 ? letter.toUpperCase() : letter))
         .join('')

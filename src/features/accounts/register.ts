@@ -1,12 +1,19 @@
 import { count, eq } from 'drizzle-orm'
+import type { Mailer } from '../../adapters/mail.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import type { Enqueue } from '../../jobs/queue.ts'
+import { isInviteUsable, redeemInvite } from '../invites/redeem.ts'
+import { requireUncommon } from './common-passwords.ts'
 import type { Passwords } from './passwords.ts'
+import { creditReferral, newReferralCode } from './referrals.ts'
 import type { RegisterRequest } from './schemas.ts'
 import { type UserRow, users } from './tables.ts'
+import { enqueueVerification } from './verify-email.ts'
+import { isWalletEmail } from './wallet-email.ts'
 
 export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
@@ -15,28 +22,48 @@ export type SignUp = {
   /** Addresses of wallets are not for passwords (rulings, 5). */
   walletEmailDomain: string
 }
-export type RegisterDeps = { db: Db; clock: Clock; passwords: Passwords; signUp: SignUp }
+export type RegisterDeps = {
+  db: Db
+  clock: Clock
+  passwords: Passwords
+  mailer: Mailer
+  enqueue: Enqueue
+  signUp: SignUp
+}
 
 /**
- * Creates an account; the caller signs in afterwards.
- * @throws AppError `forbidden` when sign-up is closed, `conflict` when the address is taken, `invalid` for a wallet's address.
+ * Creates an account; the caller signs in afterwards. The invitation is used, and referrals are credited, with it or not at all.
+ * @throws AppError `forbidden` when sign-up is closed or the invitation is no good, `conflict` when the address is taken,
+ * `invalid` for a wallet's address and for a password that everybody guesses.
  */
 export async function register(deps: RegisterDeps, request: RegisterRequest): Promise<UserRow> {
-  if (deps.signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
-  if (isWalletEmail(request.email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
-  requireFree(deps.db, request.email)
-  const account = {
-    email: request.email,
-    name: request.name || request.email,
-    passwordHash: await deps.passwords.hash(request.password),
-  }
+  const { email, password, inviteCode, referralCode } = request
+  requireInvited(deps, inviteCode)
+  if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
+  requireUncommon(password)
+  requireFree(deps.db, email)
+  const account = { email, name: request.name || email, passwordHash: await deps.passwords.hash(password) }
+  const now = deps.clock.now()
   return write(deps.db, (tx) => {
-    requireFree(tx, account.email)
-    return insertUser(tx, account, {
-      now: deps.clock.now(),
-      plan: deps.signUp.firstUserOwnsPlan && isEmpty(tx) ? 'network' : null,
-    })
+    requireFree(tx, email)
+    if (deps.signUp.mode === 'invite' && !redeemInvite(tx, inviteCode ?? '', now)) throw invalidInvite()
+    const user = insertUser(tx, account, { now, plan: firstPlan(tx, deps.signUp) })
+    if (referralCode) creditReferral(tx, user, referralCode, now)
+    enqueueVerification(tx, deps, user)
+    return user
   })
+}
+
+/** Answers before the hasher has worked; the closure that writes decides. */
+function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inviteCode: string | undefined): void {
+  if (signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
+  if (signUp.mode === 'open') return
+  if (!inviteCode) throw new AppError('forbidden', 'Invite code required')
+  if (!isInviteUsable(db, inviteCode)) throw invalidInvite()
+}
+
+function invalidInvite(): AppError {
+  return new AppError('forbidden', 'Invalid invite code')
 }
 
 /** Adds the row; a `plan` given here counts as an active subscription. */
@@ -52,6 +79,7 @@ export function insertUser(
       id: newId('usr'),
       plan: start.plan ?? 'free',
       subscriptionStatus: start.plan ? 'active' : 'inactive',
+      referralCode: newReferralCode(tx),
       createdAt: start.now,
       updatedAt: start.now,
     })
@@ -65,8 +93,9 @@ export function requireFree(db: Db, email: string): void {
   if (taken) throw new AppError('conflict', 'User already exists')
 }
 
-function isWalletEmail(email: string, domain: string): boolean {
-  return /^0x[0-9a-f]{40}@/.test(email) && email.endsWith(`@${domain}`)
+/** What a new account starts with: at home the first one owns the house, everybody else has no plan yet. */
+export function firstPlan(tx: Tx, signUp: Pick<SignUp, 'firstUserOwnsPlan'>): UserRow['plan'] | null {
+  return signUp.firstUserOwnsPlan && isEmpty(tx) ? 'network' : null
 }
 
 function isEmpty(db: Db): boolean {

@@ -2,7 +2,9 @@ import { and, eq, isNull, lte, ne, sql } from 'drizzle-orm'
 import { type Adapter, Lucia, TimeSpan } from 'lucia'
 import type { Clock } from '../../core/clock.ts'
 import { addDays } from '../../core/clock.ts'
+import { errorMessage } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
+import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
@@ -13,6 +15,8 @@ import { type AccountRules, type Identity, identityColumns, toSignedInUser } fro
 export const SESSION_DAYS = 30
 /** 43 of 62 characters: 256 bits. */
 const TOKEN_LENGTH = 43
+/** The list of sessions is for people: five minutes are exact enough and spare a write per request. */
+const LAST_SEEN_STEP_MS = 5 * 60_000
 
 declare module 'lucia' {
   interface Register {
@@ -35,7 +39,7 @@ export type Sessions = {
 }
 
 /** Sessions of 30 days, counted from sign-in. Lucia is the engine; what it calls an id is the token, hashed below it. */
-export function createSessions(deps: { db: Db; clock: Clock; rules: AccountRules }): Sessions {
+export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: AccountRules }): Sessions {
   const lucia = new Lucia(hashingAdapter(deps), {
     sessionExpiresIn: new TimeSpan(SESSION_DAYS, 'd'),
     getUserAttributes: (row) => ({ row }),
@@ -63,9 +67,11 @@ export function endSessions(tx: Tx, userId: string, keep?: string): void {
 }
 
 /** Keeps only SHA-256 of a token (rulings, 8): who reads the database cannot sign in with what is there. */
-function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
+function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
+  const { db, clock } = deps
+  const noteSeen = createSeenNoter(deps)
   const lookup = db
-    .select({ ...identityColumns, expiresAt: sessions.expiresAt })
+    .select({ ...identityColumns, expiresAt: sessions.expiresAt, lastSeenAt: sessions.lastSeenAt })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(and(eq(sessions.tokenHash, sql.placeholder('tokenHash')), isNull(users.disabledAt)))
@@ -73,9 +79,12 @@ function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
 
   return {
     async getSessionAndUser(token) {
-      const found = lookup.get({ tokenHash: sha256(token) })
+      const tokenHash = sha256(token)
+      const found = lookup.get({ tokenHash })
       if (!found) return [null, null]
-      const expiresAt = found.expiresAt > clock.now() ? found.expiresAt : new Date(0)
+      const now = clock.now()
+      const expiresAt = found.expiresAt > now ? found.expiresAt : new Date(0)
+      noteSeen(tokenHash, found.lastSeenAt, now)
       return [
         { id: token, userId: found.id, expiresAt, attributes: {} },
         { id: found.id, attributes: found },
@@ -88,6 +97,7 @@ function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
         tokenHash: sha256(token),
         userId,
         createdAt: now,
+        lastSeenAt: now,
         expiresAt: addDays(now, SESSION_DAYS),
       }
       await write(db, (tx) => tx.insert(sessions).values(row).run())
@@ -111,5 +121,21 @@ function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
     async getUserSessions() {
       throw new Error('Sessions are found by their token only')
     },
+  }
+}
+
+/** Notes after the request that a session was used, at most once in five minutes. */
+function createSeenNoter({ db, log }: { db: Db; log: Log }) {
+  const underWay = new Set<string>()
+  const note = async (tokenHash: string, now: Date) => {
+    await write(db, (tx) =>
+      tx.update(sessions).set({ lastSeenAt: now }).where(eq(sessions.tokenHash, tokenHash)).run(),
+    ).finally(() => underWay.delete(tokenHash))
+  }
+  return (tokenHash: string, lastSeenAt: Date | null, now: Date) => {
+    if (lastSeenAt && now.getTime() - lastSeenAt.getTime() < LAST_SEEN_STEP_MS) return
+    if (underWay.has(tokenHash)) return
+    underWay.add(tokenHash)
+    note(tokenHash, now).catch((error) => log.error({ error: errorMessage(error) }, 'cannot note a session’s use'))
   }
 }

@@ -1,4 +1,4 @@
-import { eq, lte } from 'drizzle-orm'
+import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
@@ -7,6 +7,30 @@ import { throttles } from './tables.ts'
 
 /** At most `limit` failures within `windowMs`, counted from the first. */
 export type ThrottleRule = { limit: number; windowMs: number }
+
+/** A rule for one key, such as an account or an address. */
+export type Throttle = ThrottleRule & { key: string }
+
+/**
+ * Takes one attempt from each of `throttles` before it is made, so that guesses made at once count as well.
+ * @throws AppError `limited` when one of them has none left; then nothing is taken.
+ */
+export async function takeAttempt(deps: { db: Db; clock: Clock }, ...throttles: Throttle[]): Promise<void> {
+  await write(deps.db, (tx) => {
+    for (const { key, ...rule } of throttles) requireAttempt(tx, deps.clock, key, rule)
+    for (const { key, ...rule } of throttles) countFailure(tx, deps.clock, key, rule)
+  })
+}
+
+/** Gives back what `takeAttempt` took, for an attempt that was no failure. */
+export function returnAttempt(tx: Tx, ...taken: Throttle[]): void {
+  for (const { key } of taken) {
+    tx.update(throttles)
+      .set({ count: sql`${throttles.count} - 1` })
+      .where(and(eq(throttles.key, key), gt(throttles.count, 0)))
+      .run()
+  }
+}
 
 /**
  * Refuses when too many attempts under `key` have failed. The counters are rows: a restart forgives nothing.

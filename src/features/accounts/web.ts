@@ -1,30 +1,35 @@
 import { Hono } from 'hono'
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { AppError } from '../../core/errors.ts'
 import type { Csrf } from '../../http/csrf.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
-import { type Guards, SESSION_COOKIE } from '../../http/session.ts'
+import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
-import { requireHuman } from './bot-detection.ts'
-import { login } from './login.ts'
+import { type BotDetection, requireHuman } from './bot-detection.ts'
+import { type LoginDeps, login } from './login.ts'
+import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
 import { LoginRequest, RegisterRequest } from './schemas.ts'
-import { SESSION_DAYS, type Sessions } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
+import { clearSessionCookie, readSessionToken, startSession } from './start-session.ts'
 
-export type AccountsWebDeps = RegisterDeps & {
-  sessions: Sessions
-  guards: Guards
-  csrf: Csrf
-  botDetection: 'off' | 'basic' | 'pow'
-  isHttps: boolean
-  requestsPerMinute: { register: number; login: number }
-}
+export type AccountsWebDeps = RegisterDeps &
+  LoginDeps & {
+    sessions: Sessions
+    guards: Guards
+    csrf: Csrf
+    botDetection: BotDetection
+    isHttps: boolean
+    requestsPerMinute: { register: number; login: number }
+  }
 
 /** Sign-up and sign-in with e-mail and password (Spec 4.2). */
 export function accountsWeb(deps: AccountsWebDeps) {
   const app = new Hono<WebEnv>()
-  const cookie = { httpOnly: true, sameSite: 'Lax', path: '/', secure: deps.isHttps } as const
+
+  app.get('/api/auth/challenge', limitRate(deps.requestsPerMinute.register, 'Too many requests'), (c) =>
+    c.json(deps.botDetection.proofOfWork.issue()),
+  )
 
   app.post(
     '/api/register',
@@ -32,7 +37,8 @@ export function accountsWeb(deps: AccountsWebDeps) {
     validate('json', RegisterRequest),
     async (c) => {
       const request = c.req.valid('json')
-      requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot: request.website })
+      const { website: honeypot, proof } = request
+      await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot, proof })
       const { id, email, name } = await register(deps, request)
       return c.json({ id, email, name })
     },
@@ -43,11 +49,9 @@ export function accountsWeb(deps: AccountsWebDeps) {
     limitRate(deps.requestsPerMinute.login, 'Too many login attempts'),
     validate('json', LoginRequest),
     async (c) => {
-      const { user, token } = await login(deps, c.req.valid('json'))
-      const planted = getCookie(c, SESSION_COOKIE)
-      if (planted) await deps.sessions.end(planted)
-      setCookie(c, SESSION_COOKIE, token, { ...cookie, maxAge: SESSION_DAYS * 86_400 })
-      return c.json({ ok: true, user: { id: user.id, name: user.name } })
+      const { id, name } = await login(deps, c.req.valid('json'), c.env.address)
+      await startSession(c, deps, id)
+      return c.json({ ok: true, user: { id, name } })
     },
   )
 
@@ -57,17 +61,19 @@ export function accountsWeb(deps: AccountsWebDeps) {
   })
 
   app.post('/api/auth/signout', async (c) => {
-    const token = getCookie(c, SESSION_COOKIE)
+    const token = readSessionToken(c)
     if (token) await deps.sessions.end(token)
-    deleteCookie(c, SESSION_COOKIE, cookie)
+    clearSessionCookie(c, deps)
     return c.json({ ok: true })
   })
 
   app.get('/api/auth/csrf', async (c) => {
-    const token = getCookie(c, SESSION_COOKIE)
+    const token = readSessionToken(c)
     if (!token) throw new AppError('unauthenticated', 'Unauthorized')
     return c.json(deps.csrf.issue(token))
   })
+
+  app.get('/api/settings/referrals', deps.guards.signedIn, async (c) => c.json(await getReferrals(deps, c.var.user.id)))
 
   return app
 }

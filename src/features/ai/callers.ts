@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
+import { requireScope } from '../../core/scopes.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
@@ -21,7 +22,7 @@ export type CallerDeps = { db: Db; verifyKey: VerifyKey; rules: AccountRules; in
 export type Headers = (name: string) => string | undefined
 
 export type CallerFinder = {
-  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). */
+  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). Both refuse a key without the scope `ai`. */
   requirePlannedCaller(header: Headers): Caller
   /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
   requireBearer(header: Headers): Caller
@@ -72,11 +73,16 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       if (!agent) return null
       // An agent without an owner is the operator's: nobody's plan limits it.
       if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network }
+      if (agent.user.disabledAt) {
+        throw new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
+      }
       return toCaller(toSignedInUser(agent.user, deps.rules), agent.agentId)
     }
     if (!token?.startsWith('sk_')) return null
-    const user = deps.verifyKey(token)
-    return user ? toCaller(toSignedInUser(user, deps.rules), DIRECT) : null
+    const holder = deps.verifyKey(token)
+    if (!holder) return null
+    requireScope(holder.scopes, 'ai')
+    return toCaller(toSignedInUser(holder, deps.rules), DIRECT)
   }
 
   return {

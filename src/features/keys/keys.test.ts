@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
+import { dumpTables } from '../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { write } from '../../db/write.ts'
-import { CreatedKey, Key } from './schemas.ts'
+import { CreatedKey, Key, RotatedKey } from './schemas.ts'
 import { apiKeys } from './tables.ts'
 
 const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
@@ -27,6 +28,9 @@ test('POST /api/keys: 201 with the raw key, which GET /api/keys never shows agai
     keyPreview: `${created.key.slice(0, 10)}...`,
     createdAt: created.createdAt,
     lastUsed: null,
+    expiresAt: null,
+    scopes: [],
+    disabled: false,
   }
   expect(list).toEqual({ keys: [shown] })
 })
@@ -37,6 +41,14 @@ test.each([
   [{ name: '   ' }, 'Name required'],
   [{ name: 7 }, 'Name required'],
   [{ name: 'x'.repeat(65) }, 'Name too long (max 64 chars)'],
+  [{ name: 'a', expiresInDays: 0 }, 'expiresInDays must be a whole number from 1 to 3650'],
+  [{ name: 'a', expiresInDays: 1.5 }, 'expiresInDays must be a whole number from 1 to 3650'],
+  [{ name: 'a', expiresInDays: '7' }, 'expiresInDays must be a whole number from 1 to 3650'],
+  [{ name: 'a', expiresAt: 'tomorrow' }, 'expiresAt must be an ISO 8601 time'],
+  [{ name: 'a', expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt must be in the future'],
+  [{ name: 'a', expiresInDays: 1, expiresAt: '2099-01-01T00:00:00Z' }, 'Give expiresInDays or expiresAt, not both'],
+  [{ name: 'a', scopes: ['everything'] }, 'scopes must be a list of read, agents, ai, payments'],
+  [{ name: 'a', scopes: 'read' }, 'scopes must be a list of read, agents, ai, payments'],
 ])('POST /api/keys: 400 for %j, and nothing is stored', async (body, error) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
@@ -86,6 +98,8 @@ test.each([
   ['POST', '/api/keys'],
   ['GET', '/api/keys/key_1'],
   ['DELETE', '/api/keys/key_1'],
+  ['PATCH', '/api/keys/key_1'],
+  ['POST', '/api/keys/key_1/rotate'],
 ])('%s %s: 401 without a session, and an sk_ key is none here', async (method, path) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
@@ -185,4 +199,187 @@ test('POST /api/validate-key: two keys with the same first ten characters each f
     const response = await backend.request('/api/validate-key', { method: 'POST', headers: bearer(keyOf(index)) })
     expect(await response.json()).toMatchObject({ valid: true, userId: user.id })
   }
+})
+
+/** A signed-in owner with one key, and whether that key still works on the two faces that check it. */
+async function ownerWithKey(request: Record<string, unknown> = {}) {
+  const test = testPlatform()
+  const { user, cookie } = await test.signIn('ada@example.com', 'solo')
+  const created = await read(
+    CreatedKey,
+    test.web.request('/api/keys', json('POST', { name: 'laptop', ...request }, cookie)),
+  )
+  return {
+    ...test,
+    user,
+    cookie,
+    ...created,
+    shown: (id = created.id) => read(Key, test.web.request(`/api/keys/${id}`, { headers: cookie })),
+    change: (body: unknown, id = created.id) => test.web.request(`/api/keys/${id}`, json('PATCH', body, cookie)),
+    rotate: (body: unknown, id = created.id) => test.web.request(`/api/keys/${id}/rotate`, json('POST', body, cookie)),
+    /** 200 or 401, the same everywhere. */
+    async works(key = created.key) {
+      const statuses = await Promise.all([
+        test.backend.request('/api/validate-key', { method: 'POST', headers: bearer(key) }),
+        test.web.request('/api/keys/validate', json('POST', { apiKey: key })),
+        test.web.request('/api/chat?agentId=x', { headers: bearer(key) }),
+      ])
+      const [first, second, third] = statuses.map(({ status }) => status)
+      expect([first === 200, second === 200, third !== 401]).toEqual(Array(3).fill(first === 200))
+      return first === 200
+    },
+  }
+}
+
+test.each([
+  ['expiresInDays', { expiresInDays: 1 }, 86_400_000],
+  ['expiresAt', { expiresAt: new Date(Date.now() + 3_600_000).toISOString() }, 3_600_000],
+])('POST /api/keys: 201 with %s, after which the key is refused', async (_name, request, ms) => {
+  const owner = await ownerWithKey(request)
+  expect(Date.parse((await owner.shown()).expiresAt ?? '')).toBeGreaterThan(owner.clock.now().getTime())
+  owner.clock.advance(ms - 1000)
+  expect(await owner.works()).toBe(true)
+  owner.clock.advance(1000)
+  expect(await owner.works()).toBe(false)
+})
+
+test('POST /api/keys: the raw key is nowhere in the database, in no form that gives it away', async () => {
+  const owner = await ownerWithKey({ scopes: ['read'] })
+  const rotated = await read(RotatedKey, owner.rotate({ overlapHours: 1 }))
+  const dump = dumpTables(owner.platform.db)
+  for (const key of [owner.key, rotated.key]) {
+    expect(dump).not.toContain(key.slice(10))
+    expect(dump).toContain(sha256(key))
+  }
+})
+
+test('POST /api/keys: an expired key makes room for a new one', async () => {
+  const { web, signIn, clock } = testPlatform()
+  const { cookie } = await signIn()
+  const create = (body: object) => web.request('/api/keys', json('POST', { name: 'k', ...body }, cookie))
+  for (let count = 0; count < 25; count++) await create(count === 0 ? { expiresInDays: 1 } : {})
+  expect((await create({})).status).toBe(429)
+  clock.advance(86_400_000)
+  expect((await create({})).status).toBe(201)
+  expect((await create({})).status).toBe(429)
+})
+
+test('PATCH /api/keys/:id: 200 renames, disables at once, and enables again', async () => {
+  const owner = await ownerWithKey()
+  const disabled = await read(Key, owner.change({ name: 'desk', disabled: true }))
+  expect(disabled).toMatchObject({ id: owner.id, name: 'desk', disabled: true })
+  expect(await owner.works()).toBe(false)
+  expect(await read(Key, owner.change({ disabled: false }))).toMatchObject({ name: 'desk', disabled: false })
+  expect(await owner.works()).toBe(true)
+})
+
+test.each([
+  [{}, 'Nothing to change'],
+  [{ hash: 'x', userId: 'y' }, 'Nothing to change'],
+  [{ name: '' }, 'Name required'],
+  [{ disabled: 'yes' }, 'disabled must be true or false'],
+])('PATCH /api/keys/:id: 400 for %j', async (body, error) => {
+  const owner = await ownerWithKey()
+  const response = await owner.change(body)
+  expect([response.status, await response.json()]).toEqual([400, { error }])
+})
+
+test('POST /api/keys/:id/rotate: 201 with a new key; the old one works until the overlap ends', async () => {
+  const owner = await ownerWithKey({ scopes: ['read', 'ai'], expiresInDays: 30 })
+  owner.clock.advance(10 * 86_400_000)
+  const response = await owner.rotate({ overlapHours: 2 })
+  expect(response.status).toBe(201)
+  const rotated = await read(RotatedKey, response)
+  expect(rotated).toEqual({
+    id: expect.any(String),
+    name: 'laptop',
+    key: expect.stringMatching(KEY_FORM),
+    createdAt: owner.clock.now().toISOString(),
+    expiresAt: new Date(owner.clock.now().getTime() + 30 * 86_400_000).toISOString(),
+    scopes: ['read', 'ai'],
+    replaces: { id: owner.id, expiresAt: new Date(owner.clock.now().getTime() + 2 * 3_600_000).toISOString() },
+  })
+  owner.clock.advance(2 * 3_600_000 - 1)
+  expect([await owner.works(), await owner.works(rotated.key)]).toEqual([true, true])
+  owner.clock.advance(1)
+  expect([await owner.works(), await owner.works(rotated.key)]).toEqual([false, true])
+})
+
+test('POST /api/keys/:id/rotate: without an overlap the old key is gone with the answer', async () => {
+  const owner = await ownerWithKey()
+  const rotated = await read(RotatedKey, owner.rotate({}))
+  expect(rotated.replaces).toEqual({ id: owner.id, expiresAt: null })
+  expect([await owner.works(), await owner.works(rotated.key)]).toEqual([false, true])
+  expect((await owner.rotate({})).status).toBe(404)
+})
+
+test('POST /api/keys/:id/rotate: an overlap does not prolong a key that ends sooner', async () => {
+  const owner = await ownerWithKey({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
+  const { expiresAt } = await owner.shown()
+  expect((await read(RotatedKey, owner.rotate({ overlapHours: 168 }))).replaces.expiresAt).toBe(expiresAt)
+})
+
+test('POST /api/keys/:id/rotate: 400 above 168 hours, 409 for a disabled key, 429 for a 27th', async () => {
+  const owner = await ownerWithKey()
+  expect((await owner.rotate({ overlapHours: 169 })).status).toBe(400)
+  for (let count = 1; count < 25; count++)
+    await owner.web.request('/api/keys', json('POST', { name: 'k' }, owner.cookie))
+  expect((await owner.rotate({ overlapHours: 1 })).status).toBe(201)
+  expect((await owner.rotate({ overlapHours: 1 })).status).toBe(429)
+  await owner.change({ disabled: true })
+  expect((await owner.rotate({})).status).toBe(409)
+})
+
+test.each([
+  ['PATCH', ''],
+  ['POST', '/rotate'],
+] as const)('%s /api/keys/:id%s: 404 for a stranger, and the key works on', async (method, suffix) => {
+  const owner = await ownerWithKey()
+  const eve = await owner.signIn('eve@example.com')
+  const body = method === 'PATCH' ? { disabled: true } : {}
+  const response = await owner.web.request(`/api/keys/${owner.id}${suffix}`, json(method, body, eve.cookie))
+  expect([response.status, await response.json()]).toEqual([404, { error: 'Key not found' }])
+  expect(await owner.works()).toBe(true)
+})
+
+const SCOPED: [scopes: string[], method: 'GET' | 'POST', path: string, face: 'web' | 'backend', isAllowed: boolean][] =
+  [
+    [[], 'POST', '/api/agents/provision', 'web', true],
+    [['read'], 'GET', '/api/agents', 'web', true],
+    [['read'], 'GET', '/api/dashboard/cost', 'web', true],
+    [['read'], 'POST', '/api/agents/provision', 'web', false],
+    [['read'], 'POST', '/api/chat', 'web', false],
+    [['read'], 'POST', '/api/ai/chat', 'backend', false],
+    [['read'], 'POST', '/v1/chat/completions', 'backend', false],
+    [['read'], 'GET', '/v1/models', 'backend', false],
+    [['agents'], 'POST', '/api/agents/provision', 'web', true],
+    [['agents'], 'POST', '/api/chat', 'web', true],
+    [['agents'], 'GET', '/api/agents', 'web', false],
+    [['agents'], 'POST', '/v1/chat/completions', 'backend', false],
+    [['ai'], 'POST', '/v1/chat/completions', 'backend', true],
+    [['ai'], 'GET', '/v1/models', 'backend', true],
+    [['ai'], 'POST', '/api/ai/chat', 'backend', true],
+    [['ai'], 'POST', '/api/chat', 'web', false],
+    [['payments'], 'POST', '/api/agents/provision', 'web', false],
+    [['read', 'agents'], 'GET', '/api/agents', 'web', true],
+  ]
+
+test.each(SCOPED)('a key with the scopes %j: %s %s (%s) allowed: %p', async (scopes, method, path, face, isAllowed) => {
+  const owner = await ownerWithKey({ scopes })
+  const init = method === 'GET' ? { headers: bearer(owner.key) } : json(method, {}, bearer(owner.key))
+  const response = await owner[face].request(path, init)
+  const body = await response.text()
+  expect(body.includes('SCOPE_REQUIRED')).toBe(!isAllowed)
+  if (!isAllowed) expect(response.status).toBe(403)
+})
+
+test('a key with scopes: 403 names the scope that is missing', async () => {
+  const owner = await ownerWithKey({ scopes: ['read'] })
+  const response = await owner.web.request('/api/chat', json('POST', {}, bearer(owner.key)))
+  expect(response.status).toBe(403)
+  expect(await response.json()).toEqual({
+    error: 'This key is not allowed to do that: it takes the scope agents',
+    code: 'SCOPE_REQUIRED',
+    scope: 'agents',
+  })
 })

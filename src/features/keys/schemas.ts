@@ -1,27 +1,66 @@
 import { z } from 'zod'
+import { SCOPES } from '../../core/scopes.ts'
 
-/** `POST /api/keys` (Spec 4.3). */
-export const CreateKeyRequest = z.object({
-  name: z.string('Name required').trim().min(1, 'Name required').max(64, 'Name too long (max 64 chars)'),
-})
+const MAX_DAYS = 3650
+const MAX_OVERLAP_HOURS = 168
+
+const Name = z.string('Name required').trim().min(1, 'Name required').max(64, 'Name too long (max 64 chars)')
+const badDays = `expiresInDays must be a whole number from 1 to ${MAX_DAYS}`
+const badScopes = `scopes must be a list of ${SCOPES.join(', ')}`
+const badOverlap = `overlapHours must be a number from 0 to ${MAX_OVERLAP_HOURS}`
+
+/** `POST /api/keys` (Spec 4.3). Without an expiry a key has none; without scopes it may do what its owner may. */
+export const CreateKeyRequest = z
+  .object({
+    name: Name,
+    expiresInDays: z.int(badDays).min(1, badDays).max(MAX_DAYS, badDays).optional(),
+    expiresAt: z.iso.datetime({ offset: true, error: 'expiresAt must be an ISO 8601 time' }).optional(),
+    scopes: z.array(z.enum(SCOPES, badScopes), badScopes).optional(),
+  })
+  .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
+    error: 'Give expiresInDays or expiresAt, not both',
+  })
 export type CreateKeyRequest = z.infer<typeof CreateKeyRequest>
 
-/** A key as its owner may see it again: everything but the key. Times are ISO 8601. */
+/** `PATCH /api/keys/:id`. */
+export const ChangeKeyRequest = z
+  .object({ name: Name.optional(), disabled: z.boolean('disabled must be true or false').optional() })
+  .refine(({ name, disabled }) => name !== undefined || disabled !== undefined, { error: 'Nothing to change' })
+export type ChangeKeyRequest = z.infer<typeof ChangeKeyRequest>
+
+/** `POST /api/keys/:id/rotate`. With an overlap of 0, the default, the old key stops working with this call. */
+export const RotateKeyRequest = z.object({
+  overlapHours: z.number(badOverlap).min(0, badOverlap).max(MAX_OVERLAP_HOURS, badOverlap).default(0),
+})
+export type RotateKeyRequest = z.infer<typeof RotateKeyRequest>
+
+/** A key as its owner may see it again: everything but the key. Times are ISO 8601; no scopes means no limits. */
 export const Key = z.object({
   id: z.string(),
   name: z.string(),
   keyPreview: z.string(),
   createdAt: z.string(),
   lastUsed: z.string().nullable(),
+  expiresAt: z.string().nullable(),
+  scopes: z.array(z.string()),
+  disabled: z.boolean(),
 })
 export type Key = z.infer<typeof Key>
 
 export const KeyList = z.object({ keys: z.array(Key) })
 export type KeyList = z.infer<typeof KeyList>
 
-/** The one answer that carries the raw key. */
+/** The answer that carries the raw key. */
 export const CreatedKey = z.object({ id: z.string(), name: z.string(), key: z.string(), createdAt: z.string() })
 export type CreatedKey = z.infer<typeof CreatedKey>
+
+/** A new raw key, and until when the one before it works: null when it works no more. */
+export const RotatedKey = CreatedKey.extend({
+  expiresAt: z.string().nullable(),
+  scopes: z.array(z.string()),
+  replaces: z.object({ id: z.string(), expiresAt: z.string().nullable() }),
+})
+export type RotatedKey = z.infer<typeof RotatedKey>
 
 /** `POST /api/keys/validate` (Spec 4.3). */
 export const ValidateKeyRequest = z.object({

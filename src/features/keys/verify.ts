@@ -16,16 +16,26 @@ const LAST_USED_STEP_MS = 60_000
 /** What a valid key opens; the same three for every plan. */
 export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 
-/** Finds who owns a raw key, as the account is now; null when no key matches. */
-export type VerifyKey = (key: string) => Identity | null
+/** Who holds a key, as the account is now, and what the key is limited to. */
+export type KeyHolder = Identity & { scopes: readonly string[] }
+
+/** Finds who holds a raw key; null when no key matches, and for one that is disabled or past its time. */
+export type VerifyKey = (key: string) => KeyHolder | null
 
 /** Looks keys up by their first 10 characters and compares digests in constant time (Spec 4.3). Notes the use afterwards. */
 export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
   const candidates = deps.db
-    .select({ id: apiKeys.id, hash: apiKeys.hash, lastUsedAt: apiKeys.lastUsedAt, user: identityColumns })
+    .select({
+      id: apiKeys.id,
+      hash: apiKeys.hash,
+      lastUsedAt: apiKeys.lastUsedAt,
+      expiresAt: apiKeys.expiresAt,
+      scopes: apiKeys.scopes,
+      user: identityColumns,
+    })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    .where(and(eq(apiKeys.prefix, sql.placeholder('prefix')), isNull(users.disabledAt)))
+    .where(and(eq(apiKeys.prefix, sql.placeholder('prefix')), isNull(apiKeys.disabledAt), isNull(users.disabledAt)))
     .prepare()
 
   return (key) => {
@@ -34,14 +44,14 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     const match = candidates
       .all({ prefix: key.slice(0, PREFIX_LENGTH) })
       .find((candidate) => isSameSecret(hash, candidate.hash))
-    if (!match) return null
     const now = deps.clock.now()
+    if (!match || (match.expiresAt && match.expiresAt <= now)) return null
     if (!match.lastUsedAt || now.getTime() - match.lastUsedAt.getTime() >= LAST_USED_STEP_MS) {
       recordUse(deps.db, match.id, now).catch((error) =>
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
       )
     }
-    return match.user
+    return { ...match.user, scopes: match.scopes }
   }
 }
 

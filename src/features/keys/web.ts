@@ -6,10 +6,20 @@ import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
+import { changeKey } from './change.ts'
 import { createKey } from './create.ts'
 import { deleteKey } from './delete.ts'
 import { getKey, listKeys } from './list.ts'
-import { CreateKeyRequest, type Key, ValidateKeyRequest } from './schemas.ts'
+import { rotateKey } from './rotate.ts'
+import {
+  ChangeKeyRequest,
+  type CreatedKey,
+  CreateKeyRequest,
+  type Key,
+  type RotatedKey,
+  RotateKeyRequest,
+  ValidateKeyRequest,
+} from './schemas.ts'
 import type { ApiKeyRow } from './tables.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
@@ -31,10 +41,26 @@ export function keysWeb(deps: KeysWebDeps) {
 
   app.post('/api/keys', withSession, validate('json', CreateKeyRequest), async (c) => {
     const { row, key } = await createKey(deps, c.var.user.id, c.req.valid('json'))
-    return c.json({ id: row.id, name: row.name, key, createdAt: row.createdAt.toISOString() }, 201)
+    return c.json(toCreatedKey(row, key), 201)
   })
 
   app.get('/api/keys/:id', withSession, (c) => c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))))
+
+  app.patch('/api/keys/:id', withSession, validate('json', ChangeKeyRequest), async (c) =>
+    c.json(toKey(await changeKey(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
+  )
+
+  app.post('/api/keys/:id/rotate', withSession, validate('json', RotateKeyRequest), async (c) => {
+    const id = c.req.param('id')
+    const { row, key, replacedUntil } = await rotateKey(deps, c.var.user.id, id, c.req.valid('json').overlapHours)
+    const rotated: RotatedKey = {
+      ...toCreatedKey(row, key),
+      expiresAt: row.expiresAt?.toISOString() ?? null,
+      scopes: row.scopes,
+      replaces: { id, expiresAt: replacedUntil?.toISOString() ?? null },
+    }
+    return c.json(rotated, 201)
+  })
 
   app.delete('/api/keys/:id', withSession, async (c) => {
     await deleteKey(deps.db, c.var.user.id, c.req.param('id'))
@@ -59,6 +85,10 @@ export function keysWeb(deps: KeysWebDeps) {
   return app
 }
 
+function toCreatedKey(row: ApiKeyRow, key: string): CreatedKey {
+  return { id: row.id, name: row.name, key, createdAt: row.createdAt.toISOString() }
+}
+
 function toKey(row: ApiKeyRow): Key {
   return {
     id: row.id,
@@ -66,5 +96,8 @@ function toKey(row: ApiKeyRow): Key {
     keyPreview: `${row.prefix}...`,
     createdAt: row.createdAt.toISOString(),
     lastUsed: row.lastUsedAt?.toISOString() ?? null,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    scopes: row.scopes,
+    disabled: row.disabledAt !== null,
   }
 }

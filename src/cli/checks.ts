@@ -1,0 +1,145 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrations } from '../../migrations/list.ts'
+import { type Config, listWarnings, readConfig } from '../core/config.ts'
+import { errorMessage } from '../core/errors.ts'
+import { listPendingMigrations } from '../db/migrate.ts'
+import { type Connection, openDatabase } from '../db/open.ts'
+
+/** `warning` runs and deserves a word; `error` does not run, or is not safe. */
+export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string }
+
+/** A random key has more different characters than that. */
+const MIN_DIFFERENT_CHARACTERS = 12
+const MIN_KEY_LENGTH = 32
+
+/** Looks at everything that can be seen without starting the service; changes nothing but the access times of files. */
+export function examine(environment: Record<string, string | undefined>): Check[] {
+  try {
+    const config = readConfig(environment)
+    return [
+      ...checkSettings(config),
+      checkDataDir(config),
+      ...checkFiles(config),
+      ...checkDatabase(config),
+      checkInternalKey(config),
+      checkAdmins(config),
+      checkMail(config),
+      checkProviders(config),
+      checkRuntime(config),
+    ]
+  } catch (error) {
+    return [{ name: 'settings', status: 'error', message: errorMessage(error) }]
+  }
+}
+
+function checkSettings(config: Config): Check[] {
+  const warnings = listWarnings(config)
+  if (warnings.length === 0) return [ok('settings', 'good')]
+  return warnings.map((message) => warning('settings', message))
+}
+
+function checkDataDir({ dataDir }: Config): Check {
+  const name = 'data folder'
+  if (!existsSync(dataDir)) return warning(name, `${dataDir} is not there yet; the first start creates it`)
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK)
+  } catch {
+    return broken(name, `${dataDir} cannot be written`)
+  }
+  const mode = modeOf(dataDir)
+  const problem = `${dataDir} has mode ${mode.toString(8)}: others can get in (chmod 700 ${dataDir})`
+  if ((mode & 0o022) !== 0) return broken(name, problem)
+  return (mode & 0o077) === 0 ? ok(name, `${dataDir} is ours alone`) : warning(name, problem)
+}
+
+/** The files that hold everything: whoever reads them is everybody. */
+function checkFiles({ dataDir, databaseFile, encryptionKey }: Config): Check[] {
+  const keyFile = join(dataDir, 'encryption.key')
+  const files = [databaseFile, ...(encryptionKey ? [] : [keyFile])].filter((file) => existsSync(file))
+  const open = files.filter((file) => (modeOf(file) & 0o077) !== 0)
+  if (open.length > 0) return open.map((file) => broken('file modes', `others can read ${file} (chmod 600 ${file})`))
+  return files.length > 0 ? [ok('file modes', 'readable by their owner alone')] : []
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777
+}
+
+function checkDatabase({ databaseFile }: Config): Check[] {
+  if (!existsSync(databaseFile)) return [warning('database', 'there is none yet; the first start creates it')]
+  let connection: Connection | undefined
+  try {
+    connection = openDatabase(databaseFile)
+    return [checkIntegrity(connection), checkSchema(connection)]
+  } catch (error) {
+    return [broken('database', errorMessage(error))]
+  } finally {
+    connection?.close()
+  }
+}
+
+function checkIntegrity({ sqlite }: Connection): Check {
+  const result = sqlite.pragma('quick_check(1)', { simple: true })
+  const orphans = sqlite.pragma('foreign_key_check')
+  if (result !== 'ok') return broken('database', `damaged: ${String(result)}`)
+  if (Array.isArray(orphans) && orphans.length > 0)
+    return broken('database', `${orphans.length} rows lost their parent`)
+  return ok('database', 'whole')
+}
+
+function checkSchema({ sqlite }: Connection): Check {
+  try {
+    const pending = listPendingMigrations(sqlite, migrations)
+    if (pending.length === 0) return ok('schema', 'up to date')
+    return warning('schema', `the next start applies ${pending.join(', ')}`)
+  } catch (error) {
+    return broken('schema', errorMessage(error))
+  }
+}
+
+function checkInternalKey({ internalApiKey: key }: Config): Check {
+  const name = 'internal key'
+  if (!key) return warning(name, 'INTERNAL_API_KEY is not set: callers from outside get 500 on the backend')
+  if (key.length < MIN_KEY_LENGTH) return warning(name, `INTERNAL_API_KEY has fewer than ${MIN_KEY_LENGTH} characters`)
+  if (new Set(key).size < MIN_DIFFERENT_CHARACTERS) return warning(name, 'INTERNAL_API_KEY does not look random')
+  return ok(name, 'strong')
+}
+
+function checkAdmins({ adminEmails, mail }: Config): Check {
+  const name = 'admins'
+  if (adminEmails.length === 0) return warning(name, 'ADMIN_EMAILS is empty: nobody administers over the web')
+  if (!mail.smtpUrl) return warning(name, 'ADMIN_EMAILS is believed without proof, because mail is not configured')
+  return ok(name, `${adminEmails.length} addresses, each believed once it is verified`)
+}
+
+function checkMail({ mail }: Config): Check {
+  if (mail.smtpUrl) return ok('mail', `sent as ${mail.from}`)
+  return warning('mail', 'SMTP_URL is not set: addresses cannot be proved and forgotten passwords not be reset')
+}
+
+function checkProviders({ ai }: Config): Check {
+  const name = 'AI providers'
+  const ready = ai.providers.filter(({ apiKey }) => apiKey).map(({ id }) => id)
+  const all = [...ready, ...(ai.ollamaBaseUrl ? ['ollama'] : []), ...(ai.echo ? ['echo (offline)'] : [])]
+  if (all.length === 0) return warning(name, 'none: set OPENROUTER_API_KEY, or AI_ECHO=true to try without')
+  return ok(name, all.join(', '))
+}
+
+function checkRuntime({ agents }: Config): Check {
+  const name = 'agents'
+  if (agents.runtime === 'process' || agents.runtime === 'auto') return ok(name, 'run as processes of this machine')
+  return warning(name, `AGENT_RUNTIME=${agents.runtime} is not available in this version: set AGENT_RUNTIME=process`)
+}
+
+function ok(name: string, message: string): Check {
+  return { name, status: 'ok', message }
+}
+
+function warning(name: string, message: string): Check {
+  return { name, status: 'warning', message }
+}
+
+function broken(name: string, message: string): Check {
+  return { name, status: 'error', message }
+}

@@ -1,0 +1,19 @@
+import type { Command } from 'commander'
+
+/** Adds `doctor`: one line for each thing that is looked at; exit code 1 when one of them is broken. */
+export function doctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('checks settings, data folder, database and what the service needs')
+    .option('--json', 'print one JSON document', false)
+    .action(async ({ json }: { json: boolean }) => {
+      const { examine } = await import('./checks.ts')
+      const checks = examine(process.env)
+      const isHealthy = checks.every(({ status }) => status !== 'error')
+      const lines = checks.map(({ status, name, message }) => `${MARKS[status]} ${name}: ${message}`)
+      process.stdout.write(json ? `${JSON.stringify({ ok: isHealthy, checks })}\n` : `${lines.join('\n')}\n`)
+      process.exitCode = isHealthy ? 0 : 1
+    })
+}
+
+const MARKS = { ok: '✓', warning: '!', error: '✗' } as const

@@ -1,0 +1,35 @@
+import { AppError } from './errors.ts'
+
+/** What a key can be limited to. `read` looks and changes nothing; the others act, each in its own part. */
+export const SCOPES = ['read', 'agents', 'ai', 'payments'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** First match decides; paths are those of the specification. What stands nowhere here needs a key without limits. */
+const RULES: readonly [methods: RegExp, path: RegExp, Scope][] = [
+  [/./, /^\/(?:v1|api\/ai)(?:\/|$)/, 'ai'],
+  [/^(?:GET|HEAD)$/, /./, 'read'],
+  [
+    /./,
+    /^\/api\/(?:agents?|chat|memory|instance|provision|deployments|logs|scheduled-tasks|skills|swarms|heartbeat)(?:\/|$)/,
+    'agents',
+  ],
+  [/./, /^\/api\/(?:payments|billing|credits|subscriptions|wallet|x402|v1\/gateway)(?:\/|$)/, 'payments'],
+]
+
+/** The scope that a request needs, or null when no scope is enough for it. */
+export function scopeOf(method: string, path: string): Scope | null {
+  return RULES.find(([methods, paths]) => methods.test(method) && paths.test(path))?.[2] ?? null
+}
+
+/**
+ * A key with no scopes may do whatever its owner may. A stored scope that this version does not know limits all the same.
+ * @throws AppError `forbidden` SCOPE_REQUIRED when `scopes` are given and `needed` is not among them.
+ */
+export function requireScope(scopes: readonly string[], needed: Scope | null): void {
+  if (scopes.length === 0 || (needed && scopes.includes(needed))) return
+  const reason = needed ? `the scope ${needed}` : 'a key without limits'
+  throw new AppError('forbidden', `This key is not allowed to do that: it takes ${reason}`, {
+    code: 'SCOPE_REQUIRED',
+    scope: needed,
+  })
+}

@@ -1,0 +1,76 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Mailer } from '../../adapters/mail.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Db, Tx } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { Enqueue } from '../../jobs/queue.ts'
+import { recordAudit } from '../administration/audit.ts'
+import { requireUncommon } from './common-passwords.ts'
+import { confirmPassword } from './confirm-password.ts'
+import { endEmailTokens } from './email-tokens.ts'
+import type { Passwords } from './passwords.ts'
+import { requireRecentSignIn } from './recent-sign-in.ts'
+import type { ChangePasswordRequest } from './schemas.ts'
+import { enqueueMail } from './send-mail.ts'
+import { endSessions } from './sessions.ts'
+import { type UserRow, users } from './tables.ts'
+
+export type ChangePasswordDeps = { db: Db; clock: Clock; passwords: Passwords; mailer: Mailer; enqueue: Enqueue }
+
+/** The one who asks: the session stays when all others end. */
+export type SessionCaller = { userId: string; sessionToken: string | undefined; address: string | null }
+
+/**
+ * Sets a new password; all other sessions and every reset link end with it. An account without one, which signs in
+ * elsewhere, gets its first after a recent sign-in.
+ * @throws AppError `invalid` for a missing or common password, `unauthenticated` for a wrong current one, `limited`
+ * after ten of those, `not_found`.
+ */
+export async function changePassword(
+  deps: ChangePasswordDeps,
+  caller: SessionCaller,
+  { currentPassword, newPassword }: ChangePasswordRequest,
+): Promise<void> {
+  const user = deps.db.select().from(users).where(eq(users.id, caller.userId)).get()
+  if (!user) throw new AppError('not_found', 'User not found')
+  if (user.passwordHash !== null && currentPassword === undefined) {
+    throw new AppError('invalid', 'Current and new password required')
+  }
+  if (user.passwordHash === null) requireRecentSignIn(deps, user.id, caller.sessionToken)
+  requireUncommon(newPassword)
+  await confirmPassword(deps, user, currentPassword)
+  const passwordHash = await deps.passwords.hash(newPassword)
+  await write(deps.db, (tx) => {
+    if (!replaceHash(tx, user, { passwordHash, updatedAt: deps.clock.now() })) {
+      throw new AppError('unauthenticated', 'Current password is incorrect')
+    }
+    endSessions(tx, user.id, caller.sessionToken)
+    noteNewPassword(tx, deps, user, { action: 'account.password-changed', address: caller.address })
+  })
+}
+
+/** What every new password brings: mailed links end, the log has a line, and the owner is told. */
+export function noteNewPassword(
+  tx: Tx,
+  deps: Pick<ChangePasswordDeps, 'clock' | 'mailer' | 'enqueue'>,
+  user: UserRow,
+  { action, address }: { action: string; address: string | null },
+): void {
+  endEmailTokens(tx, user.id)
+  recordAudit(tx, { actor: user.id, action, target: user.id, address }, deps.clock.now())
+  if (!deps.mailer.isConfigured) return
+  enqueueMail(tx, deps.enqueue, { mail: 'password-changed', userId: user.id, address: user.email })
+}
+
+/** Somebody else may have set another password while this one was hashed: then the one that was confirmed is worth nothing. */
+function replaceHash(tx: Tx, user: UserRow, change: { passwordHash: string; updatedAt: Date }): boolean {
+  const isUnchanged =
+    user.passwordHash === null ? isNull(users.passwordHash) : eq(users.passwordHash, user.passwordHash)
+  const { changes } = tx
+    .update(users)
+    .set(change)
+    .where(and(eq(users.id, user.id), isUnchanged))
+    .run()
+  return changes > 0
+}

@@ -1,0 +1,201 @@
+import { and, asc, eq, gt, or } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import { auditLog } from '../administration/tables.ts'
+import { agents } from '../agents/tables.ts'
+import { messages } from '../chat/tables.ts'
+import { invites } from '../invites/tables.ts'
+import { apiKeys } from '../keys/tables.ts'
+import { identities, wallets } from '../sign-in/tables.ts'
+import { usageLogs } from '../usage/tables.ts'
+import type { AccountSettings } from './settings.ts'
+import { emailTokens, referrals, sessions } from './tables.ts'
+
+/** Rows that are in memory at once. */
+const PAGE = 500
+
+type Page = { rows: unknown[]; next: number | null }
+
+/** One list of the document. `read` gives the rows whose number is above `after`, and where to go on, or null. */
+export type Section = { name: string; read(db: Db, userId: string, after: number): Page }
+
+/** The account itself: no hash, no secret. */
+export function toAccount({ user, pendingEmail }: AccountSettings) {
+  return {
+    id: user.id,
+    email: user.email,
+    emailVerifiedAt: user.emailVerifiedAt,
+    pendingEmail,
+    name: user.name,
+    plan: user.plan,
+    subscriptionStatus: user.subscriptionStatus,
+    subscriptionId: user.subscriptionId,
+    credits: user.credits,
+    referralCode: user.referralCode,
+    hasPassword: user.passwordHash !== null,
+    twoFactorEnabledAt: user.twoFactorEnabledAt,
+    externalSignInDisabledAt: user.externalSignInDisabledAt,
+    notifications: user.notifications,
+    createdAt: user.createdAt,
+    updatedAt: user.updatedAt,
+  }
+}
+
+/** In the order of the document. Lists that grow with use are read in pages, by their row number. */
+export const SECTIONS: readonly Section[] = [
+  whole('sessions', (db, userId) =>
+    db
+      .select({
+        createdAt: sessions.createdAt,
+        lastSeenAt: sessions.lastSeenAt,
+        expiresAt: sessions.expiresAt,
+        userAgent: sessions.userAgent,
+        address: sessions.address,
+      })
+      .from(sessions)
+      .where(eq(sessions.userId, userId))
+      .orderBy(asc(sessions.createdAt))
+      .all(),
+  ),
+  whole('keys', (db, userId) =>
+    db
+      .select({
+        id: apiKeys.id,
+        name: apiKeys.name,
+        prefix: apiKeys.prefix,
+        scopes: apiKeys.scopes,
+        createdAt: apiKeys.createdAt,
+        lastUsedAt: apiKeys.lastUsedAt,
+        expiresAt: apiKeys.expiresAt,
+        disabledAt: apiKeys.disabledAt,
+      })
+      .from(apiKeys)
+      .where(eq(apiKeys.userId, userId))
+      .orderBy(asc(apiKeys.createdAt))
+      .all(),
+  ),
+  whole('identities', (db, userId) =>
+    db
+      .select({
+        provider: identities.provider,
+        issuer: identities.issuer,
+        subject: identities.subject,
+        email: identities.email,
+        createdAt: identities.createdAt,
+        lastUsedAt: identities.lastUsedAt,
+      })
+      .from(identities)
+      .where(eq(identities.userId, userId))
+      .all(),
+  ),
+  whole('wallets', (db, userId) =>
+    db
+      .select({ chainId: wallets.chainId, address: wallets.address, createdAt: wallets.createdAt })
+      .from(wallets)
+      .where(eq(wallets.userId, userId))
+      .all(),
+  ),
+  whole('mailedLinks', (db, userId) =>
+    db
+      .select({ purpose: emailTokens.purpose, email: emailTokens.email, expiresAt: emailTokens.expiresAt })
+      .from(emailTokens)
+      .where(eq(emailTokens.userId, userId))
+      .all(),
+  ),
+  whole('referrals', (db, userId) =>
+    db
+      .select()
+      .from(referrals)
+      .where(or(eq(referrals.newUserId, userId), eq(referrals.referrerId, userId)))
+      .all()
+      .map(({ newUserId, credits, createdAt }) => ({ wasReferred: newUserId === userId, credits, createdAt })),
+  ),
+  whole('invites', (db, userId) =>
+    db
+      .select({ createdAt: invites.createdAt, usedAt: invites.usedAt })
+      .from(invites)
+      .where(eq(invites.createdBy, userId))
+      .all(),
+  ),
+  whole('agents', (db, userId) =>
+    db
+      .select({
+        id: agents.id,
+        name: agents.name,
+        model: agents.model,
+        plan: agents.plan,
+        aiProvider: agents.aiProvider,
+        status: agents.status,
+        startedAt: agents.startedAt,
+        createdAt: agents.createdAt,
+        updatedAt: agents.updatedAt,
+      })
+      .from(agents)
+      .where(eq(agents.ownerId, userId))
+      .orderBy(asc(agents.createdAt))
+      .all(),
+  ),
+  {
+    name: 'messages',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select()
+          .from(messages)
+          .where(and(eq(messages.userId, userId), gt(messages.sequence, after)))
+          .orderBy(asc(messages.sequence))
+          .limit(PAGE + 1)
+          .all(),
+        ({ sequence }) => sequence,
+        ({ sequence: _, userId: __, ...message }) => message,
+      ),
+  },
+  {
+    name: 'usage',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select()
+          .from(usageLogs)
+          .where(and(eq(usageLogs.userId, userId), gt(usageLogs.id, after)))
+          .orderBy(asc(usageLogs.id))
+          .limit(PAGE + 1)
+          .all(),
+        ({ id }) => id,
+        ({ userId: _, ...call }) => call,
+      ),
+  },
+  {
+    name: 'audit',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select()
+          .from(auditLog)
+          .where(and(or(eq(auditLog.actor, userId), eq(auditLog.target, userId)), gt(auditLog.id, after)))
+          .orderBy(asc(auditLog.id))
+          .limit(PAGE + 1)
+          .all(),
+        ({ id }) => id,
+        (line) => toOwnLine(line, userId),
+      ),
+  },
+]
+
+/** A list that is small by nature: one page holds it. */
+function whole(name: string, list: (db: Db, userId: string) => unknown[]): Section {
+  return { name, read: (db, userId) => ({ rows: list(db, userId), next: null }) }
+}
+
+/** `rows` has one more than a page when there is another one. */
+function toPage<Row>(rows: Row[], numberOf: (row: Row) => number, show: (row: Row) => unknown): Page {
+  const page = rows.slice(0, PAGE)
+  const last = page.at(-1)
+  return { rows: page.map(show), next: last && rows.length > PAGE ? numberOf(last) : null }
+}
+
+/** What was done to the account by others is told without saying by whom and from where. */
+function toOwnLine(line: typeof auditLog.$inferSelect, userId: string) {
+  const isOwn = line.actor === userId
+  const { action, detail, createdAt } = line
+  return { by: isOwn ? 'you' : 'another', action, detail, address: isOwn ? line.address : null, createdAt }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test'
+import { createPasswords } from './passwords.ts'
+
+test('a password matches its hash and no other', async () => {
+  const { hash, verify } = createPasswords(1)
+  const stored = await hash('correct horse')
+  expect(stored).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+  expect(await verify('correct horse', stored)).toBe(true)
+  expect(await verify('Correct horse', stored)).toBe(false)
+  expect(await verify('correct horse\0', stored)).toBe(false)
+})
+
+test.each([null, '', 'no hash at all', '$argon2id$v=19$m=19456,t=2,p=1$', '$2b$10$short'])(
+  'the stored hash %p matches nothing, for one call',
+  async (stored) => {
+    const passwords = createPasswords(1)
+    expect(await passwords.verify('correct horse', stored)).toBe(false)
+    expect(passwords.calls).toBe(1)
+  },
+)
+
+test('hashes of other parameters and algorithms match and are outdated', async () => {
+  const passwords = createPasswords(1)
+  const password = 'correct horse'
+  for (const options of [
+    { algorithm: 'bcrypt', cost: 4 },
+    { algorithm: 'argon2id', memoryCost: 8, timeCost: 2 },
+    { algorithm: 'argon2i', memoryCost: 19_456, timeCost: 2 },
+  ] as const) {
+    const old = await Bun.password.hash(password, options)
+    expect(await passwords.verify(password, old)).toBe(true)
+    expect(passwords.isOutdated(old)).toBe(true)
+  }
+  expect(passwords.isOutdated(await passwords.hash(password))).toBe(false)
+})
+
+test('32 wait for a hasher, the next are refused at once, and those who waited are served', async () => {
+  const { verify } = createPasswords(2)
+  const all = await Promise.allSettled(Array.from({ length: 50 }, () => verify('x', null)))
+  expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(34)
+  for (const outcome of all.slice(34)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'limited', extra: { retryAfter: '1' } } })
+  }
+  expect(await verify('x', null)).toBe(false)
+})

@@ -1,0 +1,53 @@
+import { eq } from 'drizzle-orm'
+import { AppError } from '../../core/errors.ts'
+import { write } from '../../db/write.ts'
+import { endEmailTokens } from '../accounts/email-tokens.ts'
+import type { Passwords } from '../accounts/passwords.ts'
+import { insertUser, requireFree } from '../accounts/register.ts'
+import type { RegisterRequest } from '../accounts/schemas.ts'
+import { endSessions } from '../accounts/sessions.ts'
+import { type UserRow, users } from '../accounts/tables.ts'
+import type { PlanName } from '../plans/plans.ts'
+import { type AdministerDeps, type Administrator, audit } from './change-account.ts'
+
+export type PasswordDeps = AdministerDeps & { passwords: Passwords }
+type Credentials = Pick<RegisterRequest, 'email' | 'password' | 'name'>
+
+/**
+ * Creates an account for someone else; sign-up may be closed. A `plan` counts as an active subscription.
+ * @throws AppError `conflict` when the address is taken.
+ */
+export async function createAccount(
+  deps: PasswordDeps,
+  by: Administrator,
+  request: Credentials,
+  plan: PlanName | null,
+): Promise<UserRow> {
+  const passwordHash = await deps.passwords.hash(request.password)
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    requireFree(tx, request.email)
+    const account = { email: request.email, name: request.name || request.email, passwordHash }
+    const user = insertUser(tx, account, { now, plan })
+    audit(tx, by, { action: 'account.create', target: user.id, detail: { plan: user.plan } }, now)
+    return user
+  })
+}
+
+/** Sets a new password, ends all sessions, and makes mailed links worthless. @throws AppError `not_found`. */
+export async function resetPassword(
+  deps: PasswordDeps,
+  by: Administrator,
+  { email, password }: Credentials,
+): Promise<UserRow> {
+  const passwordHash = await deps.passwords.hash(password)
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const user = tx.update(users).set({ passwordHash, updatedAt: now }).where(eq(users.email, email)).returning().get()
+    if (!user) throw new AppError('not_found', `No account has the address ${email}`)
+    endSessions(tx, user.id)
+    endEmailTokens(tx, user.id)
+    audit(tx, by, { action: 'account.reset-password', target: user.id }, now)
+    return user
+  })
+}

@@ -1,0 +1,29 @@
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Db } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { ChangeKeyRequest } from './schemas.ts'
+import { type ApiKeyRow, apiKeys } from './tables.ts'
+
+/**
+ * Renames a key, or disables and enables it; a disabled key stops working with this call.
+ * @throws AppError `not_found` for a missing key and for someone else's.
+ */
+export async function changeKey(
+  deps: { db: Db; clock: Clock },
+  userId: string,
+  id: string,
+  { name, disabled }: ChangeKeyRequest,
+): Promise<ApiKeyRow> {
+  const change = {
+    ...(name !== undefined && { name }),
+    ...(disabled !== undefined && { disabledAt: disabled ? deps.clock.now() : null }),
+  }
+  return write(deps.db, (tx) => {
+    const isOwn = and(eq(apiKeys.id, id), eq(apiKeys.userId, userId))
+    const row = tx.update(apiKeys).set(change).where(isOwn).returning().get()
+    if (!row) throw new AppError('not_found', 'Key not found')
+    return row
+  })
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+
+const address = (problem: string) =>
+  z
+    .string(problem)
+    .regex(/^0x[0-9a-fA-F]{40}$/, problem)
+    .transform((text): `0x${string}` => `0x${text.slice(2)}`)
+
+/** `POST /api/auth/social-id/verify`. A token that is missing is no bad request but no credential: the route says 401. */
+export const VerifyRequest = z.object({
+  fidToken: z.string().max(16_384).optional().catch(undefined),
+  address: address('Invalid Ethereum address').nullish(),
+})
+
+/** `POST /api/auth/social-id/refresh`. */
+export const RefreshRequest = z.object({
+  refreshToken: z.string('Missing refresh token').min(1, 'Missing refresh token').max(4096, 'Invalid refresh token'),
+})
+
+/** `POST /api/auth/token-gating/verify`. */
+export const GateRequest = z.object({
+  fid: z.union([z.string().min(1).max(100), z.number()], 'Missing fid or address'),
+  address: z
+    .string('Missing fid or address')
+    .min(1, 'Missing fid or address')
+    .pipe(address('Invalid Ethereum address')),
+})
+
+/** `GET /api/auth/token-gating/verify?address=`. */
+export const GateQuery = z.object({ address: address('Invalid or missing address parameter') })

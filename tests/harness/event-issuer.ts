@@ -1,0 +1,86 @@
+import { createHmac } from 'node:crypto'
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+
+type SigningKey = { kid: string; privateKey: CryptoKey; jwk: JWK }
+
+/** An issuer of signed tokens on a real socket: well-known configuration, keys, and whatever token a test wants signed. */
+export type EventIssuer = Disposable & {
+  issuer: string
+  /** How often the keys were fetched. */
+  keyFetches(): number
+  /** Signs with the newest key; `header` and `claims` win over what is usual, and undefined leaves a part out. */
+  sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>
+  /** Takes a new key into use; the old one leaves the published set. */
+  rotate(): Promise<void>
+  /** From now on every document gets this status; 200 repairs it. */
+  answerWith(status: number): void
+}
+
+const CLIENT_ID = 'stead-client'
+
+/** Starts an issuer whose tokens are for the client `stead-client`. */
+export async function startEventIssuer(): Promise<EventIssuer> {
+  const keys = [await newKey(1)]
+  let fetches = 0
+  let status = 200
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch(request) {
+      const { pathname, origin } = new URL(request.url)
+      if (status !== 200) return new Response('down', { status })
+      if (pathname === '/keys') {
+        fetches++
+        return Response.json({ keys: keys.slice(-1).map(({ jwk }) => jwk) })
+      }
+      const isConfiguration = /^\/\.well-known\/(risc|openid)-configuration$/.test(pathname)
+      return isConfiguration
+        ? Response.json({ issuer: origin, jwks_uri: `${origin}/keys` })
+        : new Response('no', { status: 404 })
+    },
+  })
+  const issuer = server.url.origin
+
+  return {
+    issuer,
+    keyFetches: () => fetches,
+    async sign(claims = {}, header = {}) {
+      const key = keys.at(-1)
+      if (!key) throw new Error('The issuer has no key')
+      const payload = { iss: issuer, aud: CLIENT_ID, jti: crypto.randomUUID(), ...claims }
+      return new SignJWT(withoutUndefined(payload))
+        .setProtectedHeader({ alg: 'RS256', kid: key.kid, ...header })
+        .sign(key.privateKey)
+    },
+    async rotate() {
+      keys.push(await newKey(keys.length + 1))
+    },
+    answerWith(next) {
+      status = next
+    },
+    [Symbol.dispose]: () => void server.stop(true),
+  }
+}
+
+/** Settings of a platform that listens to this issuer. */
+export function settingsFor({ issuer }: EventIssuer): Record<string, string> {
+  return { RISC_ISSUER: issuer, IDP_B_ISSUER: issuer, RISC_AUDIENCES: CLIENT_ID }
+}
+
+/** A token that claims anything and was signed by nobody whom the issuer knows. */
+export function forge(header: Record<string, unknown>, claims: Record<string, unknown>, secret?: string): string {
+  const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
+  const signed = `${encode(header)}.${encode(claims)}`
+  const signature = secret === undefined ? '' : createHmac('sha256', secret).update(signed).digest('base64url')
+  return `${signed}.${signature}`
+}
+
+async function newKey(number: number): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
+  const kid = `key-${number}`
+  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' } }
+}
+
+function withoutUndefined(claims: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
+}

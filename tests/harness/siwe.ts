@@ -1,0 +1,30 @@
+/** What a message of EIP-4361 says; all but the address and the nonce is right for a test platform unless given. */
+export type MessageParts = {
+  address?: string
+  nonce?: string
+  issuedAt?: string
+  domain?: string
+  uri?: string
+  version?: number
+  chainId?: number | string
+  statement?: string | null
+  /** Lines after the time. */
+  more?: string[]
+}
+
+/** The text that a wallet signs, written by hand so that it may also be wrong. */
+export function siweMessage(parts: MessageParts): string {
+  const { domain = 'localhost:3000', statement = 'Sign in to Stead' } = parts
+  return [
+    `${domain} wants you to sign in with your Ethereum account:`,
+    parts.address,
+    '',
+    ...(statement === null ? [''] : [statement, '']),
+    `URI: ${parts.uri ?? 'http://localhost:3000/login'}`,
+    `Version: ${parts.version ?? 1}`,
+    `Chain ID: ${parts.chainId ?? 8453}`,
+    `Nonce: ${parts.nonce}`,
+    `Issued At: ${parts.issuedAt}`,
+    ...(parts.more ?? []),
+  ].join('\n')
+}

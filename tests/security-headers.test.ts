@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import type { Face } from '../src/http/env.ts'
+import { bearer, INTERNAL_KEY, testPlatform } from './harness/platform.ts'
+
+type Route = { method: string; path: string; face: Face; guard: string }
+
+/** What every answer carries, whatever its status: the snapshot of all routes is one. */
+const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'cache-control': 'no-store',
+}
+const EVIL_ORIGINS = [
+  'https://evil.example',
+  'null',
+  'http://localhost:3000.evil.example',
+  'https://app.example.com.evil',
+  'http://localhost:3000',
+]
+
+/** Every route of `endpoints.txt`, with something in the place of its parameters. */
+const ROUTES = (await Bun.file(join(import.meta.dir, 'endpoints.txt')).text())
+  .trim()
+  .split('\n')
+  .map((line): Route => {
+    const [method = '', path = '', face = '', guard = ''] = line.split(' ')
+    const filled = path.replace(/:\w+/g, 'something').replace('*', 'something')
+    return { method: method === 'ALL' ? 'GET' : method, path: filled, face: faceNamed(face), guard }
+  })
+
+test('every route, let in or not: the security headers, and never an Access-Control header', async () => {
+  const { web, backend, summarizer, signIn } = testPlatform({ environment: { ADMIN_EMAILS: 'ada@example.com' } })
+  const faces = { web, backend, summarizer }
+  expect(ROUTES.length).toBeGreaterThan(40)
+  for (const { method, path, face } of ROUTES) {
+    const { cookie } = await signIn(`${crypto.randomUUID()}@example.com`)
+    for (const credentials of [{}, face === 'backend' ? bearer(INTERNAL_KEY) : cookie]) {
+      const headers = { ...credentials, 'content-type': 'application/json', origin: 'http://localhost:3000' }
+      const response = await faces[face].request(path, { method, headers, ...(method !== 'GET' && { body: '{}' }) })
+      const shown = Object.fromEntries(Object.keys(HEADERS).map((name) => [name, response.headers.get(name)]))
+      expect({ method, path, ...shown }).toEqual({ method, path, ...HEADERS })
+      expect(response.headers.get('x-request-id')).toBeTruthy()
+      expect(corsHeaders(response)).toEqual([])
+    }
+  }
+})
+
+test('every route: no origin is ever allowed, neither asked for nor in a preflight', async () => {
+  const { web, backend, summarizer, signIn } = testPlatform()
+  const faces = { web, backend, summarizer }
+  const { cookie } = await signIn()
+  for (const { method, path, face } of ROUTES) {
+    for (const origin of EVIL_ORIGINS) {
+      const preflight = await faces[face].request(path, {
+        method: 'OPTIONS',
+        headers: {
+          origin,
+          'access-control-request-method': method,
+          'access-control-request-headers': 'authorization,content-type',
+        },
+      })
+      expect([path, origin, corsHeaders(preflight), preflight.ok]).toEqual([path, origin, [], false])
+    }
+    const answer = await faces[face].request(path, { headers: { ...cookie, origin: 'https://evil.example' } })
+    expect([path, corsHeaders(answer)]).toEqual([path, []])
+  }
+})
+
+function corsHeaders(response: Response): string[] {
+  return [...response.headers.keys()].filter((name) => name.startsWith('access-control-'))
+}
+
+function faceNamed(name: string): Face {
+  if (name === 'web' || name === 'backend' || name === 'summarizer') return name
+  throw new Error(`endpoints.txt names no face: ${name}`)
+}

@@ -1,0 +1,8 @@
+/** People never see or reach this field; programs that fill every field give themselves away. */
+export function Honeypot() {
+  return (
+    <div aria-hidden="true" className="absolute -left-[9999px] size-px overflow-hidden">
+      <input type="text" name="website" tabIndex={-1} autoComplete="off" defaultValue="" />
+    </div>
+  )
+}

@@ -1,0 +1,13 @@
+import { Challenge, type Proof } from '../../src/features/accounts/schemas.ts'
+import { hasCode, request } from '../api/request.ts'
+
+/** Sends a form for strangers, and once more with a solved challenge when the server asks for one. */
+export async function withProof<T>(send: (proof: Proof | undefined) => Promise<T>): Promise<T> {
+  try {
+    return await send(undefined)
+  } catch (error) {
+    if (!hasCode(error, 'PROOF_REQUIRED')) throw error
+  }
+  const { solve } = await import('./proof-of-work.ts')
+  return send(await solve(await request(Challenge, '/api/auth/challenge')))
+}

@@ -1,0 +1,81 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { ResetPasswordRequest } from '../../src/features/accounts/schemas.ts'
+import { ApiError } from '../api/request.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { PasswordField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+import { AuthFrame } from './auth-frame.tsx'
+import { forgetSession, resetPassword } from './session.ts'
+
+const route = getRouteApi('/reset-password')
+
+/** `/reset-password?token=`: the page that the mailed link leads to. */
+export function ResetPasswordPage() {
+  const { token } = route.useSearch()
+  return (
+    <AuthFrame title="Choose a new password" lead="Afterwards you sign in with it; every browser is signed out.">
+      {token ? (
+        <ResetForm token={token} />
+      ) : (
+        <Notice tone="problem" title="The link is not complete">
+          <p>Open it from the mail once more, or ask for a new one.</p>
+          <NewLink />
+        </Notice>
+      )}
+    </AuthFrame>
+  )
+}
+
+function ResetForm({ token }: { token: string }) {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    ResetPasswordRequest,
+    async (body) => {
+      await resetPassword(body)
+      forgetSession(client)
+      await navigate({ to: '/login', search: { done: 'reset' }, replace: true })
+    },
+    fieldOf,
+  )
+  const isLinkDead = problem?.fields.token !== undefined
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
+      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+      {isLinkDead && (
+        <Notice tone="problem" title="This link works no more">
+          <p>Links work once, for one hour.</p>
+          <NewLink />
+        </Notice>
+      )}
+      <input type="hidden" name="token" value={token} />
+      <PasswordField
+        label="New password"
+        name="password"
+        autoComplete="new-password"
+        autoFocus
+        hint="At least 8 characters. A sentence works well."
+        error={problem?.fields.password}
+      />
+      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+        Save password
+      </Button>
+    </form>
+  )
+}
+
+function NewLink() {
+  return (
+    <Link to="/forgot-password" className={`${buttonClass('plain')} justify-self-start`}>
+      Ask for a new link
+    </Link>
+  )
+}
+
+function fieldOf(error: unknown): string | null {
+  if (!(error instanceof ApiError)) return null
+  if (/link/i.test(error.message)) return 'token'
+  return error.status === 400 ? 'password' : null
+}

@@ -1,0 +1,41 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { SecondFactorRequest } from '../../src/features/sign-in/schemas.ts'
+import { ApiError } from '../api/request.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { CodeField } from '../ui/code-field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+import { AuthFrame } from './auth-frame.tsx'
+import { bringSecondFactor } from './session.ts'
+
+const route = getRouteApi('/login')
+
+/** `/login?step=two-factor`: the second factor after a sign-in with a provider or a wallet. */
+export function SecondFactorPage() {
+  const client = useQueryClient()
+  const router = useRouter()
+  const { redirect } = route.useSearch()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    SecondFactorRequest,
+    async ({ code }) => {
+      await bringSecondFactor(client, code)
+      router.history.push(redirect ?? '/agents')
+    },
+    (error) => (error instanceof ApiError && /code/i.test(error.message) ? 'code' : null),
+  )
+  return (
+    <AuthFrame title="Two-factor sign-in" lead="Your account asks for a code as well.">
+      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
+        {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+        <CodeField label="Code" error={problem?.fields.code} />
+        <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+          Sign in
+        </Button>
+        <Link to="/login" search={redirect ? { redirect } : {}} className={buttonClass('ghost')}>
+          Start again
+        </Link>
+      </form>
+    </AuthFrame>
+  )
+}

@@ -1,0 +1,73 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { ApiError } from '../api/request.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { LoadProblem, Notice } from '../ui/notice.tsx'
+import { AuthFrame } from './auth-frame.tsx'
+import { sessionQuery, verifyEmail } from './session.ts'
+
+const route = getRouteApi('/verify-email')
+
+/** `/verify-email?token=`: follows the mailed link as soon as it is opened. */
+export function VerifyEmailPage() {
+  const { token } = route.useSearch()
+  return (
+    <AuthFrame title="Confirm your email" lead="The link in the mail shows that the address is yours.">
+      {token ? (
+        <Outcome token={token} />
+      ) : (
+        <Notice tone="problem" title="The link is not complete">
+          Open it from the mail once more.
+        </Notice>
+      )}
+    </AuthFrame>
+  )
+}
+
+function Outcome({ token }: { token: string }) {
+  const client = useQueryClient()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['verify-email', token],
+    // A link works once: whatever it answered is never asked for again by itself.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+    retry: false,
+    queryFn: async () => {
+      const { message } = await verifyEmail(token)
+      await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+      return message
+    },
+  })
+  if (data) {
+    return (
+      <>
+        <Notice tone="good" title={data} />
+        <GoOn />
+      </>
+    )
+  }
+  if (error instanceof ApiError && (error.status === 400 || error.status === 409)) {
+    return (
+      <>
+        <Notice tone="problem" title={error.message}>
+          Links work once, for one day. A new one is sent from your profile.
+        </Notice>
+        <GoOn />
+      </>
+    )
+  }
+  if (error) return <LoadProblem what="Your confirmation" error={error} onRetry={refetch} />
+  return (
+    <Button isPending look="ghost" className="justify-self-start">
+      Confirming your address…
+    </Button>
+  )
+}
+
+function GoOn() {
+  return (
+    <Link to="/settings" className={`${buttonClass('primary')} min-h-10`}>
+      Go to your profile
+    </Link>
+  )
+}

@@ -1,0 +1,38 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useRouter } from '@tanstack/react-router'
+import { Wallet as WalletIcon } from 'lucide-react'
+import { ApiError, hasCode } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { signInWithWallet, type Wallet } from './wallet.ts'
+
+type WalletButtonProps = { wallet: Wallet; chainId: number; redirect: string | undefined }
+
+/** Signs in with the browser's wallet; an account with two factors goes on to the second. */
+export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
+  const client = useQueryClient()
+  const router = useRouter()
+  const navigate = useNavigate()
+  const signing = useMutation({
+    mutationFn: () => signInWithWallet(client, wallet, chainId),
+    onSuccess: () => router.history.push(redirect ?? '/agents'),
+    onError: (error) => {
+      if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) return
+      void navigate({ to: '/login', search: { step: 'two-factor', ...(redirect ? { redirect } : {}) } })
+    },
+  })
+  return (
+    <>
+      <Button className="min-h-10" isPending={signing.isPending} onClick={() => signing.mutate()}>
+        {!signing.isPending && <WalletIcon aria-hidden className="size-4" />}
+        Continue with your wallet
+      </Button>
+      {signing.isError && <Notice tone="problem">{describe(signing.error)}</Notice>}
+    </>
+  )
+}
+
+/** Wallets fail in words of their own; what helps is the same. */
+function describe(error: Error): string {
+  return error instanceof ApiError ? error.message : 'The wallet did not sign. Open it, unlock it and try again.'
+}

@@ -1,0 +1,50 @@
+import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { type AccountChange, AdminUser, AdminUserList, AuditList } from '../../src/features/administration/schemas.ts'
+import { request } from '../api/request.ts'
+
+const USERS_KEY = ['admin', 'users']
+const FIRST_USER: string | null = null
+const FIRST_ENTRY: number | null = null
+
+/** Every account whose name or address holds `search`, newest first, page by page. */
+export function usersQuery(search: string) {
+  return infiniteQueryOptions({
+    queryKey: [...USERS_KEY, search],
+    queryFn: ({ signal, pageParam }) => {
+      const query = new URLSearchParams({ limit: '50', search, ...(pageParam !== null && { after: pageParam }) })
+      return request(AdminUserList, `/api/admin/users?${query}`, { signal })
+    },
+    initialPageParam: FIRST_USER,
+    getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** Who did what, newest first, page by page. */
+export function auditQuery() {
+  return infiniteQueryOptions({
+    queryKey: ['admin', 'audit'],
+    queryFn: ({ signal, pageParam }) => {
+      const query = new URLSearchParams({ limit: '50', ...(pageParam !== null && { before: String(pageParam) }) })
+      return request(AuditList, `/api/admin/audit?${query}`, { signal })
+    },
+    initialPageParam: FIRST_ENTRY,
+    getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** Changes somebody's account and reads the lists anew. */
+export async function changeUser(client: QueryClient, id: string, body: AccountChange): Promise<void> {
+  await request(z.object({ user: AdminUser }), userPath(id), { method: 'PATCH', body })
+  await client.invalidateQueries({ queryKey: USERS_KEY })
+}
+
+/** Signs somebody out everywhere. @returns how many browsers that were. */
+export async function endSessionsOf(id: string): Promise<number> {
+  const Ended = z.object({ success: z.literal(true), ended: z.number() })
+  return (await request(Ended, `${userPath(id)}/sessions`, { method: 'DELETE' })).ended
+}
+
+function userPath(id: string): string {
+  return `/api/admin/users/${encodeURIComponent(id)}`
+}

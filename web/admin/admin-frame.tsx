@@ -1,0 +1,38 @@
+import { useQuery } from '@tanstack/react-query'
+import { Outlet } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { z } from 'zod'
+import { sessionQuery } from '../account/session.ts'
+import { Page } from '../shell/page.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+
+const places = [
+  { to: '/admin/users', label: 'Users' },
+  { to: '/admin/audit', label: 'Audit log' },
+] as const
+
+/** Search of `/admin/users`: what the list is narrowed to. */
+export const UserSearch = z.object({ search: z.coerce.string().max(254).optional().catch(undefined) })
+
+/** `/admin/…` for admins; everybody else is told that it is not for them. */
+export function AdminOnly() {
+  const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin
+  if (isAdmin) return <Outlet />
+  return (
+    <Page title="Admins only">
+      <Notice tone="note" title="This page is for the people who run this server">
+        Who they are stands in the setting ADMIN_EMAILS.
+      </Notice>
+    </Page>
+  )
+}
+
+/** The frame of an admin page: its title, one line about it, and the way to the others. */
+export function AdminFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
+  return (
+    <Page title={title} lead={lead} actions={<Tabs label="Admin" places={places} />}>
+      {children}
+    </Page>
+  )
+}

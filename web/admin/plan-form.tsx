@@ -1,0 +1,72 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { AccountChange, type AdminUser } from '../../src/features/administration/schemas.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { Button } from '../ui/button.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { changeUser } from './admin-api.ts'
+
+const plans = AccountChange.shape.plan.unwrap().options
+
+const PlanWish = z.object({
+  plan: AccountChange.shape.plan,
+  credits: z
+    .string()
+    .trim()
+    .regex(/^\d+$/, 'Credits must be a whole number')
+    .transform(Number)
+    .pipe(AccountChange.shape.credits.unwrap()),
+})
+
+/** Changes what an account may use; stands below its row. */
+export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => void }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    PlanWish,
+    async ({ plan, credits }) => {
+      // A plan that is sent counts as paid for, so one that stays is left out.
+      await changeUser(client, user.id, { credits, ...(plan !== user.plan && { plan }) })
+      onClose()
+    },
+    () => null,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
+      <FormNotice problem={problem} />
+      <div className="grid max-w-md grid-cols-2 gap-4">
+        <SelectField
+          label="Plan"
+          name="plan"
+          defaultValue={user.plan}
+          autoFocus
+          hint="Counts as paid for."
+          error={problem?.fields.plan}
+        >
+          {plans.map((plan) => (
+            <option key={plan} value={plan}>
+              {plan[0]?.toUpperCase()}
+              {plan.slice(1)}
+            </option>
+          ))}
+        </SelectField>
+        <TextField
+          label="Credits"
+          name="credits"
+          inputMode="numeric"
+          autoComplete="off"
+          defaultValue={user.credits}
+          error={problem?.fields.credits}
+        />
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="primary" isPending={isPending}>
+          Save
+        </Button>
+        <Button look="ghost" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}

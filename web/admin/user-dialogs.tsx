@@ -1,0 +1,55 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { AdminUser } from '../../src/features/administration/schemas.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { changeUser, endSessionsOf } from './admin-api.ts'
+
+type UserDialogProps = { user: AdminUser; onClose: () => void; onCloseFocus: (event: Event) => void }
+
+/** Asks before an account is shut out. */
+export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) {
+  const client = useQueryClient()
+  const disabling = useMutation({
+    mutationFn: () => changeUser(client, user.id, { disabled: true }),
+    onSuccess: onClose,
+  })
+  return (
+    <AskDialog
+      title={`Disable ${user.email}?`}
+      lead="Every browser is signed out, and keys and agents of this account are refused until you enable it again."
+      verb="Disable account"
+      isPending={disabling.isPending}
+      error={disabling.error}
+      onConfirm={() => disabling.mutate()}
+      onClose={onClose}
+      onCloseFocus={onCloseFocus}
+    />
+  )
+}
+
+/** Asks before somebody is signed out everywhere. */
+export function EndSessionsDialog({
+  user,
+  onEnded,
+  onClose,
+  onCloseFocus,
+}: UserDialogProps & { onEnded: (remark: string) => void }) {
+  const ending = useMutation({
+    mutationFn: () => endSessionsOf(user.id),
+    onSuccess: (ended) => {
+      onEnded(ended === 1 ? 'One browser was signed out.' : `${ended} browsers were signed out.`)
+      onClose()
+    },
+  })
+  return (
+    <AskDialog
+      title={`Sign ${user.email} out everywhere?`}
+      lead="The account stays as it is and can sign in again."
+      verb="End sessions"
+      isPending={ending.isPending}
+      error={ending.error}
+      onConfirm={() => ending.mutate()}
+      onClose={onClose}
+      onCloseFocus={onCloseFocus}
+    />
+  )
+}

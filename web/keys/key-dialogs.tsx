@@ -1,0 +1,70 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Key } from '../../src/features/keys/schemas.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { SelectField } from '../ui/field.tsx'
+import { deleteKey, keysQuery, rotateKey } from './keys-api.ts'
+import type { FreshKey } from './raw-key.tsx'
+
+type KeyDialogProps = { apiKey: Key; onClose: () => void; onCloseFocus: (event: Event) => void }
+
+/** Asks how long the old key should go on working, and replaces it. */
+export function RotateKeyDialog({
+  apiKey,
+  onRotated,
+  onClose,
+  onCloseFocus,
+}: KeyDialogProps & { onRotated: (fresh: FreshKey) => void }) {
+  const client = useQueryClient()
+  const [hours, setHours] = useState('24')
+  const rotation = useMutation({
+    mutationFn: () => rotateKey(apiKey.id, Number(hours)),
+    onSuccess: async ({ name, key, replaces }) => {
+      onClose()
+      onRotated({ name, key, replacedUntil: replaces.expiresAt })
+      await client.invalidateQueries({ queryKey: keysQuery.queryKey })
+    },
+  })
+  return (
+    <AskDialog
+      title={`Rotate ${apiKey.name}?`}
+      lead="A new key with the same rights takes its place. It is shown once."
+      verb="Rotate key"
+      look="primary"
+      isPending={rotation.isPending}
+      error={rotation.error}
+      onConfirm={() => rotation.mutate()}
+      onClose={onClose}
+      onCloseFocus={onCloseFocus}
+    >
+      <SelectField label="The old key stops working" value={hours} onChange={(event) => setHours(event.target.value)}>
+        <option value="0">At once</option>
+        <option value="1">In an hour</option>
+        <option value="24">In a day</option>
+        <option value="168">In a week</option>
+      </SelectField>
+    </AskDialog>
+  )
+}
+
+/** Asks before a key is deleted. */
+export function DeleteKeyDialog({ apiKey, onClose, onCloseFocus }: KeyDialogProps) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => deleteKey(apiKey.id),
+    // The row goes, and this dialog with it.
+    onSuccess: () => client.setQueryData(keysQuery.queryKey, (keys) => keys?.filter(({ id }) => id !== apiKey.id)),
+  })
+  return (
+    <AskDialog
+      title={`Delete ${apiKey.name}?`}
+      lead="Whatever uses this key is refused from now on. To stop it only for a while, disable it."
+      verb="Delete key"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={onCloseFocus}
+    />
+  )
+}

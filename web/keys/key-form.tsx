@@ -1,0 +1,75 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { CreateKeyRequest } from '../../src/features/keys/schemas.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { Button } from '../ui/button.tsx'
+import { CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { createKey, keysQuery, type Scope } from './keys-api.ts'
+import type { FreshKey } from './raw-key.tsx'
+
+const scopes: { scope: Scope; label: string; hint: string }[] = [
+  { scope: 'read', label: 'Read', hint: 'Look at everything, change nothing.' },
+  { scope: 'agents', label: 'Agents', hint: 'Create, change and talk to agents.' },
+  { scope: 'ai', label: 'AI', hint: 'Ask models, within your plan.' },
+  { scope: 'payments', label: 'Payments', hint: 'Spend and receive.' },
+]
+
+const KeyWish = z
+  .looseObject({ name: CreateKeyRequest.shape.name, days: z.enum(['never', '30', '90', '365']) })
+  .transform(({ name, days, ...ticked }): CreateKeyRequest => {
+    const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
+    return {
+      name,
+      ...(days !== 'never' && { expiresInDays: Number(days) }),
+      ...(chosen.length > 0 && { scopes: chosen }),
+    }
+  })
+
+/** Makes a key. */
+export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    KeyWish,
+    async (wish) => {
+      onCreated(await createKey(wish))
+      formRef.current?.reset()
+      await client.invalidateQueries({ queryKey: keysQuery.queryKey })
+    },
+    () => null,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          name="name"
+          autoComplete="off"
+          maxLength={64}
+          placeholder="Backup script"
+          error={problem?.fields.name}
+        />
+        <SelectField label="Expires" name="days" defaultValue="90">
+          <option value="30">In 30 days</option>
+          <option value="90">In 90 days</option>
+          <option value="365">In a year</option>
+          <option value="never">Never</option>
+        </SelectField>
+      </div>
+      <fieldset className="grid grid-cols-1 gap-3">
+        <legend className="mb-2 text-sm font-medium">
+          Limit it to <span className="font-normal text-muted">(tick nothing and it may do whatever you may)</span>
+        </legend>
+        <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+          {scopes.map(({ scope, label, hint }) => (
+            <CheckField key={scope} label={label} name={scope} hint={hint} />
+          ))}
+        </div>
+      </fieldset>
+      <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
+        Create key
+      </Button>
+    </form>
+  )
+}

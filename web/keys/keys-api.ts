@@ -1,0 +1,44 @@
+import { queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import {
+  type ChangeKeyRequest,
+  CreatedKey,
+  type CreateKeyRequest,
+  Key,
+  KeyList,
+  RotatedKey,
+} from '../../src/features/keys/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** What a key can be limited to. */
+export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
+
+/** The caller's API keys. */
+export const keysQuery = queryOptions({
+  queryKey: ['keys'],
+  queryFn: async ({ signal }) => (await request(KeyList, '/api/keys', { signal })).keys,
+})
+
+/** Makes a key; only this answer holds the raw one. */
+export function createKey(body: CreateKeyRequest) {
+  return request(CreatedKey, '/api/keys', { method: 'POST', body })
+}
+
+/** Renames, disables or enables. */
+export function changeKey(id: string, body: ChangeKeyRequest) {
+  return request(Key, keyPath(id), { method: 'PATCH', body })
+}
+
+/** Replaces a key by a new one; the old one works for `overlapHours` more. */
+export function rotateKey(id: string, overlapHours: number) {
+  return request(RotatedKey, `${keyPath(id)}/rotate`, { method: 'POST', body: { overlapHours } })
+}
+
+/** Whatever uses the key is refused from now on. */
+export function deleteKey(id: string) {
+  return request(z.object({ success: z.literal(true) }), keyPath(id), { method: 'DELETE' })
+}
+
+function keyPath(id: string): string {
+  return `/api/keys/${encodeURIComponent(id)}`
+}

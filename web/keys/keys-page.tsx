@@ -1,0 +1,49 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { SettingsFrame } from '../settings/settings-frame.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { KeyForm } from './key-form.tsx'
+import { KeyRow } from './key-row.tsx'
+import { keysQuery } from './keys-api.ts'
+import { type FreshKey, RawKey } from './raw-key.tsx'
+
+/** `/settings/keys`: API keys for programs that act for the account. */
+export function KeysPage() {
+  const [fresh, setFresh] = useState<FreshKey | null>(null)
+  return (
+    <SettingsFrame title="API keys" lead="For programs that act for you, with the header Authorization: Bearer sk_….">
+      {fresh && <RawKey key={fresh.key} fresh={fresh} onDone={() => setFresh(null)} />}
+      <Section title="New key">
+        <KeyForm onCreated={setFresh} />
+      </Section>
+      <Section title="Your keys">
+        <Keys onRotated={setFresh} />
+      </Section>
+    </SettingsFrame>
+  )
+}
+
+function Keys({ onRotated }: { onRotated: (fresh: FreshKey) => void }) {
+  const { data: keys, error, refetch } = useQuery(keysQuery)
+  if (keys?.length === 0) return <p className="text-sm text-muted">You have no keys yet.</p>
+  if (keys) {
+    return (
+      <ul aria-label="Your keys" className="-my-3 divide-y divide-line">
+        {keys.map((key) => (
+          <KeyRow key={key.id} apiKey={key} onRotated={onRotated} />
+        ))}
+      </ul>
+    )
+  }
+  if (error) return <LoadProblem what="Your keys" error={error} onRetry={refetch} />
+  return (
+    <div aria-busy="true" className="grid gap-3">
+      <p role="status" className="sr-only">
+        Loading your keys
+      </p>
+      <Skeleton className="h-10" />
+      <Skeleton className="h-10" />
+    </div>
+  )
+}

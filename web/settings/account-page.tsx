@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { Download } from 'lucide-react'
+import type { Settings } from '../../src/features/accounts/schemas.ts'
+import { buttonClass } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { DeleteAccountSection } from './delete-account-section.tsx'
+import { EXPORT_PATH, referralsQuery } from './settings-api.ts'
+import { SettingsFrame, WithSettings } from './settings-frame.tsx'
+
+/** `/settings/account`: plan and credits, invitations, what is stored, and the way out. */
+export function AccountPage() {
+  return (
+    <SettingsFrame title="Account" lead="Your plan, your data, and leaving.">
+      <WithSettings>
+        {(settings) => (
+          <>
+            <PlanSection settings={settings} />
+            <ReferralSection />
+            <ExportSection />
+            <DeleteAccountSection settings={settings} />
+          </>
+        )}
+      </WithSettings>
+    </SettingsFrame>
+  )
+}
+
+function PlanSection({ settings }: { settings: Settings }) {
+  return (
+    <Section title="Plan and credits">
+      <dl className="flex flex-wrap gap-x-10 gap-y-3">
+        <div>
+          <dt className="text-sm text-muted">Plan</dt>
+          <dd className="text-lg font-semibold capitalize">{settings.plan}</dd>
+        </div>
+        <div>
+          <dt className="text-sm text-muted">Credits</dt>
+          <dd className="text-lg font-semibold tabular-nums">{settings.credits.toLocaleString('en')}</dd>
+        </div>
+      </dl>
+    </Section>
+  )
+}
+
+function ReferralSection() {
+  const { data, error, refetch } = useQuery(referralsQuery)
+  return (
+    <Section title="Bring somebody" lead="Who signs up with your link gets credits, and so do you.">
+      {data ? (
+        <>
+          <div className="flex flex-wrap items-center gap-2">
+            <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
+              {signupAddress(data.code)}
+            </code>
+            <CopyButton text={signupAddress(data.code)} what="your link" />
+          </div>
+          <p className="text-sm text-muted">
+            {data.referred === 0
+              ? 'Nobody has used it yet.'
+              : `${data.referred} signed up with it, which brought you ${data.credits} credits.`}
+          </p>
+        </>
+      ) : error ? (
+        <LoadProblem what="Your link" error={error} onRetry={refetch} />
+      ) : (
+        <Skeleton className="h-9 max-w-md" />
+      )}
+    </Section>
+  )
+}
+
+function ExportSection() {
+  return (
+    <Section
+      title="Your data"
+      lead="One JSON file with everything the server holds about you. No passwords, no keys: it keeps none in the clear."
+    >
+      <a href={EXPORT_PATH} download className={`${buttonClass('plain')} justify-self-start`}>
+        <Download aria-hidden className="size-4" />
+        Download my data
+      </a>
+    </Section>
+  )
+}
+
+function signupAddress(code: string): string {
+  return `${location.origin}/signup?ref=${encodeURIComponent(code)}`
+}

@@ -1,0 +1,84 @@
+import { useState } from 'react'
+import { z } from 'zod'
+import { DeleteAccountRequest, type Settings } from '../../src/features/accounts/schemas.ts'
+import { ApiError } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { PasswordField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Section } from '../ui/section.tsx'
+import { FormNotice, secretFieldOf } from './form-notice.tsx'
+import { deleteAccount } from './settings-api.ts'
+
+/** Deletes the account once its address was typed in. */
+export function DeleteAccountSection({ settings }: { settings: Settings }) {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <Section
+      title="Delete the account"
+      tone="danger"
+      lead="Your agents with their files, your keys, conversations and settings are removed for good. Nobody can bring them back."
+    >
+      {isAsking ? (
+        <DeleteForm settings={settings} onCancel={() => setAsking(false)} />
+      ) : (
+        <Button className="justify-self-start text-bad" onClick={() => setAsking(true)}>
+          Delete my account
+        </Button>
+      )}
+    </Section>
+  )
+}
+
+function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () => void }) {
+  const confirmed = z.object({
+    ...DeleteAccountRequest.shape,
+    confirm: DeleteAccountRequest.shape.confirm.refine(
+      (email) => email === settings.email,
+      'This is not your address.',
+    ),
+  })
+  const { formRef, problem, isPending, onSubmit } = useForm<DeleteAccountRequest>(
+    confirmed,
+    async (body) => {
+      await deleteAccount(body)
+      // A whole new page forgets everything this one had loaded.
+      window.location.assign('/signup')
+    },
+    fieldOf,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <TextField
+        label="Type your email to confirm"
+        name="confirm"
+        type="email"
+        autoComplete="off"
+        autoFocus
+        hint={settings.email}
+        error={problem?.fields.confirm}
+      />
+      {settings.hasPassword && (
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          error={problem?.fields.password}
+        />
+      )}
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="danger" isPending={isPending}>
+          Delete my account for good
+        </Button>
+        <Button look="ghost" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function fieldOf(error: unknown): string | null {
+  const field = secretFieldOf('password')(error)
+  return field ?? (error instanceof ApiError && /email/i.test(error.message) ? 'confirm' : null)
+}

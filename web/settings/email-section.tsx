@@ -1,0 +1,101 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { type Settings, UpdateSettingsRequest } from '../../src/features/accounts/schemas.ts'
+import { ApiError, messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { PasswordField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { FormNotice, secretFieldOf } from './form-notice.tsx'
+import { sendVerification, updateSettings } from './settings-api.ts'
+
+const EmailForm = z.object({
+  email: UpdateSettingsRequest.shape.email.unwrap(),
+  currentPassword: UpdateSettingsRequest.shape.currentPassword,
+})
+
+/** The address of the account: what it is, whether it was proved, and how it changes. */
+export function EmailSection({ settings }: { settings: Settings }) {
+  return (
+    <Section title="Email" lead={`${settings.hasPassword ? 'You sign in as' : 'Your address is'} ${settings.email}.`}>
+      {settings.pendingEmail ? (
+        <PendingEmail email={settings.email} pendingEmail={settings.pendingEmail} />
+      ) : (
+        // Who signs in with a wallet has an address that no mail reaches.
+        settings.hasPassword && !settings.emailVerified && <Unverified />
+      )}
+      <EmailChange settings={settings} />
+    </Section>
+  )
+}
+
+function EmailChange({ settings }: { settings: Settings }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+    EmailForm,
+    async (change) => {
+      await updateSettings(client, change)
+      formRef.current?.reset()
+    },
+    fieldOf,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      {isDone && !settings.pendingEmail && (
+        <Notice tone="good">Your account now has the address {settings.email}.</Notice>
+      )}
+      <TextField label="New email" name="email" type="email" autoComplete="email" error={problem?.fields.email} />
+      {settings.hasPassword && (
+        <PasswordField
+          label="Current password"
+          name="currentPassword"
+          autoComplete="current-password"
+          error={problem?.fields.currentPassword}
+        />
+      )}
+      <Button type="submit" className="justify-self-start" isPending={isPending}>
+        Change email
+      </Button>
+    </form>
+  )
+}
+
+function PendingEmail({ email, pendingEmail }: { email: string; pendingEmail: string }) {
+  const client = useQueryClient()
+  const recall = useMutation({ mutationFn: () => updateSettings(client, { email }) })
+  return (
+    <Notice tone="note" title={`Waiting for ${pendingEmail}`}>
+      <p>Follow the link that was mailed there. Until then you sign in as {email}.</p>
+      {recall.isError && <p className="text-bad">{messageFor(recall.error)}</p>}
+      <Button className="justify-self-start" isPending={recall.isPending} onClick={() => recall.mutate()}>
+        Keep the present one
+      </Button>
+    </Notice>
+  )
+}
+
+function Unverified() {
+  const sending = useMutation({ mutationFn: sendVerification })
+  return (
+    <Notice tone="warning" title="This address is not confirmed">
+      {sending.isSuccess ? (
+        <p>{sending.data.message}</p>
+      ) : (
+        <>
+          <p>A link in a mail confirms it.</p>
+          {sending.isError && <p className="text-bad">{messageFor(sending.error)}</p>}
+          <Button className="justify-self-start" isPending={sending.isPending} onClick={() => sending.mutate()}>
+            Send the link
+          </Button>
+        </>
+      )}
+    </Notice>
+  )
+}
+
+function fieldOf(error: unknown): string | null {
+  const field = secretFieldOf('currentPassword')(error)
+  return field ?? (error instanceof ApiError && /email/i.test(error.message) ? 'email' : null)
+}

@@ -1,0 +1,50 @@
+import { useMutation } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { signOut } from '../account/session.ts'
+import { ApiError, hasCode } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import type { FormProblem } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+
+/** What is wrong with a form as a whole. When the session is over or too old, the way to a new one; what was typed stays. */
+export function FormNotice({ problem }: { problem: FormProblem | null }) {
+  if (!problem) return null
+  if (isSessionTooOld(problem.cause)) return <SignInAgain message={messageOf(problem)} />
+  return problem.form && <Notice tone="problem">{problem.form}</Notice>
+}
+
+function SignInAgain({ message }: { message: string }) {
+  const { href } = useRouter().state.location
+  const leaving = useMutation({
+    mutationFn: signOut,
+    onSettled: () => window.location.assign(`/login?redirect=${encodeURIComponent(href)}`),
+  })
+  return (
+    <Notice tone="warning" role="alert" title="Please sign in again">
+      <p>{message} You come back to this page afterwards.</p>
+      <Button className="justify-self-start" isPending={leaving.isPending} onClick={() => leaving.mutate()}>
+        Sign in again
+      </Button>
+    </Notice>
+  )
+}
+
+function isSessionTooOld(cause: unknown): boolean {
+  if (hasCode(cause, 'FRESH_SESSION_REQUIRED')) return true
+  return cause instanceof ApiError && cause.status === 401 && /^(unauthorized|not authenticated)/i.test(cause.message)
+}
+
+function messageOf({ cause }: FormProblem): string {
+  return hasCode(cause, 'FRESH_SESSION_REQUIRED')
+    ? 'This needs a sign-in from the last few minutes.'
+    : 'Your session has ended.'
+}
+
+/** The field that a wrong password or code stands in; `password` is that field's name in the form. */
+export function secretFieldOf(password: string) {
+  return (error: unknown): string | null => {
+    if (!(error instanceof ApiError) || isSessionTooOld(error)) return null
+    if (/password/i.test(error.message)) return password
+    return /code/i.test(error.message) ? 'code' : null
+  }
+}

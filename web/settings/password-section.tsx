@@ -1,0 +1,69 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { ChangePasswordRequest, type Settings } from '../../src/features/accounts/schemas.ts'
+import { ApiError } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { PasswordField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { FormNotice } from './form-notice.tsx'
+import { changePassword, settingsQuery } from './settings-api.ts'
+
+/** The server lets accounts without a password leave the current one out; here an empty field is a slip. */
+const WithCurrent = ChangePasswordRequest.extend({ currentPassword: z.string().min(1).max(1024) })
+
+/** Changes the password, or sets the first one of an account that signs in elsewhere. */
+export function PasswordSection({ settings }: { settings: Settings }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, isDone, onSubmit } = useForm<ChangePasswordRequest>(
+    settings.hasPassword ? WithCurrent : ChangePasswordRequest,
+    async (change) => {
+      await changePassword(change)
+      formRef.current?.reset()
+      await client.invalidateQueries({ queryKey: settingsQuery.queryKey })
+    },
+    fieldOf,
+  )
+  return (
+    <Section
+      title="Password"
+      lead={
+        settings.hasPassword
+          ? 'A change signs out every other browser.'
+          : 'This account has none yet. With one you can also sign in with your email.'
+      }
+    >
+      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+        <FormNotice problem={problem} />
+        {isDone && <Notice tone="good">Your password is changed. Other browsers are signed out.</Notice>}
+        {/* Password managers store the new password under this name. */}
+        <input type="text" name="username" autoComplete="username" value={settings.email} readOnly hidden />
+        {settings.hasPassword && (
+          <PasswordField
+            label="Current password"
+            name="currentPassword"
+            autoComplete="current-password"
+            error={problem?.fields.currentPassword}
+          />
+        )}
+        <PasswordField
+          label="New password"
+          name="newPassword"
+          autoComplete="new-password"
+          hint="At least 8 characters. A sentence works well."
+          error={problem?.fields.newPassword}
+        />
+        <Button type="submit" className="justify-self-start" isPending={isPending}>
+          {settings.hasPassword ? 'Change password' : 'Set password'}
+        </Button>
+      </form>
+    </Section>
+  )
+}
+
+function fieldOf(error: unknown): string | null {
+  if (!(error instanceof ApiError)) return null
+  if (/^current password/i.test(error.message)) return 'currentPassword'
+  return /password/i.test(error.message) ? 'newPassword' : null
+}

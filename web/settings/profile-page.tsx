@@ -1,0 +1,60 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import type { Settings } from '../../src/features/accounts/schemas.ts'
+import { ApiError } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { EmailSection } from './email-section.tsx'
+import { FormNotice } from './form-notice.tsx'
+import { patchSettings } from './settings-api.ts'
+import { SettingsFrame, WithSettings } from './settings-frame.tsx'
+
+const NameForm = z.object({ name: z.string().trim().min(1).max(100, 'Name must be at most 100 characters') })
+
+/** `/settings`: what the account is called, and its address. */
+export function ProfilePage() {
+  return (
+    <SettingsFrame title="Profile" lead="Who you are on this server.">
+      <WithSettings>
+        {(settings) => (
+          <>
+            <NameSection settings={settings} />
+            <EmailSection settings={settings} />
+          </>
+        )}
+      </WithSettings>
+    </SettingsFrame>
+  )
+}
+
+function NameSection({ settings }: { settings: Settings }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+    NameForm,
+    async (change) => void (await patchSettings(client, change)),
+    (error) => (error instanceof ApiError && error.status === 400 ? 'name' : null),
+  )
+  return (
+    <Section title="Name">
+      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+        <FormNotice problem={problem} />
+        {isDone && <Notice tone="good">Your name is saved.</Notice>}
+        <TextField
+          label="Name"
+          name="name"
+          autoComplete="name"
+          maxLength={100}
+          defaultValue={settings.name}
+          hint="Shown in your account only."
+          error={problem?.fields.name}
+        />
+        <Button type="submit" className="justify-self-start" isPending={isPending}>
+          Save name
+        </Button>
+      </form>
+    </Section>
+  )
+}

@@ -1,0 +1,20 @@
+import { qrCode } from './qr-code.ts'
+
+/** A QR code for the camera of a phone: dark on light in either colour scheme, because readers expect that. */
+export function QrPicture({ text, label }: { text: string; label: string }) {
+  const rows = qrCode(text)
+  const side = rows.length + 8
+  const dots = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x + 4} ${y + 4}h1v1h-1z`] : [])))
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${side} ${side}`}
+      shapeRendering="crispEdges"
+      className="size-48 rounded-lg border border-line"
+    >
+      <rect width={side} height={side} className="fill-white" />
+      <path d={dots.join('')} className="fill-[#101010]" />
+    </svg>
+  )
+}

@@ -1,0 +1,21 @@
+import { PasswordSection } from './password-section.tsx'
+import { SessionsSection } from './sessions-section.tsx'
+import { SettingsFrame, WithSettings } from './settings-frame.tsx'
+import { TwoFactorSection } from './two-factor-section.tsx'
+
+/** `/settings/security`: password, two-factor sign-in, and where the account is signed in. */
+export function SecurityPage() {
+  return (
+    <SettingsFrame title="Security" lead="How you sign in, and where you are signed in.">
+      <WithSettings>
+        {(settings) => (
+          <>
+            <PasswordSection settings={settings} />
+            <TwoFactorSection settings={settings} />
+          </>
+        )}
+      </WithSettings>
+      <SessionsSection />
+    </SettingsFrame>
+  )
+}

@@ -1,0 +1,112 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import {
+  type ChangePasswordRequest,
+  type DeleteAccountRequest,
+  MessageResponse,
+  type PatchSettingsRequest,
+  RecoveryCodes,
+  ReferralsResponse,
+  SessionList,
+  Settings,
+  type TwoFactorDisableRequest,
+  TwoFactorSetup,
+  type TwoFactorSetupRequest,
+  TwoFactorStatus,
+  type UpdateSettingsRequest,
+} from '../../src/features/accounts/schemas.ts'
+import { sessionQuery } from '../account/session.ts'
+import { request } from '../api/request.ts'
+
+const Success = z.object({ success: z.literal(true) })
+
+/** The caller's account. */
+export const settingsQuery = queryOptions({
+  queryKey: ['settings'],
+  queryFn: ({ signal }) => request(Settings, '/api/settings', { signal }),
+})
+
+/** Where the caller is signed in. */
+export const sessionsQuery = queryOptions({
+  queryKey: ['settings', 'sessions'],
+  queryFn: async ({ signal }) => (await request(SessionList, '/api/auth/sessions', { signal })).sessions,
+})
+
+/** How many recovery codes are left. */
+export const twoFactorQuery = queryOptions({
+  queryKey: ['settings', 'two-factor'],
+  queryFn: ({ signal }) => request(TwoFactorStatus, '/api/settings/two-factor', { signal }),
+})
+
+/** The caller's referral code and what it has brought. */
+export const referralsQuery = queryOptions({
+  queryKey: ['settings', 'referrals'],
+  queryFn: ({ signal }) => request(ReferralsResponse, '/api/settings/referrals', { signal }),
+})
+
+/** Where the browser downloads everything the server holds about the caller. */
+export const EXPORT_PATH = '/api/settings/export'
+
+/** Changes the address; with mail it waits in `pendingEmail`, and the present one calls the change off. */
+export async function updateSettings(client: QueryClient, body: UpdateSettingsRequest): Promise<Settings> {
+  return keep(client, await request(Settings, '/api/settings', { method: 'POST', body }))
+}
+
+/** Changes name or notifications. */
+export async function patchSettings(client: QueryClient, body: PatchSettingsRequest): Promise<Settings> {
+  return keep(client, await request(Settings, '/api/settings', { method: 'PATCH', body }))
+}
+
+/** Mails the link that proves the caller's address, once more. */
+export function sendVerification() {
+  return request(MessageResponse, '/api/auth/verify-email/send', { method: 'POST', body: {} })
+}
+
+/** Sets a new password; other browsers are signed out. */
+export function changePassword(body: ChangePasswordRequest) {
+  return request(Success, '/api/settings/password', { method: 'POST', body })
+}
+
+/** Begins two-factor sign-in; it counts only once `enableTwoFactor` had a code. */
+export function setUpTwoFactor(body: TwoFactorSetupRequest) {
+  return request(TwoFactorSetup, '/api/settings/two-factor/setup', { method: 'POST', body })
+}
+
+/** Turns two-factor sign-in on and returns the recovery codes, this once. */
+export async function enableTwoFactor(code: string): Promise<string[]> {
+  return (await request(RecoveryCodes, '/api/settings/two-factor/enable', { method: 'POST', body: { code } }))
+    .recoveryCodes
+}
+
+/** Replaces the recovery codes. */
+export async function renewRecoveryCodes(code: string): Promise<string[]> {
+  return (await request(RecoveryCodes, '/api/settings/two-factor/recovery-codes', { method: 'POST', body: { code } }))
+    .recoveryCodes
+}
+
+/** Turns two-factor sign-in off. */
+export function disableTwoFactor(body: TwoFactorDisableRequest) {
+  return request(Success, '/api/settings/two-factor/disable', { method: 'POST', body })
+}
+
+/** Signs one browser out. */
+export function endSession(id: string) {
+  return request(Success, `/api/auth/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' })
+}
+
+/** Signs every browser out but this one. */
+export function endOtherSessions() {
+  return request(Success, '/api/auth/sessions', { method: 'DELETE' })
+}
+
+/** Deletes the account with everything that belongs to it; agents have to be stopped, which takes its time. */
+export function deleteAccount(body: DeleteAccountRequest) {
+  return request(z.object({}), '/api/settings/account', { method: 'DELETE', body, timeoutMs: 60_000 })
+}
+
+/** Name and address stand in the shell as well. */
+async function keep(client: QueryClient, settings: Settings): Promise<Settings> {
+  client.setQueryData(settingsQuery.queryKey, settings)
+  await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+  return settings
+}

@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { Settings } from '../../src/features/accounts/schemas.ts'
+import { Page } from '../shell/page.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { settingsQuery } from './settings-api.ts'
+
+const places = [
+  { to: '/settings', label: 'Profile' },
+  { to: '/settings/security', label: 'Security' },
+  { to: '/settings/keys', label: 'API keys' },
+  { to: '/settings/account', label: 'Account' },
+] as const
+
+/** The frame of a settings page: its title, one line about it, and the way to the others. */
+export function SettingsFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
+  return (
+    <Page title={title} lead={lead} actions={<Tabs label="Settings" places={places} />}>
+      {children}
+    </Page>
+  )
+}
+
+/** Shows `children` of the account once it is known; until then a place holder, or why it is not. */
+export function WithSettings({ children }: { children: (settings: Settings) => ReactNode }) {
+  const { data, error, refetch } = useQuery(settingsQuery)
+  if (data) return children(data)
+  if (error) return <LoadProblem what="Your settings" error={error} onRetry={refetch} />
+  return (
+    <div aria-busy="true" className="grid gap-6">
+      <p role="status" className="sr-only">
+        Loading your settings
+      </p>
+      <Skeleton className="h-44 rounded-xl" />
+      <Skeleton className="h-44 rounded-xl" />
+    </div>
+  )
+}

@@ -1,0 +1,51 @@
+import { type Settings, TwoFactorCodeRequest, TwoFactorDisableRequest } from '../../src/features/accounts/schemas.ts'
+import { CodeField } from '../ui/code-field.tsx'
+import { PasswordField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { FormNotice, secretFieldOf } from './form-notice.tsx'
+import { disableTwoFactor, renewRecoveryCodes } from './settings-api.ts'
+import { FormButtons } from './two-factor-setup.tsx'
+
+/** Asks for a code and replaces the recovery codes; the old ones no longer work. */
+export function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; onCancel: () => void }) {
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    TwoFactorCodeRequest,
+    async ({ code }) => on.onRenewed(await renewRecoveryCodes(code)),
+    secretFieldOf('code'),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <p className="text-sm text-muted">New codes replace the old ones, which no longer work.</p>
+      <CodeField label="Code" error={problem?.fields.code} />
+      <FormButtons verb="Make new codes" isPending={isPending} onCancel={on.onCancel} />
+    </form>
+  )
+}
+
+/** Asks for password and code and turns two-factor sign-in off. */
+export function TurnOffForm({ settings, ...on }: { settings: Settings; onDone: () => void; onCancel: () => void }) {
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    TwoFactorDisableRequest,
+    async (body) => {
+      await disableTwoFactor(body)
+      on.onDone()
+    },
+    secretFieldOf('password'),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      {settings.hasPassword && (
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          error={problem?.fields.password}
+        />
+      )}
+      <CodeField label="Code" error={problem?.fields.code} />
+      <FormButtons verb="Turn off two-factor sign-in" isPending={isPending} onCancel={on.onCancel} />
+    </form>
+  )
+}

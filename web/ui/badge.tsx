@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react'
+
+const tones = {
+  good: 'bg-accent-soft text-accent',
+  plain: 'bg-sunken text-muted',
+  warning: 'bg-warn-soft text-warn',
+  problem: 'bg-bad-soft text-bad',
+}
+
+/** One word about a thing, beside its name. */
+export function Badge({ tone = 'plain', children }: { tone?: keyof typeof tones; children: ReactNode }) {
+  return (
+    <span className={`rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}>{children}</span>
+  )
+}

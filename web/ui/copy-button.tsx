@@ -1,0 +1,34 @@
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from './button.tsx'
+
+type CopyState = 'idle' | 'copied' | 'failed'
+
+const labels: Record<CopyState, string> = { idle: 'Copy', copied: 'Copied', failed: 'Select and copy it' }
+
+/** Copies `text`; `what` names it for screen readers. Where the browser refuses (plain http), it says to do it by hand. */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [state, setState] = useState<CopyState>('idle')
+  const copy = async () => setState((await isCopied(text)) ? 'copied' : 'failed')
+  const Icon = state === 'copied' ? Check : Copy
+  return (
+    <>
+      <Button aria-label={`Copy ${what}`} onClick={() => void copy()}>
+        <Icon aria-hidden className="size-4" />
+        {labels[state]}
+      </Button>
+      <span role="status" className="sr-only">
+        {state !== 'idle' && labels[state]}
+      </span>
+    </>
+  )
+}
+
+async function isCopied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return false
+  }
+}
