@@ -41,9 +41,10 @@ export function listen(app: App, options: ListenOptions): Listeners {
     urls: mapFaces((face) => `http://${shownHost}:${ports[face]}`),
     localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
     async stop() {
-      const all = Object.values(servers)
-      await Promise.race([Promise.all(all.map((server) => server.stop())), Bun.sleep(DRAIN_MS)])
-      await Promise.all(all.map((server) => server.stop(true)))
+      // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
+      const drained = Promise.all([servers.web?.stop(), servers.summarizer?.stop()]).then(() => servers.backend?.stop())
+      await Promise.race([drained, Bun.sleep(DRAIN_MS)])
+      await Promise.all(Object.values(servers).map((server) => server.stop(true)))
     },
   }
 }
@@ -58,11 +59,14 @@ function listenOn(app: App, face: Face, { host, ports, trustedProxies }: ListenO
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch(request, server) {
         if (request.method !== 'GET') server.timeout(request, HANDLER_SECONDS)
-        const socketAddress = server.requestIP(request)?.address ?? null
-        const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
         return app.fetch(request, {
           face,
-          address: socketAddress && clientAddress(socketAddress, forwardedFor, trusted),
+          // Few requests ask, and finding it out costs as much as routing.
+          get address() {
+            const socketAddress = server.requestIP(request)?.address ?? null
+            const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
+            return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
+          },
           keepOpen: (open: Request) => server.timeout(open, 0),
         })
       },

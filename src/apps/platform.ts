@@ -21,6 +21,7 @@ import { createCatalogue } from '../features/ai/catalogue.ts'
 import { createAiHealth } from '../features/ai/health.ts'
 import { createHostProbe } from '../features/health/host.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
+import { createMonthlyTokens } from '../features/usage/monthly-tokens.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
 import { createCsrf } from '../http/csrf.ts'
@@ -75,6 +76,7 @@ export function openPlatform(parts: PlatformParts) {
       ? callOverHttp({ baseUrl: config.backendUrl, internalApiKey: config.internalApiKey, fetch: parts.fetch })
       : (path, init, caller) => late.callBackend(path, init, caller),
   )
+  const monthlyTokens = createMonthlyTokens({ db, clock })
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
   return {
@@ -100,8 +102,8 @@ export function openPlatform(parts: PlatformParts) {
     gateway,
     backend,
     catalogue,
-    quota: createQuota({ db, clock }),
-    usage: createUsageRecorder({ db, clock, log }),
+    quota: createQuota({ monthlyTokens }),
+    usage: createUsageRecorder({ db, clock, log, monthlyTokens }),
     probeHost: createHostProbe(),
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type Log = Logger
@@ -38,6 +39,22 @@ export function createLog(level: string, destination?: { write(line: string): vo
       redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
       hooks: { streamWrite: redact },
     },
-    destination ?? { write: (line) => void process.stdout.write(line) },
+    destination ?? bufferedOutput(),
   )
+}
+
+/** Lines of one turn of the event loop leave together; what is left at the end goes out with the process. */
+function bufferedOutput(): { write(line: string): void } {
+  let lines = ''
+  const flush = () => {
+    if (lines !== '') writeSync(1, lines)
+    lines = ''
+  }
+  process.on('exit', flush)
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush)
+      lines += line
+    },
+  }
 }

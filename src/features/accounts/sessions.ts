@@ -1,10 +1,11 @@
-import { eq, lte, sql } from 'drizzle-orm'
+import { eq, lte } from 'drizzle-orm'
 import { type Adapter, Lucia, TimeSpan } from 'lucia'
 import type { Clock } from '../../core/clock.ts'
 import { addDays } from '../../core/clock.ts'
 import { randomText } from '../../core/ids.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
+import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { sessions, users } from './tables.ts'
@@ -55,7 +56,7 @@ function hashingAdapter({ db, clock }: { db: Db; clock: Clock }): Adapter {
     .select({ ...identityColumns, expiresAt: sessions.expiresAt })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.tokenHash, sql.placeholder('tokenHash')))
+    .where(eq(sessions.tokenHash, parameter('tokenHash')))
     .prepare()
 
   return {

@@ -81,6 +81,7 @@ function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
   const shown = isAgent ? forAgent(known) : known
   const status = statusOf(shown.kind)
   if (status >= 500) log.error({ requestId: c.var.requestId, path: c.req.path, error: error.stack }, shown.message)
+  if (typeof shown.extra.retryAfter === 'string') c.header('retry-after', shown.extra.retryAfter)
   return c.json(toOpenAiError(shown), status)
 }
 

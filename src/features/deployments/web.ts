@@ -1,7 +1,8 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/open.ts'
+import { parameter } from '../../db/parameters.ts'
 import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
 import { eventStream } from '../../http/sse.ts'
@@ -20,7 +21,7 @@ export function deploymentsWeb(deps: { db: Db; log: Log; guards: Guards }) {
     .select({ status: agents.status, step: deployments.step, error: deployments.error })
     .from(agents)
     .leftJoin(deployments, eq(deployments.agentId, agents.id))
-    .where(eq(agents.id, sql.placeholder('id')))
+    .where(eq(agents.id, parameter('id')))
     .prepare()
 
   app.get('/api/agents/:id/events', deps.guards.signedIn, (c) => {

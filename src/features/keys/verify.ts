@@ -1,9 +1,10 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { isSameSecret, sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
+import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
 import { type Identity, identityColumns } from '../accounts/users.ts'
@@ -25,7 +26,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     .select({ id: apiKeys.id, hash: apiKeys.hash, lastUsedAt: apiKeys.lastUsedAt, user: identityColumns })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    .where(eq(apiKeys.prefix, sql.placeholder('prefix')))
+    .where(eq(apiKeys.prefix, parameter('prefix')))
     .prepare()
 
   return (key) => {

@@ -1,0 +1,159 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import manifest from '../../package.json' with { type: 'json' }
+import { signIn, signUp } from '../../tests/harness/client.ts'
+import { type House, openHouse } from '../../tests/harness/server.ts'
+import { until } from '../../tests/harness/until.ts'
+
+const PASSWORD = 'correct horse battery staple'
+const Users = z.object({ users: z.array(z.looseObject({ email: z.string(), plan: z.string() })) })
+
+/** Runs `user …`, once before the service has ever been started and once beside it. */
+const WHEN = ['stopped', 'running'] as const
+
+async function houseThatIs(state: (typeof WHEN)[number]): Promise<House & { web: string }> {
+  const house = await openHouse()
+  const web = state === 'running' ? (await house.start()).urls.web : ''
+  return { ...house, web }
+}
+
+async function listUsers(house: House) {
+  const { stdout } = await house.run(['user', 'list', '--json'])
+  return Users.parse(JSON.parse(stdout)).users
+}
+
+test.each(WHEN)(
+  'user create, list, set-plan and reset-password while the service is %s',
+  async (state) => {
+    await using house = await houseThatIs(state)
+    expect((await house.run(['user', 'list'])).stdout).toBe('No accounts yet.\n')
+
+    const created = await house.run(['user', 'create', 'Ada@Example.com', '--password-stdin'], {
+      stdin: `${PASSWORD}\n`,
+    })
+    expect(created).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(created.stdout).toMatch(/^Created ada@example\.com \(usr_\w{22}\), plan free\n$/)
+    await house.run(['user', 'create', 'bo@example.com', '--password-stdin', '--plan', 'label'], { stdin: PASSWORD })
+    expect(await listUsers(house)).toMatchObject([
+      { email: 'ada@example.com', plan: 'free' },
+      { email: 'bo@example.com', plan: 'label' },
+    ])
+
+    const changed = await house.run(['user', 'set-plan', 'ADA@example.com', 'network'])
+    expect(changed).toEqual({ exitCode: 0, stdout: 'ada@example.com is on plan network\n', stderr: '' })
+    expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }, { plan: 'label' }])
+
+    const reset = await house.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], {
+      stdin: 'new password',
+    })
+    expect(reset).toMatchObject({ exitCode: 0, stderr: '' })
+    const web = house.web || (await house.start()).urls.web
+    expect((await signIn(web, 'ada@example.com', 'new password')).email).toBe('ada@example.com')
+    expect(signIn(web, 'ada@example.com', PASSWORD)).rejects.toThrow('Invalid email or password')
+  },
+  60_000,
+)
+
+test('what is changed beside a running service holds there at once: plan, sessions and password', async () => {
+  await using house = await houseThatIs('running')
+  await signUp(house.web, 'owner@example.com')
+  const ada = await signUp(house.web, 'ada@example.com')
+  expect((await ada.post('/api/agents/provision', {})).status).toBe(400)
+  expect((await ada.post('/api/agents/provision', { name: 'Ada' })).status).toBe(402)
+  await house.run(['user', 'set-plan', 'ada@example.com', 'solo'])
+  expect((await ada.post('/api/agents/provision', { name: 'Ada' })).status).toBe(201)
+
+  await house.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], { stdin: 'new password' })
+  expect(await (await ada.get('/api/auth/session')).json()).toEqual({ user: null })
+}, 30_000)
+
+test('refusals are one line on standard error and exit code 1, and nothing is written', async () => {
+  await using house = await openHouse()
+  await house.run(['user', 'create', 'ada@example.com', '--password-stdin'], { stdin: PASSWORD })
+  const cases: [string[], string, string][] = [
+    [['create', 'ada@example.com', '--password-stdin'], PASSWORD, 'User already exists'],
+    [['create', 'bo', '--password-stdin'], PASSWORD, 'Invalid email format'],
+    [['create', 'bo@example.com', '--password-stdin'], 'short', 'Password must be at least 8 characters'],
+    [['create', 'bo@example.com', '--password-stdin'], '', 'Email and password required'],
+    [
+      ['create', 'bo@example.com', '--password-stdin', '--plan', 'gold'],
+      PASSWORD,
+      'Invalid plan. Supported: solo, collective, label, network',
+    ],
+    [['set-plan', 'bo@example.com', 'solo'], '', 'No account has the address bo@example.com'],
+    [['set-plan', 'ada@example.com', 'free'], '', 'Invalid plan. Supported: solo, collective, label, network'],
+    [['reset-password', 'bo@example.com', '--password-stdin'], PASSWORD, 'No account has the address bo@example.com'],
+    [['reset-password', 'ada@example.com', '--password-stdin'], 'short', 'Password must be at least 8 characters'],
+  ]
+  const finished = await Promise.all(cases.map(([args, stdin]) => house.run(['user', ...args], { stdin })))
+  expect(finished).toEqual(cases.map(([, , message]) => ({ exitCode: 1, stdout: '', stderr: `stead: ${message}\n` })))
+  expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'free' }])
+}, 60_000)
+
+test('a password on the command line is not taken: others could read it there', async () => {
+  await using house = await openHouse()
+  const { exitCode, stderr } = await house.run(['user', 'create', 'ada@example.com'])
+  expect(exitCode).toBe(1)
+  expect(stderr).toContain('--password-stdin')
+})
+
+test('version: for people and as JSON', async () => {
+  await using house = await openHouse()
+  const [text, json] = await Promise.all([house.run(['version']), house.run(['version', '--json'])])
+  expect(text).toEqual({ exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' })
+  expect(JSON.parse(json.stdout)).toEqual({ stead: manifest.version, bun: Bun.version })
+})
+
+test.each([
+  ['WEB_PORT', 'eighty'],
+  ['AGENT_RUNTIME', 'kubernetes'],
+  ['DATABASE_URL', 'postgres://somewhere'],
+  ['ENCRYPTION_KEY', 'short'],
+  ['OPENROUTER_API_KEY_FILE', '/nowhere/key'],
+])(
+  'a bad %s ends every command that reads settings with 78 and one line that names it',
+  async (name, value) => {
+    await using house = await openHouse()
+    for (const args of [['serve'], ['migrate'], ['user', 'list']]) {
+      const { exitCode, stdout, stderr } = await house.run(args, { environment: { [name]: value } })
+      expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
+      expect(stderr).toMatch(new RegExp(`^stead: ${name}: [^\\n]+\\n$`))
+    }
+    expect(existsSync(house.dataDir)).toBe(false)
+  },
+  30_000,
+)
+
+test('migrate: makes the database, then has nothing to do; the service starts on it', async () => {
+  await using house = await openHouse()
+  const first = await house.run(['migrate', '--json'])
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' })
+  const { applied } = z.object({ applied: z.array(z.string()) }).parse(JSON.parse(first.stdout))
+  expect(applied.length).toBeGreaterThan(0)
+  expect(readdirSync(house.dataDir)).toContain('stead.db')
+  expect(await house.run(['migrate'])).toEqual({ exitCode: 0, stdout: 'The database is up to date.\n', stderr: '' })
+  expect(JSON.parse((await house.run(['migrate', '--json'])).stdout)).toEqual({ applied: [] })
+  const program = await house.start()
+  expect(existsSync(join(house.dataDir, 'encryption.key'))).toBe(true)
+  expect((await program.stop()).exitCode).toBe(0)
+}, 30_000)
+
+test('serve --stop-agents: the agents end with the service, and the next one starts them again', async () => {
+  await using house = await openHouse({ environment: { AI_ECHO: 'true' }, serve: ['serve', '--stop-agents'] })
+  const program = await house.start()
+  const person = await signUp(program.urls.web)
+  await person.post('/api/agents/provision', { name: 'Ada' })
+  const [[id, pid] = ['', 0]] = [...(await house.agentPids())]
+  expect((await program.stop()).exitCode).toBe(0)
+  expect(existsSync(`/proc/${pid}`)).toBe(false)
+
+  const again = await house.start()
+  const returned = await signIn(again.urls.web)
+  const reply = await until('an answer of the agent', async () => {
+    const response = await returned.post('/api/chat', { message: 'Are you back?', agentId: id })
+    return response.status === 503 ? null : response.json()
+  })
+  expect(reply).toMatchObject({ reply: '[offline echo] Are you back?' })
+}, 30_000)
