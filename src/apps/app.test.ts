@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { bearer, INTERNAL_KEY, json, testPlatform } from '../../tests/harness/platform.ts'
+import { write } from '../db/write.ts'
 import { createApp } from './app.ts'
 import type { Dashboard } from './dashboard.ts'
 
@@ -87,7 +89,7 @@ test.each(['/backend/api/agents', '//backend/api/agents', '/%62ackend/api/agents
 test('what fails unexpectedly is an internal error with a request id, and its story is in the log alone', async () => {
   const logLines: string[] = []
   const { web, platform } = testPlatform({ logLines })
-  platform.close()
+  await write(platform.db, (tx) => tx.run(sql`ALTER TABLE users RENAME TO gone`))
   const response = await web.request(
     '/api/register',
     json('POST', { email: 'a@example.com', password: 'correct horse' }),

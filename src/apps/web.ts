@@ -19,8 +19,9 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', healthWeb(platform))
   app.route('/', accountsWeb(platform))
   app.route('/', keysWeb(platform))
-  app.route('/', deploymentsWeb(platform))
+  // Before deployments, whose routes lie below it and share its rate.
   app.route('/', agentsWeb(platform))
+  app.route('/', deploymentsWeb(platform))
   app.route('/', chatWeb(platform))
   app.route('/', aiWeb(platform))
   app.route('/', usageWeb(platform))

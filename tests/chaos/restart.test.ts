@@ -82,3 +82,20 @@ test('after a restart on other ports the agents find the service again', async (
   })
   expect(reply.reply).toBe('You said: Hello again')
 }, 30_000)
+
+test('an agent that is killed comes back by itself, and remembers', async () => {
+  await using provider = await startProvider(answerLikeAModel)
+  await using house = await openHouse({ environment: withProvider(provider) })
+  const person = await signUp((await house.start()).urls.web)
+  const agentId = await createAgent(person, { model: MODEL })
+  await person.post('/api/chat', { agentId, message: 'My name is Ada' })
+  const [pid = 0] = (await house.agentPids()).values()
+  process.kill(pid, 'SIGKILL')
+  const reply = await until('an answer of the agent', async () => {
+    const response = await person.post('/api/chat', { agentId, message: 'Who am I?' })
+    return response.ok ? read(SentMessage, response) : null
+  })
+  expect(reply.reply).toBe('You said: Who am I?')
+  expect(provider.chats.at(-1)?.body.messages.map(({ content }) => content)).toContain('My name is Ada')
+  expect((await house.agentPids()).get(agentId)).not.toBe(pid)
+}, 30_000)
