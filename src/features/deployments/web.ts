@@ -14,7 +14,7 @@ import { deployments } from './tables.ts'
 
 const POLL_MS = 100
 
-/** Live progress of an agent for its owner: a `status` event at once and at each change, until the client leaves. */
+/** Live progress of an agent for its owner: a `status` event at once and at each change, until the client leaves or the server stops. */
 export function deploymentsWeb(deps: { db: Db; log: Log; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const current = deps.db
@@ -28,7 +28,7 @@ export function deploymentsWeb(deps: { db: Db; log: Log; guards: Guards }) {
     const { id } = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
     return eventStream(c, deps.log, async ({ send, signal }) => {
       let sent = ''
-      while (!signal.aborted) {
+      while (!signal.aborted && !c.env.stopping?.aborted) {
         const event: AgentEvent | undefined = current.get({ id })
         if (!event) return
         const text = JSON.stringify(event)
