@@ -46,15 +46,23 @@ export function createLog(level: string, destination?: { write(line: string): vo
 /** Lines of one turn of the event loop leave together; what is left at the end goes out with the process. */
 function bufferedOutput(): { write(line: string): void } {
   let lines = ''
-  const flush = () => {
-    if (lines !== '') writeSync(1, lines)
+  const take = () => {
+    const taken = lines
     lines = ''
+    return taken
   }
-  process.on('exit', flush)
+  process.on('exit', () => writeAtExit(take()))
   return {
     write(line) {
-      if (lines === '') setImmediate(flush)
+      if (lines === '') setImmediate(() => process.stdout.write(take()))
       lines += line
     },
   }
+}
+
+/** Whoever read our output may be gone already: that must not change how the process ends. */
+function writeAtExit(lines: string): void {
+  try {
+    if (lines !== '') writeSync(1, lines)
+  } catch {}
 }
