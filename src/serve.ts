@@ -5,10 +5,10 @@ import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
 import { createNoRuntime } from './adapters/no-runtime.ts'
 import { createProcessRuntime } from './adapters/process.ts'
 import type { Runtime } from './adapters/runtime.ts'
-import { createApp } from './apps/app.ts'
+import { type App, createApp } from './apps/app.ts'
 import { openDashboard } from './apps/dashboard.ts'
 import { jobKinds, repeatingJobs } from './apps/jobs.ts'
-import { type Listeners, listen } from './apps/listen.ts'
+import { listen } from './apps/listen.ts'
 import { openPlatform, type Platform } from './apps/platform.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
@@ -51,6 +51,12 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const isFirstRun = !existsSync(config.databaseFile)
   prepareDataDir(config.dataDir)
   const unlock = lockDataDir(config.dataDir)
+  let app: App | null = null
+  const listeners = listen(() => app, {
+    host: config.host,
+    ports: config.ports,
+    trustedProxies: config.trustedProxies,
+  })
   const providers = await openProviders(config)
   const runtime = await openRuntime(options)
   const platform = openPlatform({
@@ -63,7 +69,10 @@ export async function serve(options: ServeOptions): Promise<Server> {
     runtime,
     providers,
   })
-  const listeners = startListening(platform, config)
+  platform.late.backendUrl = listeners.localUrls.backend
+  platform.late.appUrl = config.appUrl ?? listeners.urls.web
+  platform.addresses.webPort = listeners.ports.web
+  app = createApp(platform, openDashboard())
   const jobs = await startJobs(platform)
 
   return {
@@ -80,18 +89,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
       unlock()
     },
   }
-}
-
-function startListening(platform: Platform, config: Config): Listeners {
-  const listeners = listen(createApp(platform, openDashboard()), {
-    host: config.host,
-    ports: config.ports,
-    trustedProxies: config.trustedProxies,
-  })
-  platform.late.backendUrl = listeners.localUrls.backend
-  platform.late.appUrl = config.appUrl ?? listeners.urls.web
-  platform.addresses.webPort = listeners.ports.web
-  return listeners
 }
 
 async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {

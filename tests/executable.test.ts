@@ -1,8 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { chmodSync, copyFileSync, existsSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readLines } from './harness/lines.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { startProvider } from './harness/provider.ts'
+import { type HouseOptions, openHouse } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
+import { answerLikeAModel, doMainJob, withProvider } from './journeys/main-job.ts'
 
 const root = join(import.meta.dir, '..')
 const built = join(root, 'dist/stead')
@@ -11,118 +14,81 @@ beforeAll(async () => {
   if (!isOlderThanItsSource(built)) return
   const build = Bun.spawn([process.execPath, join(root, 'scripts/build.ts')], { stdout: 'ignore' })
   expect(await build.exited).toBe(0)
+}, 120_000)
+
+test('the executable does the whole main job from an empty folder, with the checkout out of reach', async () => {
+  await using provider = await startProvider(answerLikeAModel)
+  await using alone = await openAlone({ environment: withProvider(provider) })
+  await doMainJob(alone, provider)
 }, 60_000)
 
-test('the executable serves from an empty folder, with the checkout out of reach, and stops when it is asked to', async () => {
-  using house = emptyHouse()
-  const first = await house.start()
+test('the executable carries the dashboard', async () => {
+  await using alone = await openAlone()
+  const program = await alone.start()
+  const page = await fetch(`${program.urls.web}/agents`)
+  expect(page.headers.get('content-type')).toStartWith('text/html')
+  const assets = [...(await page.text()).matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? '')
+  expect(assets.length).toBeGreaterThan(1)
+  for (const path of assets) {
+    const asset = await fetch(`${program.urls.web}${path}`)
+    expect(asset.status).toBe(200)
+    expect(asset.headers.get('cache-control')).toContain('immutable')
+    expect(await asset.arrayBuffer()).toEqual(await Bun.file(join(root, 'web/dist', path)).arrayBuffer())
+  }
+  expect((await program.stop()).exitCode).toBe(0)
+}, 30_000)
 
-  expect(await statusOf(`${first.web}/api/health`)).toBe(200)
-  expect(await statusOf(`${first.backend}/health`)).toBe(200)
-  expect(await statusOf(`${first.summarizer}/health`)).toBe(200)
-  await expectDashboard(first.web)
-  expect((await register(first.web)).status).toBe(200)
-  expect(await first.stop()).toBe(0)
-
-  const second = await house.start()
-  expect((await register(second.web)).status).toBe(409)
-  expect(await second.stop()).toBe(0)
+test('nothing of the checkout is open in the process of the executable', async () => {
+  await using alone = await openAlone()
+  const program = await alone.start()
+  expect(readFileSync(`/proc/${program.pid}/maps`, 'utf8')).not.toContain(`${root}/`)
+  await program.stop()
 }, 30_000)
 
 test('a bad setting ends it with 78 and one line that names the variable', async () => {
-  using house = emptyHouse()
-  const child = house.run(['serve'], { WEB_PORT: 'eighty' })
-  expect(await child.exited).toBe(78)
-  expect(await new Response(child.stderr).text()).toMatch(/^stead: WEB_PORT: [^\n]+\n$/)
+  await using alone = await openAlone()
+  const { exitCode, stderr } = await alone.run(['serve'], { environment: { WEB_PORT: 'eighty' } })
+  expect(exitCode).toBe(78)
+  expect(stderr).toMatch(/^stead: WEB_PORT: [^\n]+\n$/)
 })
 
 test('it tells its version', async () => {
-  using house = emptyHouse()
-  const child = house.run(['version', '--json'])
-  const { version } = await Bun.file(join(root, 'package.json')).json()
-  expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject({ stead: version })
+  await using alone = await openAlone()
+  expect(JSON.parse((await alone.run(['version', '--json'])).stdout)).toMatchObject({ stead: manifest.version })
 })
 
-/** An empty folder with nothing but the executable, run with nothing but its own settings. */
-function emptyHouse() {
+/** A house of nothing but a copy of the executable, with no program on its path. */
+async function openAlone(options: HouseOptions = {}) {
   const folder = tempFolder()
   const executable = folder.file('stead')
   copyFileSync(built, executable)
   chmodSync(executable, 0o755)
-  const settings = {
-    DATA_DIR: folder.file('data'),
-    DEPLOYMENT_MODE: 'home',
-    AGENT_RUNTIME: 'process',
-    AI_ECHO: 'true',
-    WEB_PORT: '0',
-    BACKEND_PORT: '0',
-    SUMMARIZER_PORT: '0',
-    PATH: '/usr/bin:/bin',
-    TMPDIR: folder.path,
-  }
-  const run = (args: string[], more: Record<string, string> = {}) =>
-    Bun.spawn([...outOfReach(), executable, ...args], {
-      cwd: folder.path,
-      env: { ...settings, ...more },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
+  const house = await openHouse({
+    ...options,
+    command: toCommand(executable),
+    cwd: folder.path,
+    environment: { ...options.environment, PATH: '/usr/bin:/bin' },
+  })
   return {
-    ...folder,
-    run,
-    async start() {
-      const child = run(['serve'])
-      const urls: string[] = []
-      for await (const line of readLines(child.stdout)) {
-        const url = /^\s+(?:Dashboard|Backend|Summarizer)\s+(http\S+)$/.exec(line)?.[1]
-        if (url && urls.push(url) === 3) break
-      }
-      const [web, backend, summarizer] = urls
-      if (!web || !backend || !summarizer) throw new Error(await new Response(child.stderr).text())
-      return {
-        web,
-        backend,
-        summarizer,
-        async stop(): Promise<number> {
-          child.kill('SIGTERM')
-          return child.exited
-        },
-      }
+    ...house,
+    async [Symbol.asyncDispose]() {
+      await house[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
     },
   }
 }
 
 /** Where mounting is allowed, the program sees an empty folder in the place of the checkout. */
-function outOfReach(): string[] {
-  const hide = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && exec "$@"', root]
-  return Bun.spawnSync([...hide, 'true'], { stderr: 'ignore' }).exitCode === 0 ? hide : []
-}
-
-async function expectDashboard(web: string): Promise<void> {
-  const page = await fetch(`${web}/agents`)
-  expect(page.headers.get('content-type')).toStartWith('text/html')
-  const [, script = ''] = /<script[^>]+src="(\/assets\/[^"]+\.js)"/.exec(await page.text()) ?? []
-  const asset = await fetch(`${web}${script}`)
-  expect(asset.status).toBe(200)
-  expect(asset.headers.get('content-type')).toStartWith('text/javascript')
-  expect(asset.headers.get('cache-control')).toContain('immutable')
-}
-
-function register(web: string): Promise<Response> {
-  return fetch(`${web}/api/register`, {
-    method: 'POST',
-    body: JSON.stringify({ email: 'ada@example.com', password: 'correct horse battery', name: 'Ada' }),
-    headers: { 'content-type': 'application/json' },
-  })
-}
-
-async function statusOf(url: string): Promise<number> {
-  return (await fetch(url)).status
+function toCommand(executable: string): readonly [string, ...string[]] {
+  const hide = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && exec "$@"', root] as const
+  const canHide = Bun.spawnSync([...hide, 'true'], { stderr: 'ignore' }).exitCode === 0
+  return canHide ? [...hide, executable] : [executable]
 }
 
 function isOlderThanItsSource(file: string): boolean {
   if (!existsSync(file)) return true
   const builtAt = statSync(file).mtimeMs
-  const sources = new Bun.Glob('{src,web,migrations,scripts}/**/*.{ts,tsx,css,html,sql}').scanSync(root)
-  return [...sources].some((path) => !path.startsWith('web/dist') && statSync(join(root, path)).mtimeMs > builtAt)
+  const sources = new Bun.Glob('{src,web,migrations,scripts}/**/*.{ts,tsx,css,html,sql,tsv}').scanSync(root)
+  const isSource = (path: string) => !path.startsWith('web/dist') && !path.includes('.test.')
+  return [...sources].some((path) => isSource(path) && statSync(join(root, path)).mtimeMs > builtAt)
 }

@@ -16,7 +16,7 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
   })
   return {
     id: 'local',
-    async complete(body) {
+    async complete({ body }) {
       const content = reply(body)
       const usage = estimateUsage(body, content)
       const base = head('chat.completion')
@@ -29,7 +29,7 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
         usage,
       }
     },
-    async stream(body) {
+    async stream({ body }) {
       return streamReply(head('chat.completion.chunk'), body)
     },
     async listModels() {

@@ -6,6 +6,9 @@ import { redact } from '../core/log.ts'
 /** A chat-completions request in the OpenAI form; what we do not know passes through untouched. */
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
 
+/** A request and its JSON text, which is the caller's own wherever nothing had to be changed. */
+export type CompletionRequest = { body: CompletionBody; json: string }
+
 export type TokenUsage = { inputTokens: number; outputTokens: number }
 
 /** A whole answer: `json` is the provider's own text, the rest is what we need to know of it. */
@@ -27,9 +30,9 @@ export type ListedProviderModel = {
  */
 export type AiProvider = {
   id: string
-  complete(body: CompletionBody, signal: AbortSignal): Promise<Completion>
+  complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion>
   /** Settles with the first chunk under way; the iteration throws when the stream is cut off before its end. */
-  stream(body: CompletionBody, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
+  stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
 }
 
@@ -73,15 +76,15 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     'content-type': 'application/json',
     ...(options.apiKey ? { authorization: `Bearer ${options.apiKey}` } : {}),
   }
-  const post = (body: CompletionBody, signal: AbortSignal) =>
-    deps.fetch(`${options.baseUrl}/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body), signal })
+  const post = ({ json }: CompletionRequest, signal: AbortSignal) =>
+    deps.fetch(`${options.baseUrl}/chat/completions`, { method: 'POST', headers, body: json, signal })
 
   return {
     id: options.id,
-    async complete(body, signal) {
+    async complete(request, signal) {
       const deadline = createDeadline(options.timeoutMs, signal)
       try {
-        const response = await post(body, deadline.signal)
+        const response = await post(request, deadline.signal)
         if (!response.ok) throw await refusal(options.id, response)
         return toCompletion(options.id, await response.text())
       } catch (error) {
@@ -90,10 +93,10 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
         deadline.clear()
       }
     },
-    async stream(body, signal) {
+    async stream(request, signal) {
       const deadline = createDeadline(options.timeoutMs, signal)
       try {
-        const response = await post(body, deadline.signal)
+        const response = await post(request, deadline.signal)
         if (!response.ok) throw await refusal(options.id, response)
         if (!response.body || !response.headers.get('content-type')?.includes('text/event-stream')) {
           throw new AppError('upstream_failed', `AI provider ${options.id} did not answer with a stream`)

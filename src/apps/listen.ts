@@ -23,11 +23,15 @@ const IDLE_SECONDS = 10
 const HANDLER_SECONDS = 180
 const DRAIN_MS = 10_000
 
-/** Binds the three ports. @throws StartupError naming the setting of a port that is taken. */
-export function listen(app: App, options: ListenOptions): Listeners {
+/**
+ * Binds the three ports. Until `getApp` has an app, requests get 503: a taken port is found before anything is started.
+ * @throws StartupError naming the setting of a port that is taken.
+ */
+export function listen(getApp: () => App | null, options: ListenOptions): Listeners {
+  const stopping = new AbortController()
   const servers: Partial<Record<Face, Bun.Server<undefined>>> = {}
   try {
-    for (const face of FACES) servers[face] = listenOn(app, face, options)
+    for (const face of FACES) servers[face] = listenOn(getApp, face, options, stopping.signal)
   } catch (error) {
     for (const server of Object.values(servers)) void server.stop(true)
     throw error
@@ -41,14 +45,21 @@ export function listen(app: App, options: ListenOptions): Listeners {
     urls: mapFaces((face) => `http://${shownHost}:${ports[face]}`),
     localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
     async stop() {
-      const all = Object.values(servers)
-      await Promise.race([Promise.all(all.map((server) => server.stop())), Bun.sleep(DRAIN_MS)])
-      await Promise.all(all.map((server) => server.stop(true)))
+      stopping.abort()
+      // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
+      const drained = Promise.all([servers.web?.stop(), servers.summarizer?.stop()]).then(() => servers.backend?.stop())
+      await Promise.race([drained, Bun.sleep(DRAIN_MS)])
+      await Promise.all(Object.values(servers).map((server) => server.stop(true)))
     },
   }
 }
 
-function listenOn(app: App, face: Face, { host, ports, trustedProxies }: ListenOptions): Bun.Server<undefined> {
+function listenOn(
+  getApp: () => App | null,
+  face: Face,
+  { host, ports, trustedProxies }: ListenOptions,
+  stopping: AbortSignal,
+): Bun.Server<undefined> {
   const trusted = parseRanges(trustedProxies)
   try {
     return Bun.serve({
@@ -57,13 +68,19 @@ function listenOn(app: App, face: Face, { host, ports, trustedProxies }: ListenO
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch(request, server) {
+        const app = getApp()
+        if (!app) return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
         if (request.method !== 'GET') server.timeout(request, HANDLER_SECONDS)
-        const socketAddress = server.requestIP(request)?.address ?? null
-        const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
         return app.fetch(request, {
           face,
-          address: socketAddress && clientAddress(socketAddress, forwardedFor, trusted),
+          // Few requests ask, and finding it out costs as much as routing.
+          get address() {
+            const socketAddress = server.requestIP(request)?.address ?? null
+            const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
+            return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
+          },
           keepOpen: (open: Request) => server.timeout(open, 0),
+          stopping,
         })
       },
     })

@@ -31,6 +31,7 @@ import { createSecurityEventVerifier } from '../features/security-events/verify.
 import { createTokenGate } from '../features/social-identity/gate.ts'
 import { createSocialId } from '../features/social-identity/identity.ts'
 import { createSocialTokens } from '../features/social-identity/tokens.ts'
+import { createMonthlyTokens } from '../features/usage/monthly-tokens.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
 import { createCsrf } from '../http/csrf.ts'
@@ -101,6 +102,7 @@ export function openPlatform(parts: PlatformParts) {
     },
     { fetch: parts.fetch, clock },
   )
+  const monthlyTokens = createMonthlyTokens({ db, clock })
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
   return {
@@ -138,8 +140,8 @@ export function openPlatform(parts: PlatformParts) {
     gateway,
     backend,
     catalogue,
-    quota: createQuota({ db, clock }),
-    usage: createUsageRecorder({ db, clock, log }),
+    quota: createQuota({ monthlyTokens }),
+    usage: createUsageRecorder({ db, clock, log, monthlyTokens }),
     probeHost: createHostProbe(),
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),

@@ -35,8 +35,9 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', securityEventsWeb(platform))
   app.route('/', socialIdentityWeb(platform))
   app.route('/', keysWeb(platform))
-  app.route('/', deploymentsWeb(platform))
+  // Before deployments, whose routes lie below it and share its rate.
   app.route('/', agentsWeb(platform))
+  app.route('/', deploymentsWeb(platform))
   app.route('/', chatWeb(platform))
   app.route('/', aiWeb(platform))
   app.route('/', usageWeb(platform))

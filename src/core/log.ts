@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type Log = Logger
@@ -38,6 +39,30 @@ export function createLog(level: string, destination?: { write(line: string): vo
       redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
       hooks: { streamWrite: redact },
     },
-    destination ?? { write: (line) => void process.stdout.write(line) },
+    destination ?? bufferedOutput(),
   )
+}
+
+/** Lines of one turn of the event loop leave together; what is left at the end goes out with the process. */
+function bufferedOutput(): { write(line: string): void } {
+  let lines = ''
+  const take = () => {
+    const taken = lines
+    lines = ''
+    return taken
+  }
+  process.on('exit', () => writeAtExit(take()))
+  return {
+    write(line) {
+      if (lines === '') setImmediate(() => process.stdout.write(take()))
+      lines += line
+    },
+  }
+}
+
+/** Whoever read our output may be gone already: that must not change how the process ends. */
+function writeAtExit(lines: string): void {
+  try {
+    if (lines !== '') writeSync(1, lines)
+  } catch {}
 }

@@ -10,6 +10,7 @@ export const MAX_COMPLETION_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
 const MAX_DEPTH = 64
 const COMPLETIONS_PATH = '/backend/v1/chat/completions'
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
 
 const refuse = () => {
@@ -23,12 +24,26 @@ const completionBody = bodyLimit({ maxSize: MAX_COMPLETION_BODY_BYTES, onError: 
  * What was read here is kept by the request, so it is read once.
  */
 export async function checkBody(c: Context, next: Next) {
+  if (c.req.method === 'GET') return next()
+  const length = c.req.header('content-length')
+  if (length === undefined || c.req.header('transfer-encoding') !== undefined) return checkUncountedBody(c, next)
+  if (Number(length) > maxBytes(c)) refuse()
+  if (Number(length) > 0 && hasJsonType(c)) await checkJson(c)
+  return next()
+}
+
+/** The server holds a caller to the length they gave; what comes without one has to be counted. */
+function checkUncountedBody(c: Context, next: Next) {
   if (!c.req.raw.body) return next()
-  const limit = c.req.path === COMPLETIONS_PATH ? completionBody : smallBody
+  const limit = maxBytes(c) === MAX_BODY_BYTES ? smallBody : completionBody
   return limit(c, async () => {
     if (hasJsonType(c)) await checkJson(c)
     return next()
   })
+}
+
+function maxBytes(c: Context): number {
+  return c.req.path === COMPLETIONS_PATH ? MAX_COMPLETION_BODY_BYTES : MAX_BODY_BYTES
 }
 
 export function hasJsonType(c: Context): boolean {
@@ -37,12 +52,15 @@ export function hasJsonType(c: Context): boolean {
 
 /** Rulings, 12. Invalid UTF-8 would otherwise be replaced silently, and a parser that recurses must not meet deep nesting. */
 async function checkJson(c: Context): Promise<void> {
-  if (isTooDeep(decodeUtf8(await c.req.arrayBuffer()))) throw new AppError('invalid', 'JSON is nested too deeply')
+  const text = decodeUtf8(await c.req.arrayBuffer())
+  if (isTooDeep(text)) throw new AppError('invalid', 'JSON is nested too deeply')
+  // Hono keeps promises here, whatever its type says.
+  Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
 }
 
 function decodeUtf8(bytes: ArrayBuffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch (error) {
     throw new AppError('invalid', 'Request body is not valid UTF-8', {}, { cause: error })
   }

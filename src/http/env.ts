@@ -24,6 +24,8 @@ export type Bindings = {
   principal?: Principal
   /** Keeps a stream open past the server's idle timeout. */
   keepOpen?: (request: Request) => void
+  /** Aborts when the server stops: what would stream for ever ends then. */
+  stopping?: AbortSignal
 }
 
 export type BaseEnv = { Bindings: Bindings; Variables: { requestId: string } }

@@ -33,6 +33,8 @@ export function errorHandler(log: Log) {
       )
     }
     if (typeof known.extra.retryAfter === 'string') c.header('retry-after', known.extra.retryAfter)
+    // The rest of the body is never read, so nothing can follow it; an open connection would also hold up a stop.
+    if (known.kind === 'too_large') c.header('connection', 'close')
     return c.json({ error: known.message, ...known.extra }, status)
   }
 }

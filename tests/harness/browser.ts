@@ -1,29 +1,60 @@
-import type { testPlatform } from './platform.ts'
+import { existsSync } from 'node:fs'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { tempFolder } from './temp-folder.ts'
 
-/** A browser on our own pages: keeps cookies and follows nothing by itself. */
-export function openBrowser(web: ReturnType<typeof testPlatform>['web']) {
-  const cookies = new Map<string, string>()
-  const request = async (path: string, init: RequestInit = {}) => {
-    const headers = new Headers(init.headers)
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    if (cookie) headers.set('cookie', cookie)
-    const response = await web.request(path, { ...init, headers })
-    for (const line of response.headers.getSetCookie()) keep(cookies, line)
-    return response
-  }
+const CHROMIUM = '/usr/bin/chromium'
+/** Nothing that reaches out of this machine, and nothing that needs a display or more rights. */
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Is there a browser to test with? Says so when there is none. */
+export function hasBrowser(): boolean {
+  const isThere = existsSync(CHROMIUM)
+  if (!isThere) console.warn(`No ${CHROMIUM} here: the browser tests are skipped.`)
+  return isThere
+}
+
+export type Browser = AsyncDisposable & {
+  page: Page
+  /** What the page complained about: script errors, console errors, policy violations, requests to another origin. */
+  complaints: string[]
+}
+
+/** A fresh Chromium with one page, which is expected to stay at `origin`. */
+export async function openBrowser(origin: string): Promise<Browser> {
+  const folder = tempFolder()
+  const context = await chromium.launchPersistentContext(folder.path, { executablePath: CHROMIUM, args: FLAGS })
+  const complaints: string[] = []
   return {
-    cookies,
-    request,
-    /** Where the answer to a GET leads. */
-    follow: async (path: string, headers: Record<string, string> = {}) =>
-      (await request(path, { headers })).headers.get('location') ?? '',
+    page: await watchedPage(context, origin, complaints),
+    complaints,
+    async [Symbol.asyncDispose]() {
+      await context.close()
+      folder[Symbol.dispose]()
+    },
   }
 }
 
-function keep(cookies: Map<string, string>, line: string): void {
-  const [pair = '', ...attributes] = line.split('; ')
-  const at = pair.indexOf('=')
-  const name = pair.slice(0, at)
-  if (attributes.includes('Max-Age=0')) cookies.delete(name)
-  else cookies.set(name, pair.slice(at + 1))
+async function watchedPage(context: BrowserContext, origin: string, complaints: string[]): Promise<Page> {
+  // In the page's own words, because a violation need not reach the console.
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation',
+    (event) => console.error('policy violation: ' + event.violatedDirective + ' ' + event.blockedURI))`)
+  const page = context.pages()[0] ?? (await context.newPage())
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    const isOwn = new URL(request.url()).origin === origin || /^(data|blob):/.test(request.url())
+    if (!isOwn) complaints.push(`request to ${request.url()}`)
+  })
+  return page
 }

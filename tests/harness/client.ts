@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { json } from './platform.ts'
 
-const PASSWORD = 'correct horse battery staple'
+/** What everybody here signs in with. */
+export const PASSWORD = 'correct horse battery staple'
 
 /** Someone who is signed in at a running service; `get` and `post` send their cookie. */
 export type Person = {

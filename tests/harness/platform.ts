@@ -1,4 +1,4 @@
-import { afterEach } from 'bun:test'
+import { onTestFinished } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,11 +49,6 @@ export function testClock(start = new Date()): Clock & { advance(ms: number): vo
   }
 }
 
-const open: (() => void)[] = []
-afterEach(() => {
-  for (const close of open.splice(0)) close()
-})
-
 /** A whole platform on a database in memory; it is closed after the test. Jobs run only when the test starts them. */
 export function testPlatform(options: TestOptions = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'stead-test-'))
@@ -71,7 +66,7 @@ export function testPlatform(options: TestOptions = {}) {
     providers: options.providers ?? [],
   })
   const app = createApp(platform, new Map())
-  open.push(() => {
+  onTestFinished(() => {
     platform.close()
     rmSync(dataDir, { recursive: true, force: true })
   })

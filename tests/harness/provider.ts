@@ -36,12 +36,14 @@ export type ProviderRequest = {
   closed: Promise<'complete' | 'aborted'>
 }
 
+export type Answering = (request: ProviderRequest) => Answer | Promise<Answer>
+
 export type ProviderDouble = AsyncDisposable & {
   baseUrl: string
   /** Every chat request so far. */
   chats: ProviderRequest[]
-  /** Decides from now on what a chat request gets. */
-  answerWith(answer: Answer | ((request: ProviderRequest) => Answer)): void
+  /** Decides from now on what a chat request gets, and when. */
+  answerWith(answer: Answer | Answering): void
   /** From now on `GET /models` gets this status. */
   listModelsWith(status: number): void
   stop(): Promise<void>
@@ -54,9 +56,7 @@ const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o', 'anthropic/claude-opus-4.
  * A model provider on a port of its own that speaks OpenAI's protocol over real sockets, whole and streamed, and fails
  * as it is told to.
  */
-export async function startProvider(
-  first: Answer | ((request: ProviderRequest) => Answer) = {},
-): Promise<ProviderDouble> {
+export async function startProvider(first: Answer | Answering = {}): Promise<ProviderDouble> {
   let answer = first
   let modelsStatus = 200
   const chats: ProviderRequest[] = []
@@ -65,10 +65,10 @@ export async function startProvider(
     sockets.add(socket)
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
-    void serveOne(socket, (request) => {
+    void serveOne(socket, async (request) => {
       if (request.path.endsWith('/models')) return { status: modelsStatus, type: JSON_TYPE, body: modelList() }
       chats.push(request)
-      return toReply(request, typeof answer === 'function' ? answer(request) : answer)
+      return toReply(request, typeof answer === 'function' ? await answer(request) : answer)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -103,13 +103,13 @@ type Reply = {
   end?: 'cut' | 'hang' | 'reset' | 'silence'
 }
 
-async function serveOne(socket: Socket, toAnswer: (request: ProviderRequest) => Reply): Promise<void> {
+async function serveOne(socket: Socket, toAnswer: (request: ProviderRequest) => Promise<Reply>): Promise<void> {
   const closed = Promise.withResolvers<'complete' | 'aborted'>()
   let isComplete = false
   socket.on('close', () => closed.resolve(isComplete ? 'complete' : 'aborted'))
   const request = await readRequest(socket, closed.promise)
   if (!request) return
-  const { status, type, headers = {}, body, end } = toAnswer(request)
+  const { status, type, headers = {}, body, end } = await toAnswer(request)
   if (end === 'silence') return
   if (end === 'reset') {
     socket.resetAndDestroy()

@@ -82,7 +82,7 @@ export type Program = Pick<Server, 'urls'> & {
 export type House = AsyncDisposable & {
   dataDir: string
   /** Starts `serve` and waits until all three listeners answer. @throws Error with its words when it ends instead. */
-  start(): Promise<Program>
+  start(environment?: Record<string, string>): Promise<Program>
   /** Runs a command to its end, such as `user list`. */
   run(args: string[], options?: { stdin?: string; environment?: Record<string, string> }): Promise<Finished>
   /** Process ids of the agents, by agent. */
@@ -94,6 +94,8 @@ export type HouseOptions = {
   /** What starts Stead, from its source unless it is given; run in `cwd`. */
   command?: readonly [string, ...string[]]
   cwd?: string
+  /** The arguments of `start`, `serve` alone unless they are given. */
+  serve?: string[]
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
@@ -131,7 +133,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
       return { exitCode: await child.exited, stdout, stderr }
     },
-    start: () => startProgram(spawn(['serve'], '')),
+    start: (more) => startProgram(spawn(options.serve ?? ['serve'], '', more)),
     agentPids: () => findAgentPids(dataDir),
     async [Symbol.asyncDispose]() {
       for (const child of children) child.kill('SIGKILL')
@@ -198,7 +200,8 @@ async function listenAnywhere() {
   return { server, port: typeof address === 'object' && address !== null ? address.port : 0 }
 }
 
-async function findAgentPids(dataDir: string): Promise<Map<string, number>> {
+/** Process ids of the agents of a data folder, by agent. */
+export async function findAgentPids(dataDir: string): Promise<Map<string, number>> {
   const pids = new Map<string, number>()
   for (const folder of agentFolders(dataDir)) {
     const record = await findRecord(folder)

@@ -9,7 +9,7 @@ import {
   YAxis,
 } from 'recharts'
 import type { CostDashboard } from '../../src/features/usage/schemas.ts'
-import { formatCompact, formatCost, formatCount, formatLongDay, formatShortDay } from './figures.ts'
+import { formatCompact, formatCost, formatCount } from './figures.ts'
 
 const measures = {
   cost: { fill: 'var(--accent)', axis: formatCost, exact: formatCost, heightPx: 200 },
@@ -37,14 +37,7 @@ export function DailyChart({ title, daily, measure }: DailyChartProps) {
             accessibilityLayer
           >
             <CartesianGrid vertical={false} stroke="var(--line)" />
-            <XAxis
-              dataKey="date"
-              tickFormatter={formatShortDay}
-              tick={tick}
-              tickLine={false}
-              axisLine={{ stroke: 'var(--edge)' }}
-              minTickGap={16}
-            />
+            <XAxis dataKey="date" tick={tick} tickLine={false} axisLine={{ stroke: 'var(--edge)' }} minTickGap={16} />
             <YAxis tickFormatter={axis} tick={tick} tickLine={false} axisLine={false} width={68} tickCount={4} />
             <Tooltip
               cursor={{ fill: 'var(--sunken)' }}
@@ -73,7 +66,7 @@ function DayTip({ active, label, payload, title, format }: DayTipProps) {
   if (!active || value === undefined) return null
   return (
     <div className="grid gap-0.5 rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-lifted">
-      <p className="text-muted">{formatLongDay(String(label))}</p>
+      <p className="text-muted">{label}</p>
       <p className="tabular-nums">
         {title} <span className="font-medium">{format(Number(value))}</span>
       </p>

@@ -3,7 +3,7 @@ import type { CostDashboard } from '../../src/features/usage/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { DailyChart } from './daily-chart.tsx'
-import { formatCost, formatCount, formatLongDay } from './figures.ts'
+import { formatCost, formatCount } from './figures.ts'
 
 /** Cost and tokens of each day, as two charts or as a table. */
 export function DailyCost({ daily }: { daily: CostDashboard['daily'] }) {
@@ -49,7 +49,7 @@ function DailyTable({ daily }: { daily: CostDashboard['daily'] }) {
         {daily.map(({ date, cost, tokens }) => (
           <tr key={date}>
             <th scope="row" className={`${cellClass('text')} font-normal`}>
-              {formatLongDay(date)}
+              {date}
             </th>
             <td className={cellClass('number')}>{formatCost(cost)}</td>
             <td className={cellClass('number')}>{formatCount(tokens)}</td>

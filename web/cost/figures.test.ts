@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { formatCost, formatLongDay, formatShortDay } from './figures.ts'
+import { formatCost } from './figures.ts'
 
 test('formatCost: fractions of a cent stay readable, dollars have cents', () => {
   expect([0, 0.000123, 0.04321, 0.5, 1, 1234.567].map(formatCost)).toEqual([
@@ -11,10 +11,4 @@ test('formatCost: fractions of a cent stay readable, dollars have cents', () => 
     '$1,234.57',
   ])
   expect(formatCost(1e-12)).toBe('<$0.000000001')
-})
-
-test('formatShortDay: days are UTC wherever the reader lives, and what is no day is shown as it came', () => {
-  expect(formatShortDay('2026-03-04')).toBe('Mar 4')
-  expect(formatLongDay('2026-03-04')).toBe('Wed, Mar 4, 2026')
-  expect(formatShortDay('soon')).toBe('soon')
 })

@@ -69,6 +69,15 @@ test.each([
   expect(countRows(platform.db)).toEqual(before)
 })
 
+test.each(['null', '[]', '"text"', '7', '{', ''])('POST /api/register: 400 for the body %p', async (body) => {
+  const { web, platform } = testPlatform()
+  const headers = { 'content-type': 'application/json' }
+  const response = await web.request('/api/register', { method: 'POST', headers, body })
+  expect(response.status).toBe(400)
+  expect(await response.json()).toEqual({ error: expect.stringMatching(/\w{4}/) })
+  expect(countRows(platform.db).users).toBe(0)
+})
+
 test.each(['text/plain', 'application/x-www-form-urlencoded'])(
   'POST /api/register: 400 for a body sent as %s',
   async (type) => {

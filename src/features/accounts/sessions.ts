@@ -1,4 +1,4 @@
-import { and, eq, isNull, lte, ne, sql } from 'drizzle-orm'
+import { and, eq, isNull, lte, ne } from 'drizzle-orm'
 import { type Adapter, Lucia, TimeSpan } from 'lucia'
 import type { Clock } from '../../core/clock.ts'
 import { addDays } from '../../core/clock.ts'
@@ -7,6 +7,7 @@ import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
+import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { sessions, users } from './tables.ts'
@@ -74,7 +75,7 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
     .select({ ...identityColumns, expiresAt: sessions.expiresAt, lastSeenAt: sessions.lastSeenAt })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(and(eq(sessions.tokenHash, sql.placeholder('tokenHash')), isNull(users.disabledAt)))
+    .where(and(eq(sessions.tokenHash, parameter('tokenHash')), isNull(users.disabledAt)))
     .prepare()
 
   return {

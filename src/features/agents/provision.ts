@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Backend, Caller } from '../../adapters/backend.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -104,5 +104,8 @@ async function waitUntilDeployed(deps: ProvisionDeps, agent: AgentRow, caller: C
 }
 
 function markRefused(tx: Tx, agentId: string, now: Date): void {
-  tx.update(agents).set({ status: 'error', updatedAt: now }).where(eq(agents.id, agentId)).run()
+  tx.update(agents)
+    .set({ status: 'error', updatedAt: now })
+    .where(and(eq(agents.id, agentId), eq(agents.status, 'provisioning')))
+    .run()
 }

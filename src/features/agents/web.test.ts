@@ -304,13 +304,16 @@ test('GET /api/agents/provision: 200 lists own agents', async () => {
   expect(await list(eve.cookie)).toEqual({ success: true, agents: [], count: 0 })
 })
 
-test('GET /api/agents: 429 beyond the rate of one address', async () => {
-  const { web } = testPlatform({ environment: { RATE_LIMIT_AGENTS: '1' } })
-  await web.request('/api/agents')
-  const response = await web.request('/api/agents')
-  expect(response.status).toBe(429)
-  expect(await response.json()).toEqual({ error: 'Too many requests, please slow down.' })
-})
+test.each(['/api/agents', '/api/agents/provision', '/api/agents/ada-1', '/api/agents/ada-1/events'])(
+  'GET %s: 429 beyond the rate of one address',
+  async (path) => {
+    const { web } = testPlatform({ environment: { RATE_LIMIT_AGENTS: '1' } })
+    await web.request('/api/agents')
+    const response = await web.request(path)
+    expect(response.status).toBe(429)
+    expect(await response.json()).toEqual({ error: 'Too many requests, please slow down.' })
+  },
+)
 
 test('an account that is deleted takes its agents along', async () => {
   const test = testPlatform()

@@ -49,9 +49,11 @@ export function aiBackend(deps: AiBackendDeps) {
   })
 
   app.post('/api/ai/chat', requirePlannedCaller(deps.callers), validate('json', ChatRequest), async (c) => {
+    const body = c.req.valid('json')
     const { id, model, content, usage } = await complete(deps, {
       caller: c.var.caller,
-      body: c.req.valid('json'),
+      body,
+      json: JSON.stringify(body),
       endpoint: '/api/ai/chat',
       signal: c.req.raw.signal,
     })

@@ -1,9 +1,10 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
 import { requireScope } from '../../core/scopes.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
+import { parameter } from '../../db/parameters.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
 import { label } from '../../http/guard-label.ts'
 import { readBearer, requireKey } from '../../http/internal-key.ts'
@@ -64,7 +65,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     .select({ agentId: agents.id, user: identityColumns })
     .from(agents)
     .leftJoin(users, eq(users.id, agents.ownerId))
-    .where(eq(agents.accessTokenHash, sql.placeholder('hash')))
+    .where(eq(agents.accessTokenHash, parameter('hash')))
     .prepare()
 
   const findByToken = (token: string | null): Caller | null => {

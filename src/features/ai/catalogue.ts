@@ -24,7 +24,7 @@ export type Catalogue = {
   resolve(name: string | undefined, plan: Plan): CatalogueModel
   /** The model new agents get, or null without any provider. */
   findDefault(plan: Plan): CatalogueModel | null
-  /** Asks the providers for their lists; one that does not answer keeps the list it had. */
+  /** Asks the providers for their lists, each used once it is there; one that does not answer keeps the list it had. */
   refresh(signal: AbortSignal): Promise<void>
 }
 
@@ -79,12 +79,12 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
         deps.providers.map(async (provider) => {
           try {
             listed.set(provider.id, await provider.listModels(signal))
+            models = build(deps, listed)
           } catch (error) {
             deps.log.warn({ provider: provider.id, error: errorMessage(error) }, 'AI provider does not list its models')
           }
         }),
       )
-      models = build(deps, listed)
     },
   }
 }

@@ -258,7 +258,8 @@ test('POST /api/ai/chat: an answer without counts is booked by its length', asyn
 })
 
 test('POST /api/ai/chat: the offline model says what it is', async () => {
-  const { backend } = testPlatform({ providers: [echoProvider()] })
+  const { backend, platform } = testPlatform({ providers: [echoProvider()] })
+  await platform.catalogue.refresh(new AbortController().signal)
   const response = await backend.request('/api/ai/chat', json('POST', { messages: HELLO.messages }, ON_SOLO))
   expect(await response.json()).toMatchObject({
     model: 'local/echo',

@@ -1,4 +1,4 @@
-import type { CompletionBody, CompletionChunk, TokenUsage } from '../../adapters/ai-provider.ts'
+import type { CompletionChunk, TokenUsage } from '../../adapters/ai-provider.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { tokenCost } from '../../core/money.ts'
 import type { Plan } from '../plans/plans.ts'
@@ -10,9 +10,11 @@ import { type Catalogue, type CatalogueModel, requireAllowed } from './catalogue
 export type Caller = { userId: string; agentId: string; plan: Plan }
 
 export type CompleteDeps = { catalogue: Catalogue; quota: Quota; usage: UsageRecorder }
+/** `json` is the body as the caller sent it; it goes on untouched when the provider knows the model by the same name. */
 export type CompletionRequest = {
   caller: Caller
   body: Readonly<Record<string, unknown>>
+  json: string
   endpoint: string
   signal: AbortSignal
 }
@@ -30,7 +32,7 @@ const CHARACTERS_PER_TOKEN = 4
 export async function complete(deps: CompleteDeps, request: CompletionRequest): Promise<Completed> {
   const call = open(deps, request)
   try {
-    const answer = await call.model.provider.complete(call.body, request.signal)
+    const answer = await call.model.provider.complete(toWire(call.model, request, {}), request.signal)
     const usage = answer.usage ?? estimateUsage(call.inputTokens, answer.content)
     call.succeed(usage)
     return { model: call.model, id: answer.id, json: answer.json, content: answer.content, usage }
@@ -50,8 +52,8 @@ export async function completeStreaming(
 ): Promise<{ model: CatalogueModel; chunks: AsyncIterable<CompletionChunk> }> {
   const call = open(deps, request)
   try {
-    const streamed = { ...call.body, stream: true, stream_options: { include_usage: true } }
-    const chunks = await call.model.provider.stream(streamed, request.signal)
+    const changes = asksForUsage(request.body) ? {} : { stream: true, stream_options: { include_usage: true } }
+    const chunks = await call.model.provider.stream(toWire(call.model, request, changes), request.signal)
     return { model: call.model, chunks: book(call, chunks) }
   } catch (error) {
     call.fail(error)
@@ -61,7 +63,6 @@ export async function completeStreaming(
 
 type Call = {
   model: CatalogueModel
-  body: CompletionBody
   inputTokens: number
   succeed(usage: TokenUsage): void
   /** `usage` is what was already received when it failed. */
@@ -69,10 +70,10 @@ type Call = {
 }
 
 /** Chooses the model, checks plan and quota, and holds the reservation until the call is booked. */
-function open(deps: CompleteDeps, { caller, body, endpoint }: CompletionRequest): Call {
+function open(deps: CompleteDeps, { caller, body, json, endpoint }: CompletionRequest): Call {
   const model = deps.catalogue.resolve(typeof body.model === 'string' ? body.model : undefined, caller.plan)
   requireAllowed(model, caller.plan)
-  const inputTokens = estimateInput(body)
+  const inputTokens = Math.ceil(json.length / CHARACTERS_PER_TOKEN)
   const reservation: Reservation = deps.quota.reserve(caller.userId, caller.plan, inputTokens + maxTokens(body))
   const startedAt = performance.now()
 
@@ -91,11 +92,23 @@ function open(deps: CompleteDeps, { caller, body, endpoint }: CompletionRequest)
   }
   return {
     model,
-    body: { ...body, model: model.upstreamId },
     inputTokens,
     succeed: (usage) => book(usage, null),
     fail: (error, usage = { inputTokens: 0, outputTokens: 0 }) => book(usage, errorMessage(error)),
   }
+}
+
+/** The request as the provider gets it: the caller's text, unless the model's name or `changes` make another of it. */
+function toWire(model: CatalogueModel, { body, json }: CompletionRequest, changes: Record<string, unknown>) {
+  const changed = { ...body, ...changes, model: model.upstreamId }
+  const isSame = body.model === model.upstreamId && Object.keys(changes).length === 0
+  return { body: changed, json: isSame ? json : JSON.stringify(changed) }
+}
+
+/** Without it a streamed answer does not tell what it used. */
+function asksForUsage({ stream, stream_options: options }: Readonly<Record<string, unknown>>): boolean {
+  const isAsked = typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage
+  return stream === true && isAsked === true
 }
 
 async function* book(call: Call, chunks: AsyncIterable<CompletionChunk>): AsyncGenerator<CompletionChunk> {
@@ -122,10 +135,6 @@ async function* book(call: Call, chunks: AsyncIterable<CompletionChunk>): AsyncG
 /** For providers that do not count: four characters are about one token. */
 function estimateUsage(inputTokens: number, content: string): TokenUsage {
   return { inputTokens, outputTokens: Math.ceil(content.length / CHARACTERS_PER_TOKEN) }
-}
-
-function estimateInput(body: Readonly<Record<string, unknown>>): number {
-  return Math.ceil(JSON.stringify(body.messages ?? '').length / CHARACTERS_PER_TOKEN)
 }
 
 function maxTokens(body: Readonly<Record<string, unknown>>): number {

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { aiPlatform, echoProvider } from '../../../tests/harness/ai-platform.ts'
 import { bearer, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { until } from '../../../tests/harness/until.ts'
 import { createHttpProvider } from '../../adapters/ai-provider.ts'
 import { createAiHealth } from './health.ts'
 import { ModelList } from './schemas.ts'
@@ -36,7 +37,11 @@ test('GET /api/ai/health: 200 degraded without any provider', async () => {
 
 test('the answer of a probe is kept, so that probing the platform does not flood the providers', async () => {
   let asked = 0
-  const provider = { ...echoProvider(), listModels: async () => (asked++, []) }
+  const listModels = async () => {
+    asked++
+    return []
+  }
+  const provider = { ...echoProvider(), listModels }
   const probe = createAiHealth({ providers: [provider], log: testPlatform().platform.log })
   await Promise.all([probe(), probe(), probe()])
   await probe()
@@ -78,6 +83,17 @@ test('a provider that stops answering keeps the models it had', async () => {
   test.provider.listModelsWith(500)
   await test.platform.catalogue.refresh(NEVER)
   expect((await read(Models, test.backend.request('/api/ai/models'))).count).toBe(4)
+})
+
+test('a provider that does not answer holds up nobody else’s models', async () => {
+  const hanging = { ...echoProvider(), id: 'ollama', listModels: () => new Promise<never>(() => undefined) }
+  const { platform, backend } = testPlatform({ providers: [hanging, echoProvider()] })
+  void platform.catalogue.refresh(NEVER)
+  const listed = until('the other’s models', async () => {
+    const { models } = await read(Models, backend.request('/api/ai/models'))
+    return models.length > 0 ? models : null
+  })
+  expect(await listed).toMatchObject([{ id: 'local/echo', provider: 'local', tags: ['local'] }])
 })
 
 test('GET /api/ai/models/:provider: 200 with the models of one, none for an unknown one', async () => {

@@ -32,13 +32,14 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   app.onError((error, c) => answerError(c, error, deps.log))
 
   app.post('/v1/chat/completions', limit, caller, validate('json', CompletionRequest), async (c) => {
-    const { stream, ...body } = c.req.valid('json')
-    const asked = { caller: c.var.caller, body, endpoint: ENDPOINT, signal: c.req.raw.signal }
-    if (stream) return streamCompletion(c, deps, asked)
-    const { json, model } = await complete(deps, asked)
+    const body = c.req.valid('json')
+    const json = await c.req.text()
+    const asked = { caller: c.var.caller, body, json, endpoint: ENDPOINT, signal: c.req.raw.signal }
+    if (body.stream) return streamCompletion(c, deps, asked)
+    const answer = await complete(deps, asked)
     c.header('content-type', 'application/json')
-    c.header('x-model', model.id)
-    return c.body(json)
+    c.header('x-model', answer.model.id)
+    return c.body(answer.json)
   })
 
   app.get('/v1/models', limit, caller, (c) =>
@@ -81,6 +82,7 @@ function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
   const shown = isAgent ? forAgent(known) : known
   const status = statusOf(shown.kind)
   if (status >= 500) log.error({ requestId: c.var.requestId, path: c.req.path, error: error.stack }, shown.message)
+  if (typeof shown.extra.retryAfter === 'string') c.header('retry-after', shown.extra.retryAfter)
   return c.json(toOpenAiError(shown), status)
 }
 

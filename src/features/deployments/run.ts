@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, ne } from 'drizzle-orm'
 import type { AgentGateway } from '../../adapters/agent-gateway.ts'
 import type { AgentSpec, Runtime } from '../../adapters/runtime.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -50,6 +50,7 @@ export async function runDeployment(deps: RunDeps, agentId: string, signal: Abor
       // A restart asked for meanwhile has ended this attempt: its own job decides.
       if (requestTime(tx, agentId) === requestedAt) markFailed(tx, agentId, reason, deps.clock.now())
     })
+    await endIfUnwanted(deps, agentId)
   }
 }
 
@@ -109,13 +110,17 @@ async function finish(deps: RunDeps, agentId: string): Promise<void> {
 export async function endIfUnwanted(deps: Pick<RunDeps, 'db' | 'runtime'>, agentId: string): Promise<void> {
   const agent = deps.db.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
   if (!agent) await deps.runtime.remove(agentId)
-  else if (agent.status === 'stopped') await deps.runtime.stop(agentId)
+  else if (agent.status === 'stopped' && (await deps.runtime.inspect(agentId))) await deps.runtime.stop(agentId)
 }
 
-/** Status and reason together, so that nobody sees one without the other. */
+/** Status and reason together, so that nobody sees one without the other. An agent that was stopped stays so. */
 export function markFailed(tx: Tx, agentId: string, reason: string, now: Date): void {
-  setStep(tx, agentId, { step: 'failed', error: reason, finishedAt: now })
-  tx.update(agents).set({ status: 'error', updatedAt: now }).where(eq(agents.id, agentId)).run()
+  const { changes } = tx
+    .update(agents)
+    .set({ status: 'error', updatedAt: now })
+    .where(and(eq(agents.id, agentId), ne(agents.status, 'stopped')))
+    .run()
+  setStep(tx, agentId, { step: 'failed', error: changes > 0 ? reason : 'The agent was stopped', finishedAt: now })
 }
 
 function requestTime(db: Db, agentId: string): number | undefined {

@@ -1,9 +1,10 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { isSameSecret, sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
+import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
 import { type Identity, identityColumns } from '../accounts/users.ts'
@@ -35,7 +36,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     })
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    .where(and(eq(apiKeys.prefix, sql.placeholder('prefix')), isNull(apiKeys.disabledAt), isNull(users.disabledAt)))
+    .where(and(eq(apiKeys.prefix, parameter('prefix')), isNull(apiKeys.disabledAt), isNull(users.disabledAt)))
     .prepare()
 
   return (key) => {

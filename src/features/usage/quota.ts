@@ -1,9 +1,6 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { type Clock, toMonth } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Db } from '../../db/open.ts'
 import type { Plan } from '../plans/plans.ts'
-import { usageMonths } from './tables.ts'
+import type { MonthlyTokens } from './monthly-tokens.ts'
 
 /** Tokens set aside for a call under way. `release` gives them back once its real usage is recorded, or it failed. */
 export type Reservation = { release(): void }
@@ -13,19 +10,14 @@ export type Quota = { reserve(userId: string, plan: Plan, tokens: number): Reser
  * The monthly token quota (Spec 8). A call reserves what it may use before it is dispatched, so calls in parallel cannot
  * pass the limit together. Reservations live in memory: only one process serves a database.
  */
-export function createQuota(deps: { db: Db; clock: Clock }): Quota {
+export function createQuota(deps: { monthlyTokens: MonthlyTokens }): Quota {
   const reserved = new Map<string, number>()
-  const usedTokens = deps.db
-    .select({ tokens: usageMonths.tokens })
-    .from(usageMonths)
-    .where(and(eq(usageMonths.userId, sql.placeholder('userId')), eq(usageMonths.month, sql.placeholder('month'))))
-    .prepare()
 
   return {
     /** @throws AppError `limited` QUOTA_EXCEEDED when used, reserved and asked-for tokens pass the plan's. */
     reserve(userId, plan, tokens) {
       if (plan.tokensPerMonth === null) return { release() {} }
-      const used = usedTokens.get({ userId, month: toMonth(deps.clock.now()) })?.tokens ?? 0
+      const used = deps.monthlyTokens.used(userId)
       const held = reserved.get(userId) ?? 0
       if (used + held + tokens > plan.tokensPerMonth) throw quotaExceeded(plan, used)
       reserved.set(userId, held + tokens)

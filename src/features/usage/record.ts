@@ -5,6 +5,7 @@ import type { Log } from '../../core/log.ts'
 import { type MicroUsd, toUsd } from '../../core/money.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import type { MonthlyTokens } from './monthly-tokens.ts'
 import { usageDays, usageLogs, usageMonths } from './tables.ts'
 
 /** One completion, successful or not. `endpoint` is the route that produced it. */
@@ -27,26 +28,43 @@ export type UsageRecorder = {
   flush(): Promise<void>
 }
 
-/** Writes each event with its daily and monthly sums in one closure, and the log lines of Spec 4.10. */
-export function createUsageRecorder(deps: { db: Db; clock: Clock; log: Log }): UsageRecorder {
-  const pending = new Set<Promise<void>>()
+/** How long events wait for others: under load, one transaction then carries hundreds of them. */
+const GATHER_MS = 20
+
+type Timed = UsageEvent & { at: Date }
+
+/**
+ * Writes each event with its daily and monthly sums in one closure, and the log lines of Spec 4.10. Events that come
+ * within 20 ms share the closure, and those of the same user, day, agent and model share their sums.
+ */
+export function createUsageRecorder(deps: {
+  db: Db
+  clock: Clock
+  log: Log
+  monthlyTokens: MonthlyTokens
+}): UsageRecorder {
+  const underWay = new Set<Promise<void>>()
+  const waiting: Timed[] = []
+  let timer: Timer | undefined
   let statements: ReturnType<typeof prepareStatements> | undefined
 
-  const save = async (event: UsageEvent) => {
-    const now = deps.clock.now()
-    const values = {
-      ...event,
-      success: event.errorMessage === null ? 1 : 0,
-      createdAt: now.getTime(),
-      day: toDay(now),
-      month: toMonth(now),
-    }
-    await write(deps.db, (tx) => {
+  const save = (events: Timed[]) =>
+    write(deps.db, (tx) => {
       statements ??= prepareStatements(tx)
-      statements.log.run(values)
-      statements.day.run(values)
-      statements.month.run({ ...values, tokens: event.inputTokens + event.outputTokens })
+      for (const event of events) statements.log.run(toLogRow(event))
+      for (const day of sumDays(events)) statements.day.run(day)
+      for (const month of sumMonths(events)) statements.month.run(month)
     })
+
+  const saveWaiting = () => {
+    clearTimeout(timer)
+    timer = undefined
+    const events = waiting.splice(0)
+    if (events.length === 0) return
+    const work = save(events)
+      .catch((error) => deps.log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
+      .finally(() => underWay.delete(work))
+    underWay.add(work)
   }
 
   return {
@@ -55,18 +73,57 @@ export function createUsageRecorder(deps: { db: Db; clock: Clock; log: Log }): U
       deps.log.info(
         `[UsageLogger] Logging: ${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${toUsd(event.costMicroUsd).toFixed(6)}`,
       )
-      const work = save(event)
-        .catch((error) => deps.log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
-        .finally(() => pending.delete(work))
-      pending.add(work)
+      deps.monthlyTokens.add(event.userId, inputTokens + outputTokens)
+      waiting.push({ ...event, at: deps.clock.now() })
+      timer ??= setTimeout(saveWaiting, GATHER_MS)
     },
     async flush() {
-      await Promise.all(pending)
+      saveWaiting()
+      await Promise.all(underWay)
     },
   }
 }
 
-/** Every completion runs these: they are prepared with the first one. */
+function toLogRow({ at, ...event }: Timed) {
+  return { ...event, success: event.errorMessage === null ? 1 : 0, createdAt: at.getTime() }
+}
+
+/** One row for each user, day, agent and model. */
+function sumDays(events: Timed[]) {
+  const sums = new Map<string, ReturnType<typeof toDayRow>>()
+  for (const event of events) {
+    const row = toDayRow(event)
+    const key = [row.day, row.userId, row.agentId, row.model].join('\n')
+    const sum = sums.get(key)
+    if (sum === undefined) {
+      sums.set(key, row)
+      continue
+    }
+    sum.inputTokens += row.inputTokens
+    sum.outputTokens += row.outputTokens
+    sum.costMicroUsd += row.costMicroUsd
+    sum.calls += 1
+  }
+  return sums.values()
+}
+
+function toDayRow({ at, userId, agentId, model, inputTokens, outputTokens, costMicroUsd }: Timed) {
+  return { day: toDay(at), userId, agentId, model, inputTokens, outputTokens, costMicroUsd, calls: 1 }
+}
+
+/** One row for each user and month. */
+function sumMonths(events: Timed[]) {
+  const sums = new Map<string, { month: string; userId: string; tokens: number }>()
+  for (const { at, userId, inputTokens, outputTokens } of events) {
+    const month = toMonth(at)
+    const key = `${month}\n${userId}`
+    const tokens = (sums.get(key)?.tokens ?? 0) + inputTokens + outputTokens
+    sums.set(key, { month, userId, tokens })
+  }
+  return sums.values()
+}
+
+/** Prepared with the first completion and kept. */
 function prepareStatements(tx: Tx) {
   const value = sql.placeholder
   return {
@@ -96,7 +153,7 @@ function prepareStatements(tx: Tx) {
         inputTokens: value('inputTokens'),
         outputTokens: value('outputTokens'),
         costMicroUsd: value('costMicroUsd'),
-        calls: 1,
+        calls: value('calls'),
       })
       .onConflictDoUpdate({
         target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model],
@@ -104,7 +161,7 @@ function prepareStatements(tx: Tx) {
           inputTokens: sql`${usageDays.inputTokens} + excluded.input_tokens`,
           outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
           costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
-          calls: sql`${usageDays.calls} + 1`,
+          calls: sql`${usageDays.calls} + excluded.calls`,
         },
       })
       .prepare(),

@@ -6,13 +6,16 @@ import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
+import type { UsageRecorder } from './record.ts'
 import { CostQuery } from './schemas.ts'
 
 /** What the signed-in user's agents cost (Spec 4.10). */
-export function usageWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards }) {
+export function usageWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards; usage: UsageRecorder }) {
   const app = new Hono<WebEnv>()
-  app.get('/api/dashboard/cost', deps.guards.signedIn, validate('query', CostQuery), (c) =>
-    c.json(getCostDashboard(deps, c.var.user.id, c.req.valid('query').period)),
-  )
+  app.get('/api/dashboard/cost', deps.guards.signedIn, validate('query', CostQuery), async (c) => {
+    // What was just used must be on the page.
+    await deps.usage.flush()
+    return c.json(getCostDashboard(deps, c.var.user.id, c.req.valid('query').period))
+  })
   return app
 }

@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { sendLoad, type Target } from './load.ts'
+import { takeTurns } from './median.ts'
+import type { Measurement } from './report.ts'
+import { createUser, prepareHouse, signIn, startStead } from './stead.ts'
+import { countDailySums, findUserId, type History, writeHistory } from './usage-history.ts'
+import type { Workbench } from './workbench.ts'
+
+const YOUNG: History = { rows: 1000, days: 30, otherUsers: 5 }
+const OLD: History = { rows: 1_000_000, days: 365, otherUsers: 200 }
+const TURNS = 8
+const TURN_MS = 400
+
+/** The cost dashboard of a busy user after a year and a million calls, against a month and a thousand. */
+export async function measureCost(bench: Workbench): Promise<Measurement[]> {
+  const old = await startHouse(bench, OLD)
+  const young = await startHouse(bench, YOUNG)
+  // One connection: the time of an answer, without a queue.
+  const toMs = async (target: Target) => 1000 / (await sendLoad(target, 1, TURN_MS)).requestsPerSecond
+  const { ours, bare, ratio } = await takeTurns(TURNS, { ours: () => toMs(old.target), bare: () => toMs(young.target) })
+  return [
+    {
+      name: 'cost dashboard',
+      ours,
+      bare,
+      unit: 'ms',
+      value: ratio,
+      bound: 'at most',
+      floor: 1.5,
+      aim: null,
+      notes: [
+        `the answer adds up ${old.sums} daily sums of ${OLD.rows.toLocaleString('en-US')} calls, and ${young.sums} of ${YOUNG.rows.toLocaleString('en-US')}`,
+      ],
+    },
+  ]
+}
+
+async function startHouse(bench: Workbench, history: History): Promise<{ target: Target; sums: number }> {
+  const house = await prepareHouse(bench)
+  const email = await createUser(bench, house, 'network')
+  const file = join(house.dataDir, 'stead.db')
+  const userId = findUserId(file, email)
+  writeHistory(file, userId, history)
+  const stead = await startStead(bench, house)
+  const headers = { cookie: await signIn(stead, email) }
+  const target = { url: stead.web, pid: stead.pid, method: 'GET', path: '/api/dashboard/cost?period=30d', headers }
+  return { target, sums: countDailySums(file, userId) }
+}

@@ -1,0 +1,63 @@
+/**
+ * `bun run bench [case …] [--build] [--strict] [--json]`: holds the program against bare baselines on this machine.
+ * Measures `dist/stead` when it exists, else the checkout; `--build` builds it first, `--strict` ends with 1 when a floor
+ * is missed.
+ */
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { measureChat } from './chat.ts'
+import { runChild } from './child.ts'
+import { measureCost } from './cost.ts'
+import { measureDeploy } from './deploy.ts'
+import { measureMemory } from './memory.ts'
+import { isOk, type Measurement, toJson, toTable } from './report.ts'
+import { measureSession } from './session.ts'
+import { measureStart } from './start.ts'
+import { atWorkbench, type Workbench } from './workbench.ts'
+import { measureWrite } from './write.ts'
+
+/** One line a case, in the order of the table. */
+const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]>>> = {
+  session: measureSession,
+  chat: measureChat,
+  write: measureWrite,
+  cost: measureCost,
+  memory: measureMemory,
+  start: measureStart,
+  deploy: measureDeploy,
+}
+
+const root = join(import.meta.dir, '../..')
+const executable = join(root, 'dist/stead')
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { build: { type: 'boolean' }, strict: { type: 'boolean' }, json: { type: 'boolean' } },
+})
+const unknown = positionals.find((name) => !Object.hasOwn(CASES, name))
+if (unknown !== undefined) {
+  console.error(`There is no case ${unknown}; there are ${Object.keys(CASES).join(', ')}.`)
+  process.exit(2)
+}
+if (values.build) await runChild([process.execPath, join(root, 'scripts/build.ts')], { timeoutMs: 300_000 })
+
+const program: Workbench['program'] = existsSync(executable)
+  ? [executable]
+  : [process.execPath, join(root, 'src/main.ts')]
+const builtAt = existsSync(executable) ? `, built ${statSync(executable).mtime.toISOString()}` : ''
+console.error(`Measuring ${program.join(' ')}${builtAt}`)
+const measurements = await measureAll(positionals.length > 0 ? positionals : Object.keys(CASES))
+console.log(values.json ? toJson(measurements) : toTable(measurements))
+process.exit(values.strict && !measurements.every(isOk) ? 1 : 0)
+
+/** One after another: what runs beside a case would be part of its figures. */
+async function measureAll(names: readonly string[]): Promise<Measurement[]> {
+  const all: Measurement[] = []
+  for (const name of names) {
+    const startedAt = performance.now()
+    all.push(...(await atWorkbench(program, (bench) => CASES[name]?.(bench) ?? Promise.resolve([]))))
+    console.error(`  ${name} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  }
+  return all
+}

@@ -1,0 +1,35 @@
+import { type Load, sendLoad, type Target } from './load.ts'
+import { median, takeTurns } from './median.ts'
+
+/** Medians of both servers; `ratio` is ours to bare, turn by turn. */
+export type Race = { ours: Load; bare: Load; ratio: number }
+
+const TURNS = 10
+const TURN_MS = 600
+/** Just-in-time compilers take some ten thousand requests to settle. */
+const WARM_UP_MS = 3000
+
+/** Loads two servers with their requests in turns, after warming both up. */
+export async function race(ours: Target, bare: Target, connections: number): Promise<Race> {
+  const loads: Record<'ours' | 'bare', Load[]> = { ours: [], bare: [] }
+  for (const target of [ours, bare]) await sendLoad(target, connections, WARM_UP_MS)
+  const run = async (side: keyof typeof loads, target: Target) => {
+    const load = await sendLoad(target, connections, TURN_MS)
+    loads[side].push(load)
+    return load.requestsPerSecond
+  }
+  const contest = await takeTurns(TURNS, { ours: () => run('ours', ours), bare: () => run('bare', bare) })
+  const cpuOf = (side: keyof typeof loads) => median(loads[side].slice(1).map((load) => load.cpuMicrosPerRequest))
+  return {
+    ours: { requestsPerSecond: contest.ours, cpuMicrosPerRequest: cpuOf('ours') },
+    bare: { requestsPerSecond: contest.bare, cpuMicrosPerRequest: cpuOf('bare') },
+    ratio: contest.ratio,
+  }
+}
+
+/** One line on what a request costs each server's processor: less disturbed by a busy machine than requests a second. */
+export function describeCost({ ours, bare }: Race): string {
+  const overhead = ours.cpuMicrosPerRequest - bare.cpuMicrosPerRequest
+  const toMicros = (value: number) => `${Math.round(value)} µs`
+  return `processor time a request: ours ${toMicros(ours.cpuMicrosPerRequest)}, bare ${toMicros(bare.cpuMicrosPerRequest)}, overhead ${toMicros(overhead)}`
+}

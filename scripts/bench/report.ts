@@ -1,0 +1,67 @@
+/** What a case found. `value` is held against `floor`: a ratio to the bare baseline, or our figure itself. */
+export type Measurement = {
+  name: string
+  /** Our figure and the baseline's, in `unit`; `bare` is null where the floor is absolute. */
+  ours: number
+  bare: number | null
+  unit: string
+  value: number
+  /** `at least` for ratios of throughput, `at most` for times and sizes. */
+  bound: 'at least' | 'at most'
+  floor: number
+  /** What we would like to reach, where it differs from the floor. */
+  aim: number | null
+  notes: string[]
+}
+
+export function isOk({ value, bound, floor }: Measurement): boolean {
+  return bound === 'at least' ? value >= floor : value <= floor
+}
+
+/** The table for people: one line a measurement, its notes below. */
+export function toTable(measurements: readonly Measurement[]): string {
+  const header = ['name', 'ours', 'bare baseline', 'ratio', 'floor (aim)', '']
+  const rows = [header, ...measurements.map(toRow)]
+  const widths = header.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  const [head = '', ...body] = lines
+  const withNotes = body.flatMap((line, index) => [
+    line,
+    ...(measurements[index]?.notes ?? []).map((note) => `    ${note}`),
+  ])
+  return [head, '-'.repeat(head.length + 8), ...withNotes].join('\n')
+}
+
+/** The document for programs: the same figures and whether each floor holds. */
+export function toJson(measurements: readonly Measurement[]): string {
+  return JSON.stringify(
+    { measurements: measurements.map((measurement) => ({ ...measurement, ok: isOk(measurement) })) },
+    null,
+    2,
+  )
+}
+
+function toRow(measurement: Measurement): string[] {
+  const { name, ours, bare, unit, value, bound, floor, aim } = measurement
+  const isRatio = bare !== null
+  const toText = (number: number) => (isRatio ? toFigure(number) : `${toFigure(number)} ${unit}`)
+  return [
+    name,
+    `${toFigure(ours)} ${unit}`,
+    isRatio ? `${toFigure(bare)} ${unit}` : '-',
+    isRatio ? toFigure(value) : '-',
+    `${bound === 'at least' ? '≥' : '≤'} ${toText(floor)}${aim === null ? '' : ` (${toText(aim)})`}`,
+    isOk(measurement) ? 'ok' : 'SHORT',
+  ]
+}
+
+/** Three significant digits, and no more for whole numbers. */
+export function toFigure(number: number): string {
+  if (Math.abs(number) >= 100) return Math.round(number).toLocaleString('en-US')
+  return String(Number(number.toPrecision(3)))
+}

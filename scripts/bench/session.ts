@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { startBareServer } from './child.ts'
+import { describeCost, race } from './race.ts'
+import type { Measurement } from './report.ts'
+import { createUser, prepareHouse, signIn, startStead } from './stead.ts'
+import type { Workbench } from './workbench.ts'
+
+const CONNECTIONS = 32
+
+/** `GET /api/auth/session` of a signed-in browser, against the one database read that it needs. */
+export async function measureSession(bench: Workbench): Promise<Measurement[]> {
+  const house = await prepareHouse(bench)
+  const email = await createUser(bench, house, 'solo')
+  const stead = await startStead(bench, house)
+  const cookie = await signIn(stead, email)
+  const bare = await startBareServer(bench, 'bare-session.ts', [join(house.dataDir, 'stead.db')])
+  const request = { method: 'GET', path: '/api/auth/session', headers: { cookie } }
+
+  const result = await race({ ...request, url: stead.web, pid: stead.pid }, { ...request, ...bare }, CONNECTIONS)
+  return [
+    {
+      name: 'session',
+      ours: result.ours.requestsPerSecond,
+      bare: result.bare.requestsPerSecond,
+      unit: 'requests/s',
+      value: result.ratio,
+      bound: 'at least',
+      floor: 0.4,
+      aim: 0.6,
+      notes: [describeCost(result)],
+    },
+  ]
+}

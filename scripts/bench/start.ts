@@ -1,0 +1,33 @@
+import { median } from './median.ts'
+import { type Measurement, toFigure } from './report.ts'
+import { createUser, prepareHouse, startStead } from './stead.ts'
+import type { Workbench } from './workbench.ts'
+
+const STARTS = 7
+
+/** From starting the program to all three ports answering their health route, with a database that exists. */
+export async function measureStart(bench: Workbench): Promise<Measurement[]> {
+  const house = await prepareHouse(bench)
+  await createUser(bench, house, 'solo')
+  const seconds: number[] = []
+  for (let start = 0; start < STARTS; start++) {
+    const startedAt = performance.now()
+    const stead = await startStead(bench, house)
+    seconds.push((performance.now() - startedAt) / 1000)
+    await stead.end()
+  }
+  const typical = median(seconds)
+  return [
+    {
+      name: 'start',
+      ours: typical,
+      bare: null,
+      unit: 's',
+      value: typical,
+      bound: 'at most',
+      floor: 0.5,
+      aim: null,
+      notes: [`fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`],
+    },
+  ]
+}

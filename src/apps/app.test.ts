@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
+import { bearer, INTERNAL_KEY, json, testPlatform } from '../../tests/harness/platform.ts'
+import { write } from '../db/write.ts'
+import { createApp } from './app.ts'
+import type { Dashboard } from './dashboard.ts'
+
+const FILES: Dashboard = new Map([
+  ['/index.html', new Blob(['<!doctype html><title>Stead</title>'], { type: 'text/html;charset=utf-8' })],
+  ['/assets/index-1a2b.js', new Blob(['start()'], { type: 'text/javascript;charset=utf-8' })],
+])
+
+/** The web face with a dashboard of two files. */
+function withDashboard() {
+  const app = createApp(testPlatform().platform, FILES)
+  return async (path: string, init: RequestInit = {}) =>
+    app.fetch(new Request(`http://localhost:3000${path}`, init), { face: 'web', address: '203.0.113.7' })
+}
+
+test.each(['/', '/agents', '/agents/ada-1', '/login', '/index.html', '/no/such/page'])(
+  'GET %s: 200 with the page of the dashboard, which finds its own way',
+  async (path) => {
+    const response = await withDashboard()(path)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toStartWith('text/html')
+    expect(response.headers.get('cache-control')).toBe('no-cache')
+    expect(await response.text()).toContain('<title>Stead</title>')
+  },
+)
+
+test('GET /assets/…: 200 for ever with its type, 404 for one that is gone', async () => {
+  const get = withDashboard()
+  const asset = await get('/assets/index-1a2b.js')
+  expect(asset.status).toBe(200)
+  expect(asset.headers.get('content-type')).toStartWith('text/javascript')
+  expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+  expect(await asset.text()).toBe('start()')
+  expect((await get('/assets/index-old.js')).status).toBe(404)
+})
+
+test('the dashboard runs only its own scripts and stands in no frame', async () => {
+  const response = await withDashboard()('/')
+  const policy = response.headers.get('content-security-policy') ?? ''
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).toContain("script-src 'self';")
+  expect(policy).toContain("connect-src 'self'")
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(response.headers.get('x-frame-options')).toBe('DENY')
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+})
+
+test('GET /: 503 that says what to do when the dashboard is not built, while the API works', async () => {
+  const { web } = testPlatform()
+  const page = await web.request('/')
+  expect(page.status).toBe(503)
+  expect(await page.text()).toContain('bun run build:web')
+  expect((await web.request('/api/health')).status).toBe(200)
+})
+
+test.each([
+  ['web', '/api/nothing'],
+  ['web', '/api'],
+  ['web', '/api/test-usage'],
+  ['web', '/api/deployments'],
+  ['web', '/api/ai/models'],
+  ['web', '/api/validate-key'],
+  ['backend', '/'],
+  ['backend', '/nothing'],
+  ['backend', '/api/keys'],
+  ['backend', '/api/register'],
+  ['summarizer', '/api/health'],
+  ['summarizer', '/backend/health'],
+] as const)('POST on the %s port to %s: 404, for each port has its own routes', async (name, path) => {
+  const { face } = testPlatform()
+  const response = await face(name).request(path, json('POST', {}, bearer(INTERNAL_KEY)))
+  expect(response.status).toBe(404)
+  expect(await response.json()).toEqual({ error: 'Not found' })
+})
+
+test.each(['/backend/api/agents', '//backend/api/agents', '/%62ackend/api/agents', '/web/../backend/api/agents'])(
+  'GET %s on the web port leads to no route of the backend',
+  async (path) => {
+    const { web } = testPlatform()
+    const response = await web.request(path, { headers: bearer(INTERNAL_KEY) })
+    expect(await response.text()).not.toContain('[')
+  },
+)
+
+test('what fails unexpectedly is an internal error with a request id, and its story is in the log alone', async () => {
+  const logLines: string[] = []
+  const { web, platform } = testPlatform({ logLines })
+  await write(platform.db, (tx) => tx.run(sql`ALTER TABLE users RENAME TO gone`))
+  const response = await web.request(
+    '/api/register',
+    json('POST', { email: 'a@example.com', password: 'correct horse' }),
+  )
+  expect(response.status).toBe(500)
+  expect(await response.json()).toEqual({ error: 'Internal error' })
+  const line = JSON.parse(logLines.at(-1) ?? '')
+  expect(line).toMatchObject({ requestId: response.headers.get('x-request-id') ?? '', error: expect.any(String) })
+})

@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { bearer, json } from '../../tests/harness/platform.ts'
+import { SERVICE_KEY, startServer, type TestServer } from '../../tests/harness/server.ts'
+
+test.each([
+  ['nobody is trusted', '', [400, 429]],
+  ['this machine is trusted', '127.0.0.1', [400, 400]],
+] as const)('X-Forwarded-For, when %s', async (_who, trusted, expected) => {
+  await using server = await startServer({ TRUSTED_PROXIES: trusted, RATE_LIMIT_REGISTER: '1' })
+  const statuses: number[] = []
+  for (const address of ['203.0.113.1', '203.0.113.2']) {
+    const request = json('POST', {}, { 'x-forwarded-for': address })
+    statuses.push((await fetch(`${server.urls.web}/api/register`, request)).status)
+  }
+  expect(statuses).toEqual([...expected])
+})
+
+/** A connection to the web port for what no client would send; `firstLine` settles with the answer's. */
+async function connect({ urls }: TestServer) {
+  const answer = Promise.withResolvers<string>()
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port: Number(new URL(urls.web).port),
+    socket: { data: (_socket, bytes) => answer.resolve(bytes.toString().split('\r\n')[0] ?? '') },
+  })
+  return { write: (text: string) => socket.write(text), firstLine: answer.promise, end: () => socket.terminate() }
+}
+
+test('a body of 1 MB and a byte is refused, told in its length or sent in chunks', async () => {
+  await using server = await startServer()
+  const body = JSON.stringify({ name: 'x'.repeat(1024 * 1024) })
+  const headers = { ...bearer(SERVICE_KEY), 'content-type': 'application/json' }
+  const url = `${server.urls.backend}/api/agents`
+  const whole = await fetch(url, { method: 'POST', headers, body })
+  expect(whole.status).toBe(413)
+  expect(await whole.json()).toEqual({ error: 'Request body too large' })
+  const chunked = await fetch(url, { method: 'POST', headers, body: new Blob([body]).stream() })
+  expect(chunked.status).toBe(413)
+  expect(await chunked.json()).toEqual({ error: 'Request body too large' })
+  expect(chunked.headers.get('connection')).toBe('close')
+})
+
+test('what is not HTTP does not disturb anybody', async () => {
+  await using server = await startServer()
+  const strange = ['\r\n\r\n', 'GET\r\n\r\n', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`, '\u0016\u0003\u0001']
+  const connections = await Promise.all(
+    [...strange, 'GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n'].map(async (text) => {
+      const connection = await connect(server)
+      connection.write(text)
+      return connection
+    }),
+  )
+  expect(await connections.at(-1)?.firstLine).toBe('HTTP/1.1 200 OK')
+  for (const connection of connections) connection.end()
+})

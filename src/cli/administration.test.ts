@@ -1,0 +1,213 @@
+import { expect, test } from 'bun:test'
+import { chmodSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { openDatabase } from '../db/open.ts'
+import { auditLog } from '../features/administration/tables.ts'
+
+const MAIN = join(import.meta.dir, '..', 'main.ts')
+
+/** The program on a data folder of its own, in a clean environment. */
+function house(settings: Record<string, string> = {}) {
+  const folder = tempFolder()
+  const dataDir = folder.file('data')
+  const run = async (args: string[], stdin = '') => {
+    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+      env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir, ...settings },
+      stdin: new Blob([stdin]),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr, exitCode] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
+    return { stdout, stderr, exitCode }
+  }
+  return {
+    ...folder,
+    dataDir,
+    databaseFile: join(dataDir, 'stead.db'),
+    run,
+    user: (...args: string[]) => run(['user', ...args]),
+    create: () => run(['user', 'create', 'Ada@example.com', '--password-stdin', '--plan', 'solo'], 'a long password\n'),
+    audit() {
+      const connection = openDatabase(join(dataDir, 'stead.db'))
+      try {
+        return connection.db.select().from(auditLog).all()
+      } finally {
+        connection.close()
+      }
+    },
+  }
+}
+
+test('stead user …: each command does what it says, in text or JSON, and leaves a line by the actor cli', async () => {
+  using home = house()
+  expect((await home.create()).stdout).toStartWith('Created ada@example.com (usr_')
+  expect((await home.user('set-plan', 'ada@example.com', 'label')).stdout).toBe('ada@example.com is on plan label\n')
+  expect((await home.user('set-credits', 'ada@example.com', '12')).stdout).toBe('ada@example.com has 12 credits\n')
+  expect((await home.user('verify', 'ADA@example.com')).stdout).toBe('ada@example.com has a verified address\n')
+  const disabled = await home.user('disable', 'ada@example.com', '--json')
+  expect(JSON.parse(disabled.stdout)).toMatchObject({
+    user: { email: 'ada@example.com', disabled: true, plan: 'label', credits: 12, emailVerified: true },
+  })
+  expect((await home.user('list')).stdout).toContain('\tdisabled')
+  expect((await home.user('enable', 'ada@example.com')).stdout).toBe('ada@example.com is enabled\n')
+  expect(JSON.parse((await home.user('end-sessions', 'ada@example.com', '--json')).stdout)).toMatchObject({ ended: 0 })
+  expect((await home.user('remove-2fa', 'ada@example.com')).exitCode).toBe(0)
+  const reset = await home.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], 'another password')
+  expect(reset.stdout).toBe('ada@example.com has a new password; all sessions were ended\n')
+  expect(JSON.parse((await home.user('list', '--json')).stdout)).toMatchObject({
+    users: [{ email: 'ada@example.com', plan: 'label', disabled: false }],
+  })
+
+  const lines = home.audit()
+  expect(new Set(lines.map(({ actor }) => actor))).toEqual(new Set(['cli']))
+  expect(lines.map(({ action }) => action)).toEqual([
+    'account.create',
+    'account.change',
+    'account.change',
+    'account.change',
+    'account.change',
+    'account.change',
+    'account.end-sessions',
+    'account.remove-two-factor',
+    'account.reset-password',
+  ])
+  expect(JSON.stringify(lines)).not.toMatch(/a long password|another password|argon2/)
+}, 60_000)
+
+test.each([
+  [['disable', 'bo@example.com'], 'No account has the address bo@example.com'],
+  [['set-credits', 'ada@example.com', 'many'], 'credits must be a whole number'],
+  [['set-plan', 'ada@example.com', 'gold'], 'Invalid plan. Supported: solo, collective, label, network'],
+])(
+  'stead user %j: one line on standard error and exit code 1',
+  async (args, message) => {
+    using home = house()
+    await home.create()
+    const { stdout, stderr, exitCode } = await home.user(...args)
+    expect([stdout, exitCode]).toEqual(['', 1])
+    expect(stderr).toContain(message)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  },
+  30_000,
+)
+
+test.each([
+  'user create',
+  'user set-plan',
+  'user set-credits',
+  'user list',
+  'user reset-password',
+  'user disable',
+  'user enable',
+  'user verify',
+  'user end-sessions',
+  'user remove-2fa',
+  'doctor',
+  'config print',
+  'config check',
+  'migrate',
+  'version',
+])(
+  'stead %s --help: says how to use it, --json included',
+  async (command) => {
+    using home = house()
+    const { stdout, exitCode } = await home.run([...command.split(' '), '--help'])
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('--json')
+    expect(existsSync(home.dataDir)).toBe(false)
+  },
+  30_000,
+)
+
+test('stead doctor: exit 0 before the first start, without creating anything', async () => {
+  using home = house()
+  const { stdout, exitCode } = await home.run(['doctor', '--json'])
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true })
+  expect(existsSync(home.dataDir)).toBe(false)
+}, 30_000)
+
+test('stead doctor: what deserves a word, and exit 0', async () => {
+  using home = house({
+    ADMIN_EMAILS: 'root@example.com',
+    INTERNAL_API_KEY: 'a'.repeat(40),
+    AI_ECHO: 'true',
+    AGENT_RUNTIME: 'process',
+  })
+  await home.create()
+  const { stdout, exitCode } = await home.run(['doctor'])
+  expect(exitCode).toBe(0)
+  expect(stdout).toContain('✓ database: whole')
+  expect(stdout).toContain('✓ schema: up to date')
+  expect(stdout).toContain('✓ AI providers: echo (offline)')
+  expect(stdout).toContain('! internal key: INTERNAL_API_KEY does not look random')
+  expect(stdout).toContain('! admins: ADMIN_EMAILS is believed without proof')
+  expect(stdout).toContain('! mail: SMTP_URL is not set')
+  expect(stdout).not.toContain('✗')
+}, 30_000)
+
+test('stead doctor: exit 1 for a database that others can read, a damaged one, and a bad setting', async () => {
+  using home = house()
+  await home.create()
+  chmodSync(home.databaseFile, 0o644)
+  const open = await home.run(['doctor'])
+  expect([open.exitCode, open.stdout]).toEqual([
+    1,
+    expect.stringContaining(`✗ file modes: others can read ${home.databaseFile}`),
+  ])
+  await Bun.write(home.databaseFile, 'not a database at all, and long enough to be read as one'.repeat(100))
+  const damaged = await home.run(['doctor', '--json'])
+  expect(damaged.exitCode).toBe(1)
+  expect(JSON.parse(damaged.stdout).checks).toContainEqual({
+    name: 'database',
+    status: 'error',
+    message: expect.any(String),
+  })
+
+  using wrong = house({ WEB_PORT: 'none' })
+  const bad = await wrong.run(['doctor'])
+  expect([bad.exitCode, bad.stdout]).toEqual([1, expect.stringContaining('✗ settings: WEB_PORT')])
+}, 30_000)
+
+const CANARY = 'canary-0123456789-abcdefghijklmnop'
+const SECRETS = {
+  INTERNAL_API_KEY: CANARY,
+  ENCRYPTION_KEY: CANARY,
+  OPENROUTER_API_KEY: CANARY,
+  OPENAI_API_KEY: CANARY,
+  ANTHROPIC_API_KEY: CANARY,
+  GEMINI_API_KEY: CANARY,
+  GROQ_API_KEY: CANARY,
+  IDP_A_CLIENT_SECRET: CANARY,
+  IDP_B_CLIENT_SECRET: CANARY,
+  SMTP_URL: `smtp://user:${CANARY}@mail.example.com:587`,
+  BASE_RPC_URL: `https://rpc.example.com/v2/${CANARY}`,
+  OPENAI_BASE_URL: `https://user:${CANARY}@models.example.com/v1?key=${CANARY}`,
+}
+
+test.each(['config print', 'config print --json', 'config check', 'doctor'])(
+  'stead %s: shows no secret',
+  async (command) => {
+    using home = house(SECRETS)
+    const { stdout, stderr, exitCode } = await home.run(command.split(' '))
+    expect(exitCode).toBe(0)
+    expect(stdout + stderr).not.toContain(CANARY)
+    if (command.includes('print')) expect(stdout).toContain('[set]')
+  },
+  30_000,
+)
+
+test('stead config print: names settings as they are; a bad one is one line and exit code 78', async () => {
+  using home = house({ WEB_PORT: '4000', RATE_LIMIT_PASSWORD: '7' })
+  const { stdout } = await home.run(['config', 'print'])
+  expect(stdout).toContain('ports.web = 4000\n')
+  expect(stdout).toContain('requestsPerMinute.password = 7\n')
+  using wrong = house({ WEB_PORT: 'none' })
+  const bad = await wrong.run(['config', 'check'])
+  expect([bad.exitCode, bad.stderr.trim().split('\n').length]).toEqual([78, 1])
+}, 30_000)

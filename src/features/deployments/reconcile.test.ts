@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { testPlatform } from '../../../tests/harness/platform.ts'
+import { createNoRuntime } from '../../adapters/no-runtime.ts'
+import type { AgentState, Runtime } from '../../adapters/runtime.ts'
+import { write } from '../../db/write.ts'
+import { insertAgent } from '../agents/create.ts'
+import { type AgentRow, agents } from '../agents/tables.ts'
+import { reconcileAgents } from './reconcile.ts'
+
+/** A runtime that knows one agent in `state` and tells what was asked of it. */
+function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: string[] } {
+  const asked: string[] = []
+  const seen = { port: 20_000, startedAt: null, exitCode: null, restarts: 0 }
+  return {
+    asked,
+    runtime: {
+      ...createNoRuntime('process', 'not in this test'),
+      inspect: async (id) => (state ? { id, state, ...seen } : null),
+      deploy: async () => void asked.push('deploy'),
+      stop: async () => void asked.push('stop'),
+      remove: async () => void asked.push('remove'),
+    },
+  }
+}
+
+/** What becomes of an agent in `status` when the runtime is asked again. */
+async function reconciled(runtime: Runtime, agent: Partial<AgentRow>): Promise<string | undefined> {
+  const { platform, clock } = testPlatform({ runtime })
+  const row = { ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter', port: 20_000 }
+  const { id } = await write(platform.db, (tx) =>
+    insertAgent({ clock, sealer: platform.sealer }, tx, { ...row, status: 'running', ...agent }),
+  )
+  await reconcileAgents(platform)
+  return platform.db.select().from(agents).where(eq(agents.id, id)).get()?.status
+}
+
+test.each([
+  ['running', ['deploy'], 'running'],
+  ['stopped', ['deploy'], 'running'],
+  [null, ['deploy'], 'running'],
+  ['restarting', [], 'running'],
+  ['exited', [], 'error'],
+] as const)(
+  'an agent that should run and is %p makes the runtime do %j and is then %s',
+  async (state, calls, status) => {
+    const { runtime, asked } = runtimeWith(state)
+    expect(await reconciled(runtime, {})).toBe(status)
+    expect(asked).toEqual([...calls])
+  },
+)
+
+test.each(['pending', 'provisioning', 'stopped', 'error'] as const)(
+  'an agent that is %s is left alone',
+  async (status) => {
+    const { runtime, asked } = runtimeWith(null)
+    expect(await reconciled(runtime, { status })).toBe(status)
+    expect(asked).toEqual([])
+  },
+)
+
+test('an engine that does not answer changes no status', async () => {
+  expect(await reconciled(createNoRuntime('docker', 'The engine does not answer'), {})).toBe('running')
+})

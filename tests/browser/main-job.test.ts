@@ -1,0 +1,138 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { startProvider } from '../harness/provider.ts'
+import { openHouse } from '../harness/server.ts'
+import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const ADA = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(async () => {
+  if (existsSync(join(root, 'web/dist/index.html'))) return
+  const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
+  expect(await build.exited).toBe(0)
+}, 60_000)
+
+test.skipIf(!hasBrowser())(
+  'a browser signs up, creates an agent, talks to it, sees what it cost, signs out and in again',
+  async () => {
+    await using provider = await startProvider(answerLikeAModel)
+    await using house = await openHouse({ environment: withProvider(provider) })
+    const { web } = (await house.start()).urls
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+
+    await page.goto(`${web}/agents`)
+    await page.waitForURL(/\/login/)
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await signUp(page)
+    await createAgent(page)
+    await talk(page)
+    await readCost(page)
+    await comeBack(page)
+    expect(complaints).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!hasBrowser())(
+  'no page scrolls sideways on a screen of 360 pixels',
+  async () => {
+    await using provider = await startProvider(answerLikeAModel)
+    await using house = await openHouse({ environment: withProvider(provider) })
+    const { web } = (await house.start()).urls
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await page.setViewportSize(PHONE)
+    for (const path of ['/login', '/signup']) {
+      await page.goto(`${web}${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
+    }
+    await signUp(page)
+    expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
+    await createAgent(page)
+    await say(page, `A ${'very'.repeat(60)} long word, and a long line of code:\n\n    ${'x = '.repeat(80)}1`)
+    await replyOf(page, 'You said: A very')
+    expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
+    for (const path of ['/agents', '/agents/new', '/cost', '/cost?period=30d', '/no/such/page']) {
+      await page.goto(`${web}${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle')
+      expect([path, (await widthOf(page)) <= PHONE.width]).toEqual([path, true])
+    }
+    expect(complaints).toEqual([])
+  },
+  120_000,
+)
+
+async function signUp(page: Page): Promise<void> {
+  await page.getByRole('heading', { name: 'Create your account' }).waitFor()
+  await page.getByLabel('Name').fill(ADA.name)
+  await page.getByLabel('Email').fill(ADA.email)
+  await page.getByLabel('Password').fill(ADA.password)
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
+}
+
+async function createAgent(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Create agent' }).click()
+  await page.getByLabel('Name').fill('Lovelace')
+  await page.getByLabel('Model').selectOption('openai/gpt-4o-mini')
+  await page.getByRole('button', { name: 'Create agent' }).click()
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  await page.getByRole('heading', { name: 'Lovelace', level: 1 }).waitFor()
+}
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text)
+  await page.getByRole('button', { name: 'Send' }).click()
+}
+
+/** What the conversation shows; the same text is read out elsewhere. */
+function replyOf(page: Page, text: string): Promise<void> {
+  return page.getByRole('list', { name: 'Messages' }).getByText(text).waitFor()
+}
+
+async function talk(page: Page): Promise<void> {
+  await say(page, 'Good morning')
+  await replyOf(page, 'You said: Good morning')
+  await say(page, 'Please keep a note')
+  await replyOf(page, 'The note says: Tea at four.')
+  await page.reload()
+  await replyOf(page, 'The note says: Tea at four.')
+  expect(await page.getByRole('list', { name: 'Messages' }).getByRole('listitem').count()).toBe(4)
+}
+
+/** Four calls of 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million. */
+async function readCost(page: Page): Promise<void> {
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Cost' }).click()
+  await page.getByTitle('$0.0018', { exact: true }).waitFor()
+  const row = page.getByRole('row', { name: /Lovelace/ })
+  expect(await row.textContent()).toContain('openai/gpt-4o-mini')
+  expect(await row.getByRole('cell').allTextContents()).toEqual(['$0.0018', '4', '6K', '$0.00045'])
+  expect(await page.getByText('Sample data').count()).toBe(0)
+}
+
+async function comeBack(page: Page): Promise<void> {
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Agents' }).click()
+  const list = page.getByRole('list', { name: 'Your agents' })
+  await list.getByText('Running').waitFor()
+  await page.getByRole('button', { name: `Account ${ADA.email}` }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.getByLabel('Email').fill(ADA.email)
+  await page.getByLabel('Password').fill(ADA.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await list.getByRole('link', { name: 'Lovelace' }).waitFor()
+}
+
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth')
+}

@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { ProvisionResponse, WebAgentDetail } from '../../src/features/agents/schemas.ts'
+import { MessageList, SentMessage } from '../../src/features/chat/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { readEvents } from '../harness/events.ts'
+import { json, read } from '../harness/platform.ts'
+import { startProvider } from '../harness/provider.ts'
+import { findFreePorts, openHouse } from '../harness/server.ts'
+import { tempFolder } from '../harness/temp-folder.ts'
+import { until } from '../harness/until.ts'
+import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
+
+const HELD_AGENT = join(import.meta.dir, '..', 'harness', 'held-agent.ts')
+const MODEL = 'openai/gpt-4o-mini'
+
+async function statusOf(person: Person, id: string): Promise<string> {
+  return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
+}
+
+test.each(['stop', 'kill'] as const)(
+  'a %s in the middle of a deployment only delays it',
+  async (end) => {
+    using folder = tempFolder()
+    const gate = folder.file('gate')
+    const command = `${process.execPath} ${HELD_AGENT} ${gate}`
+    await using house = await openHouse({ environment: { AGENT_PROCESS_COMMAND: command } })
+    const program = await house.start()
+    const person = await signUp(program.urls.web)
+    const request = json('POST', { name: 'Ada' }, { ...person.cookie, prefer: 'respond-async' })
+    const { agent } = await read(ProvisionResponse, fetch(`${program.urls.web}/api/agents/provision`, request))
+    for await (const { data } of readEvents(await person.get(`/api/agents/${agent.id}/events`)))
+      if (data.includes('"health"')) break
+    await program[end]()
+
+    await house.start()
+    expect(await statusOf(person, agent.id)).toBe('provisioning')
+    await Bun.write(gate, '')
+    await until('the end of the deployment', async () => (await statusOf(person, agent.id)) === 'running')
+    expect((await house.agentPids()).size).toBe(1)
+  },
+  30_000,
+)
+
+test('a turn under way when the service is asked to stop is answered, with all the calls it still needs', async () => {
+  await using provider = await startProvider()
+  await using house = await openHouse({ environment: withProvider(provider) })
+  const program = await house.start()
+  const person = await signUp(program.urls.web)
+  const agentId = await createAgent(person, { model: MODEL })
+  const isStopping = Promise.withResolvers<void>()
+  provider.answerWith(async (request) => {
+    await isStopping.promise
+    return answerLikeAModel(request)
+  })
+  const asking = person.post('/api/chat', { agentId, message: 'Please keep a note' })
+  await until('the call at the provider', () => provider.chats.length > 0)
+  const stopping = program.stop()
+  await until('the word of the service that it stops', () => program.lines.some((line) => line.includes('stopping')))
+  isStopping.resolve()
+  expect(await read(SentMessage, asking)).toMatchObject({ reply: 'The note says: Tea at four.' })
+  expect((await stopping).exitCode).toBe(0)
+
+  const again = await house.start()
+  const { messages } = await read(MessageList, (await signIn(again.urls.web)).get('/api/chat'))
+  expect(messages.map(({ status }) => status)).toEqual(['sent', 'sent'])
+}, 30_000)
+
+test('after a restart on other ports the agents find the service again', async () => {
+  await using provider = await startProvider(answerLikeAModel)
+  await using house = await openHouse({ environment: withProvider(provider) })
+  const program = await house.start()
+  const agentId = await createAgent(await signUp(program.urls.web), { model: MODEL })
+  await program.stop()
+
+  const [web, backend, summarizer] = await findFreePorts(3)
+  const ports = { WEB_PORT: `${web}`, BACKEND_PORT: `${backend}`, SUMMARIZER_PORT: `${summarizer}` }
+  const person = await signIn((await house.start(ports)).urls.web)
+  const reply = await until('an answer of the agent', async () => {
+    const response = await person.post('/api/chat', { agentId, message: 'Hello again' })
+    return response.ok ? read(SentMessage, response) : null
+  })
+  expect(reply.reply).toBe('You said: Hello again')
+}, 30_000)
+
+test('an agent that is killed comes back by itself, and remembers', async () => {
+  await using provider = await startProvider(answerLikeAModel)
+  await using house = await openHouse({ environment: withProvider(provider) })
+  const person = await signUp((await house.start()).urls.web)
+  const agentId = await createAgent(person, { model: MODEL })
+  await person.post('/api/chat', { agentId, message: 'My name is Ada' })
+  const [pid = 0] = (await house.agentPids()).values()
+  process.kill(pid, 'SIGKILL')
+  const reply = await until('an answer of the agent', async () => {
+    const response = await person.post('/api/chat', { agentId, message: 'Who am I?' })
+    return response.ok ? read(SentMessage, response) : null
+  })
+  expect(reply.reply).toBe('You said: Who am I?')
+  expect(provider.chats.at(-1)?.body.messages.map(({ content }) => content)).toContain('My name is Ada')
+  expect((await house.agentPids()).get(agentId)).not.toBe(pid)
+}, 30_000)

@@ -1,0 +1,29 @@
+import type { testPlatform } from './platform.ts'
+
+/** A browser on our own pages: keeps cookies and follows nothing by itself. */
+export function openBrowser(web: ReturnType<typeof testPlatform>['web']) {
+  const cookies = new Map<string, string>()
+  const request = async (path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers)
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    if (cookie) headers.set('cookie', cookie)
+    const response = await web.request(path, { ...init, headers })
+    for (const line of response.headers.getSetCookie()) keep(cookies, line)
+    return response
+  }
+  return {
+    cookies,
+    request,
+    /** Where the answer to a GET leads. */
+    follow: async (path: string, headers: Record<string, string> = {}) =>
+      (await request(path, { headers })).headers.get('location') ?? '',
+  }
+}
+
+function keep(cookies: Map<string, string>, line: string): void {
+  const [pair = '', ...attributes] = line.split('; ')
+  const at = pair.indexOf('=')
+  const name = pair.slice(0, at)
+  if (attributes.includes('Max-Age=0')) cookies.delete(name)
+  else cookies.set(name, pair.slice(at + 1))
+}
