@@ -44,10 +44,15 @@ function nextSignal(): Promise<string> {
   })
 }
 
+/** Words are parted by blanks; one that holds blanks itself stands in double quotes. */
+function splitWords(command: string): string[] {
+  return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+}
+
 /** This program again, as an agent; or what `AGENT_PROCESS_COMMAND` names. */
 function toAgentCommand(command: string | undefined): [string, ...string[]] {
   if (command) {
-    const [program = '', ...args] = command.split(/\s+/)
+    const [program = '', ...args] = splitWords(command)
     return [isAbsolute(program) ? program : (Bun.which(program) ?? resolve(program)), ...args]
   }
   if (Bun.isStandaloneExecutable) return [process.execPath, 'agent']

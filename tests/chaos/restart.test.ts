@@ -23,7 +23,7 @@ test.each(['stop', 'kill'] as const)(
   async (end) => {
     using folder = tempFolder()
     const gate = folder.file('gate')
-    const command = `${process.execPath} ${HELD_AGENT} ${gate}`
+    const command = [process.execPath, HELD_AGENT, gate].map((word) => `"${word}"`).join(' ')
     await using house = await openHouse({ environment: { AGENT_PROCESS_COMMAND: command } })
     const program = await house.start()
     const person = await signUp(program.urls.web)
