@@ -36,6 +36,7 @@ function createEmptyApp() {
     encryptionKey: 'only for listing routes',
     runtime: createNoRuntime('process', 'Only routes are listed here.'),
     providers: [],
+    bound: { webUrl: 'http://localhost:3000', webPort: 3000, backendUrl: 'http://127.0.0.1:3001' },
   })
   return createApp(platform, new Map())
 }

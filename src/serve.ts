@@ -68,10 +68,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
     encryptionKey: config.encryptionKey ?? readOrCreateKey(config.dataDir),
     runtime,
     providers,
+    bound: { webUrl: listeners.urls.web, webPort: listeners.ports.web, backendUrl: listeners.localUrls.backend },
   })
-  platform.late.backendUrl = listeners.localUrls.backend
-  platform.late.appUrl = config.appUrl ?? listeners.urls.web
-  platform.addresses.webPort = listeners.ports.web
   app = createApp(platform, openDashboard())
   const jobs = await startJobs(platform)
 

@@ -49,6 +49,8 @@ export type PlatformParts = {
   encryptionKey: string
   runtime: Runtime
   providers: AiProvider[]
+  /** Where the listeners are; agents call `backendUrl`, which leads to this machine. */
+  bound: { webUrl: string; webPort: number; backendUrl: string }
 }
 
 export type Platform = ReturnType<typeof openPlatform>
@@ -58,19 +60,17 @@ export type Platform = ReturnType<typeof openPlatform>
  * @throws StartupError when the database cannot be opened or migrated.
  */
 export function openPlatform(parts: PlatformParts) {
-  const { config, clock, log, runtime, providers } = parts
+  const { config, clock, log, runtime, providers, bound } = parts
   const connection = openDatabase(parts.databaseFile)
   migrate(connection.sqlite, migrations, { backupDir: join(config.dataDir, 'backups') })
   openWriteQueue(connection)
   const { db } = connection
 
-  // Ports are known only after listening, and the in-process backend only after the app is built.
-  const late: { appUrl: string; backendUrl: string; callBackend: CallBackend } = {
-    appUrl: config.appUrl ?? `http://localhost:${config.ports.web}`,
-    backendUrl: `http://127.0.0.1:${config.ports.backend}`,
+  const appUrl = config.appUrl ?? bound.webUrl
+  const isHttps = appUrl.startsWith('https:')
+  const late: { callBackend: CallBackend } = {
     callBackend: () => Promise.reject(new Error('The app is not built yet')),
   }
-  const isHttps = config.appUrl?.startsWith('https:') ?? false
   const sealer = createSealer(parts.encryptionKey)
   const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
   const sessions = createSessions({ db, clock, log, rules })
@@ -118,7 +118,7 @@ export function openPlatform(parts: PlatformParts) {
     csrf: createCsrf({
       key: sealer.deriveKey('csrf'),
       clock,
-      isOwnOrigin: (origin, request) => isOwn(late.appUrl, origin, request),
+      isOwnOrigin: (origin, request) => isOwn(appUrl, origin, request),
     }),
     internalKey: requireInternalKey(config.internalApiKey, createUserFinder(db, rules)),
     callers: createCallerFinder({ db, verifyKey, rules, internalApiKey: config.internalApiKey }),
@@ -146,7 +146,7 @@ export function openPlatform(parts: PlatformParts) {
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),
     isHttps,
-    addresses: { domain: config.domain, isHttps, webPort: config.ports.web },
+    addresses: { domain: config.domain, isHttps, webPort: bound.webPort },
     signUp: {
       mode: config.signUp,
       firstUserOwnsPlan: config.mode === 'home',
@@ -165,8 +165,9 @@ export function openPlatform(parts: PlatformParts) {
     basePort: config.agents.basePort,
     plannedEndpoints: config.plannedEndpoints,
     requestsPerMinute: config.requestsPerMinute,
-    platformUrl: () => late.backendUrl,
-    appUrl: () => late.appUrl,
+    platformUrl: bound.backendUrl,
+    appUrl,
+    /** The in-process backend: known once the app is built. */
     late,
     close() {
       connection.close()

@@ -64,6 +64,7 @@ export function testPlatform(options: TestOptions = {}) {
     encryptionKey: 'a key that only tests use',
     runtime: options.runtime ?? createNoRuntime('process', 'This test has no runtime'),
     providers: options.providers ?? [],
+    bound: { webUrl: 'http://localhost:3000', webPort: 3000, backendUrl: 'http://127.0.0.1:3001' },
   })
   const app = createApp(platform, new Map())
   onTestFinished(() => {

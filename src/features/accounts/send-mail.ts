@@ -32,7 +32,7 @@ export type SendMailDeps = {
   db: Db
   clock: Clock
   mailer: Mailer
-  appUrl: () => string
+  appUrl: string
   signUp: { walletEmailDomain: string }
 }
 
@@ -54,7 +54,7 @@ export async function sendMail(deps: SendMailDeps, request: MailRequest, signal:
   const { mail, userId } = request
   if (userId === null) return
   const sent = await write(deps.db, (tx) => issueLink(tx, deps, mail, userId))
-  if (sent) await deps.mailer.send(composeMail(mail, sent.to, { appUrl: deps.appUrl(), token: sent.token }), signal)
+  if (sent) await deps.mailer.send(composeMail(mail, sent.to, { appUrl: deps.appUrl, token: sent.token }), signal)
 }
 
 /** Nobody reads mail at the address that stands for a wallet. */

@@ -17,7 +17,7 @@ const SIZES: Readonly<Record<string, [number, number]>> = {
 const SMALLEST: [number, number] = [2, 1]
 const MAX_PROCESSES = 256
 
-export type SpecDeps = { sealer: Sealer; platformUrl: () => string }
+export type SpecDeps = { sealer: Sealer; platformUrl: string }
 
 /** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
 export function toSpec(deps: SpecDeps, agent: AgentRow, port: number): AgentSpec {
@@ -30,7 +30,7 @@ export function toSpec(deps: SpecDeps, agent: AgentRow, port: number): AgentSpec
       AGENT_ID: agent.id,
       AGENT_NAME: agent.name,
       AGENT_MODEL: agent.model,
-      PLATFORM_URL: deps.platformUrl(),
+      PLATFORM_URL: deps.platformUrl,
     },
     secrets: { GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },

@@ -10,7 +10,7 @@ export type ExternalDeps = AttemptDeps &
     log: Log
     /** Null for a provider that is not configured. */
     identityProviders: Readonly<Record<ProviderName, IdentityProvider | null>>
-    appUrl: () => string
+    appUrl: string
   }
 
 /** What `/login?error=` says (Spec 4.2). */
@@ -77,7 +77,7 @@ async function finish(
 
 /** Of the configured address only: what `Host` says is the sender's word. */
 function redirectUriOf({ appUrl }: ExternalDeps, name: ProviderName): string {
-  return `${appUrl()}/api/auth/${name}/callback`
+  return `${appUrl}/api/auth/${name}/callback`
 }
 
 /** What services named is told; everything else is one word to the browser and a line to the operator. */

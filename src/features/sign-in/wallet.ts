@@ -23,7 +23,7 @@ export type WalletDeps = {
   signUp: SignUp
   chain: Pick<Chain, 'verifySignature'>
   siweChainId: number
-  appUrl: () => string
+  appUrl: string
 }
 
 const NONCE_MS = 10 * 60_000
@@ -65,7 +65,7 @@ export async function signInWithWallet(
 }
 
 function requireForUs({ appUrl, siweChainId, clock, log }: WalletDeps, message: SiweMessage): void {
-  const fault = findFault(message, { origin: appUrl(), chainId: siweChainId, now: clock.now() })
+  const fault = findFault(message, { origin: appUrl, chainId: siweChainId, now: clock.now() })
   if (fault === null) return
   log.info({ fault, domain: message.domain, chainId: message.chainId }, 'wallet sign-in refused')
   throw invalidSignature(fault)
