@@ -9,10 +9,13 @@ await makeTablesStrict()
 await writeList()
 
 async function generate(): Promise<void> {
-  const child = Bun.spawn(['bunx', 'drizzle-kit', 'generate', ...process.argv.slice(2)], {
-    stdout: 'inherit',
-    stderr: 'inherit',
-  })
+  const child = Bun.spawn(
+    ['bunx', 'drizzle-kit', 'generate', '--config=scripts/drizzle.config.ts', ...process.argv.slice(2)],
+    {
+      stdout: 'inherit',
+      stderr: 'inherit',
+    },
+  )
   if ((await child.exited) !== 0) process.exit(1)
 }
 

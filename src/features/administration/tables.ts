@@ -14,4 +14,3 @@ export const auditLog = sqliteTable(
   },
   (table) => [index('audit_log_by_target').on(table.target), index('audit_log_by_time').on(table.createdAt)],
 )
-export type AuditRow = typeof auditLog.$inferSelect

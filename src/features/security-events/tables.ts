@@ -15,4 +15,3 @@ export const securityEvents = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.issuer, table.jti] })],
 )
-export type SecurityEventRow = typeof securityEvents.$inferSelect
