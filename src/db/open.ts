@@ -44,6 +44,11 @@ export function openDatabase(file: string): Connection {
   }
 }
 
+/** Opens an existing database to look at it: nothing is created, and neither its content nor its mode changes. */
+export function openForReading(file: string): Database.Database {
+  return new Database(file, { readonly: true, fileMustExist: true })
+}
+
 function openFile(file: string) {
   try {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3'
 import { AppError } from '../core/errors.ts'
+import { noteChange, watchChanges } from './memo.ts'
 import type { Connection, Db, Tx } from './open.ts'
 
 /** How long a commit may wait for another process, such as `stead user set-plan`, to let go of the file. */
@@ -14,6 +15,7 @@ const queues = new WeakMap<Db, WriteQueue>()
 /** Gives `connection.db` its queue; once, when the database is opened. */
 export function openWriteQueue(connection: Connection): void {
   queues.set(connection.db, new WriteQueue(connection))
+  watchChanges(connection)
 }
 
 /**
@@ -73,6 +75,7 @@ class WriteQueue {
       failAll(written, error)
       return
     }
+    noteChange(this.#tx)
     for (const { work, result } of written) work.resolve(result as never)
   }
 

@@ -6,6 +6,7 @@ import { errorMessage } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
+import { memoize } from '../../db/memo.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
@@ -23,16 +24,19 @@ declare module 'lucia' {
   interface Register {
     Lucia: Lucia<Record<never, never>, { row: Identity }>
     DatabaseUserAttributes: Identity
-    DatabaseSessionAttributes: Partial<Visitor>
+    DatabaseSessionAttributes: Partial<Visitor> & { requireStill?: RequireStill }
   }
 }
 
 /** What a browser says of itself at sign-in, shown in the list of sessions. */
 export type Visitor = { userAgent: string | null; address: string | null }
 
+/** Asks again, in the closure that stores a session, whether what was proved before still holds. */
+export type RequireStill = (tx: Tx) => void
+
 export type Sessions = {
-  /** Starts a session and returns its token, which is stored nowhere. */
-  create(userId: string, visitor?: Visitor): Promise<string>
+  /** Starts a session and returns its token, which is stored nowhere. @throws what `requireStill` throws. */
+  create(userId: string, visitor?: Visitor, requireStill?: RequireStill): Promise<string>
   /** Null for unknown and ended sessions, and for disabled accounts. */
   find(token: string): Promise<SignedInUser | null>
   end(token: string): Promise<void>
@@ -46,8 +50,9 @@ export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: Ac
     getUserAttributes: (row) => ({ row }),
   })
   return {
-    async create(userId, visitor = { userAgent: null, address: null }) {
-      const session = await lucia.createSession(userId, visitor, { sessionId: randomText(TOKEN_LENGTH) })
+    async create(userId, visitor = { userAgent: null, address: null }, requireStill = () => undefined) {
+      const attributes = { ...visitor, requireStill }
+      const session = await lucia.createSession(userId, attributes, { sessionId: randomText(TOKEN_LENGTH) })
       return session.id
     },
     async find(token) {
@@ -77,11 +82,12 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(and(eq(sessions.tokenHash, parameter('tokenHash')), isNull(users.disabledAt)))
     .prepare()
+  const findSession = memoize(db, (tokenHash) => lookup.get({ tokenHash }) ?? null)
 
   return {
     async getSessionAndUser(token) {
       const tokenHash = sha256(token)
-      const found = lookup.get({ tokenHash })
+      const found = findSession(tokenHash)
       if (!found) return [null, null]
       const now = clock.now()
       const expiresAt = found.expiresAt > now ? found.expiresAt : new Date(0)
@@ -91,17 +97,20 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
         { id: found.id, attributes: found },
       ]
     },
-    async setSession({ id: token, userId, attributes }) {
+    async setSession({ id: token, userId, attributes: { requireStill, ...visitor } }) {
       const now = clock.now()
       const row = {
-        ...attributes,
+        ...visitor,
         tokenHash: sha256(token),
         userId,
         createdAt: now,
         lastSeenAt: now,
         expiresAt: addDays(now, SESSION_DAYS),
       }
-      await write(db, (tx) => tx.insert(sessions).values(row).run())
+      await write(db, (tx) => {
+        requireStill?.(tx)
+        tx.insert(sessions).values(row).run()
+      })
     },
     async deleteSession(token) {
       await write(db, (tx) =>

@@ -3,6 +3,7 @@ import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
 import { requireScope } from '../../core/scopes.ts'
 import { sha256 } from '../../core/secrets.ts'
+import { memoize } from '../../db/memo.ts'
 import type { Db } from '../../db/open.ts'
 import { parameter } from '../../db/parameters.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
@@ -67,10 +68,11 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     .leftJoin(users, eq(users.id, agents.ownerId))
     .where(eq(agents.accessTokenHash, parameter('hash')))
     .prepare()
+  const findAgent = memoize(deps.db, (hash) => ownerOfAgent.get({ hash }) ?? null)
 
   const findByToken = (token: string | null): Caller | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) {
-      const agent = ownerOfAgent.get({ hash: sha256(token) })
+      const agent = findAgent(sha256(token))
       if (!agent) return null
       // An agent without an owner is the operator's: nobody's plan limits it.
       if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network }

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { isSameSecret, sha256 } from '../../core/secrets.ts'
+import { memoize } from '../../db/memo.ts'
 import type { Db } from '../../db/open.ts'
 import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
@@ -38,13 +39,12 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(and(eq(apiKeys.prefix, parameter('prefix')), isNull(apiKeys.disabledAt), isNull(users.disabledAt)))
     .prepare()
+  const findCandidates = memoize(deps.db, (prefix) => candidates.all({ prefix }))
 
   return (key) => {
     const hash = sha256(key)
     // Two keys may share a prefix: every candidate is compared.
-    const match = candidates
-      .all({ prefix: key.slice(0, PREFIX_LENGTH) })
-      .find((candidate) => isSameSecret(hash, candidate.hash))
+    const match = findCandidates(key.slice(0, PREFIX_LENGTH)).find((candidate) => isSameSecret(hash, candidate.hash))
     const now = deps.clock.now()
     if (!match || (match.expiresAt && match.expiresAt <= now)) return null
     if (!match.lastUsedAt || now.getTime() - match.lastUsedAt.getTime() >= LAST_USED_STEP_MS) {
