@@ -3,6 +3,7 @@ import { catalogueJob } from '../features/ai/jobs.ts'
 import { deployJob, reconcileJob, removeJob } from '../features/deployments/jobs.ts'
 import { securityEventJob } from '../features/security-events/jobs.ts'
 import { signInsJob } from '../features/sign-in/jobs.ts'
+import { cleanUpJob } from '../jobs/clean-up.ts'
 import type { JobKind } from '../jobs/queue.ts'
 import type { RepeatingJob } from '../jobs/runner.ts'
 import type { Platform } from './platform.ts'
@@ -21,5 +22,6 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     throttlesJob(platform),
     signInsJob(platform),
     catalogueJob(platform),
+    cleanUpJob(platform),
   ]
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { openDatabase } from '../db/open.ts'
@@ -160,6 +160,7 @@ test('stead doctor: exit 1 for a database that others can read, a damaged one, a
     1,
     expect.stringContaining(`✗ file modes: others can read ${home.databaseFile}`),
   ])
+  expect(statSync(home.databaseFile).mode & 0o777).toBe(0o644)
   await Bun.write(home.databaseFile, 'not a database at all, and long enough to be read as one'.repeat(100))
   const damaged = await home.run(['doctor', '--json'])
   expect(damaged.exitCode).toBe(1)

@@ -4,10 +4,12 @@ import { migrations } from '../../migrations/list.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
-import { type Connection, openDatabase } from '../db/open.ts'
+import { openForReading } from '../db/open.ts'
 
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
 export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string }
+
+type Sqlite = ReturnType<typeof openForReading>
 
 /** A random key has more different characters than that. */
 const MIN_DIFFERENT_CHARACTERS = 12
@@ -68,18 +70,18 @@ function modeOf(path: string): number {
 
 function checkDatabase({ databaseFile }: Config): Check[] {
   if (!existsSync(databaseFile)) return [warning('database', 'there is none yet; the first start creates it')]
-  let connection: Connection | undefined
+  let sqlite: Sqlite | undefined
   try {
-    connection = openDatabase(databaseFile)
-    return [checkIntegrity(connection), checkSchema(connection)]
+    sqlite = openForReading(databaseFile)
+    return [checkIntegrity(sqlite), checkSchema(sqlite)]
   } catch (error) {
     return [broken('database', errorMessage(error))]
   } finally {
-    connection?.close()
+    sqlite?.close()
   }
 }
 
-function checkIntegrity({ sqlite }: Connection): Check {
+function checkIntegrity(sqlite: Sqlite): Check {
   const result = sqlite.pragma('quick_check(1)', { simple: true })
   const orphans = sqlite.pragma('foreign_key_check')
   if (result !== 'ok') return broken('database', `damaged: ${String(result)}`)
@@ -88,7 +90,7 @@ function checkIntegrity({ sqlite }: Connection): Check {
   return ok('database', 'whole')
 }
 
-function checkSchema({ sqlite }: Connection): Check {
+function checkSchema(sqlite: Sqlite): Check {
   try {
     const pending = listPendingMigrations(sqlite, migrations)
     if (pending.length === 0) return ok('schema', 'up to date')

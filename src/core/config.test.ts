@@ -5,6 +5,13 @@ import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { readConfig } from './config.ts'
 import { StartupError } from './errors.ts'
 
+test('DOMAIN is taken in lower case, as the e-mail addresses of wallets are kept', () => {
+  expect(readConfig({ DOMAIN: 'Agents.Example.COM' })).toMatchObject({
+    domain: 'agents.example.com',
+    walletEmailDomain: 'wallet.agents.example.com',
+  })
+})
+
 test('without any variable the settings are the documented defaults', () => {
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',

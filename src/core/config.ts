@@ -45,6 +45,7 @@ const SECRETS = [
   'IDP_A_CLIENT_SECRET',
   'IDP_B_CLIENT_SECRET',
   'SMTP_URL',
+  'BASE_RPC_URL',
 ] as const
 
 const Environment = z.object({
@@ -58,7 +59,7 @@ const Environment = z.object({
   DEPLOYMENT_MODE: z.enum(['cloud', 'home', 'link']).default('cloud'),
   APP_URL: origin.optional(),
   BACKEND_URL: origin.optional(),
-  DOMAIN: z.string().min(1).default('localhost'),
+  DOMAIN: z.string().min(1).toLowerCase().default('localhost'),
   INTERNAL_API_KEY: z.string().min(1).optional(),
   ADMIN_EMAILS: list.transform((emails) => emails.map((email) => email.toLowerCase())),
   ENCRYPTION_KEY: z.string().min(16, 'must have at least 16 characters').optional(),

@@ -69,6 +69,8 @@ export function createGuards(lookups: Lookups) {
     ),
     /** For routes that answer nobody as well as somebody. @throws AppError `forbidden` SCOPE_REQUIRED for a key. */
     findUser: find,
+    /** Whose session the cookie is: a key is none. */
+    findSession: findByCookie,
   }
 }
 

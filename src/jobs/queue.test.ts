@@ -68,6 +68,21 @@ describe('a job', () => {
   })
 })
 
+test('jobs that keep coming do not put off those that wait', async () => {
+  const { db, queue } = testQueue()
+  let ran = 0
+  queue.start([kind({ run: async () => void ran++ })])
+  const deadline = performance.now() + 5000
+  let came = 0
+  // Closer together than the shortest timer.
+  for (; ran < 100 && performance.now() < deadline; came++) {
+    await write(db, (tx) => queue.enqueue(tx, 'test', { n: came }))
+  }
+  expect(ran).toBeGreaterThanOrEqual(100)
+  expect(came).toBeLessThan(1000)
+  await queue.stop()
+})
+
 describe('a key', () => {
   test('makes one job of two that wait, and one more while the first is under way, which runs after it', async () => {
     const { db, queue, rows, finished } = testQueue()

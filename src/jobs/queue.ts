@@ -55,11 +55,16 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
   let kinds = new Map<string, JobKind>()
   let polling = Promise.resolve()
   let timer: Timer | undefined
+  let pollsAt = Number.POSITIVE_INFINITY
 
+  /** Never later than planned already: jobs that keep coming must not put off those that wait. */
   const pollIn = (ms: number) => {
+    const at = performance.now() + ms
+    if (stopping.signal.aborted || at >= pollsAt) return
     clearTimeout(timer)
-    if (stopping.signal.aborted) return
+    pollsAt = at
     timer = setTimeout(() => {
+      pollsAt = Number.POSITIVE_INFINITY
       polling = polling.then(poll)
     }, ms)
   }

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { recordAudit } from '../administration/audit.ts'
-import { REMOVE_JOB } from '../agents/delete.ts'
+import { REMOVE_JOB, removeKey } from '../agents/delete.ts'
 import { agents } from '../agents/tables.ts'
 import { confirmPassword } from './confirm-password.ts'
 import type { Passwords } from './passwords.ts'
@@ -40,7 +40,7 @@ export async function deleteAccount(
 /** The rows of other tables go with the account's: they refer to it. */
 function removeAccount(tx: Tx, { clock, enqueue }: DeleteAccountDeps, userId: string): void {
   const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning({ id: agents.id }).all()
-  for (const { id } of owned) enqueue(tx, REMOVE_JOB, { agentId: id }, { key: `remove:${id}` })
+  for (const { id } of owned) enqueue(tx, REMOVE_JOB, { agentId: id }, { key: removeKey(id) })
   tx.delete(users).where(eq(users.id, userId)).run()
   enqueue(tx, FORGET_JOB, { userId }, { key: `forget:${userId}` })
   // The id names nobody any more; neither address nor e-mail is kept.

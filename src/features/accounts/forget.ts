@@ -4,7 +4,7 @@ import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
 import { auditLog } from '../administration/tables.ts'
 import { invites } from '../invites/tables.ts'
-import { usageDays, usageLogs, usageMonths } from '../usage/tables.ts'
+import { addedDaySums, addedMonthSums, usageDays, usageLogs, usageMonths } from '../usage/tables.ts'
 import { MAIL_JOB } from './send-mail.ts'
 import { referrals } from './tables.ts'
 
@@ -44,12 +44,7 @@ function forgetDays(tx: Tx, userId: string): number {
       .values({ ...day, userId: NOBODY, agentId: NOBODY })
       .onConflictDoUpdate({
         target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model],
-        set: {
-          inputTokens: sql`${usageDays.inputTokens} + excluded.input_tokens`,
-          outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
-          costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
-          calls: sql`${usageDays.calls} + excluded.calls`,
-        },
+        set: addedDaySums,
       })
       .run()
   }
@@ -63,7 +58,7 @@ function forgetMonths(tx: Tx, userId: string): number {
       .values({ ...month, userId: NOBODY })
       .onConflictDoUpdate({
         target: [usageMonths.userId, usageMonths.month],
-        set: { tokens: sql`${usageMonths.tokens} + excluded.tokens` },
+        set: addedMonthSums,
       })
       .run()
   }

@@ -7,7 +7,7 @@ import { write } from '../../db/write.ts'
 import { CreatedKey } from '../keys/schemas.ts'
 import { insertUser } from './register.ts'
 import { SessionResponse } from './schemas.ts'
-import { throttles, type UserRow, users } from './tables.ts'
+import { sessions, throttles, type UserRow, users } from './tables.ts'
 
 type Platform = ReturnType<typeof testPlatform>['platform']
 
@@ -189,6 +189,28 @@ test('POST /api/auth/login: what was hashed with other parameters is hashed anew
   expect((await login(ADA)).status).toBe(200)
   expect(hash()).toBe(renewed)
 })
+
+test.each([
+  ['has another password', async () => ({ passwordHash: await Bun.password.hash('a new one', 'argon2id') })],
+  ['is closed', async () => ({ disabledAt: new Date() })],
+  ['has got a second factor', async () => ({ twoFactorEnabledAt: new Date() })],
+] as const)(
+  'POST /api/auth/login: 401 when the account %s by the time its session would begin',
+  async (_what, make) => {
+    const { login, platform } = await withAda()
+    const row = await make()
+    const { create } = platform.sessions
+    // Between the check of the password and the session, where an administrator's request may come.
+    platform.sessions.create = async (...session) => {
+      await change(platform, ADA.email, row)
+      return create(...session)
+    }
+    const response = await login(ADA)
+    expect(response.status).toBe(401)
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(platform.db.select().from(sessions).all()).toEqual([])
+  },
+)
 
 test.each(['😀 four words, no less 😀', 'a\0b\0c\0 and on', '  space at both ends  ', 'x'.repeat(1024)])(
   'POST /api/auth/login: the password %j is taken as it is',

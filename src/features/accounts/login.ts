@@ -23,7 +23,11 @@ const FAILURES_PER_ADDRESS = 50
  * @throws AppError `unauthenticated`, with code `TWO_FACTOR_REQUIRED` or `TWO_FACTOR_INVALID` after the right password;
  * `limited` after ten failures of an account, or fifty of an address, in a quarter of an hour.
  */
-export async function login(deps: LoginDeps, request: LoginRequest, address: string | null): Promise<UserRow> {
+export function login(deps: LoginDeps, request: LoginRequest, address: string | null): Promise<UserRow> {
+  return deps.passwords.admit(() => loginAdmitted(deps, request, address))
+}
+
+async function loginAdmitted(deps: LoginDeps, request: LoginRequest, address: string | null): Promise<UserRow> {
   const [account, caller] = throttlesOf(request.email, address)
   await takeAttempt(deps, account, caller)
   const giveBack = () => write(deps.db, (tx) => returnAttempt(tx, account, caller))
@@ -45,12 +49,11 @@ export async function login(deps: LoginDeps, request: LoginRequest, address: str
   }
 
   const newHash = await hashAnew(deps.passwords, user, request.password)
-  await write(deps.db, (tx) => {
+  return write(deps.db, (tx) => {
     forgetFailures(tx, account.key)
     returnAttempt(tx, caller)
-    if (newHash) replaceHash(tx, user, newHash)
+    return newHash ? replaceHash(tx, user, newHash) : user
   })
-  return user
 }
 
 /** Lets an account sign in at once after failures: for whoever has proved by mail to be its owner. */
@@ -76,9 +79,10 @@ async function hashAnew(passwords: Passwords, user: UserRow, password: string): 
   return passwords.hash(password).catch(() => null)
 }
 
-/** Only as long as the password is still the one that was checked. */
-function replaceHash(tx: Tx, user: UserRow, passwordHash: string): void {
+/** Only as long as the password is still the one that was checked; otherwise the row is returned as it was. */
+function replaceHash(tx: Tx, user: UserRow, passwordHash: string): UserRow {
   const current = tx.select({ hash: users.passwordHash }).from(users).where(eq(users.id, user.id)).get()
-  if (current?.hash !== user.passwordHash) return
+  if (current?.hash !== user.passwordHash) return user
   tx.update(users).set({ passwordHash }).where(eq(users.id, user.id)).run()
+  return { ...user, passwordHash }
 }

@@ -43,3 +43,21 @@ test('32 wait for a hasher, the next are refused at once, and those who waited a
   }
   expect(await verify('x', null)).toBe(false)
 })
+
+test('as many works are admitted as the hasher takes and lets wait; the next are refused before they begin', async () => {
+  const { admit } = createPasswords(2)
+  let begun = 0
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  const ask = () =>
+    admit(async () => {
+      begun++
+      await gate
+    })
+  const first = Array.from({ length: 34 }, ask)
+  expect(await ask().catch((error: unknown) => error)).toMatchObject({ kind: 'limited', extra: { retryAfter: '1' } })
+  expect(begun).toBe(34)
+  open()
+  await Promise.all(first)
+  await expect(admit(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  await Promise.all(Array.from({ length: 34 }, ask))
+})

@@ -13,23 +13,35 @@ export type Passwords = {
   verify(password: string, hash: string | null): Promise<boolean>
   /** Was it made with other parameters than today's? */
   isOutdated(hash: string): boolean
+  /**
+   * Runs `work`, which will ask the hasher, unless as many are under way as may wait for it: a flood of sign-ins does not
+   * reach the database. @throws AppError `limited`, or what `work` throws.
+   */
+  admit<T>(work: () => Promise<T>): Promise<T>
+  /** For whoever can refuse before anything is read or counted. @throws AppError `limited` when nothing is admitted now. */
+  requireRoom(): void
   /** How often the hasher has worked: two paths that cost the same raise it by the same. */
   readonly calls: number
 }
 
 /**
  * Argon2id behind a gate of `parallel` hashers, so that a flood of sign-ins cannot starve the rest of the process.
- * @throws AppError `limited` from `hash` and `verify` when too many wait already.
+ * @throws AppError `limited` when too many wait already.
  */
 export function createPasswords(parallel: number): Passwords {
   const waiting: (() => void)[] = []
+  let admitted = 0
   let busy = 0
   let calls = 0
+
+  const requireRoom = () => {
+    if (admitted >= parallel + MAX_WAITING) throw tooMany()
+  }
 
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     if (busy < parallel) busy++
     else {
-      if (waiting.length >= MAX_WAITING) throw new AppError('limited', 'Too many requests', { retryAfter: '1' })
+      if (waiting.length >= MAX_WAITING) throw tooMany()
       await new Promise<void>((resolve) => waiting.push(resolve))
     }
     calls++
@@ -47,10 +59,24 @@ export function createPasswords(parallel: number): Passwords {
     hash: (password) => inTurn(() => Bun.password.hash(password, OPTIONS)),
     verify: (password, hash) => inTurn(async () => (await isMatch(password, hash ?? NOBODYS_HASH)) && hash !== null),
     isOutdated: (hash) => !hash.startsWith(PREFIX),
+    requireRoom,
+    async admit(work) {
+      requireRoom()
+      admitted++
+      try {
+        return await work()
+      } finally {
+        admitted--
+      }
+    },
     get calls() {
       return calls
     },
   }
+}
+
+function tooMany(): AppError {
+  return new AppError('limited', 'Too many requests', { retryAfter: '1' })
 }
 
 /** A stored hash that cannot be read matches nothing: the account is closed to guesses, not broken for the caller. */

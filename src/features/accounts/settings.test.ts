@@ -3,7 +3,9 @@ import { eq } from 'drizzle-orm'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { write } from '../../db/write.ts'
 import { CreatedKey } from '../keys/schemas.ts'
+import { changePassword } from './change-password.ts'
 import { Settings } from './schemas.ts'
+import { getSettings } from './settings.ts'
 import { type UserRow, users } from './tables.ts'
 
 const MINUTE_MS = 60_000
@@ -196,4 +198,12 @@ test('POST /api/settings: of 20 accounts that want one address at once exactly o
     }),
   )
   expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 409)])
+})
+
+test('GET /api/settings and POST /api/settings/password: 404 for an account that went while they were asked', async () => {
+  const { platform } = testPlatform()
+  expect(() => getSettings(platform, 'usr_gone')).toThrow(expect.objectContaining({ kind: 'not_found' }))
+  const caller = { userId: 'usr_gone', sessionToken: undefined, address: null }
+  const change = changePassword(platform, caller, { currentPassword: undefined, newPassword: 'another battery staple' })
+  await expect(change).rejects.toMatchObject({ kind: 'not_found', message: 'User not found' })
 })

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
 import type { Csrf } from '../../http/csrf.ts'
 import type { WebEnv } from '../../http/env.ts'
@@ -46,17 +47,22 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.post(
     '/api/auth/login',
+    // Before the rate is counted: a flood from ever new addresses would fill the counter's memory.
+    createMiddleware(async (_c, next) => {
+      deps.passwords.requireRoom()
+      await next()
+    }),
     limitRate(deps.requestsPerMinute.login, 'Too many login attempts'),
     validate('json', LoginRequest),
     async (c) => {
-      const { id, name } = await login(deps, c.req.valid('json'), c.env.address)
-      await startSession(c, deps, id)
-      return c.json({ ok: true, user: { id, name } })
+      const user = await login(deps, c.req.valid('json'), c.env.address)
+      await startSession(c, deps, user)
+      return c.json({ ok: true, user: { id: user.id, name: user.name } })
     },
   )
 
   app.get('/api/auth/session', async (c) => {
-    const user = await deps.guards.findUser(c)
+    const user = await deps.guards.findSession(c)
     return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
   })
 

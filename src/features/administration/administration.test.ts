@@ -5,6 +5,8 @@ import { write } from '../../db/write.ts'
 import { sessions, users } from '../accounts/tables.ts'
 import { insertAgent, openTokens } from '../agents/create.ts'
 import { createKey } from '../keys/create.ts'
+import { CLI } from './change-account.ts'
+import { resetPassword } from './create-account.ts'
 import { AdminUserDetail, AdminUserList, AuditList } from './schemas.ts'
 import { auditLog } from './tables.ts'
 
@@ -250,4 +252,15 @@ test('GET /api/admin/audit: 200, newest first, by pages', async () => {
   const second = await read(AuditList, root.get(`/api/admin/audit?limit=2&before=${first.next}`))
   expect(second.entries.map(({ detail }) => detail)).toEqual([{ credits: [0, 1] }])
   expect(second.next).toBeNull()
+})
+
+test('stead user reset-password: the new password signs in at once, whatever was tried before', async () => {
+  const { web, platform } = await house()
+  const account = { email: 'eve@example.com', password: 'correct horse' }
+  const login = (password: string) => web.request('/api/auth/login', json('POST', { ...account, password }))
+  await web.request('/api/register', json('POST', account))
+  for (let count = 0; count < 10; count++) await login('wrong horse')
+  expect((await login(account.password)).status).toBe(429)
+  await resetPassword(platform, CLI, { email: account.email, password: 'another horse' })
+  expect((await login('another horse')).status).toBe(200)
 })

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { AppError } from '../../core/errors.ts'
 import { write } from '../../db/write.ts'
 import { endEmailTokens } from '../accounts/email-tokens.ts'
+import { forgetFailedLogins } from '../accounts/login.ts'
 import type { Passwords } from '../accounts/passwords.ts'
 import { insertUser, requireFree } from '../accounts/register.ts'
 import type { RegisterRequest } from '../accounts/schemas.ts'
@@ -34,7 +35,7 @@ export async function createAccount(
   })
 }
 
-/** Sets a new password, ends all sessions, and makes mailed links worthless. @throws AppError `not_found`. */
+/** Sets a new password that works at once, ends all sessions and mailed links. @throws AppError `not_found`. */
 export async function resetPassword(
   deps: PasswordDeps,
   by: Administrator,
@@ -47,6 +48,7 @@ export async function resetPassword(
     if (!user) throw new AppError('not_found', `No account has the address ${email}`)
     endSessions(tx, user.id)
     endEmailTokens(tx, user.id)
+    forgetFailedLogins(tx, email)
     audit(tx, by, { action: 'account.reset-password', target: user.id }, now)
     return user
   })

@@ -9,6 +9,11 @@ import { agents } from './tables.ts'
 /** Ends and removes what runs for a deleted agent; `deployments/jobs.ts` does it. */
 export const REMOVE_JOB = 'agents.remove'
 
+/** The key of an agent's removal, which only an unfinished one has. */
+export function removeKey(agentId: string): string {
+  return `remove:${agentId}`
+}
+
 /** Deletes the row, and with it the port's lease; what runs is removed by a job. Foreign and missing ids do nothing. */
 export async function deleteAgent(deps: { db: Db; enqueue: Enqueue }, principal: Principal, id: string): Promise<void> {
   await write(deps.db, (tx) => {
@@ -16,6 +21,6 @@ export async function deleteAgent(deps: { db: Db; enqueue: Enqueue }, principal:
       .delete(agents)
       .where(and(eq(agents.id, id), ownedBy(principal)))
       .run()
-    if (changes > 0) deps.enqueue(tx, REMOVE_JOB, { agentId: id }, { key: `remove:${id}` })
+    if (changes > 0) deps.enqueue(tx, REMOVE_JOB, { agentId: id }, { key: removeKey(id) })
   })
 }

@@ -1,15 +1,20 @@
 import { z } from 'zod'
 
+/** The name and the model of an agent reach it as variables of its environment, which end at the first NUL. */
+export const hasNoNul = (text: string) => !text.includes('\0')
+
 const Name = z
   .string('Agent name is required')
   .trim()
   .min(1, 'Agent name is required')
   .max(100, 'Agent name must be at most 100 characters')
+  .refine(hasNoNul, 'Agent name must not contain NUL')
 const Model = z
   .string('Model must be text')
   .trim()
   .min(1, 'Model must be text')
   .max(200, 'Model must be at most 200 characters')
+  .refine(hasNoNul, 'Model must not contain NUL')
 
 /** Words an agent's status can take (rulings, 19); `active` is the backend's word for `running`. */
 export const AgentStatus = z.enum(['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'])

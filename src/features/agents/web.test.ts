@@ -150,6 +150,8 @@ test.each([
   [{ name: ' \t' }, 'Agent name is required'],
   [{ name: 7 }, 'Agent name is required'],
   [{ name: 'x'.repeat(101) }, 'Agent name must be at most 100 characters'],
+  [{ name: 'A\0da' }, 'Agent name must not contain NUL'],
+  [{ name: 'Ada', model: 'm\0' }, 'Model must not contain NUL'],
   [{ name: 'Ada', model: '' }, 'Model must be text'],
   [{ name: 'Ada', model: 7 }, 'Model must be text'],
   [{ name: 'Ada', model: 'x'.repeat(201) }, 'Model must be at most 200 characters'],

@@ -85,6 +85,12 @@ test.each<[string, number, Record<string, string>, unknown]>([
   expect(await test.booked()).toEqual([])
 })
 
+test('POST /api/ai/chat: without x-user-id the call is booked for anonymous', async () => {
+  await using test = await aiPlatform()
+  expect((await test.ask('/api/ai/chat', HELLO, { ...PLANNED, ...SERVICE })).status).toBe(200)
+  expect(await test.booked()).toMatchObject([{ userId: 'anonymous' }])
+})
+
 test.each<[string, Record<string, string>, number]>([
   ['alone', {}, 401],
   ['with a wrong internal key', bearer('wrong'), 403],

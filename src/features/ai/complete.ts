@@ -137,7 +137,9 @@ function estimateUsage(inputTokens: number, content: string): TokenUsage {
   return { inputTokens, outputTokens: Math.ceil(content.length / CHARACTERS_PER_TOKEN) }
 }
 
+/** What the answer may use: providers differ in which of the two names counts, and `n` asks for several answers. */
 function maxTokens(body: Readonly<Record<string, unknown>>): number {
-  const asked = body.max_completion_tokens ?? body.max_tokens
-  return typeof asked === 'number' && asked > 0 ? asked : DEFAULT_MAX_TOKENS
+  const asked = [body.max_completion_tokens, body.max_tokens].filter((value) => typeof value === 'number')
+  const most = Math.max(0, ...asked) || DEFAULT_MAX_TOKENS
+  return most * (typeof body.n === 'number' ? Math.max(1, body.n) : 1)
 }

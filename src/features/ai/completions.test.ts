@@ -265,6 +265,27 @@ test('POST /v1/chat/completions: the rate is counted for each bearer, not for th
   expect((await test.ask(PATH, HELLO, bearer(eve.agentToken))).status).toBe(200)
 })
 
+test('POST /v1/chat/completions: 401 for a made-up bearer however often it comes: it is not counted', async () => {
+  await using test = await aiPlatform({ environment: { RATE_LIMIT_BACKEND: '1' } })
+  for (let count = 0; count < 3; count++) {
+    const response = await test.ask(PATH, HELLO, bearer('agt_made-up'))
+    expect(response.status).toBe(401)
+    expect(response.headers.has('ratelimit-limit')).toBe(false)
+  }
+})
+
+test.each([{ n: 2000 }, { max_completion_tokens: 1, max_tokens: 2_000_000 }])(
+  'POST /v1/chat/completions: 429 for an answer that may pass the quota: %j',
+  async (size) => {
+    await using test = await aiPlatform()
+    const { key } = await test.join('solo')
+    const response = await test.ask(PATH, { ...HELLO, ...size }, bearer(key))
+    expect(response.status).toBe(429)
+    expect(await response.json()).toMatchObject({ error: { code: 'QUOTA_EXCEEDED' } })
+    expect(test.provider.chats).toEqual([])
+  },
+)
+
 test.each([HELLO, STREAMED])(
   'POST /v1/chat/completions: the offline model is labelled as local in %j',
   async (body) => {

@@ -24,14 +24,15 @@ export type OpenAiBackendDeps = CompleteDeps & {
 export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
-  // Per bearer, not per address: all agents of this machine share one.
+  // Per bearer, not per address: all agents of this machine share one. Counted once the bearer is known to be one, so that
+  // strangers cannot fill the counters with made-up ones.
   const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', (c) =>
     sha256(c.req.header('authorization') ?? ''),
   )
 
   app.onError((error, c) => answerError(c, error, deps.log))
 
-  app.post('/v1/chat/completions', limit, caller, validate('json', CompletionRequest), async (c) => {
+  app.post('/v1/chat/completions', caller, limit, validate('json', CompletionRequest), async (c) => {
     const body = c.req.valid('json')
     const json = await c.req.text()
     const asked = { caller: c.var.caller, body, json, endpoint: ENDPOINT, signal: c.req.raw.signal }
@@ -42,7 +43,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
     return c.body(answer.json)
   })
 
-  app.get('/v1/models', limit, caller, (c) =>
+  app.get('/v1/models', caller, limit, (c) =>
     c.json({
       object: 'list',
       data: deps.catalogue

@@ -2,6 +2,11 @@ import { expect, test } from 'bun:test'
 import { countRows, dumpTables } from '../../../tests/harness/dump.ts'
 import { startJobs } from '../../../tests/harness/jobs.ts'
 import { bearer, INTERNAL_KEY, json, type TestOptions, testPlatform } from '../../../tests/harness/platform.ts'
+import { until } from '../../../tests/harness/until.ts'
+import { createNoRuntime } from '../../adapters/no-runtime.ts'
+import { write } from '../../db/write.ts'
+import { jobs } from '../../jobs/tables.ts'
+import { insertAgent } from '../agents/create.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 
@@ -25,6 +30,7 @@ test.each([
   [{ agentId: 'a'.repeat(42) }, 'Invalid agentId'],
   [{ agentId: 'ada', userId: 7 }, 'userId must be text'],
   [{ agentId: 'ada', name: 'x'.repeat(201) }, 'name is too long'],
+  [{ agentId: 'ada', name: 'A\0da' }, 'name must not contain NUL'],
   [{ agentId: 'ada', config: { aiProvider: 'nobody' } }, 'Unsupported aiProvider'],
   [{ agentId: 'ada', config: { plan: 7 } }, 'plan must be text'],
 ])('POST /api/deployments: 400 for %j, and nothing is written', async (body, error) => {
@@ -58,6 +64,22 @@ test('POST /api/deployments: 500 with the reason when the runtime cannot start i
   const response = await deploy({ agentId: 'ada-1' })
   expect(response.status).toBe(500)
   expect(await response.json()).toEqual({ error: 'This test has no runtime' })
+})
+
+test('POST /api/deployments: 409 while a deleted agent of that id is still being removed', async () => {
+  const runtime = { ...createNoRuntime('process', 'Not in this test'), remove: async () => {} }
+  const { deploy, platform, backend } = deployable({ runtime })
+  const agent = { id: 'ada-1', ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+  await write(platform.db, (tx) => insertAgent(platform, tx, { ...agent, status: 'running' }))
+  await backend.request('/api/agents/ada-1', { method: 'DELETE', headers: OPERATOR })
+  const response = await deploy({ agentId: 'ada-1' })
+  expect(response.status).toBe(409)
+  expect(await response.json()).toEqual({ error: 'A deleted agent of this id is still being removed' })
+  expect(countRows(platform.db).agents).toBe(0)
+
+  await using _jobs = startJobs(platform)
+  await until('the removal', async () => platform.db.select().from(jobs).get()?.status === 'done')
+  expect((await deploy({ agentId: 'ada-1' })).status).toBe(500)
 })
 
 test('POST /api/deployments: 503 when provisioning is switched off', async () => {

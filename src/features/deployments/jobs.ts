@@ -3,7 +3,7 @@ import { write } from '../../db/write.ts'
 import { defineJob, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
 import { REMOVE_JOB } from '../agents/delete.ts'
-import { reconcileAgents } from './reconcile.ts'
+import { type ReconcileDeps, reconcileAgents } from './reconcile.ts'
 import { DEPLOY_JOB } from './request.ts'
 import { markFailed, type RunDeps, runDeployment } from './run.ts'
 
@@ -26,6 +26,6 @@ export function removeJob(deps: RunDeps): JobKind {
   return defineJob({ kind: REMOVE_JOB, payload: AgentJob, run: ({ agentId }) => deps.runtime.remove(agentId) })
 }
 
-export function reconcileJob(deps: RunDeps): RepeatingJob {
+export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
   return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: () => reconcileAgents(deps) }
 }

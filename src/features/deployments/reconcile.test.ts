@@ -4,9 +4,11 @@ import { testPlatform } from '../../../tests/harness/platform.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
 import type { AgentState, Runtime } from '../../adapters/runtime.ts'
 import { write } from '../../db/write.ts'
+import { jobs } from '../../jobs/tables.ts'
 import { insertAgent } from '../agents/create.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { reconcileAgents } from './reconcile.ts'
+import { enqueueDeployment, findDeployment } from './request.ts'
 
 /** A runtime that knows one agent in `state` and tells what was asked of it. */
 function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: string[] } {
@@ -58,6 +60,39 @@ test.each(['pending', 'provisioning', 'stopped', 'error'] as const)(
     expect(asked).toEqual([])
   },
 )
+
+test.each([
+  ['running', ['stop']],
+  ['restarting', ['stop']],
+  ['exited', ['stop']],
+  ['stopped', []],
+] as const)('an agent whose stop was cut short by a crash and is %p makes the runtime do %j', async (state, calls) => {
+  const { runtime, asked } = runtimeWith(state)
+  expect(await reconciled(runtime, { status: 'stopped' })).toBe('stopped')
+  expect(asked).toEqual([...calls])
+})
+
+test('a deployment that a crash kept from being asked for is asked for after a minute, once', async () => {
+  const { platform, clock } = testPlatform({ runtime: runtimeWith(null).runtime })
+  const row = { ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+  const add = (status: AgentRow['status']) =>
+    write(platform.db, (tx) => insertAgent({ clock, sealer: platform.sealer }, tx, { ...row, status }))
+  const { id } = await add('provisioning')
+  const asked = await add('provisioning')
+  await write(platform.db, (tx) => enqueueDeployment(platform, tx, asked.id))
+  await add('error')
+  const keys = () => platform.db.select({ key: jobs.key }).from(jobs).all()
+
+  clock.advance(59_000)
+  await reconcileAgents(platform)
+  expect(keys()).toEqual([{ key: `deploy:${asked.id}` }])
+  clock.advance(1000)
+  await reconcileAgents(platform)
+  clock.advance(3_600_000)
+  await reconcileAgents(platform)
+  expect(keys()).toEqual([{ key: `deploy:${asked.id}` }, { key: `deploy:${id}` }])
+  expect(findDeployment(platform.db, id)).toMatchObject({ step: 'queued' })
+})
 
 test('an engine that does not answer changes no status', async () => {
   expect(await reconciled(createNoRuntime('docker', 'The engine does not answer'), {})).toBe('running')

@@ -6,8 +6,10 @@ import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { pause } from '../../jobs/runner.ts'
+import { jobs } from '../../jobs/tables.ts'
 import { users } from '../accounts/tables.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../agents/create.ts'
+import { removeKey } from '../agents/delete.ts'
 import { findAgent, getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import type { DeploymentRequest } from './schemas.ts'
@@ -26,7 +28,8 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
 /**
  * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (rulings, 38).
  * An agent without a row gets one for `principal`, or for `request.userId` when the operator asks.
- * @throws AppError `not_found` for someone else's agent, `internal` with the reason when the deployment failed.
+ * @throws AppError `not_found` for someone else's agent, `conflict` while a deleted one of this id is being removed,
+ * `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
   deps: RequestDeps,
@@ -42,6 +45,11 @@ export async function deployAgent(
   return { agent: await waitForDeployment(deps, principal, request.agentId), wasRunning: false }
 }
 
+/** The key of an agent's deployment job, which only an unfinished one has. */
+export function deployKey(agentId: string): string {
+  return `deploy:${agentId}`
+}
+
 /** Writes the intent and its job in the caller's closure: a crash from here on loses nothing. */
 export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: Tx, agentId: string): void {
   const now = deps.clock.now()
@@ -51,7 +59,7 @@ export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: 
     .onConflictDoUpdate({ target: deployments.agentId, set: start })
     .run()
   tx.update(agents).set({ status: 'provisioning', updatedAt: now }).where(eq(agents.id, agentId)).run()
-  deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: `deploy:${agentId}` })
+  deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: deployKey(agentId) })
 }
 
 /** @throws AppError `internal` with the reason when the deployment failed. */
@@ -75,6 +83,13 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
   if (findAgent(tx, principal, request.agentId)) return
   const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, request.agentId)).get() !== undefined
   if (isTaken) throw new AppError('not_found', 'Agent not found')
+  // Its removal would end this one as well, and until then its folder is there for this one to read.
+  const removal = tx
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(eq(jobs.key, removeKey(request.agentId)))
+    .get()
+  if (removal) throw new AppError('conflict', 'A deleted agent of this id is still being removed')
   insertAgent(deps, tx, {
     id: request.agentId,
     ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),

@@ -106,11 +106,13 @@ async function finish(deps: RunDeps, agentId: string): Promise<void> {
   if (!isWanted) await endIfUnwanted(deps, agentId)
 }
 
-/** Undoes a start that crossed with a stop or a deletion. */
+/** Undoes a start that crossed with a stop or a deletion, and a stop that a crash cut short. */
 export async function endIfUnwanted(deps: Pick<RunDeps, 'db' | 'runtime'>, agentId: string): Promise<void> {
   const agent = deps.db.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
-  if (!agent) await deps.runtime.remove(agentId)
-  else if (agent.status === 'stopped' && (await deps.runtime.inspect(agentId))) await deps.runtime.stop(agentId)
+  if (!agent) return deps.runtime.remove(agentId)
+  if (agent.status !== 'stopped') return
+  const inspection = await deps.runtime.inspect(agentId)
+  if (inspection && inspection.state !== 'stopped') await deps.runtime.stop(agentId)
 }
 
 /** Status and reason together, so that nobody sees one without the other. An agent that was stopped stays so. */

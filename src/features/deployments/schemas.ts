@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { hasNoNul } from '../agents/schemas.ts'
 
-const Word = (name: string) => z.string(`${name} must be text`).max(200, `${name} is too long`)
+const Word = (name: string) =>
+  z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
 
 /** `POST /api/deployments` (Spec 4.4; rulings, 16): `userId` and `name` say for whom, when the agent has no row yet. */
 export const DeploymentRequest = z.object({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type EventIssuer, forge, settingsFor, startEventIssuer } from '../../../tests/harness/event-issuer.ts'
 import { startJobs } from '../../../tests/harness/jobs.ts'
@@ -272,6 +272,32 @@ describe('a token that does not hold', () => {
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'Invalid token', err: 'invalid_audience' })
   })
+})
+
+describe('what is judged first', () => {
+  test('POST /api/security/risc: the issuer, then the audience, and only then are keys fetched', async () => {
+    using from = await startEventIssuer()
+    const ada = await adaAtHome(from)
+    const wrong = { ...revoked(), iss: 'https://evil.example', aud: 'other' }
+    const errOf = async (claims: Record<string, unknown>) =>
+      (await ada.send(await from.sign(claims, { kid: 'made-up' }))).json()
+    expect(await errOf(wrong)).toEqual({ error: 'Invalid token', err: 'invalid_issuer' })
+    expect(await errOf({ ...wrong, iss: from.issuer })).toEqual({ error: 'Invalid token', err: 'invalid_audience' })
+    expect(from.keyFetches()).toBe(0)
+    expect(await errOf(revoked())).toEqual({ error: 'Invalid token', err: 'invalid_key' })
+    expect(from.keyFetches()).toBeGreaterThan(0)
+  })
+
+  test.each([CURRENT, LEGACY])(
+    'POST %s: what cannot be stored is not acknowledged, so that it is sent again',
+    async (path) => {
+      const ada = await adaAtHome()
+      const token = await issuer.sign({ ...revoked(), sub: 'ada@example.com' })
+      await write(ada.platform.db, (tx) => tx.run(sql`drop table security_events`))
+      const response = await ada.send(token, path)
+      expect([response.status, await response.json()]).toEqual([500, { error: 'Internal error' }])
+    },
+  )
 })
 
 describe('the issuer’s keys', () => {

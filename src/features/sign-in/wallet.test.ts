@@ -63,6 +63,18 @@ test('POST /api/wallet-auth: 200 makes an account, without an RPC, and signs it 
   expect(it.platform.db.select().from(users).get()).toMatchObject({ passwordHash: null, emailVerifiedAt: null })
 })
 
+test('POST /api/wallet-auth: the cookie lasts 30 days, and no script can read it', async () => {
+  const it = withWallet()
+  const [cookie = ''] = (await it.signIn()).headers.getSetCookie()
+  expect(cookie.split('; ').sort()).toEqual([
+    'HttpOnly',
+    'Max-Age=2592000',
+    'Path=/',
+    'SameSite=Lax',
+    expect.stringMatching(/^service-session=[0-9A-Za-z]{43}$/),
+  ])
+})
+
 test('POST /api/wallet-auth: the second time it is the same account, also after it took another e-mail', async () => {
   const it = withWallet()
   await it.signIn()

@@ -34,7 +34,7 @@ export function signInWeb(deps: SignInWebDeps) {
     if (await waitsForSecondFactor(c, deps, user, null)) {
       throw new AppError('unauthenticated', 'Two-factor code required', { code: 'TWO_FACTOR_REQUIRED' })
     }
-    await startSession(c, deps, user.id)
+    await startSession(c, deps, user)
     return c.json({ ok: true, user: { id: user.id, name: user.name } })
   })
 
@@ -42,7 +42,7 @@ export function signInWeb(deps: SignInWebDeps) {
     const ticket = readSignInCookie(c, isHttps, 'service-two-factor')
     const user = await finishPending(deps, { ticket, code: c.req.valid('json').code, address: c.env.address })
     clearSignInCookie(c, isHttps, 'service-two-factor')
-    await startSession(c, deps, user.id)
+    await startSession(c, deps, user)
     return c.json({ ok: true, user: { id: user.id, name: user.name } })
   })
 
@@ -87,7 +87,7 @@ async function comeBack(c: Context<WebEnv>, deps: SignInWebDeps, provider: Provi
   if ('failure' in end) return goToLogin(c, end.failure)
   if (await waitsForSecondFactor(c, deps, end.user, { provider, profile: end.profile }))
     return c.redirect('/login?step=two-factor')
-  await startSession(c, deps, end.user.id)
+  await startSession(c, deps, end.user)
   return c.redirect('/dashboard')
 }
 

@@ -6,7 +6,7 @@ import { type MicroUsd, toUsd } from '../../core/money.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { MonthlyTokens } from './monthly-tokens.ts'
-import { usageDays, usageLogs, usageMonths } from './tables.ts'
+import { addedDaySums, addedMonthSums, usageDays, usageLogs, usageMonths } from './tables.ts'
 
 /** One completion, successful or not. `endpoint` is the route that produced it. */
 export type UsageEvent = {
@@ -157,12 +157,7 @@ function prepareStatements(tx: Tx) {
       })
       .onConflictDoUpdate({
         target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model],
-        set: {
-          inputTokens: sql`${usageDays.inputTokens} + excluded.input_tokens`,
-          outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
-          costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
-          calls: sql`${usageDays.calls} + excluded.calls`,
-        },
+        set: addedDaySums,
       })
       .prepare(),
     month: tx
@@ -170,7 +165,7 @@ function prepareStatements(tx: Tx) {
       .values({ userId: value('userId'), month: value('month'), tokens: value('tokens') })
       .onConflictDoUpdate({
         target: [usageMonths.userId, usageMonths.month],
-        set: { tokens: sql`${usageMonths.tokens} + excluded.tokens` },
+        set: addedMonthSums,
       })
       .prepare(),
   }

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** One row per completion, failed ones included (Spec 2, Usage log). No foreign keys: the record outlives user and agent. */
@@ -36,9 +37,20 @@ export const usageDays = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.day, table.agentId, table.model] })],
 )
 
+/** For `onConflictDoUpdate` of a day: what was there and what comes, added. */
+export const addedDaySums = {
+  inputTokens: sql`${usageDays.inputTokens} + excluded.input_tokens`,
+  outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
+  costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
+  calls: sql`${usageDays.calls} + excluded.calls`,
+}
+
 /** Tokens of a month (UTC), one row per user: what the quota is checked against. */
 export const usageMonths = sqliteTable(
   'usage_months',
   { userId: text().notNull(), month: text().notNull(), tokens: integer().notNull() },
   (table) => [primaryKey({ columns: [table.userId, table.month] })],
 )
+
+/** For `onConflictDoUpdate` of a month. */
+export const addedMonthSums = { tokens: sql`${usageMonths.tokens} + excluded.tokens` }

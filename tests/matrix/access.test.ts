@@ -1,0 +1,142 @@
+import { afterAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Face } from '../../src/http/env.ts'
+import { type Caller, GUARDS, listCallers } from './callers.ts'
+import { type Expectation, ROUTES, type Target, toRequest } from './routes.ts'
+import { startRuntimeDouble } from './runtime-double.ts'
+import { openWorld, type Person, type World } from './world.ts'
+
+const FACES: Readonly<Record<string, Face>> = { web: 'web', backend: 'backend', summarizer: 'summarizer' }
+const ENDPOINTS = readFileSync(join(import.meta.dir, '..', 'endpoints.txt'), 'utf8')
+  .trim()
+  .split('\n')
+  .map(readLine)
+
+/** A line of `tests/endpoints.txt`. */
+type Endpoint = { key: string; method: string; path: string; port: Face; guard: string }
+
+function readLine(line: string): Endpoint {
+  const [method = '', path = '', port = '', guard = ''] = line.split(' ')
+  const face = FACES[port]
+  if (!face) throw new Error(`No such port: ${line}`)
+  return { key: `${method} ${path} ${port}`, method, path, port: face, guard }
+}
+
+const double = startRuntimeDouble()
+const ports = { owner: double.runOne(), stranger: double.runOne(), admin: double.runOne(), closed: double.runOne() }
+let cells = 0
+afterAll(() => {
+  double[Symbol.dispose]()
+  console.log(`access matrix: ${cells} cells in ${ENDPOINTS.length} routes`)
+})
+
+test('every route of tests/endpoints.txt has an expectation, and nothing else has', () => {
+  expect(Object.keys(ROUTES).sort()).toEqual(ENDPOINTS.map(({ key }) => key).sort())
+  expect(ENDPOINTS.filter(({ guard }) => !(guard in GUARDS))).toEqual([])
+})
+
+test.each(ENDPOINTS.map((endpoint): [string, Endpoint] => [`${endpoint.key} ${endpoint.guard}`, endpoint]))(
+  '%s',
+  async (_line, endpoint) => {
+    const expectation = ROUTES[endpoint.key] ?? { status: 0 }
+    const targets: Target[] = expectation.names ? ['own', 'foreign', 'missing'] : ['own']
+    const wrong: unknown[] = []
+    await using world = await openWorld(double.runtime, ports)
+    for (const caller of listCallers(world)) {
+      for (const target of targets) {
+        const problems = await ask(world, endpoint, expectation, caller, target)
+        const hasChanged = world.hasChanged()
+        if (hasChanged && isHarmless(endpoint, expectation, caller, target)) problems.push('changed a row')
+        if (problems.length > 0) wrong.push({ caller: caller.name, target, problems })
+        // What an allowed call leaves behind must not decide about the next one.
+        if (hasChanged) await world.rewind()
+        cells++
+      }
+    }
+    expect(wrong).toEqual([])
+    const log = world.logLines.join('\n')
+    expect(world.secrets.filter((secret) => log.includes(secret))).toEqual([])
+  },
+  30_000,
+)
+
+/** Makes one request and tells what is wrong with its answer. */
+async function ask(world: World, endpoint: Endpoint, expectation: Expectation, caller: Caller, target: Target) {
+  const { owner, id } = aim(world, expectation, caller, target)
+  const path = (expectation.path ?? ((named: string) => endpoint.path.replace(':id', named)))(id)
+  const request = toRequest(endpoint.method, expectation.body?.({ id, owner, caller }))
+  const headers = { ...Object.fromEntries(new Headers(request.headers)), ...caller.headers }
+  const response = await world.call(endpoint.port, path, { ...request, headers })
+  const expected = refusalOf(endpoint, expectation, caller) ?? statusOf(expectation, caller, target, owner)
+  const text = `${await readBody(response)}\n${[...response.headers.values()].join('\n')}`
+  const leaks = [
+    ...hiddenFrom(world, endpoint, caller, text.replaceAll(id || '\0', '')),
+    ...world.secrets.filter((secret) => text.includes(secret)),
+  ]
+  return [
+    ...(response.status === expected ? [] : [`${response.status} in place of ${expected}: ${text.slice(0, 200)}`]),
+    ...leaks.map((leak) => `tells ${leak}`),
+  ]
+}
+
+function aim({ people }: World, { names }: Expectation, { user }: Caller, target: Target) {
+  const own = user ?? people.owner
+  const other = own === people.owner ? people.stranger : people.owner
+  const owner: Person | null = target === 'missing' ? null : target === 'own' ? own : other
+  return { owner, id: names ? (owner ? names.of(owner) : names.missing) : '' }
+}
+
+function refusalOf({ guard, method }: Endpoint, { refusal }: Expectation, caller: Caller): number | null {
+  const status = GUARDS[guard]?.(caller, method) ?? null
+  return status === null || !refusal ? status : refusal(status)
+}
+
+/** Behind the guard. The operator, who is no user, may see every row. */
+function statusOf(
+  { status, foreign = 404, missing = 404 }: Expectation,
+  caller: Caller,
+  target: Target,
+  owner: Person | null,
+) {
+  if (owner === null) return missing
+  if (target === 'foreign' && !isOperator(caller)) return foreign
+  return typeof status === 'function' ? status(caller) : status
+}
+
+/** Names, addresses and words of other people that the caller was told, though none of his business. */
+function hiddenFrom({ people }: World, { port, guard }: Endpoint, caller: Caller, text: string): string[] {
+  const isAllowed =
+    (caller.proof === 'admin session' && guard === 'admin') || (isOperator(caller) && port === 'backend')
+  if (isAllowed) return []
+  return Object.values(people)
+    .filter((person) => person !== caller.user)
+    .flatMap(({ canary, id }) => [canary, id])
+    .filter((word) => text.includes(word))
+}
+
+/** May this cell leave no trace in the database? Reading, being turned away, and what is not one’s own. */
+function isHarmless(
+  { method, ...endpoint }: Endpoint,
+  expectation: Expectation,
+  caller: Caller,
+  target: Target,
+): boolean {
+  if (refusalOf({ ...endpoint, method }, expectation, caller) !== null) return true
+  if (expectation.writes || (expectation.creates && target === 'missing')) return false
+  if (method === 'GET') return true
+  return target !== 'own' && !isOperator(caller) && endpoint.guard !== 'admin'
+}
+
+function isOperator({ proof, user }: Caller): boolean {
+  return proof === 'internal key' && user === null
+}
+
+/** The body; of a stream only its beginning. */
+async function readBody(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
+  const reader = response.body?.getReader()
+  const first = await reader?.read()
+  await reader?.cancel()
+  return new TextDecoder().decode(first?.value)
+}

@@ -1,0 +1,113 @@
+import { bearer, INTERNAL_KEY } from '../harness/platform.ts'
+import type { Person, World } from './world.ts'
+
+/** What kind of proof a caller brings; guards look at nothing else. */
+type Proof =
+  | 'none'
+  | 'session'
+  | 'admin session'
+  | 'dead session'
+  | 'key'
+  | 'reading key'
+  | 'dead key'
+  | 'internal key'
+  | 'agent token'
+  | 'wrong bearer'
+
+/** Somebody who calls. `user` is who they are, where they are let in; null for nobody and for the operator. */
+export type Caller = { name: string; proof: Proof; user: Person | null; headers: Record<string, string> }
+
+/** Everybody the matrix knows. */
+export function listCallers({ people }: World): Caller[] {
+  const { owner, stranger, admin, closed } = people
+  const cookie = (token: string) => ({ cookie: `service-session=${token}` })
+  const lies = {
+    'x-user-id': admin.id,
+    'x-user-email': admin.email,
+    'x-user-role': 'admin',
+    'x-user-plan': 'network',
+    'x-billing-subscription-id': 'sub_1',
+  }
+  return [
+    { name: 'nobody', proof: 'none', user: null, headers: {} },
+    { name: 'nobody with an admin’s headers', proof: 'none', user: null, headers: lies },
+    { name: 'owner', proof: 'session', user: owner, headers: cookie(owner.session) },
+    {
+      name: 'owner with an admin’s headers',
+      proof: 'session',
+      user: owner,
+      headers: { ...lies, ...cookie(owner.session) },
+    },
+    { name: 'stranger', proof: 'session', user: stranger, headers: cookie(stranger.session) },
+    { name: 'admin', proof: 'admin session', user: admin, headers: cookie(admin.session) },
+    { name: 'ended session', proof: 'dead session', user: null, headers: cookie(owner.endedSession) },
+    { name: 'closed account’s session', proof: 'dead session', user: null, headers: cookie(closed.session) },
+    { name: 'owner’s key', proof: 'key', user: owner, headers: bearer(owner.key) },
+    { name: 'stranger’s key', proof: 'key', user: stranger, headers: bearer(stranger.key) },
+    {
+      name: 'stranger’s key with an admin’s headers',
+      proof: 'key',
+      user: stranger,
+      headers: { ...lies, ...bearer(stranger.key) },
+    },
+    { name: 'admin’s key', proof: 'key', user: admin, headers: bearer(admin.key) },
+    { name: 'owner’s reading key', proof: 'reading key', user: owner, headers: bearer(owner.readingKey) },
+    { name: 'closed account’s key', proof: 'dead key', user: null, headers: bearer(closed.key) },
+    { name: 'unknown key', proof: 'dead key', user: null, headers: bearer(`sk_${'a'.repeat(43)}`) },
+    { name: 'internal key', proof: 'internal key', user: null, headers: bearer(INTERNAL_KEY) },
+    {
+      name: 'internal key for the owner',
+      proof: 'internal key',
+      user: owner,
+      headers: { ...bearer(INTERNAL_KEY), 'x-user-id': owner.id },
+    },
+    {
+      name: 'internal key for the stranger',
+      proof: 'internal key',
+      user: stranger,
+      headers: { ...bearer(INTERNAL_KEY), 'x-user-id': stranger.id },
+    },
+    { name: 'owner’s agent', proof: 'agent token', user: owner, headers: bearer(owner.agentToken) },
+    { name: 'stranger’s agent', proof: 'agent token', user: stranger, headers: bearer(stranger.agentToken) },
+    { name: 'wrong internal key', proof: 'wrong bearer', user: null, headers: bearer(`${INTERNAL_KEY}0`) },
+  ]
+}
+
+/** The status with which a guard turns somebody away; null when it lets them in (Spec 5; rulings, 1 to 5). */
+export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) => number | null>> = {
+  public: () => null,
+  session: ({ proof }) => (isSignedIn(proof) ? null : 401),
+  'signed-in': ({ proof }, method) => {
+    if (isSignedIn(proof) || proof === 'key') return null
+    if (proof === 'reading key') return method === 'GET' ? null : 403
+    return 401
+  },
+  admin: ({ proof }) => {
+    if (proof === 'admin session') return null
+    return proof === 'session' ? 403 : 401
+  },
+  'internal-key': ({ proof }) => {
+    if (proof === 'internal key') return null
+    return bringsBearer(proof) ? 403 : 401
+  },
+  bearer: ({ proof }) => {
+    if (proof === 'key' || proof === 'agent token') return null
+    // The internal key speaks for a plan only when its headers name one.
+    if (proof === 'internal key') return 402
+    return proof === 'reading key' || proof === 'wrong bearer' ? 403 : 401
+  },
+  'planned-bearer': ({ proof, headers }) => {
+    if (proof === 'key' || proof === 'agent token') return null
+    if (proof === 'reading key') return 403
+    // Rulings, 3: the plan is asked for before the bearer.
+    return headers['x-user-plan'] ? 401 : 402
+  },
+}
+
+function isSignedIn(proof: Proof): boolean {
+  return proof === 'session' || proof === 'admin session'
+}
+
+function bringsBearer(proof: Proof): boolean {
+  return !['none', 'session', 'admin session', 'dead session'].includes(proof)
+}

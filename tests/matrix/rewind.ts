@@ -1,0 +1,28 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../src/db/open.ts'
+import { write } from '../../src/db/write.ts'
+
+/** Remembers every row of every table now; what it returns puts them all back. */
+export async function rememberRows(db: Db): Promise<() => Promise<void>> {
+  const tables = db
+    .select({ name: sql<string>`name` })
+    .from(sql`sqlite_master`)
+    .where(sql`type = 'table' and name not like 'sqlite_%'`)
+    .all()
+    .map(({ name }) => ({ name: sql.identifier(name), copy: sql.identifier(`copy_of_${name}`) }))
+  await write(db, (tx) => {
+    for (const { name, copy } of tables) tx.run(sql`create temp table ${copy} as select * from main.${name}`)
+  })
+  return () =>
+    write(db, (tx) => {
+      // Rows come back in any order; they refer to one another only when all are there.
+      tx.run(sql`pragma defer_foreign_keys = on`)
+      for (const { name } of tables) tx.run(sql`delete from main.${name}`)
+      for (const { name, copy } of tables) tx.run(sql`insert into main.${name} select * from temp.${copy}`)
+    })
+}
+
+/** How many rows were ever written, changed and deleted: when it stays the same, so has every row. */
+export function countChanges(db: Db): number {
+  return db.select({ changes: sql<number>`total_changes()` }).from(sql`(select 1)`).get()?.changes ?? 0
+}
