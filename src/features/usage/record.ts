@@ -6,7 +6,7 @@ import { type MicroUsd, toUsd } from '../../core/money.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { MonthlyTokens } from './monthly-tokens.ts'
-import { addedDaySums, addedMonthSums, usageDays, usageLogs, usageMonths } from './tables.ts'
+import { addedDaySums, addedMonthSums, usageDays, usageMonths } from './tables.ts'
 
 /** One completion, successful or not. `endpoint` is the route that produced it. */
 export type UsageEvent = {
@@ -51,7 +51,7 @@ export function createUsageRecorder(deps: {
   const save = (events: Timed[]) =>
     write(deps.db, (tx) => {
       statements ??= prepareStatements(tx)
-      for (const event of events) statements.log.run(toLogRow(event))
+      insertLogs(tx, events)
       for (const day of sumDays(events)) statements.day.run(day)
       for (const month of sumMonths(events)) statements.month.run(month)
     })
@@ -84,8 +84,27 @@ export function createUsageRecorder(deps: {
   }
 }
 
-function toLogRow({ at, ...event }: Timed) {
-  return { ...event, success: event.errorMessage === null ? 1 : 0, createdAt: at.getTime() }
+/** All rows with one statement: as JSON a row costs a fifth of what it costs as parameters. */
+function insertLogs(tx: Tx, events: Timed[]): void {
+  const rows = events.map((event) => [
+    event.userId,
+    event.agentId,
+    event.model,
+    event.inputTokens,
+    event.outputTokens,
+    event.costMicroUsd,
+    event.endpoint,
+    event.latencyMs,
+    event.errorMessage === null ? 1 : 0,
+    event.errorMessage,
+    event.at.getTime(),
+  ])
+  tx.run(sql`
+    INSERT INTO usage_logs (user_id, agent_id, model, input_tokens, output_tokens, cost_micro_usd, endpoint,
+      latency_ms, success, error_message, created_at)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+      value ->> 7, value ->> 8, value ->> 9, value ->> 10
+    FROM json_each(${JSON.stringify(rows)})`)
 }
 
 /** One row for each user, day, agent and model. */
@@ -127,22 +146,6 @@ function sumMonths(events: Timed[]) {
 function prepareStatements(tx: Tx) {
   const value = sql.placeholder
   return {
-    log: tx
-      .insert(usageLogs)
-      .values({
-        userId: value('userId'),
-        agentId: value('agentId'),
-        model: value('model'),
-        inputTokens: value('inputTokens'),
-        outputTokens: value('outputTokens'),
-        costMicroUsd: value('costMicroUsd'),
-        endpoint: value('endpoint'),
-        latencyMs: value('latencyMs'),
-        success: sql`${value('success')}`,
-        errorMessage: value('errorMessage'),
-        createdAt: sql`${value('createdAt')}`,
-      })
-      .prepare(),
     day: tx
       .insert(usageDays)
       .values({
