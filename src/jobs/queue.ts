@@ -156,7 +156,11 @@ async function runJob(
   job: JobRow,
   stopping: AbortSignal,
 ) {
-  const renewal = setInterval(() => void renew(deps, job).catch(() => undefined), LEASE_MS / 3)
+  const renewal = setInterval(() => {
+    renew(deps, job).catch((error) =>
+      deps.log.warn({ job: job.id, error: errorMessage(error) }, 'job queue: cannot renew a lease'),
+    )
+  }, LEASE_MS / 3)
   try {
     if (!kind) throw new Error(`No handler for jobs of kind ${job.kind}`)
     if (job.attempts > maxAttempts(kind)) throw new Error('The process ended during every attempt')
