@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { errorMessage, StartupError } from './errors.ts'
+import { ImageReference } from './image-reference.ts'
+import { VERSION } from './version.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -10,6 +12,8 @@ const port = (value: number) => z.coerce.number().int().min(0).max(65_535).defau
 const perMinute = (value: number) => z.coerce.number().int().positive().default(value)
 const flag = (value: boolean) =>
   z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] }).default(value)
+const seconds = (value: number) => z.coerce.number().nonnegative().max(86_400).default(value)
+const atLeastOne = (value: number) => z.coerce.number().int().positive().default(value)
 const list = z
   .string()
   .default('')
@@ -46,7 +50,43 @@ const SECRETS = [
   'IDP_B_CLIENT_SECRET',
   'SMTP_URL',
   'BASE_RPC_URL',
+  'ENS_RPC_URL',
+  'CLONE_RPC_URL',
+  'TELEGRAM_BOT_TOKEN',
+  'WATCHDOG_WEBHOOK_SECRET',
+  'WEBHOOK_VIDEO_SECRET',
+  'WEBHOOK_EMAIL_SECRET',
+  'RADIO_API_TOKEN',
+  'VIDEO_API_KEY',
+  'FEEDS',
 ] as const
+
+const wholeUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+const badFeeds = 'must be a JSON list of {"id", "url", "preview"?, "source"?} with ids of their own'
+const feeds = z
+  .string()
+  .default('[]')
+  .transform((text, context) => {
+    try {
+      const parsed: unknown = JSON.parse(text)
+      return parsed
+    } catch {
+      context.addIssue({ code: 'custom', message: badFeeds })
+      return z.NEVER
+    }
+  })
+  .pipe(
+    z.array(
+      z.object({
+        id: z.string(badFeeds).regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be lower-case letters, digits and dashes'),
+        url: wholeUrl,
+        preview: wholeUrl.optional(),
+        source: z.string(badFeeds).min(1).max(100).optional(),
+      }),
+      badFeeds,
+    ),
+  )
+  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, badFeeds)
 
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
@@ -72,6 +112,10 @@ const Environment = z.object({
   RATE_LIMIT_DEPLOYMENTS: perMinute(5),
   RATE_LIMIT_AGENTS: perMinute(100),
   RATE_LIMIT_CHAT: perMinute(60),
+  RATE_LIMIT_INSTANCE: perMinute(30),
+  RATE_LIMIT_PROVISION: perMinute(5),
+  RATE_LIMIT_DEMO: perMinute(20),
+  RATE_LIMIT_SUMMARIZER: perMinute(60),
   RATE_LIMIT_REGISTER: perMinute(20),
   RATE_LIMIT_LOGIN: perMinute(20),
   RATE_LIMIT_PASSWORD: perMinute(10),
@@ -92,6 +136,12 @@ const Environment = z.object({
   WALLET_EMAIL_DOMAIN: z.string().min(1).toLowerCase().optional(),
   SIWE_CHAIN_ID: z.coerce.number().int().positive().default(8453),
   BASE_RPC_URL: url.optional(),
+  ENS_RPC_URL: url.optional(),
+  EAS_ADDRESS: evmAddress.default('0x4200000000000000000000000000000000000021'),
+  CLONE_CHAIN_ID: z.coerce.number().int().positive().default(4217),
+  CLONE_RPC_URL: url.optional(),
+  CLONE_TOKEN_ADDRESS: evmAddress.default('0x20c0000000000000000000000000000000000000'),
+  CLONE_PAY_TO: evmAddress.optional(),
   SOCIAL_ID_ISSUER: issuer.optional(),
   SOCIAL_ID_AUDIENCE: z.string().min(1).optional(),
   TOKEN_GATING_ADDRESS: evmAddress.optional(),
@@ -102,6 +152,21 @@ const Environment = z.object({
   AGENTS_BASE_PORT: z.coerce.number().int().min(1024).max(60_000).default(19_000),
   KILL_SWITCH: flag(false),
   AGENT_PROCESS_COMMAND: z.string().min(1).optional(),
+  AGENT_IMAGE: ImageReference.default(`stead-agent:${VERSION}`),
+  TELEGRAM_BOT_TOKEN: z.string().min(1).optional(),
+  TELEGRAM_ADMIN_CHAT_ID: z.string().min(1).optional(),
+  TELEGRAM_API_URL: url.default('https://api.telegram.org'),
+  WATCHDOG_WEBHOOK_URL: url.optional(),
+  WATCHDOG_WEBHOOK_SECRET: z.string().min(24, 'must have at least 24 characters').optional(),
+  WATCHDOG_CHECK_INTERVAL: seconds(120),
+  WATCHDOG_DEGRADED_CHECK_INTERVAL: seconds(5),
+  WATCHDOG_STARTUP_FAILURE_THRESHOLD: atLeastOne(3),
+  WATCHDOG_MAX_REPAIR_ATTEMPTS: atLeastOne(2),
+  WATCHDOG_CRASH_LOOP_WINDOW: seconds(300),
+  WATCHDOG_CRASH_LOOP_THRESHOLD: atLeastOne(3),
+  WATCHDOG_AUTO_REPAIR: flag(true),
+  WATCHDOG_KILL_WAIT: seconds(5),
+  WATCHDOG_RESTART_WAIT: seconds(30),
   AI_PROVIDER: z.enum(['openrouter', 'openai', 'anthropic', 'gemini', 'groq']).default('openrouter'),
   OPENROUTER_API_KEY: z.string().min(1).optional(),
   OPENROUTER_BASE_URL: url.default('https://openrouter.ai/api/v1'),
@@ -115,6 +180,20 @@ const Environment = z.object({
   GROQ_BASE_URL: url.default('https://api.groq.com/openai/v1'),
   OLLAMA_BASE_URL: url.optional(),
   AI_ECHO: flag(false),
+  SUMMARIZER_ALLOW_PRIVATE: flag(false),
+  SUMMARIZER_PAY_TO: evmAddress.optional(),
+  BROWSE_ROOT: z.string().min(1).optional(),
+  WEBHOOK_VIDEO_SECRET: z.string().min(8, 'must have at least 8 characters').optional(),
+  WEBHOOK_EMAIL_SECRET: z.string().min(8, 'must have at least 8 characters').optional(),
+  EMAIL_ALLOWED_SENDERS: list.transform((emails) => emails.map((email) => email.toLowerCase())),
+  RADIO_API_URL: url.default('https://api.mux.com'),
+  RADIO_API_ID: z.string().min(1).optional(),
+  RADIO_API_TOKEN: z.string().min(1).optional(),
+  VIDEO_BASE_URL: url.optional(),
+  VIDEO_API_KEY: z.string().min(1).optional(),
+  VIDEO_MODEL: z.string().min(1).default('sora-2'),
+  FEEDS: feeds,
+  DEMO_DAILY_BUDGET_USD: z.coerce.number().nonnegative().default(5),
   AI_MODEL_TIMEOUT_MS: z.coerce.number().int().positive().default(30_000),
 })
 
@@ -154,6 +233,10 @@ export function readConfig(environment: Record<string, string | undefined>) {
       deployments: env.RATE_LIMIT_DEPLOYMENTS,
       agents: env.RATE_LIMIT_AGENTS,
       chat: env.RATE_LIMIT_CHAT,
+      instance: env.RATE_LIMIT_INSTANCE,
+      provision: env.RATE_LIMIT_PROVISION,
+      demo: env.RATE_LIMIT_DEMO,
+      summarizer: env.RATE_LIMIT_SUMMARIZER,
       register: env.RATE_LIMIT_REGISTER,
       login: env.RATE_LIMIT_LOGIN,
       password: env.RATE_LIMIT_PASSWORD,
@@ -189,11 +272,47 @@ export function readConfig(environment: Record<string, string | undefined>) {
       basePort: env.AGENTS_BASE_PORT,
       killSwitch: env.KILL_SWITCH,
       processCommand: env.AGENT_PROCESS_COMMAND,
+      image: env.AGENT_IMAGE,
+    },
+    verification: { ensRpcUrl: env.ENS_RPC_URL, easAddress: env.EAS_ADDRESS },
+    clone: {
+      chainId: env.CLONE_CHAIN_ID,
+      rpcUrl: env.CLONE_RPC_URL,
+      tokenAddress: env.CLONE_TOKEN_ADDRESS,
+      payTo: env.CLONE_PAY_TO,
+    },
+    summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
+    browseRoot: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(dataDir, 'workspace'),
+    webhooks: {
+      videoSecret: env.WEBHOOK_VIDEO_SECRET,
+      emailSecret: env.WEBHOOK_EMAIL_SECRET,
+      allowedSenders: env.EMAIL_ALLOWED_SENDERS,
+    },
+    radio: { apiUrl: env.RADIO_API_URL, apiId: env.RADIO_API_ID, apiToken: env.RADIO_API_TOKEN },
+    feeds: env.FEEDS,
+    video: { baseUrl: env.VIDEO_BASE_URL, apiKey: env.VIDEO_API_KEY, model: env.VIDEO_MODEL },
+    watchdog: {
+      checkSeconds: env.WATCHDOG_CHECK_INTERVAL,
+      degradedCheckSeconds: env.WATCHDOG_DEGRADED_CHECK_INTERVAL,
+      startupFailureThreshold: env.WATCHDOG_STARTUP_FAILURE_THRESHOLD,
+      maxRepairAttempts: env.WATCHDOG_MAX_REPAIR_ATTEMPTS,
+      crashLoopWindowSeconds: env.WATCHDOG_CRASH_LOOP_WINDOW,
+      crashLoopThreshold: env.WATCHDOG_CRASH_LOOP_THRESHOLD,
+      repairsItself: env.WATCHDOG_AUTO_REPAIR,
+      killWaitSeconds: env.WATCHDOG_KILL_WAIT,
+      restartWaitSeconds: env.WATCHDOG_RESTART_WAIT,
+      telegram: {
+        botToken: env.TELEGRAM_BOT_TOKEN,
+        chatId: env.TELEGRAM_ADMIN_CHAT_ID,
+        apiUrl: env.TELEGRAM_API_URL,
+      },
+      webhook: { url: env.WATCHDOG_WEBHOOK_URL, secret: env.WATCHDOG_WEBHOOK_SECRET },
     },
     ai: {
       aggregator: env.AI_PROVIDER,
       echo: env.AI_ECHO,
       attemptTimeoutMs: env.AI_MODEL_TIMEOUT_MS,
+      demoDailyBudgetUsd: env.DEMO_DAILY_BUDGET_USD,
       ollamaBaseUrl: env.OLLAMA_BASE_URL,
       providers: [
         { id: 'openrouter', baseUrl: env.OPENROUTER_BASE_URL, apiKey: env.OPENROUTER_API_KEY },

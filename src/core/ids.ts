@@ -7,6 +7,11 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomText(22)}`
 }
 
+/** `prefix_` and a UUID that begins with the time: what is indexed by it grows at its end (RFC 9562, 5.7). */
+export function newOrderedId(prefix: string): string {
+  return `${prefix}_${Bun.randomUUIDv7()}`
+}
+
 /** Letters and digits, each drawn evenly; 43 of them carry 256 bits. */
 export function randomText(length: number): string {
   let text = ''

@@ -6,6 +6,11 @@ export function toUsd(microUsd: MicroUsd): number {
   return microUsd / 1_000_000
 }
 
+/** US dollars that somebody else reports, as whole micro-dollars; at least one for anything that costs. */
+export function toMicroUsd(usd: number): MicroUsd {
+  return usd > 0 ? Math.max(1, Math.round(usd * 1_000_000)) : 0
+}
+
 /**
  * The cost of a call. Prices are US dollars per million tokens, which is micro-dollars per token.
  * @returns whole micro-dollars, at least one for a call that costs anything: paid never counts as free.

@@ -10,7 +10,7 @@ const RULES: readonly [methods: RegExp, path: RegExp, Scope][] = [
   [/^(?:GET|HEAD)$/, /./, 'read'],
   [
     /./,
-    /^\/api\/(?:agents?|chat|memory|instance|provision|deployments|logs|scheduled-tasks|skills|swarms|heartbeat)(?:\/|$)/,
+    /^\/api\/(?:agents?|chat|memory|instance|provision|deployments|logs|scheduled-tasks|skills|swarms|heartbeat|installations|register-home|register-link)(?:\/|$)/,
     'agents',
   ],
   [/./, /^\/api\/(?:payments|billing|credits|subscriptions|wallet|x402|v1\/gateway)(?:\/|$)/, 'payments'],
