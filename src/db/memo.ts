@@ -36,6 +36,14 @@ export function noteChange(db: Db): void {
   if (watch) watch.count++
 }
 
+/** A number that grows with whatever is written to `db`, here or by another process. */
+export function countChanges(db: Db): number {
+  const watch = watches.get(db)
+  if (!watch) throw new Error('The changes of this database are not watched')
+  checkOnce(watch)
+  return watch.count
+}
+
 /** From now on changes of `connection` are noticed; before this nothing is remembered. */
 export function watchChanges({ db, sqlite }: Connection): void {
   const statement = sqlite.prepare('PRAGMA data_version').pluck()

@@ -286,6 +286,14 @@ describe('durability', () => {
   }
 })
 
+test('a row whose owner was deleted meanwhile is not found, and is not written', async () => {
+  const { db, sqlite } = openNotes()
+  sqlite.exec('CREATE TABLE lines (id INTEGER PRIMARY KEY, note INTEGER NOT NULL REFERENCES notes (id)) STRICT')
+  const adding = write(db, (tx) => tx.run(sql`INSERT INTO lines (note) VALUES (7)`))
+  await expect(adding).rejects.toMatchObject({ kind: 'not_found', message: 'Not found' })
+  expect(sqlite.prepare('SELECT * FROM lines').all()).toEqual([])
+})
+
 test('a database that was opened without a queue refuses to write', () => {
   const { db } = openDatabase(':memory:')
   expect(() => write(db, () => 1)).toThrow('write queue')

@@ -21,7 +21,7 @@ export function openWriteQueue(connection: Connection): void {
 /**
  * Runs `closure` in a savepoint of the shared transaction and settles after its commit: a result means durable.
  * Closures run in the order of their calls, each sees what those before it wrote, and one that throws rolls back alone.
- * @throws whatever `closure` throws; AppError `unavailable` when the disk refuses it or another process holds the file.
+ * @throws whatever `closure` throws; AppError `not_found` when what a row belongs to is gone, `unavailable` when the disk refuses it or another process holds the file.
  */
 export function write<T>(db: Db, closure: (tx: Tx) => T): Promise<T> {
   const queue = queues.get(db)
@@ -86,7 +86,7 @@ class WriteQueue {
       try {
         written.push({ work, result: this.#runOne(work.closure) })
       } catch (error) {
-        work.reject(isDiskError(error) ? storageError(error) : error)
+        work.reject(toWriteError(error))
         if (this.#sqlite.inTransaction) continue
         // A full disk makes SQLite roll back the whole transaction: what ran before is gone and must not be acknowledged.
         failAll(written, error)
@@ -142,6 +142,14 @@ function failAll(outcomes: Outcome[], error: unknown): void {
   for (const { work } of outcomes) work.reject(storageError(error))
 }
 
+function toWriteError(error: unknown): unknown {
+  if (isDiskError(error)) return storageError(error)
+  // References lead to what a row belongs to: an agent, an account. It was deleted after the caller had found it.
+  if (codeOf(error) === 'SQLITE_CONSTRAINT_FOREIGNKEY')
+    return new AppError('not_found', 'Not found', {}, { cause: error })
+  return error
+}
+
 function storageError(error: unknown): AppError {
   return new AppError('unavailable', 'Storage is not available', {}, { cause: error })
 }
@@ -154,6 +162,8 @@ function isDiskError(error: unknown): boolean {
   return /^SQLITE_(FULL|IOERR)/.test(codeOf(error))
 }
 
+/** Drizzle wraps what happens to a raw query. */
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (!(error instanceof Error)) return ''
+  return 'code' in error ? String(error.code) : codeOf(error.cause)
 }

@@ -33,7 +33,8 @@ export function addressKey(address: string | null): string {
   return ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString()
 }
 
-function isIn(address: string, ranges: readonly Range[]): boolean {
+/** Is `address` in one of `ranges`? Nothing that is no address is. */
+export function isIn(address: string, ranges: readonly Range[]): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
   return ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits))

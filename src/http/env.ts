@@ -1,3 +1,5 @@
+import type { Tx } from '../db/open.ts'
+
 /** The three listeners; each calls the one app with its own face. */
 export type Face = 'web' | 'backend' | 'summarizer'
 
@@ -22,11 +24,19 @@ export type Bindings = {
   address: string | null
   /** Set only in-process: vouches for the caller without headers (rulings, 2). */
   principal?: Principal
-  /** Keeps a stream open past the server's idle timeout. */
-  keepOpen?: (request: Request) => void
+  /** Keeps a stream open past the server's idle timeout; with `stalledSeconds` until the client takes nothing for so long. */
+  keepOpen?: (request: Request, stalledSeconds?: number) => void
   /** Aborts when the server stops: what would stream for ever ends then. */
   stopping?: AbortSignal
 }
+
+/**
+ * A request that is made once only (`http/idempotency.ts`). `made` is what a first attempt had made when a crash cut it
+ * short; `note` says what this one makes, in the closure that makes it.
+ */
+export type Once = { made: string | null; note: (tx: Tx, reference: string) => void }
+/** What handlers behind `idempotency` find. */
+export type OnceEnv = { Variables: { once: Once } }
 
 export type BaseEnv = { Bindings: Bindings; Variables: { requestId: string } }
 export type WebEnv = BaseEnv & { Variables: { user: SignedInUser } }

@@ -23,7 +23,7 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
 
 /** Answers every error as `{error, …}`; what we did not throw ourselves becomes `Internal error` (rulings, 13). */
 export function errorHandler(log: Log) {
-  return (error: Error, c: Context<BaseEnv>) => {
+  return <Env extends BaseEnv>(error: Error, c: Context<Env>) => {
     const known = toAppError(error)
     const status = statusOf(known.kind)
     if (status >= 500) {

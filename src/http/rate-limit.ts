@@ -12,7 +12,7 @@ const WINDOW_MS = 60_000
  * @throws AppError `limited` with `message`.
  */
 export function limitRate(
-  limit: number,
+  limit: number | ((c: Context<BaseEnv>) => number),
   message: string,
   keyOf: (c: Context<BaseEnv>) => string = (c) => addressKey(c.env.address),
 ) {

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, jest, test } from 'bun:test'
+import { connect } from 'node:net'
 import { testApp } from '../../tests/harness/http.ts'
-import { type EventStream, eventStream } from './sse.ts'
+import type { Principal } from './env.ts'
+import { createLiveStreams, type EventStream, eventStream, liveStream } from './sse.ts'
 
 afterEach(() => {
   jest.useRealTimers()
@@ -88,3 +90,95 @@ function readerOf(response: Response): { read(): Promise<string> } {
   const decoder = new TextDecoder()
   return { read: async () => decoder.decode((await reader?.read())?.value) }
 }
+
+describe('live streams', () => {
+  const ADA: Principal = {
+    kind: 'user',
+    user: { id: 'usr_ada', email: 'ada@example.com', name: 'Ada', isAdmin: false, plan: 'free', subscriptionId: null },
+  }
+
+  function live(run: (stream: EventStream) => Promise<void>, principal = ADA) {
+    const liveStreams = createLiveStreams()
+    const app: ReturnType<typeof testApp> = testApp((routes) => {
+      routes.get('/', (c) => liveStream(c, { log: app.log, liveStreams }, principal, run))
+    })
+    return { ...app, liveStreams }
+  }
+
+  const untilAborted = ({ signal }: EventStream) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+
+  test('events have ids when they are given', async () => {
+    const { request } = live(async ({ send }) => {
+      await send('line', { a: 1 })
+      await send('line', { a: 2 }, 7)
+    })
+    expect(await (await request('/')).text()).toBe(
+      'event: line\ndata: {"a":1}\n\nevent: line\ndata: {"a":2}\nid: 7\n\n',
+    )
+  })
+
+  test('they end when the server stops, also for those who come then', async () => {
+    const { request } = live(untilAborted)
+    const stopping = new AbortController()
+    const response = await request('/', {}, { stopping: stopping.signal })
+    stopping.abort()
+    expect(await response.text()).toBe('')
+  })
+
+  test('they end after an hour', async () => {
+    jest.useFakeTimers()
+    const { request } = live(untilAborted)
+    const text = (await request('/')).text()
+    for (let minute = 0; minute < 61; minute += 1) jest.advanceTimersByTime(60_000)
+    expect(await text).toEndWith(': keep-alive\n\n')
+  })
+
+  test('a user has ten at once and an operator two hundred; every one that ends makes room, however it ended', async () => {
+    for (const [principal, limit] of [
+      [ADA, 10],
+      [{ kind: 'operator' }, 200],
+    ] as const) {
+      const { request } = live(untilAborted, principal)
+      for (let round = 0; round < 3; round += 1) {
+        const open = await Promise.all(Array.from({ length: limit }, () => request('/')))
+        expect(open.map(({ status }) => status)).toEqual(open.map(() => 200))
+        const refused = await request('/')
+        expect(refused.status).toBe(429)
+        expect(await refused.json()).toEqual({ error: 'Too many open streams', current: limit, limit })
+        await Promise.all(open.map((response) => response.body?.cancel()))
+      }
+    }
+    const failing = live(() => Promise.reject(new Error('broken')))
+    for (let count = 0; count < 30; count += 1) expect(await (await failing.request('/')).text()).toContain('error')
+  })
+
+  test('a client that takes nothing is dropped, and little is written for it', async () => {
+    let sent = 0
+    const dropped = Promise.withResolvers<void>()
+    const { handle } = live(async ({ send, signal }) => {
+      signal.addEventListener('abort', () => dropped.resolve())
+      for (; !signal.aborted; sent += 1) await send('line', 'x'.repeat(10_000))
+    })
+    const asked: number[] = []
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: (request, { timeout }) =>
+        handle(request, {
+          // A second in place of what is asked for: nobody waits that long here.
+          keepOpen: (open, seconds = 0) => {
+            asked.push(seconds)
+            timeout.call(server, open, 1)
+          },
+        }),
+    })
+    const socket = connect(server.port ?? 0, '127.0.0.1').pause()
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    await dropped.promise
+    expect(asked).toEqual([30])
+    expect(sent).toBeLessThan(3000)
+    socket.destroy()
+    await server.stop(true)
+  }, 20_000)
+})

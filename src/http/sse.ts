@@ -1,15 +1,24 @@
 import type { Context } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
-import { errorMessage } from '../core/errors.ts'
+import { AppError, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { BaseEnv } from './env.ts'
+import type { BaseEnv, Principal } from './env.ts'
 
 /** Below the 10 s after which a server closes a silent connection. */
 const HEARTBEAT_MS = 5000
+/** A client that takes nothing for so long is dropped: heartbeats alone would move it on. */
+const STALLED_SECONDS = 30
+/** Afterwards a client comes back and goes on where it was; one that is gone without a word is not kept for ever. */
+const LIFETIME_MS = 3_600_000
+/** Browsers open six connections to a host. */
+const MAX_LIVE_STREAMS = { user: 10, operator: 200 } as const
 
-/** `send` writes a named event with JSON data, `write` an unnamed one with text as it is. */
+/**
+ * `send` writes a named event with JSON data, and an id when it has one; `write` an unnamed one with text as it is. Both
+ * wait until there is room: nothing gathers for a slow client.
+ */
 export type EventStream = {
-  send(event: string, data: unknown): Promise<void>
+  send(event: string, data: unknown, id?: number): Promise<void>
   write(data: string): Promise<void>
   signal: AbortSignal
 }
@@ -24,6 +33,61 @@ export function eventStream<Env extends BaseEnv>(
   run: (stream: EventStream) => Promise<void>,
 ) {
   c.env.keepOpen?.(c.req.raw)
+  return startStream(c, log, run)
+}
+
+/** Who has how many live streams open. One for the whole platform. */
+export type LiveStreams = { take(principal: Principal): () => void }
+
+export function createLiveStreams(): LiveStreams {
+  const open = new Map<string, number>()
+  return {
+    take(principal) {
+      const holder = principal.kind === 'user' ? principal.user.id : ''
+      const count = open.get(holder) ?? 0
+      const limit = MAX_LIVE_STREAMS[principal.kind]
+      if (count >= limit) throw new AppError('limited', 'Too many open streams', { current: count, limit })
+      open.set(holder, count + 1)
+      return () => {
+        const left = (open.get(holder) ?? 1) - 1
+        if (left > 0) open.set(holder, left)
+        else open.delete(holder)
+      }
+    },
+  }
+}
+
+/**
+ * `eventStream` for what goes on for ever: `signal` aborts as well when the server stops and after an hour, and a client
+ * that stops reading is dropped.
+ * @throws AppError `limited` {current, limit} when `principal` has too many of them open.
+ */
+export function liveStream<Env extends BaseEnv>(
+  c: Context<Env>,
+  deps: { log: Log; liveStreams: LiveStreams },
+  principal: Principal,
+  run: (stream: EventStream) => Promise<void>,
+) {
+  const release = deps.liveStreams.take(principal)
+  c.env.keepOpen?.(c.req.raw, STALLED_SECONDS)
+  return startStream(c, deps.log, async (stream) => {
+    const ending = new AbortController()
+    const end = () => ending.abort()
+    const signals = [stream.signal, c.env.stopping].filter((signal) => signal !== undefined)
+    const timer = setTimeout(end, LIFETIME_MS)
+    for (const signal of signals) signal.addEventListener('abort', end)
+    if (signals.some((signal) => signal.aborted)) end()
+    try {
+      await run({ ...stream, signal: ending.signal })
+    } finally {
+      clearTimeout(timer)
+      for (const signal of signals) signal.removeEventListener('abort', end)
+      release()
+    }
+  })
+}
+
+function startStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (stream: EventStream) => Promise<void>) {
   c.header('x-accel-buffering', 'no')
   return streamSSE(c, async (sse) => {
     const client = new AbortController()
@@ -32,7 +96,7 @@ export function eventStream<Env extends BaseEnv>(
     try {
       await run({
         signal: client.signal,
-        send: (event, data) => sendJson(sse, event, data),
+        send: (event, data, id) => sendJson(sse, event, data, id),
         write: (data) => sse.writeSSE({ data }),
       })
     } catch (error) {
@@ -45,6 +109,6 @@ export function eventStream<Env extends BaseEnv>(
   })
 }
 
-function sendJson(sse: SSEStreamingApi, event: string, data: unknown): Promise<void> {
-  return sse.writeSSE({ event, data: JSON.stringify(data) })
+function sendJson(sse: SSEStreamingApi, event: string, data: unknown, id?: number): Promise<void> {
+  return sse.writeSSE({ event, data: JSON.stringify(data), ...(id !== undefined && { id: String(id) }) })
 }

@@ -68,6 +68,28 @@ describe('a job', () => {
   })
 })
 
+test('slow jobs run with at most seven others of their like, and hold up no quick one', async () => {
+  const { db, queue, finished } = testQueue()
+  const gate = Promise.withResolvers<void>()
+  let slow = 0
+  let quick = 0
+  const wait = async () => {
+    slow++
+    await gate.promise
+  }
+  queue.start([kind({ kind: 'slow', isSlow: true, run: wait }), kind({ run: async () => void quick++ })])
+  await write(db, (tx) => {
+    for (let n = 0; n < 20; n++) queue.enqueue(tx, 'slow', { n })
+    for (let n = 0; n < 20; n++) queue.enqueue(tx, 'test', { n })
+  })
+  await until(() => quick === 20)
+  expect(slow).toBe(8)
+  gate.resolve()
+  await finished()
+  expect(slow).toBe(20)
+  await queue.stop()
+})
+
 test('jobs that keep coming do not put off those that wait', async () => {
   const { db, queue } = testQueue()
   let ran = 0

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, lte, not, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, lte, not, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { ZodType } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { errorMessage } from '../core/errors.ts'
@@ -19,30 +19,34 @@ type JobRow = typeof jobs.$inferSelect
 export type JobKind = {
   kind: string
   maxAttempts: number
+  isSlow: boolean
   run(payload: unknown, signal: AbortSignal): Promise<void>
   onDead(payload: unknown, error: unknown): Promise<void>
 }
 
 /**
  * `run` may be called again after a crash, so its effect must be the same twice as once. After `maxAttempts` failures the
- * job is dead: kept with its last error, and `onDead` tells those who wait for it.
+ * job is dead: kept with its last error, and `onDead` tells those who wait for it. `isSlow` is for jobs that wait for
+ * minutes, such as those that talk to agents: they have places of their own and hold up no other.
  */
 export function defineJob<Payload>(job: {
   kind: string
   payload: ZodType<Payload>
   maxAttempts?: number
+  isSlow?: boolean
   run(payload: Payload, signal: AbortSignal): Promise<void>
   onDead?(payload: Payload, error: unknown): Promise<void>
 }): JobKind {
   return {
     kind: job.kind,
     maxAttempts: job.maxAttempts ?? MAX_ATTEMPTS,
+    isSlow: job.isSlow ?? false,
     run: async (payload, signal) => job.run(job.payload.parse(payload), signal),
     onDead: async (payload, error) => job.onDead?.(job.payload.parse(payload), error),
   }
 }
 
-export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: { key?: string }) => void
+export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: { key?: string; delayMs?: number }) => void
 export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind[]): void; stop(): Promise<void> }
 
 /**
@@ -50,7 +54,8 @@ export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind[]): void; stop()
  * Failures are retried with growing pauses. A lease that runs out (its process died) makes the job due again.
  */
 export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
-  const running = new Set<Promise<void>>()
+  const quick = new Set<Promise<void>>()
+  const slow = new Set<Promise<void>>()
   const stopping = new AbortController()
   let kinds = new Map<string, JobKind>()
   let polling = Promise.resolve()
@@ -74,13 +79,19 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
     if (stopping.signal.aborted) return
     pollIn(POLL_MS)
     try {
-      for (const job of await lease(deps, MAX_PARALLEL - running.size)) runInBackground(job)
+      const slowKinds = [...kinds.values()].filter(({ isSlow }) => isSlow).map(({ kind }) => kind)
+      await leaseInto(quick, notInArray(jobs.kind, slowKinds))
+      if (slowKinds.length > 0) await leaseInto(slow, inArray(jobs.kind, slowKinds))
     } catch (error) {
       deps.log.error({ error: errorMessage(error) }, 'job queue: cannot lease')
     }
   }
 
-  const runInBackground = (job: JobRow) => {
+  const leaseInto = async (running: Set<Promise<void>>, isWanted: SQL) => {
+    for (const job of await lease(deps, MAX_PARALLEL - running.size, isWanted)) runInBackground(running, job)
+  }
+
+  const runInBackground = (running: Set<Promise<void>>, job: JobRow) => {
     const work = runJob(deps, kinds.get(job.kind), job, stopping.signal).finally(() => {
       running.delete(work)
       wake()
@@ -98,7 +109,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
           key: options.key ?? null,
           payload,
           status: 'queued',
-          runAt: now,
+          runAt: new Date(now.getTime() + (options.delayMs ?? 0)),
           createdAt: now,
         })
         .onConflictDoNothing()
@@ -114,17 +125,23 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
       stopping.abort()
       clearTimeout(timer)
       await polling
-      await Promise.allSettled(running)
+      await Promise.allSettled([...quick, ...slow])
     },
   }
 }
 
-/** Takes up to `count` due jobs, oldest first, and those whose lease ran out. */
-async function lease(deps: { db: Db; clock: Clock }, count: number): Promise<JobRow[]> {
-  if (count <= 0 || !hasDueJob(deps)) return []
+/** Takes up to `count` due jobs of the wanted kinds, oldest first, and those whose lease ran out. */
+async function lease(deps: { db: Db; clock: Clock }, count: number, isWanted: SQL): Promise<JobRow[]> {
+  if (count <= 0 || !hasDueJob(deps, isWanted)) return []
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
-    const due = tx.select().from(jobs).where(isDue(now)).orderBy(asc(jobs.runAt)).limit(count).all()
+    const due = tx
+      .select()
+      .from(jobs)
+      .where(and(isDue(now), isWanted))
+      .orderBy(asc(jobs.runAt))
+      .limit(count)
+      .all()
     return due.map((job) => {
       const held = { leaseToken: newId('lease'), leaseUntil: new Date(now.getTime() + LEASE_MS) }
       return tx
@@ -137,8 +154,9 @@ async function lease(deps: { db: Db; clock: Clock }, count: number): Promise<Job
   })
 }
 
-function hasDueJob(deps: { db: Db; clock: Clock }): boolean {
-  return deps.db.select({ id: jobs.id }).from(jobs).where(isDue(deps.clock.now())).limit(1).get() !== undefined
+function hasDueJob({ db, clock }: { db: Db; clock: Clock }, isWanted: SQL): boolean {
+  const isDueNow = and(isDue(clock.now()), isWanted)
+  return db.select({ id: jobs.id }).from(jobs).where(isDueNow).limit(1).get() !== undefined
 }
 
 /** A queued job waits for the running one with its key, however long that takes. */

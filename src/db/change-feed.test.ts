@@ -1,0 +1,67 @@
+import { expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { createChangeFeed } from './change-feed.ts'
+import { type Connection, openDatabase } from './open.ts'
+import { openWriteQueue, write } from './write.ts'
+
+async function openFeed(file: string) {
+  const connection = openDatabase(file)
+  openWriteQueue(connection)
+  await write(connection.db, (tx) => void tx.run(sql`create table if not exists things (name text)`))
+  const feed = createChangeFeed(connection.db)
+  const close = () => {
+    feed.close()
+    connection.close()
+  }
+  return { ...connection, feed, [Symbol.dispose]: close }
+}
+
+const put = (connection: Connection) => write(connection.db, (tx) => void tx.run(sql`insert into things values ('a')`))
+const never = new AbortController().signal
+
+/** Has `promise` settled by now? */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending')
+  return (await Promise.race([promise, Bun.sleep(250).then(() => pending)])) !== pending
+}
+
+test('who waits hears of what was written after their count, however many they are', async () => {
+  using connection = await openFeed(':memory:')
+  const { feed } = connection
+  const since = feed.count()
+  const waiting = Array.from({ length: 100 }, () => feed.changed(since, never))
+  expect(await isSettled(Promise.race(waiting))).toBe(false)
+  await put(connection)
+  await Promise.all(waiting)
+  expect(feed.count()).toBeGreaterThan(since)
+})
+
+test('what was written between the count and the wait is not missed', async () => {
+  using connection = await openFeed(':memory:')
+  const { feed } = connection
+  const since = feed.count()
+  await put(connection)
+  expect(await isSettled(feed.changed(since, never))).toBe(true)
+  expect(await isSettled(feed.changed(feed.count(), never))).toBe(false)
+})
+
+test('another process’s writes are heard of as well', async () => {
+  using folder = tempFolder()
+  using connection = await openFeed(folder.file('a.db'))
+  using other = await openFeed(folder.file('a.db'))
+  const { feed } = connection
+  const waiting = feed.changed(feed.count(), never)
+  await put(other)
+  await waiting
+})
+
+test('an abort ends the wait, before it and in it', async () => {
+  using connection = await openFeed(':memory:')
+  const { feed } = connection
+  await feed.changed(feed.count(), AbortSignal.abort())
+  const ending = new AbortController()
+  const waiting = feed.changed(feed.count(), ending.signal)
+  ending.abort()
+  await waiting
+})

@@ -1,0 +1,173 @@
+import { and, eq, gt, inArray, isNull, lte } from 'drizzle-orm'
+import type { Context, Next } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { addDays, type Clock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import { type Sealer, sha256 } from '../core/secrets.ts'
+import type { Db, Tx } from '../db/open.ts'
+import { write } from '../db/write.ts'
+import type { BackendEnv, Once, OnceEnv, WebEnv } from './env.ts'
+import { idempotencyKeys } from './tables.ts'
+
+export type IdempotencyDeps = { db: Db; clock: Clock; sealer: Sealer; waitMs?: number }
+export type Idempotency = ReturnType<typeof createIdempotency>
+
+const KEY = /^[\x21-\x7e]{1,255}$/
+const DAYS_KEPT = 1
+/** Longer than provisioning takes to answer. */
+const WAIT_MS = 25_000
+/** Rows a closure deletes: other writers wait no longer than that takes. */
+const BATCH = 500
+/** The answer says to try again, which would be useless if it were kept. What was made all the same is gone on with. */
+const NOT_KEPT = new Set([429, 503])
+
+type Row = typeof idempotencyKeys.$inferSelect
+type Answered = Row & { status: number; answer: string }
+type Request = { id: string; requestHash: string }
+type Asked = { caller: string; begin: (once: Once) => void }
+
+/**
+ * `Idempotency-Key` (rulings, 22): the first answer to a caller's key is given again for a day, to the same request only.
+ * A second request waits for the first. Stands behind the guard and the validation, right before the handler, which notes
+ * what it makes in `c.var.once`: after a crash the request that comes again goes on from there, or begins anew when nothing
+ * was made.
+ * @throws AppError `invalid` for a key that cannot be one; `conflict` for another body, and for a first request that takes
+ * too long (with `Retry-After`).
+ */
+export function createIdempotency(deps: IdempotencyDeps) {
+  const underWay = new Map<string, Promise<void>>()
+
+  /** The answer of an earlier request; when there is none, its end is waited for and the turn taken. */
+  const findAnswerOrTurn = async (request: Request): Promise<Answered | (() => void)> => {
+    const deadline = performance.now() + (deps.waitMs ?? WAIT_MS)
+    for (;;) {
+      const row = findRow(deps.db, request.id, deps.clock.now())
+      requireSame(row, request)
+      if (isAnswered(row)) return row
+      const earlier = underWay.get(request.id)
+      if (!earlier) break
+      await settleUntil(earlier, deadline)
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    underWay.set(request.id, promise)
+    return () => {
+      underWay.delete(request.id)
+      resolve()
+    }
+  }
+
+  const answerOnce = async (c: Context, next: Next, { caller, begin }: Asked): Promise<Response | undefined> => {
+    const key = c.req.header('idempotency-key')
+    if (key === undefined) {
+      begin({ made: null, note: () => undefined })
+      await next()
+      return undefined
+    }
+    if (!KEY.test(key)) throw new AppError('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
+    const requestHash = sha256(`${c.req.method} ${c.req.path}\n${await c.req.text()}`)
+    const request = { id: sha256(`${caller} ${key}`), requestHash }
+    const endTurn = await findAnswerOrTurn(request)
+    if (typeof endTurn !== 'function') return replay(deps.sealer, c, endTurn)
+    try {
+      const cutShort = await write(deps.db, (tx) => claim(tx, request, deps.clock.now()))
+      begin({ made: cutShort?.reference ?? null, note: (tx, reference) => note(tx, request.id, reference) })
+      await next()
+      await keep(deps, request.id, c.res)
+      return undefined
+    } finally {
+      endTurn()
+    }
+  }
+
+  return {
+    forUser: createMiddleware<WebEnv & OnceEnv>((c, next) =>
+      answerOnce(c, next, { caller: c.var.user.id, begin: (once) => c.set('once', once) }),
+    ),
+    forPrincipal: createMiddleware<BackendEnv & OnceEnv>((c, next) => {
+      const { principal } = c.var
+      const caller = principal.kind === 'user' ? principal.user.id : 'operator'
+      return answerOnce(c, next, { caller, begin: (once) => c.set('once', once) })
+    }),
+    /** Forgets answers that are a day old. */
+    async deleteExpired(signal: AbortSignal): Promise<void> {
+      while ((await write(deps.db, (tx) => deleteBatch(tx, deps.clock.now()))) > 0) signal.throwIfAborted()
+    },
+  }
+}
+
+function findRow(db: Db, id: string, now: Date): Row | undefined {
+  const isThis = and(eq(idempotencyKeys.id, id), gt(idempotencyKeys.expiresAt, now))
+  return db.select().from(idempotencyKeys).where(isThis).get()
+}
+
+function requireSame(row: Row | undefined, { requestHash }: Request): void {
+  if (!row || row.requestHash === requestHash) return
+  throw new AppError('conflict', 'Idempotency-Key was used for another request', { code: 'IDEMPOTENCY_MISMATCH' })
+}
+
+async function settleUntil(earlier: Promise<void>, deadline: number): Promise<void> {
+  const late = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => late.resolve('late'), Math.max(0, deadline - performance.now()))
+  const outcome = await Promise.race([earlier, late.promise])
+  clearTimeout(timer)
+  if (outcome !== 'late') return
+  throw new AppError('conflict', 'The first request with this Idempotency-Key is still under way', {
+    code: 'IDEMPOTENCY_IN_PROGRESS',
+    retryAfter: '5',
+  })
+}
+
+/** Claims the key for the request. @returns what a crash left of an earlier one, or null. */
+function claim(tx: Tx, request: Request, now: Date): Row | null {
+  tx.delete(idempotencyKeys)
+    .where(and(eq(idempotencyKeys.id, request.id), lte(idempotencyKeys.expiresAt, now)))
+    .run()
+  const expiresAt = addDays(now, DAYS_KEPT)
+  const { changes } = tx
+    .insert(idempotencyKeys)
+    .values({ ...request, expiresAt })
+    .onConflictDoNothing()
+    .run()
+  const row = findRow(tx, request.id, now)
+  requireSame(row, request)
+  return changes === 1 || !row ? null : row
+}
+
+function note(tx: Tx, id: string, reference: string): void {
+  tx.update(idempotencyKeys).set({ reference }).where(eq(idempotencyKeys.id, id)).run()
+}
+
+function isAnswered(row: Row | undefined): row is Answered {
+  return row !== undefined && row.status !== null && row.answer !== null
+}
+
+function replay(sealer: Sealer, c: Context, { id, status, answer }: Answered): Response {
+  const headers = new Headers(c.res.headers)
+  headers.set('content-type', 'application/json')
+  headers.set('idempotency-replayed', 'true')
+  return new Response(sealer.open(answer, purposeOf(id)), { status, headers })
+}
+
+async function keep(deps: IdempotencyDeps, id: string, response: Response): Promise<void> {
+  const isThis = eq(idempotencyKeys.id, id)
+  if (NOT_KEPT.has(response.status)) {
+    const hasMadeNothing = and(isThis, isNull(idempotencyKeys.reference))
+    await write(deps.db, (tx) => tx.delete(idempotencyKeys).where(hasMadeNothing).run())
+    return
+  }
+  const answer = deps.sealer.seal(await response.clone().text(), purposeOf(id))
+  await write(deps.db, (tx) => tx.update(idempotencyKeys).set({ status: response.status, answer }).where(isThis).run())
+}
+
+function deleteBatch(tx: Tx, now: Date): number {
+  const batch = tx
+    .select({ id: idempotencyKeys.id })
+    .from(idempotencyKeys)
+    .where(lte(idempotencyKeys.expiresAt, now))
+    .limit(BATCH)
+  return tx.delete(idempotencyKeys).where(inArray(idempotencyKeys.id, batch)).run().changes
+}
+
+function purposeOf(id: string): string {
+  return `idempotency_keys:answer:${id}`
+}
