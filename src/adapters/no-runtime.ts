@@ -6,17 +6,25 @@ export function createNoRuntime(name: Runtime['name'], reason: string): Runtime 
   const refuse = async (): Promise<never> => {
     throw new AppError('internal', reason)
   }
+  const refuseAll = (): AsyncIterable<never> => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) })
   return {
     name,
     deploy: refuse,
     start: refuse,
     stop: refuse,
+    kill: refuse,
     restart: refuse,
     remove: refuse,
     inspect: refuse,
     stats: refuse,
     logs: refuse,
+    followLogs: refuseAll,
+    watch: refuseAll,
     list: refuse,
+    snapshot: refuse,
+    restore: refuse,
+    pull: refuse,
+    platformHost: async () => '127.0.0.1',
     isAvailable: async () => false,
     close: async () => {},
   }
