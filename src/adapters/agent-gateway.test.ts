@@ -13,7 +13,7 @@ const says1 = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: 
 /** A server that is an agent only as far as a test says. */
 function startStranger(answer: (request: Request) => Response | Promise<Response>) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
-  const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1' }
+  const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1', kind: 'stead' } as const
   return { endpoint, server, [Symbol.asyncDispose]: () => server.stop(true) }
 }
 
@@ -33,7 +33,7 @@ async function failureOf(work: Promise<unknown>): Promise<AppError> {
 describe('with the built-in agent', () => {
   test('probes, chat, stream, history and reset', async () => {
     await using agent = await startTestAgent()
-    const endpoint = { baseUrl: agent.url, gatewayToken: agent.token }
+    const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     expect(await gateway.isLive(endpoint)).toBe(true)
     expect(await gateway.readiness(endpoint)).toEqual({ ready: true, failing: [], uptimeMs: expect.any(Number) })
     expect(await gateway.version(endpoint)).toBe('9.9.9')
@@ -50,7 +50,7 @@ describe('with the built-in agent', () => {
 
   test('a limit comes through with the words of the platform, everything else as what it is', async () => {
     await using agent = await startTestAgent()
-    const endpoint = { baseUrl: agent.url, gatewayToken: agent.token }
+    const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     const cases = [
       [fails(429, 'Token quota exceeded'), 'limited', 'Token quota exceeded'],
       [fails(500, 'boom'), 'upstream_failed', 'boom'],
@@ -67,7 +67,7 @@ describe('with the built-in agent', () => {
 
   test('an abort, and a reader that leaves early, reach the model', async () => {
     await using agent = await startTestAgent()
-    const endpoint = { baseUrl: agent.url, gatewayToken: agent.token }
+    const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     const abort = new AbortController()
     const first = hangs('begun')
     agent.platform.next(first.answerer)
@@ -116,7 +116,7 @@ test('readiness: 503 is an answer, and a bare {ready} of the other runtime as we
   expect(await gateway.readiness(other)).toEqual({ ready: true, failing: [], uptimeMs: null })
 })
 
-test('chat sends the session under both names, and model `default`', async () => {
+test('chat sends the session under both names, and the model by which the program knows itself', async () => {
   let seen: unknown
   await using stranger = startStranger(async (call) => {
     const { headers } = call
@@ -126,6 +126,8 @@ test('chat sends the session under both names, and model `default`', async () =>
   expect(await gateway.chat(stranger.endpoint, request, never)).toBe('ok')
   const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'hi' }] }
   expect(seen).toEqual(['conv:1', 'conv:1', body])
+  await gateway.chat({ ...stranger.endpoint, kind: 'openclaw' }, request, never)
+  expect(seen).toEqual(['conv:1', 'conv:1', { ...body, model: 'openclaw' }])
 })
 
 const streams: [string, string, string, string][] = [
