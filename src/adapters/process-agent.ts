@@ -12,8 +12,10 @@ import {
   writeRecord,
   writeSecrets,
 } from './process-files.ts'
-import { cutLog, readLog, rotateLog } from './process-log.ts'
+import { followLog } from './process-follow.ts'
+import { ProcessLog } from './process-log.ts'
 import { TaskQueue, withAppErrors } from './process-queue.ts'
+import { restoreSnapshot, settleRestore, writeSnapshot } from './process-snapshot.ts'
 import {
   endProcesses,
   findUnrecorded,
@@ -31,10 +33,13 @@ import {
   type AgentStats,
   agentNotFound,
   agentNotRunning,
+  agentRunning,
   BAD_CONFIGURATION_EXIT,
   type Inspection,
+  type LogLine,
   MAX_LOG_LINES,
   portTaken,
+  type RuntimeEvent,
 } from './runtime.ts'
 
 /**
@@ -49,7 +54,10 @@ export type ProcessTiming = {
   maxLogBytes: number
 }
 
-/** What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port. */
+/**
+ * What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port, `tell`
+ * hears what happens to it unasked.
+ */
 export type ProcessAgentDeps = {
   spawn: SpawnSettings
   table: ProcessTable
@@ -57,7 +65,11 @@ export type ProcessAgentDeps = {
   clock: Clock
   log: Log
   isPortWanted: (port: number, id: string) => boolean
+  tell: (event: RuntimeEvent) => void
 }
+
+/** Where agents of this runtime listen. */
+const LOCAL_HOST = '127.0.0.1'
 
 type Child = ReturnType<typeof spawnAgent>
 
@@ -72,6 +84,7 @@ export class ProcessAgent {
   readonly #deps: ProcessAgentDeps
   readonly #folder: AgentFolder
   readonly #queue = new TaskQueue()
+  readonly #log: ProcessLog
   #record: AgentRecord | null = null
   #process: AgentProcess | null = null
   #wantedPort: number | null = null
@@ -83,6 +96,7 @@ export class ProcessAgent {
   constructor(deps: ProcessAgentDeps, folder: AgentFolder) {
     this.#deps = deps
     this.#folder = folder
+    this.#log = new ProcessLog(folder)
   }
 
   /** The port it has, or is about to have. */
@@ -105,6 +119,7 @@ export class ProcessAgent {
   async recover(): Promise<void> {
     const record = await findRecord(this.#folder)
     if (!record) return
+    await settleRestore(this.#folder)
     this.#record = record
     if (record.desired === 'running') this.#wantedPort = record.spec.port
     if (record.process && (await isAlive(this.#deps.table, record.process))) {
@@ -152,13 +167,19 @@ export class ProcessAgent {
   }
 
   stop(): Promise<void> {
-    return this.#enqueue(async () => {
-      this.#requireRecord()
-      // Written first: a crash from here on must not bring it back.
-      await this.#write({ desired: 'stopped' })
-      await this.#end()
-      this.#wantedPort = null
-    })
+    return this.#enqueue(() => this.#stop(this.#deps.timing.stopMs))
+  }
+
+  kill(): Promise<void> {
+    return this.#enqueue(() => this.#stop(0))
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    this.#requireRecord()
+    // Written first: a crash from here on must not bring it back.
+    await this.#write({ desired: 'stopped' })
+    await this.#end(graceMs)
+    this.#wantedPort = null
   }
 
   restart(): Promise<void> {
@@ -175,8 +196,23 @@ export class ProcessAgent {
       if (this.#record) await this.#write({ desired: 'stopped' })
       await this.#end()
       await removeFolder(this.#folder)
+      await this.#log.forget()
       this.#record = null
       this.#wantedPort = null
+    })
+  }
+
+  snapshot(file: string): Promise<void> {
+    return this.#enqueue(async () => {
+      this.#requireStopped()
+      await writeSnapshot(this.#folder, file)
+    })
+  }
+
+  restore(file: string): Promise<void> {
+    return this.#enqueue(async () => {
+      this.#requireStopped()
+      await restoreSnapshot(this.#folder, file)
     })
   }
 
@@ -186,10 +222,16 @@ export class ProcessAgent {
     const isLive = this.#isLive()
     return {
       id: record.spec.id,
+      kind: 'stead',
       state: this.#state(record),
+      host: LOCAL_HOST,
       port: record.spec.port,
+      image: null,
+      version: null,
       startedAt: isLive && record.startedAt ? new Date(record.startedAt) : null,
       exitCode: isLive ? null : (this.#process?.exitCode ?? record.exitCode),
+      // Nothing tells of it here: the kernel ends a process by the signal that anybody may send.
+      isOutOfMemory: false,
       restarts: record.restarts,
     }
   }
@@ -219,12 +261,19 @@ export class ProcessAgent {
 
   async logs(tail: number): Promise<string[]> {
     this.#requireRecord()
-    return withAppErrors(() => readLog(this.#folder, Math.min(tail, MAX_LOG_LINES)))
+    return withAppErrors(() => this.#log.readLast(Math.min(tail, MAX_LOG_LINES)))
+  }
+
+  followLogs(after: string | null, signal: AbortSignal): AsyncIterable<LogLine> {
+    this.#requireRecord()
+    const { clock, timing } = this.#deps
+    const isOver = () => this.#record === null || this.#isClosed
+    return followLog(this.#log, { after, signal, isOver, clock, pollMs: timing.pollMs })
   }
 
   /** Keeps the log of a living agent within its bound. */
   async trimLog(): Promise<void> {
-    if (this.#isLive()) await cutLog(this.#folder, this.#deps.timing.maxLogBytes)
+    if (this.#isLive()) await this.#log.cut(this.#deps.timing.maxLogBytes)
   }
 
   /** To be called when an adopted process is no longer there. */
@@ -265,6 +314,11 @@ export class ProcessAgent {
     return this.#record?.desired === 'running' && this.#isLive()
   }
 
+  #requireStopped(): void {
+    const state = this.#state(this.#requireRecord())
+    if (state !== 'stopped' && state !== 'exited') throw agentRunning()
+  }
+
   #requireRecord(): AgentRecord {
     if (!this.#record) throw agentNotFound()
     return this.#record
@@ -301,7 +355,7 @@ export class ProcessAgent {
 
   async #launch(change: Partial<AgentRecord>): Promise<void> {
     await createFolder(this.#folder)
-    await rotateLog(this.#folder, this.#deps.timing.maxLogBytes)
+    await this.#log.prepare(this.#deps.timing.maxLogBytes)
     const secretNames = await listSecrets(this.#folder)
     const startedAt = this.#deps.clock.now().toISOString()
     await this.#write({ ...change, desired: 'running', process: null, startedAt, exitCode: null })
@@ -335,11 +389,12 @@ export class ProcessAgent {
   }
 
   /** Afterwards the agent has no process, whatever it had, and none is about to start. */
-  async #end(): Promise<void> {
+  async #end(graceMs = this.#deps.timing.stopMs): Promise<void> {
     this.#cancelRestart()
     const ended = this.#process
-    await endProcesses(this.#deps.table, this.#folder, ended?.identity ?? null, this.#deps.timing.stopMs)
+    await endProcesses(this.#deps.table, this.#folder, ended?.identity ?? null, graceMs)
     this.#process = null
+    await this.#log.endLine()
     if (!this.#record || !ended) return
     const exitCode = ended.child ? await ended.child.exited : null
     await this.#write({ process: null, startedAt: null, exitCode })
@@ -361,7 +416,13 @@ export class ProcessAgent {
     this.#process = null
     this.#record = { ...record, process: null, startedAt: null, exitCode: ended.exitCode }
     await killLeftovers(table, this.#folder, ended.identity)
+    await this.#log.endLine()
     await this.#write({})
+    this.#tell('died')
+  }
+
+  #tell(type: RuntimeEvent['type']): void {
+    this.#deps.tell({ id: this.#folder.id, type, at: this.#deps.clock.now() })
   }
 
   /** Whatever a call ended with, an agent that should run and has no process is started again. */
@@ -386,6 +447,7 @@ export class ProcessAgent {
     if (this.#isLive() || !this.#shouldRun()) return
     await killLeftovers(this.#deps.table, this.#folder, null)
     await this.#launch(change)
+    this.#tell('started')
   }
 
   async #write(change: Partial<AgentRecord>): Promise<void> {

@@ -18,6 +18,9 @@ export function agentFolder(root: string, id: string) {
     temporary: join(dir, 'tmp'),
     log: join(dir, 'agent.log'),
     olderLog: join(dir, 'agent.log.1'),
+    logPlace: join(dir, 'agent.log.json'),
+    restoring: join(dir, 'state.restoring'),
+    replaced: join(dir, 'state.replaced'),
   }
 }
 
@@ -27,7 +30,8 @@ export function agentFolder(root: string, id: string) {
  */
 export const AgentRecord = z.object({
   desired: z.enum(['running', 'stopped']),
-  spec: AgentSpec.omit({ secrets: true }),
+  // Records of before images were known have none.
+  spec: AgentSpec.omit({ secrets: true }).extend({ image: AgentSpec.shape.image.default(null) }),
   process: z.object({ pid: z.number().int().positive(), startTime: z.string() }).nullable(),
   startedAt: z.iso.datetime().nullable(),
   exitCode: z.number().int().nullable(),
@@ -104,7 +108,8 @@ export async function listSecrets(folder: AgentFolder): Promise<string[]> {
   }
 }
 
-async function writeFileAtomically(path: string, text: string): Promise<void> {
+/** Durable when it resolves; a crash leaves the file before or this one, never half of one. */
+export async function writeFileAtomically(path: string, text: string): Promise<void> {
   const file = await open(`${path}.new`, 'w', 0o600)
   try {
     await file.writeFile(text)
@@ -115,7 +120,7 @@ async function writeFileAtomically(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path)
 }
 
-async function readIfExists(path: string): Promise<string | null> {
+export async function readIfExists(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {

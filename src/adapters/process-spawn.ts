@@ -84,7 +84,7 @@ export async function findUnrecorded(table: ProcessTable, folder: AgentFolder): 
 const BIRTH_WAIT_MS = 5000
 
 /**
- * Asks the agent's process group to end, kills it after `graceMs`, and kills what it left behind.
+ * Asks the agent's process group to end, kills it after `graceMs` (at once for 0), and kills what it left behind.
  * @throws AppError `internal` when a process survives SIGKILL (it hangs in the kernel).
  */
 export async function endProcesses(
@@ -95,7 +95,7 @@ export async function endProcesses(
 ): Promise<void> {
   if (identity && (await isAlive(table, identity))) {
     const hasEnded = async () => !(await isAlive(table, identity))
-    signal(-identity.pid, 'SIGTERM')
+    if (graceMs > 0) signal(-identity.pid, 'SIGTERM')
     if (!(await waitUntil(hasEnded, graceMs))) {
       signal(-identity.pid, 'SIGKILL')
       await waitUntil(hasEnded, KILL_WAIT_MS)

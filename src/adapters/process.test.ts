@@ -8,9 +8,9 @@ import type { HostOrder } from '../../tests/harness/process-test-host.ts'
 import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
-import { type AgentRecord, agentFolder, findRecord, writeRecord } from './process-files.ts'
+import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } from './process-files.ts'
 import { createProcessTable, psTable } from './process-table.ts'
-import type { AgentSpec, Runtime } from './runtime.ts'
+import type { AgentSpec, LogLine, Runtime } from './runtime.ts'
 import { answersHealthz, runtimeContract, waitFor } from './runtime-contract.ts'
 
 const HARNESS = join(import.meta.dir, '..', '..', 'tests', 'harness')
@@ -60,6 +60,7 @@ async function makeSpec(change: Partial<AgentSpec> = {}): Promise<AgentSpec> {
   const id = `agent-${lastId}`
   return {
     id,
+    image: null,
     port: await findFreePort(),
     environment: { AGENT_ID: id },
     secrets: { GATEWAY_TOKEN: 'gw_0123456789abcdef' },
@@ -156,6 +157,8 @@ function contractFixture(change: Partial<ProcessRuntimeDeps>) {
       logLine: /^agent agent-\d+ listens on \d+$/,
       kill: async (id: string) => void process.kill(await getPid(dir, id), 'SIGKILL'),
       countInstances: async (id: string) => (await listLeaders(dir, id)).length,
+      writeState: (id: string, name: string, text: string) => writeFile(join(agentFolder(dir, id).state, name), text),
+      readState: (id: string, name: string) => readIfExists(join(agentFolder(dir, id).state, name)),
       dispose: () => runtime.close({ stopAgents: true }),
     }
   }
@@ -424,6 +427,8 @@ describe('folders', () => {
     host.kill('SIGKILL')
     await host.exited
     const runtime = await createRuntime(dir)
+    // Between its birth and its program a process has no environment to be read.
+    await waitFor(() => answersHealthz(spec.port), PATIENCE_MS)
     const text = await readFile(`/proc/${await getPid(dir, spec.id)}/environ`, 'utf8')
     const environment = Object.fromEntries(
       text
@@ -495,4 +500,132 @@ describe('folders', () => {
     await waitFor(() => answersHealthz(broken.port), PATIENCE_MS)
     expect(await listLeaders(dir, broken.id)).toHaveLength(1)
   })
+})
+
+test('a record from before images were known is read, and its agent goes on', async () => {
+  const dir = newDir()
+  const first = await createRuntime(dir)
+  const spec = await deployHealthy(first)
+  await first.close()
+  const file = agentFolder(dir, spec.id).record
+  const record = JSON.parse(await readFile(file, 'utf8'))
+  delete record.spec.image
+  await writeFile(file, JSON.stringify(record))
+  const second = await createRuntime(dir)
+  expect(await second.inspect(spec.id)).toMatchObject({ state: 'running', image: null, kind: 'stead' })
+  const pid = await getPid(dir, spec.id)
+  await second.deploy(spec)
+  expect(await getPid(dir, spec.id)).toBe(pid)
+})
+
+describe('followed logs', () => {
+  /** Follows until `isLast`, and returns every line that the agent's own start did not write. */
+  async function follow(runtime: Runtime, id: string, after: string | null, isLast: (line: LogLine) => boolean) {
+    const ending = new AbortController()
+    const lines: LogLine[] = []
+    for await (const line of runtime.followLogs(id, { after, signal: ending.signal })) {
+      if (/listens on/.test(line.text)) continue
+      lines.push(line)
+      if (isLast(line)) break
+    }
+    ending.abort()
+    return lines
+  }
+
+  test('over many cuts of the file nothing is lost and nothing comes twice, in one go and with the cursor of each line', async () => {
+    const dir = newDir()
+    const runtime = await createRuntime(dir, { timing: { maxLogBytes: 2000, pollMs: 5 } })
+    const spec = await deployHealthy(runtime)
+    const { log } = agentFolder(dir, spec.id)
+    const total = 400
+    const seen: LogLine[] = []
+    const following = follow(runtime, spec.id, null, (line) => {
+      seen.push(line)
+      return line.text === `line ${total}`
+    })
+    // Each line waits until the one before was seen: what is written while a file is being emptied is lost by design.
+    for (let number = 1; number <= total; number += 1) {
+      await appendFile(log, `line ${number}\n`)
+      if (number % 20 === 0) await waitFor(async () => seen.at(-1)?.text === `line ${number}`, PATIENCE_MS)
+    }
+    const lines = await following
+    expect(lines.map(({ text }) => text)).toEqual(Array.from({ length: total }, (_, index) => `line ${index + 1}`))
+    expect((await stat(log)).size).toBeLessThan(2000)
+    for (const index of [total - 2, total - 30, total - 60]) {
+      const rest = await follow(runtime, spec.id, lines[index]?.cursor ?? '', ({ text }) => text === `line ${total}`)
+      expect(rest.map(({ text }) => text)).toEqual(lines.slice(index + 1).map(({ text }) => text))
+    }
+  })
+
+  test('what was overwritten before it was read is told in bytes', async () => {
+    const dir = newDir()
+    const runtime = await createRuntime(dir, { timing: { maxLogBytes: 500, pollMs: 5 } })
+    const spec = await deployHealthy(runtime)
+    const { log } = agentFolder(dir, spec.id)
+    const [first] = await Array.fromAsync(oneOf(runtime, spec.id))
+    for (const name of ['a', 'b', 'c']) {
+      await appendFile(log, `${name}${'x'.repeat(600)}\n`)
+      await waitFor(async () => (await stat(log)).size === 0, PATIENCE_MS)
+    }
+    await appendFile(log, 'last\n')
+    const rest = await follow(runtime, spec.id, first?.cursor ?? '', ({ text }) => text === 'last')
+    expect(rest[0]?.text).toMatch(/^\[\d+ bytes were overwritten before they could be read\]$/)
+    expect(rest.at(-1)?.text).toBe('last')
+  })
+
+  test('an adopted agent’s log goes on at the cursor of the earlier platform', async () => {
+    const dir = newDir()
+    const first = await createRuntime(dir)
+    const spec = await deployHealthy(first)
+    const { log } = agentFolder(dir, spec.id)
+    await appendFile(log, 'one\n')
+    const [one] = await follow(first, spec.id, null, ({ text }) => text === 'one')
+    await first.close()
+    await appendFile(log, 'two\nthree\n')
+    const second = await createRuntime(dir)
+    const rest = await follow(second, spec.id, one?.cursor ?? '', ({ text }) => text === 'three')
+    expect(rest.map(({ text }) => text)).toEqual(['two', 'three'])
+  })
+
+  test('a line that never ends comes in parts, whole characters each, and a dead agent’s last words are a line', async () => {
+    const dir = newDir()
+    const runtime = await createRuntime(dir, { timing: { pollMs: 5 } })
+    const spec = await deployHealthy(runtime)
+    const { log } = agentFolder(dir, spec.id)
+    const long = 'é'.repeat(100_000)
+    await appendFile(log, `${long}\nlast words`)
+    await runtime.stop(spec.id)
+    const lines = await follow(runtime, spec.id, null, ({ text }) => text === 'last words')
+    expect(lines.length).toBeGreaterThan(3)
+    expect(
+      lines
+        .slice(0, -1)
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(long)
+  })
+
+  test('of a removed agent they end, and those of a new one of its name begin anew', async () => {
+    const dir = newDir()
+    const runtime = await createRuntime(dir)
+    const spec = await deployHealthy(runtime)
+    await appendFile(agentFolder(dir, spec.id).log, 'old\n')
+    const [old] = await follow(runtime, spec.id, null, ({ text }) => text === 'old')
+    const ended = Array.fromAsync(
+      runtime.followLogs(spec.id, { after: old?.cursor ?? null, signal: new AbortController().signal }),
+    )
+    await runtime.remove(spec.id)
+    await runtime.deploy(spec)
+    expect(await ended).toEqual([])
+    await appendFile(agentFolder(dir, spec.id).log, 'new\n')
+    const lines = await follow(runtime, spec.id, old?.cursor ?? null, ({ text }) => text === 'new')
+    expect(lines.map(({ text }) => text)).toEqual(['new'])
+  })
+
+  async function* oneOf(runtime: Runtime, id: string) {
+    for await (const line of runtime.followLogs(id, { after: null, signal: new AbortController().signal })) {
+      yield line
+      return
+    }
+  }
 })

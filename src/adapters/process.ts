@@ -5,9 +5,10 @@ import type { Clock } from '../core/clock.ts'
 import { AppError, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { ProcessAgent, type ProcessTiming } from './process-agent.ts'
+import { createBroadcast } from './process-events.ts'
 import { agentFolder, listFolders } from './process-files.ts'
 import { createProcessTable, type ProcessTable } from './process-table.ts'
-import { agentNotFound, type Inspection, type Runtime, requireSpec } from './runtime.ts'
+import { agentNotFound, type Inspection, type Runtime, type RuntimeEvent, requireSpec } from './runtime.ts'
 
 /**
  * `dir` is this runtime's alone, `command` has absolute paths (agents have working directories of their own), `path` and
@@ -46,13 +47,17 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   const table = deps.table ?? createProcessTable()
   const timing = { ...TIMING, ...deps.timing }
   const agents = new Map<string, ProcessAgent>()
+  const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
   const isPortWanted = (port: number, id: string) =>
     [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
   const createAgent = (id: string) => {
     const spawn = { command: deps.command, path: deps.path, lang: deps.lang }
-    const agent = new ProcessAgent({ spawn, table, timing, clock, log, isPortWanted }, agentFolder(dir, id))
+    const agent = new ProcessAgent(
+      { spawn, table, timing, clock, log, isPortWanted, tell: events.tell },
+      agentFolder(dir, id),
+    )
     agents.set(id, agent)
     return agent
   }
@@ -76,8 +81,10 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       const checked = requireSpec(spec)
       await (agents.get(checked.id) ?? createAgent(checked.id)).deploy(checked)
     },
+    // Our own agent keeps nothing that it would have to repair.
     start: async (id) => getAgent(id).start(),
     stop: async (id) => getAgent(id).stop(),
+    kill: async (id) => getAgent(id).kill(),
     restart: async (id) => getAgent(id).restart(),
     async remove(id) {
       requireOpen()
@@ -91,6 +98,19 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     },
     stats: async (id) => getAgent(id).stats(),
     logs: async (id, { tail }) => getAgent(id).logs(tail),
+    async *followLogs(id, { after, signal }) {
+      yield* getAgent(id).followLogs(after, signal)
+    },
+    async *watch(signal) {
+      requireOpen()
+      yield* events.listen(signal)
+    },
+    snapshot: async (id, file) => getAgent(id).snapshot(file),
+    restore: async (id, file) => getAgent(id).restore(file),
+    async pull() {
+      requireOpen()
+    },
+    platformHost: async () => '127.0.0.1',
     async list() {
       requireOpen()
       const inspections = [...agents.values()].map((agent) => agent.inspect())
@@ -108,6 +128,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       if (isClosed) return
       isClosed = true
       stopWatching()
+      events.end()
       await Promise.all([...agents.values()].map((agent) => agent.close(options?.stopAgents ?? false)))
     },
   }

@@ -1,0 +1,52 @@
+/** More events than this wait for nobody: the listener has gone astray, and the oldest are dropped. */
+const MAX_WAITING = 1000
+
+/** Hands every event to all who listen at that time. */
+export type Broadcast<T> = {
+  tell(event: T): void
+  /** The events from now on, until `signal` aborts or the broadcast ends. */
+  listen(signal: AbortSignal): AsyncIterable<T>
+  end(): void
+}
+
+export function createBroadcast<T>(): Broadcast<T> {
+  const listeners = new Set<{ waiting: T[]; wake: () => void }>()
+  let hasEnded = false
+
+  async function* drain(listener: { waiting: T[]; wake: () => void }, signal: AbortSignal): AsyncGenerator<T, void> {
+    const wake = () => listener.wake()
+    signal.addEventListener('abort', wake)
+    try {
+      while (!signal.aborted) {
+        yield* listener.waiting.splice(0)
+        if (hasEnded) return
+        if (listener.waiting.length > 0 || signal.aborted) continue
+        await new Promise<void>((resolve) => {
+          listener.wake = resolve
+        })
+      }
+    } finally {
+      signal.removeEventListener('abort', wake)
+      listeners.delete(listener)
+    }
+  }
+
+  return {
+    tell(event) {
+      for (const listener of listeners) {
+        listener.waiting.push(event)
+        if (listener.waiting.length > MAX_WAITING) listener.waiting.shift()
+        listener.wake()
+      }
+    },
+    listen(signal) {
+      const listener = { waiting: [], wake: () => {} }
+      listeners.add(listener)
+      return drain(listener, signal)
+    },
+    end() {
+      hasEnded = true
+      for (const listener of listeners) listener.wake()
+    },
+  }
+}
