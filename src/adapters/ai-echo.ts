@@ -1,4 +1,4 @@
-import type { AiProvider, CompletionBody, TokenUsage } from './ai-provider.ts'
+import { type AiProvider, type CompletionBody, ProviderError, type TokenUsage } from './ai-provider.ts'
 
 /** The one model that is none: it repeats what it is told, offline, and says so in every answer. */
 export const ECHO_MODEL = 'local/echo'
@@ -32,12 +32,17 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
     async stream({ body }) {
       return streamReply(head('chat.completion.chunk'), body)
     },
+    async embed() {
+      throw new ProviderError('caller', 'The offline development model makes no embeddings')
+    },
     async listModels() {
       return [
         {
           id: ECHO_MODEL,
           name: 'Echo (offline development model)',
           contextLength: null,
+          description: 'Offline development model: repeats what it is told.',
+          tags: [],
           price: { inputUsdPerMillion: 0, outputUsdPerMillion: 0 },
         },
       ]
@@ -55,23 +60,26 @@ async function* streamReply(head: Record<string, unknown>, body: CompletionBody)
         choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: null }],
       }),
       text,
+      isAnswer: true,
       usage: null,
     }
   }
   const usage = estimateUsage(body, content)
   const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }]
-  yield { json: JSON.stringify({ ...head, choices, usage: toWire(usage) }), text: '', usage }
+  yield { json: JSON.stringify({ ...head, choices, usage: toWire(usage) }), text: '', isAnswer: true, usage }
 }
 
 function reply(body: CompletionBody): string {
-  const texts = userTexts(body.messages)
-  return `[offline echo] ${texts.at(-1) ?? ''}`
+  const contents = userContents(body.messages)
+  // OpenClaw ends every request with notes of its own, as a list of parts; what the user said stands before, as a string.
+  const last = contents.findLast((content) => typeof content === 'string') ?? contents.at(-1)
+  return `[offline echo] ${toText(last)}`
 }
 
-/** The text of each user message; content may be a string or OpenAI's list of parts. */
-function userTexts(messages: unknown): string[] {
+/** The content of each user message: a string or OpenAI's list of parts. */
+function userContents(messages: unknown): unknown[] {
   if (!Array.isArray(messages)) return []
-  return messages.flatMap((message) => (message?.role === 'user' ? [toText(message.content)] : []))
+  return messages.flatMap((message) => (message?.role === 'user' ? [message.content] : []))
 }
 
 function toText(content: unknown): string {
@@ -84,6 +92,7 @@ function estimateUsage(body: CompletionBody, content: string): TokenUsage {
   return {
     inputTokens: Math.ceil(JSON.stringify(body.messages ?? '').length / CHARACTERS_PER_TOKEN),
     outputTokens: Math.ceil(content.length / CHARACTERS_PER_TOKEN),
+    costUsd: null,
   }
 }
 

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { z } from 'zod'
-import { AppError, errorMessage } from '../core/errors.ts'
+import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import { redact } from '../core/log.ts'
 
 /** A chat-completions request in the OpenAI form; what we do not know passes through untouched. */
@@ -9,30 +9,71 @@ export type CompletionBody = Readonly<Record<string, unknown>> & { model: string
 /** A request and its JSON text, which is the caller's own wherever nothing had to be changed. */
 export type CompletionRequest = { body: CompletionBody; json: string }
 
-export type TokenUsage = { inputTokens: number; outputTokens: number }
+/** `costUsd` is what the provider says the call cost, null when it does not say. */
+export type TokenUsage = { inputTokens: number; outputTokens: number; costUsd: number | null }
 
 /** A whole answer: `json` is the provider's own text, the rest is what we need to know of it. */
 export type Completion = { json: string; id: string; model: string; content: string; usage: TokenUsage | null }
 
-/** One event of a streamed answer: `json` to pass on, the text it adds, and the usage when it carries it. */
-export type CompletionChunk = { json: string; text: string; usage: TokenUsage | null }
+/**
+ * One event of a streamed answer: `json` to pass on, the text it adds, and the usage when it carries it. `isAnswer` is true
+ * from the first one that says something: text, thoughts, a tool call, a refusal or a reason to end.
+ */
+export type CompletionChunk = { json: string; text: string; isAnswer: boolean; usage: TokenUsage | null }
+
+/** Vectors for texts: `json` is the provider's own answer. */
+export type Embedding = { json: string; model: string; usage: TokenUsage | null }
 
 export type ListedProviderModel = {
   id: string
   name: string | null
   contextLength: number | null
+  description: string | null
+  /** What it can do, in the aggregator's words: `tools`, `vision`, `reasoning`. */
+  tags: readonly string[]
   price: { inputUsdPerMillion: number; outputUsdPerMillion: number } | null
 }
 
 /**
- * Something that completes chats. Every method throws AppError: `upstream_failed` (down, broken, cut off),
- * `upstream_timeout`, `limited` (the provider's own rate limit), `invalid` (it refuses the request as malformed).
+ * Why a provider gave no answer. `caller`: the request itself is at fault, another provider would refuse it as well.
+ * `limited`: it wants to be asked later. `credentials`: it does not accept ours. `missing`: it does not have this model.
+ * `broken`: unreachable, cut off, empty or unreadable. `timeout`: too slow.
  */
+export type ProviderFailure = 'caller' | 'limited' | 'credentials' | 'missing' | 'broken' | 'timeout'
+
+/** What providers throw. `retryAfterMs` is the wait a `limited` one asked for. */
+export class ProviderError extends AppError {
+  readonly failure: ProviderFailure
+  readonly retryAfterMs: number | null
+  constructor(
+    failure: ProviderFailure,
+    message: string,
+    options: ErrorOptions & { retryAfterMs?: number | null } = {},
+  ) {
+    const { retryAfterMs = null } = options
+    const extra = retryAfterMs === null ? {} : { retryAfter: String(Math.ceil(retryAfterMs / 1000)) }
+    super(KINDS[failure], message, extra, options)
+    this.failure = failure
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+const KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
+  caller: 'invalid',
+  limited: 'limited',
+  credentials: 'upstream_failed',
+  missing: 'upstream_failed',
+  broken: 'upstream_failed',
+  timeout: 'upstream_timeout',
+}
+
+/** Something that completes chats. Every method throws ProviderError, or the signal's reason when it aborts. */
 export type AiProvider = {
   id: string
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion>
   /** Settles with the first chunk under way; the iteration throws when the stream is cut off before its end. */
   stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
+  embed(request: CompletionRequest, signal: AbortSignal): Promise<Embedding>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
 }
 
@@ -45,18 +86,33 @@ export type ProviderOptions = {
 }
 
 const MAX_ERROR_CHARACTERS = 500
+const MAX_DESCRIPTION_CHARACTERS = 1000
 
-const Usage = z.object({ prompt_tokens: z.number().int().min(0), completion_tokens: z.number().int().min(0) })
+const Usage = z.object({
+  prompt_tokens: z.number().int().min(0),
+  completion_tokens: z.number().int().min(0).default(0),
+  cost: z.number().min(0).nullish().catch(null),
+})
+/** Everything by which a model can say something; one of them is enough for an answer. */
+const Said = z.looseObject({ content: z.string().nullish() })
+type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
+/** Checked by hand: an answer may be long, and little of it is looked at. */
+const Choice = z.custom<Choice>(isChoice)
 const CompletionResponse = z.object({
   id: z.string().default(''),
   model: z.string().default(''),
-  choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
+  choices: z.array(Choice).min(1),
   usage: Usage.nullish(),
 })
 const ChunkResponse = z.object({
-  choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }).nullish() })).default([]),
+  choices: z.array(z.object({ delta: Said.nullish(), finish_reason: z.string().nullish() })).default([]),
   usage: Usage.nullish(),
   error: z.unknown().optional(),
+})
+const EmbeddingResponse = z.object({
+  model: z.string().default(''),
+  data: z.array(z.object({ embedding: z.union([z.array(z.number()), z.string()]) })).min(1),
+  usage: Usage.nullish(),
 })
 const ErrorResponse = z.object({ error: z.object({ message: z.string() }) })
 const ModelsResponse = z.object({
@@ -64,7 +120,13 @@ const ModelsResponse = z.object({
     z.object({
       id: z.string(),
       name: z.string().nullish(),
+      description: z.string().nullish().catch(null),
       context_length: z.number().nullish(),
+      architecture: z
+        .object({ input_modalities: z.array(z.string()).nullish() })
+        .nullish()
+        .catch(null),
+      supported_parameters: z.array(z.string()).nullish().catch(null),
       pricing: z.object({ prompt: z.coerce.number(), completion: z.coerce.number() }).nullish(),
     }),
   ),
@@ -76,30 +138,39 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     'content-type': 'application/json',
     ...(options.apiKey ? { authorization: `Bearer ${options.apiKey}` } : {}),
   }
-  const post = ({ json }: CompletionRequest, signal: AbortSignal) =>
-    deps.fetch(`${options.baseUrl}/chat/completions`, { method: 'POST', headers, body: json, signal })
+  const post = (path: string, { json }: CompletionRequest, signal: AbortSignal) =>
+    deps.fetch(`${options.baseUrl}${path}`, { method: 'POST', headers, body: json, signal })
+  const postWhole = async <T>(
+    path: string,
+    request: CompletionRequest,
+    signal: AbortSignal,
+    read: (json: string) => T,
+  ): Promise<T> => {
+    const deadline = createDeadline(options.timeoutMs, signal)
+    try {
+      const response = await post(path, request, deadline.signal)
+      if (!response.ok) throw await refusal(options.id, response)
+      return read(await response.text())
+    } catch (error) {
+      throw toProviderError(options.id, error, deadline)
+    } finally {
+      deadline.clear()
+    }
+  }
 
   return {
     id: options.id,
-    async complete(request, signal) {
-      const deadline = createDeadline(options.timeoutMs, signal)
-      try {
-        const response = await post(request, deadline.signal)
-        if (!response.ok) throw await refusal(options.id, response)
-        return toCompletion(options.id, await response.text())
-      } catch (error) {
-        throw toProviderError(options.id, error, deadline)
-      } finally {
-        deadline.clear()
-      }
-    },
+    complete: (request, signal) =>
+      postWhole('/chat/completions', request, signal, (json) => toCompletion(options.id, json)),
+    embed: (request, signal) => postWhole('/embeddings', request, signal, toEmbedding),
     async stream(request, signal) {
       const deadline = createDeadline(options.timeoutMs, signal)
       try {
-        const response = await post(request, deadline.signal)
+        const response = await post('/chat/completions', request, deadline.signal)
         if (!response.ok) throw await refusal(options.id, response)
         if (!response.body || !response.headers.get('content-type')?.includes('text/event-stream')) {
-          throw new AppError('upstream_failed', `AI provider ${options.id} did not answer with a stream`)
+          await response.body?.cancel()
+          throw new ProviderError('broken', `AI provider ${options.id} did not answer with a stream`)
         }
         return readStream(options.id, response.body, deadline)
       } catch (error) {
@@ -122,11 +193,31 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   }
 }
 
+/** @throws ProviderError `broken` for an answer that says nothing, unless its length was the reason. */
 function toCompletion(provider: string, json: string): Completion {
   const { id, model, choices, usage } = CompletionResponse.parse(JSON.parse(json))
-  const content = choices[0]?.message.content ?? ''
-  if (json.length === 0) throw new AppError('upstream_failed', `AI provider ${provider} gave an empty answer`)
-  return { json, id, model, content, usage: usage ? toUsage(usage) : null }
+  const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
+  if (!isAnswer) throw new ProviderError('broken', `AI provider ${provider} gave an empty answer`)
+  return { json, id, model, content: choices[0]?.message.content ?? '', usage: usage ? toUsage(usage) : null }
+}
+
+function toEmbedding(json: string): Embedding {
+  const { model, usage } = EmbeddingResponse.parse(JSON.parse(json))
+  return { json, model, usage: usage ? toUsage(usage) : null }
+}
+
+function isChoice(choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null || !('message' in choice)) return false
+  const { message } = choice
+  if (typeof message !== 'object' || message === null) return false
+  return !('content' in message) || message.content === null || typeof message.content === 'string'
+}
+
+/** Does it carry anything beside the speaker's role? */
+function says(said: z.infer<typeof Said>): boolean {
+  return Object.entries(said).some(
+    ([key, value]) => key !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
 }
 
 /** Passes events on as they come; the end without `[DONE]`, an error event or silence makes the iteration throw. */
@@ -147,7 +238,7 @@ async function* readStream(
         yield toChunk(provider, json)
       }
     }
-    throw new AppError('upstream_failed', `AI provider ${provider} cut the answer off`)
+    throw new ProviderError('broken', `AI provider ${provider} cut the answer off`)
   } catch (error) {
     throw toProviderError(provider, error, deadline)
   } finally {
@@ -158,16 +249,17 @@ async function* readStream(
 function toChunk(provider: string, json: string): CompletionChunk {
   const { choices, usage, error } = ChunkResponse.parse(JSON.parse(json))
   if (error !== undefined)
-    throw new AppError('upstream_failed', `AI provider ${provider} failed in the middle of its answer`)
+    throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`)
   return {
     json,
     text: choices.map((choice) => choice.delta?.content ?? '').join(''),
+    isAnswer: choices.some(({ delta, finish_reason: reason }) => (delta ? says(delta) : false) || reason === 'length'),
     usage: usage ? toUsage(usage) : null,
   }
 }
 
 function toUsage(usage: z.infer<typeof Usage>): TokenUsage {
-  return { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens }
+  return { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens, costUsd: usage.cost ?? null }
 }
 
 function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): ListedProviderModel {
@@ -176,48 +268,66 @@ function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): L
     id: model.id,
     name: model.name ?? null,
     contextLength: model.context_length ?? null,
+    description: model.description?.slice(0, MAX_DESCRIPTION_CHARACTERS) ?? null,
+    tags: toTags(model),
     price: pricing
       ? { inputUsdPerMillion: pricing.prompt * 1_000_000, outputUsdPerMillion: pricing.completion * 1_000_000 }
       : null,
   }
 }
 
+function toTags(model: z.infer<typeof ModelsResponse>['data'][number]): string[] {
+  const parameters = model.supported_parameters ?? []
+  return [
+    ...(parameters.includes('tools') ? ['tools'] : []),
+    ...(parameters.includes('reasoning') ? ['reasoning'] : []),
+    ...(model.architecture?.input_modalities?.includes('image') ? ['vision'] : []),
+  ]
+}
+
 /** What a provider's refusal means for our caller: our credentials and its internals are not their business. */
-async function refusal(provider: string, response: Response): Promise<AppError> {
-  if (response.status === 429) {
-    const seconds = response.headers.get('retry-after')
-    return new AppError('limited', `AI provider ${provider} is busy`, seconds ? { retryAfter: seconds } : {})
+async function refusal(provider: string, response: Response): Promise<ProviderError> {
+  const { status } = response
+  const failure = failureOf(status)
+  if (failure === 'limited') {
+    await response.body?.cancel()
+    const retryAfterMs = toWaitMs(response.headers.get('retry-after'))
+    return new ProviderError(failure, `AI provider ${provider} is busy`, { retryAfterMs })
   }
-  const isOurFault = response.status === 401 || response.status === 402 || response.status === 403
-  if (response.status >= 500 || isOurFault || response.status < 400) {
-    return new AppError('upstream_failed', `AI provider ${provider} answered ${response.status}`)
+  if (failure !== 'caller') {
+    await response.body?.cancel()
+    return new ProviderError(failure, `AI provider ${provider} answered ${status}`)
   }
   const parsed = ErrorResponse.safeParse(await response.json().catch(() => null))
-  const reason = parsed.success
-    ? redact(parsed.data.error.message).slice(0, MAX_ERROR_CHARACTERS)
-    : `status ${response.status}`
-  return new AppError('invalid', `AI provider ${provider} refused the request: ${reason}`)
+  const reason = parsed.success ? redact(parsed.data.error.message).slice(0, MAX_ERROR_CHARACTERS) : `status ${status}`
+  return new ProviderError(failure, `AI provider ${provider} refused the request: ${reason}`)
+}
+
+function failureOf(status: number): ProviderFailure {
+  if (status === 429) return 'limited'
+  if (status === 401 || status === 402 || status === 403) return 'credentials'
+  if (status === 404) return 'missing'
+  const isPassing = status === 408 || status === 409 || status === 425
+  return status >= 500 || status < 400 || isPassing ? 'broken' : 'caller'
+}
+
+/** RFC 9110, 10.2.3: seconds or a date. Null when neither. */
+function toWaitMs(retryAfter: string | null): number | null {
+  if (retryAfter === null || retryAfter.trim() === '') return null
+  const seconds = Number(retryAfter)
+  const ms = Number.isNaN(seconds) ? Date.parse(retryAfter) - Date.now() : seconds * 1000
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
 
 function toProviderError(provider: string, error: unknown, deadline: Deadline): unknown {
   if (error instanceof AppError) return error
   if (deadline.isOver())
-    return new AppError('upstream_timeout', `AI provider ${provider} did not answer in time`, {}, { cause: error })
+    return new ProviderError('timeout', `AI provider ${provider} did not answer in time`, { cause: error })
   if (deadline.signal.aborted) return error
   if (error instanceof z.ZodError || error instanceof SyntaxError) {
-    return new AppError(
-      'upstream_failed',
-      `AI provider ${provider} gave an answer that cannot be read`,
-      {},
-      { cause: error },
-    )
+    return new ProviderError('broken', `AI provider ${provider} gave an answer that cannot be read`, { cause: error })
   }
-  return new AppError(
-    'upstream_failed',
-    `AI provider ${provider} cannot be reached`,
-    {},
-    { cause: errorMessage(error) },
-  )
+  return new ProviderError('broken', `AI provider ${provider} cannot be reached`, { cause: errorMessage(error) })
 }
 
 type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
