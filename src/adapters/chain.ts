@@ -1,5 +1,6 @@
 import type { Address, Hex, PublicClient } from 'viem'
 import { AppError } from '../core/errors.ts'
+import { createChainReader, loadViem, type ReadChain } from './chain-reader.ts'
 
 /** Reads of one chain over its RPC. Nothing is ever sent to it. */
 export type Chain = {
@@ -15,32 +16,18 @@ export type Chain = {
 export type SignatureQuestion = { address: Address; message: string; signature: Hex }
 export type ChainOptions = { rpcUrl: string | undefined; chainId: number; timeoutMs?: number }
 
-const TIMEOUT_MS = 5000
 /** Enough to deploy a wallet and let it verify a passkey; an endless loop ends here. */
 const VERIFICATION_GAS = 10_000_000n
 const HALF_CURVE_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 const ECDSA_BYTES = 65
 const ERC_6492_SUFFIX = '6492'.repeat(16)
 
-/** Libraries load at the first use: most houses have no wallet signing in. */
-const loadViem = () => import('viem')
-
 export function createChain(options: ChainOptions): Chain {
-  let opened: Promise<PublicClient> | undefined
-  const open = (rpcUrl: string) => {
-    opened ??= createClient(rpcUrl, options.timeoutMs ?? TIMEOUT_MS)
-    return opened
-  }
-  const ask = async <T>(read: (client: PublicClient) => Promise<T>): Promise<T> => {
-    if (!options.rpcUrl) throw new AppError('misconfigured', 'BASE_RPC_URL is not set')
-    const client = await open(options.rpcUrl)
-    try {
-      const [chainId, answer] = await Promise.all([client.getChainId(), read(client)])
-      if (chainId === options.chainId) return answer
-      throw new Error(`it is chain ${chainId}, not ${options.chainId}`)
-    } catch (error) {
-      throw new AppError('unavailable', `The chain cannot be asked: ${shortMessage(error)}`)
-    }
+  const { rpcUrl, ...reading } = options
+  const read = rpcUrl ? createChainReader({ rpcUrl, ...reading }) : null
+  const ask: ReadChain = async (question) => {
+    if (!read) throw new AppError('misconfigured', 'BASE_RPC_URL is not set')
+    return read(question)
   }
 
   return {
@@ -57,11 +44,6 @@ export function createChain(options: ChainOptions): Chain {
       )
     },
   }
-}
-
-async function createClient(rpcUrl: string, timeout: number): Promise<PublicClient> {
-  const { createPublicClient, http } = await loadViem()
-  return createPublicClient({ transport: http(rpcUrl, { timeout, retryCount: 0 }) })
 }
 
 /** One signature has one form: `s` in its lower half (EIP-2), 65 bytes. The other forms of it are refused. */
@@ -101,10 +83,4 @@ async function isSignedByContract(
 function isRevert(error: unknown, viem: Awaited<ReturnType<typeof loadViem>>): boolean {
   if (error instanceof viem.ExecutionRevertedError) return true
   return error instanceof viem.RpcRequestError && /out of gas|revert|invalid opcode|invalid jump/i.test(error.details)
-}
-
-/** Without the RPC's URL, which may hold a key. */
-function shortMessage(error: unknown): string {
-  if (error instanceof Error && 'shortMessage' in error) return String(error.shortMessage)
-  return error instanceof Error ? error.message : String(error)
 }

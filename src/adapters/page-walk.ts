@@ -1,0 +1,132 @@
+import { Parser } from 'htmlparser2'
+import { parseHTML } from 'linkedom'
+
+/** What we use of a node of linkedom's document. */
+export type PageNode = {
+  nodeType: number
+  localName?: string
+  data?: string
+  textContent: string | null
+  parentNode: PageNode | null
+  firstChild: PageNode | null
+  childNodes: Iterable<PageNode>
+  nextSibling: PageNode | null
+}
+
+export type PageElement = PageNode & {
+  localName: string
+  getAttribute(name: string): string | null
+  getAttributeNames(): string[]
+  setAttribute(name: string, value: string): void
+  removeAttribute(name: string): void
+}
+
+export type Visitor = {
+  /** `name` is in lower case. Return false to leave out what is inside; `leave` is called all the same. */
+  enter(element: PageElement, name: string): boolean
+  leave(element: PageElement, name: string): void
+  text(text: string): void
+}
+
+const ELEMENT = 1
+const TEXT = 3
+const CDATA = 4
+
+const BODY = /<body[\s>]/i
+const DOCTYPE = /<!doctype/gi
+
+/** By their names in lower case; the first of a name. */
+export type Attributes = Readonly<Partial<Record<string, string>>>
+
+export type Scanner = {
+  /** `name` is in lower case. Return false to leave out what is inside; `leave` is called all the same. */
+  enter(name: string, attributes: Attributes): boolean
+  leave(name: string): void
+  text(text: string): void
+}
+
+/** Goes through a page of any quality in document order as linkedom's parser reads it, and keeps nothing of it. */
+export function scanPage(html: string, scanner: Scanner): void {
+  let leftOutDepth = 0
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (leftOutDepth > 0) leftOutDepth++
+      else if (!scanner.enter(name, attributes)) leftOutDepth = 1
+    },
+    onclosetag(name) {
+      if (leftOutDepth > 0) leftOutDepth--
+      if (leftOutDepth === 0) scanner.leave(name)
+    },
+    ontext(text) {
+      if (leftOutDepth === 0) scanner.text(text)
+    },
+  })
+  parser.end(withBody(html))
+}
+
+/** Parses a page of any quality; scripts never run. It has a body, which linkedom does not add by itself. */
+export function parsePage(html: string): PageNode {
+  // Nobody asks for document types here, and linkedom takes long to read them.
+  const typeless = html.replace(DOCTYPE, '<!')
+  return toPageNode(parseHTML(withBody(typeless)).document)
+}
+
+function withBody(html: string): string {
+  return BODY.test(html) ? html : `<html><body>${html}`
+}
+
+/** linkedom's types stand on the browser's, which this program does not have. */
+function toPageNode(node: unknown): PageNode {
+  return node as PageNode
+}
+
+/** Goes through everything below `root` in document order, without recursion: pages can be deep. */
+export function walkPage(root: PageNode, visitor: Visitor): void {
+  // The document type has no next sibling in linkedom, so the top is a list.
+  for (const top of root.childNodes) walkFrom(top, visitor)
+}
+
+function walkFrom(top: PageNode, visitor: Visitor): void {
+  let node: PageNode | null = top
+  while (node) {
+    const inside = visit(node, visitor)
+    node = inside ?? climb(node, top, visitor)
+  }
+}
+
+/** Leaves finished elements. @returns the next node below `top`, null when there is none. */
+function climb(from: PageNode, top: PageNode, visitor: Visitor): PageNode | null {
+  let node = from
+  while (node !== top) {
+    if (node.nextSibling) return node.nextSibling
+    if (!node.parentNode) return null
+    node = node.parentNode
+    leave(node, visitor)
+  }
+  return null
+}
+
+/** @returns the first child when there is something inside to go on with. */
+function visit(node: PageNode, visitor: Visitor): PageNode | null {
+  if (node.nodeType === TEXT || node.nodeType === CDATA) visitor.text(node.data ?? '')
+  if (!isElement(node)) return null
+  const inside = visitor.enter(node, node.localName.toLowerCase()) ? node.firstChild : null
+  if (!inside) leave(node, visitor)
+  return inside
+}
+
+function leave(node: PageNode, visitor: Visitor): void {
+  if (isElement(node)) visitor.leave(node, node.localName.toLowerCase())
+}
+
+function isElement(node: PageNode): node is PageElement {
+  return node.nodeType === ELEMENT
+}
+
+/** An attribute by its name in lower case: the parser keeps the case in which the page wrote it. */
+export function attributeOf(element: PageElement, name: string): string | null {
+  const value = element.getAttribute(name)
+  if (value !== null) return value
+  const written = element.getAttributeNames().find((other) => other.toLowerCase() === name)
+  return written === undefined ? null : element.getAttribute(written)
+}
