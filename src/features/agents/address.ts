@@ -9,6 +9,11 @@ export function toUrl(id: string, addresses: AgentAddresses): string {
   return `https://${toSubdomain(id, addresses)}`
 }
 
+/** The origin of whatever pages the agent serves, as browsers name it. */
+export function toOrigin(id: string, addresses: AgentAddresses): string {
+  return toWebsocketUrl(id, addresses).replace(/^ws/, 'http')
+}
+
 /** The address of the agent's gateway through the web port. */
 export function toWebsocketUrl(id: string, addresses: AgentAddresses): string {
   const host = toSubdomain(id, addresses)

@@ -1,22 +1,25 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import type { Runtime } from '../../adapters/runtime.ts'
 import { VERSION } from '../../core/version.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { BackendEnv, Principal } from '../../http/env.ts'
 import { validate } from '../../http/validate.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
+import { findVerification, toVerification } from '../verification/verify.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from './address.ts'
 import { type CreateDeps, insertAgent } from './create.ts'
 import { deleteAgent } from './delete.ts'
 import { getAgent, listAgents } from './list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
-import { toBackendStatus } from './status.ts'
+import { findShownStatus, toBackendStatus } from './status.ts'
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateDeps & {
   db: Db
   enqueue: Enqueue
+  runtime: Pick<Runtime, 'inspect'>
   addresses: AgentAddresses
   internalKey: MiddlewareHandler<BackendEnv>
 }
@@ -64,20 +67,23 @@ export function agentsBackend(deps: AgentsBackendDeps) {
     )
   })
 
-  app.get('/api/agents/:id', internalKey, (c) => {
+  app.get('/api/agents/:id', internalKey, async (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+    const { verified, verificationType, attestationUid, verifiedAt } = toVerification(
+      findVerification(deps.db, agent.id),
+    )
     return c.json({
       id: agent.id,
-      status: toBackendStatus(agent.status),
+      status: toBackendStatus(await findShownStatus(deps.runtime, agent)),
       startedAt: (agent.startedAt ?? agent.createdAt).toISOString(),
       plan: agent.plan,
       subdomain: toSubdomain(agent.id, addresses),
       url: toUrl(agent.id, addresses),
-      runtimeVersion: VERSION,
-      verified: false,
-      verificationType: null,
-      attestationUid: null,
-      verifiedAt: null,
+      runtimeVersion: agent.runtimeVersion ?? VERSION,
+      verified,
+      verificationType,
+      attestationUid,
+      verifiedAt,
     })
   })
 

@@ -20,6 +20,40 @@ const Model = z
 export const AgentStatus = z.enum(['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'])
 export type AgentStatus = z.infer<typeof AgentStatus>
 
+const text = (name: string, max = 200) =>
+  z
+    .string(`${name} must be text`)
+    .trim()
+    .min(1, `${name} must not be empty`)
+    .max(max, `${name} must be at most ${max} characters`)
+    .refine(hasNoNul, `${name} must not contain NUL`)
+/** One word of a list that reaches an agent separated by commas. */
+const listOf = (name: string) =>
+  z
+    .array(
+      text(name, 100).refine((word) => !word.includes(','), `${name} must not contain commas`),
+      `${name} must be a list of texts`,
+    )
+    .max(100, `${name} must have at most 100 entries`)
+/** A credential travels in headers and files: one line. */
+const secret = (name: string) =>
+  text(name, 1000).refine((value) => !/\s/.test(value), `${name} must not contain white space`)
+
+/** Providers an agent can be set to (wire-compatible with older clients; the last two run on this machine). */
+export const AI_PROVIDERS = [
+  'openrouter',
+  'gemini',
+  'google',
+  'groq',
+  'anthropic',
+  'openai',
+  'ollama',
+  'local',
+] as const
+const aiProvider = z
+  .string('aiProvider must be text')
+  .pipe(z.enum(AI_PROVIDERS, `Invalid aiProvider. Supported: ${AI_PROVIDERS.join(', ')}`))
+
 /** Plan and provider of an agent, the two known fields; others are stripped. */
 export const AgentConfig = z.object({
   plan: z.string('plan must be text').max(40, 'plan must be at most 40 characters').optional(),
@@ -27,11 +61,112 @@ export const AgentConfig = z.object({
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
+/** Settings that are sealed and never told again. */
+export const SecretSettings = z.object({
+  apiKey: secret('apiKey'),
+  telegramToken: secret('telegramToken'),
+  discordBotToken: secret('discordBotToken'),
+  whatsappToken: secret('whatsappToken'),
+  webhookUrl: z.url({ protocol: /^https?$/, error: 'webhookUrl must be an http or https URL' }).max(2000),
+})
+export type SecretSettings = z.infer<typeof SecretSettings>
+export type SecretName = keyof SecretSettings
+export const SECRET_NAMES = SecretSettings.keyof().options
+
+/** Settings that are told to whoever owns the agent. */
+export const PlainSettings = z
+  .object({
+    telegramUserId: z.union([text('telegramUserId', 100), z.number().transform(String)]),
+    ownerIds: listOf('ownerIds'),
+    skills: listOf('skills'),
+    template: text('template'),
+    brain: text('brain'),
+    tier: text('tier', 40),
+    agentType: text('agentType', 40),
+    subscriptionId: text('subscriptionId'),
+    email: text('email'),
+  })
+  .partial()
+export type PlainSettings = z.infer<typeof PlainSettings>
+
+/** `PUT /api/agents/:id/config`: what is left out stays, null takes it away. */
+export const ConfigRequest = z.object({
+  model: Model.optional(),
+  aiProvider: aiProvider.optional(),
+  plan: text('plan', 40).optional(),
+  apiKey: SecretSettings.shape.apiKey.nullish(),
+  telegramToken: SecretSettings.shape.telegramToken.nullish(),
+  discordBotToken: SecretSettings.shape.discordBotToken.nullish(),
+  whatsappToken: SecretSettings.shape.whatsappToken.nullish(),
+  webhookUrl: SecretSettings.shape.webhookUrl.nullish(),
+  telegramUserId: PlainSettings.shape.telegramUserId.nullish(),
+  ownerIds: PlainSettings.shape.ownerIds.nullish(),
+  skills: PlainSettings.shape.skills.nullish(),
+  template: PlainSettings.shape.template.nullish(),
+  brain: PlainSettings.shape.brain.nullish(),
+  tier: PlainSettings.shape.tier.nullish(),
+  agentType: PlainSettings.shape.agentType.nullish(),
+})
+export type ConfigRequest = z.infer<typeof ConfigRequest>
+
+/**
+ * An agent's configuration as its owner is told it. `webhookUrl` ends with its host: what follows may be a secret.
+ * `secrets` says which of them are set.
+ */
+export const ShownConfig = PlainSettings.omit({ email: true }).extend({
+  plan: z.string(),
+  aiProvider: z.string(),
+  model: z.string(),
+  webhookUrl: z.string().optional(),
+  secrets: z.record(z.enum(SECRET_NAMES), z.boolean()),
+})
+export type ShownConfig = z.infer<typeof ShownConfig>
+
+/** `GET` and `PUT /api/agents/:id/config`. */
+export const ConfigResponse = z.object({ config: ShownConfig, status: z.enum(['ok', 'updated']) })
+
+/** `GET /api/agents/:id/messages?limit=&offset=`: more than 100 are never given at once. */
+export const AgentMessagesQuery = z.object({
+  limit: z.coerce
+    .number('limit must be a number')
+    .int('limit must be a whole number')
+    .min(1, 'limit must be at least 1')
+    .default(50)
+    .transform((limit) => Math.min(limit, 100)),
+  offset: z.coerce
+    .number('offset must be a number')
+    .int('offset must be a whole number')
+    .min(0, 'offset must not be negative')
+    .default(0),
+})
+export type AgentMessagesQuery = z.infer<typeof AgentMessagesQuery>
+
+/** One line of a conversation with an agent; `platform` is where it was written. */
+export const AgentMessage = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  sender: z.enum(['user', 'agent']),
+  content: z.string(),
+  timestamp: z.string(),
+  platform: z.literal('web'),
+})
+export const AgentMessages = z.object({
+  messages: z.array(AgentMessage),
+  total: z.number(),
+  limit: z.number(),
+  offset: z.number(),
+  status: z.literal('ok'),
+})
+export type AgentMessages = z.infer<typeof AgentMessages>
+
+/** Settings that an agent may begin with; its plan is the tier, and its model stands beside them. */
+const ProvisionConfig = ConfigRequest.omit({ model: true }).extend({ plan: AgentConfig.shape.plan })
+
 /** `POST /api/agents/provision` (Spec 4.4, web). Without `model` the best configured one is taken. */
 export const ProvisionRequest = z.object({
   name: Name,
   model: Model.optional(),
-  config: AgentConfig.optional(),
+  config: ProvisionConfig.optional(),
   tier: z.enum(['starter', 'pro', 'enterprise'], 'tier must be starter, pro or enterprise').optional(),
 })
 export type ProvisionRequest = z.infer<typeof ProvisionRequest>
@@ -47,6 +182,16 @@ export const UpdateAgentRequest = z.object({
   config: AgentConfig.optional(),
 })
 export type UpdateAgentRequest = z.infer<typeof UpdateAgentRequest>
+
+/** `PATCH /api/agents/:id`. */
+export const RenameAgentRequest = z.object({
+  name: z
+    .string('Name is required')
+    .trim()
+    .min(1, 'Name is required')
+    .max(64, 'Name too long (max 64 chars)')
+    .refine(hasNoNul, 'Name must not contain NUL'),
+})
 
 /** An agent as the dashboard lists it. */
 export const WebAgent = z.object({
@@ -75,10 +220,14 @@ export type ProvisionResponse = z.infer<typeof ProvisionResponse>
 export const DeploymentStep = z.enum(['queued', 'port', 'starting', 'health', 'running', 'failed'])
 export type DeploymentStep = z.infer<typeof DeploymentStep>
 
-/** One `status` event of `GET /api/agents/:id/events`. `error` says in one sentence why a deployment failed. */
+/**
+ * One `status` event of `GET /api/agents/:id/events`. `error` says in one sentence why a deployment failed, `detail` what is
+ * being done right now, such as how far an image has come.
+ */
 export const AgentEvent = z.object({
   status: AgentStatus,
   step: DeploymentStep.nullable(),
   error: z.string().nullable(),
+  detail: z.string().nullish(),
 })
 export type AgentEvent = z.infer<typeof AgentEvent>

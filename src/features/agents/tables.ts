@@ -1,13 +1,17 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { AGENT_KINDS } from '../../adapters/runtime.ts'
 import { oneOf } from '../../db/checks.ts'
 import { users } from '../accounts/tables.ts'
 
-const STATUSES = ['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'] as const
+/** Words an agent's status can take (rulings, 19). */
+export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'] as const
 
 /**
  * One row per agent. `ownerId` is null for agents that the operator made with the internal key.
- * `port` is the lease of a host port, held until the row goes. Tokens are sealed: `gatewayToken` opens the agent,
- * `accessToken` is what the agent shows to us and is found by its hash.
+ * `port` is the lease of a host port, held until the row goes; `host` is the machine it is on, null for this one. `image`
+ * is null until one is chosen for it: then the platform's is taken. `kind`, `host` and `runtimeVersion` are what was last
+ * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
+ * opens the agent, `accessToken` is what the agent shows to us and is found by its hash.
  */
 export const agents = sqliteTable(
   'agents',
@@ -18,8 +22,17 @@ export const agents = sqliteTable(
     model: text().notNull(),
     plan: text().notNull(),
     aiProvider: text().notNull(),
-    status: text({ enum: STATUSES }).notNull(),
+    status: text({ enum: AGENT_STATUSES }).notNull(),
     port: integer().unique(),
+    host: text(),
+    image: text(),
+    kind: text({ enum: AGENT_KINDS }).notNull().default('stead'),
+    runtimeVersion: text(),
+    config: text().notNull().default('{}'),
+    secretConfig: text(),
+    parentId: text(),
+    generation: integer().notNull().default(1),
+    specialization: text(),
     gatewayToken: text().notNull(),
     accessToken: text().notNull(),
     accessTokenHash: text().notNull().unique(),
@@ -27,6 +40,6 @@ export const agents = sqliteTable(
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
-  (table) => [index('agents_by_owner').on(table.ownerId), oneOf('agents_status', table.status, STATUSES)],
+  (table) => [index('agents_by_owner').on(table.ownerId), oneOf('agents_status', table.status, AGENT_STATUSES)],
 )
 export type AgentRow = typeof agents.$inferSelect

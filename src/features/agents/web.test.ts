@@ -324,3 +324,58 @@ test('an account that is deleted takes its agents along', async () => {
   await write(test.platform.db, (tx) => tx.delete(users).where(eq(users.id, user.id)).run())
   expect(test.platform.db.select().from(agents).all()).toEqual([])
 })
+
+test('POST /api/agents: 201 with a pending agent that takes a place, and nothing runs', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn('ada@example.com', 'solo')
+  const create = () => web.request('/api/agents', json('POST', { name: 'Ada', config: { plan: 'solo' } }, cookie))
+  const created = await create()
+  expect(created.status).toBe(201)
+  expect(await created.json()).toMatchObject({ agent: { name: 'Ada', status: 'pending' }, status: 'ok' })
+  const second = await create()
+  expect(second.status).toBe(429)
+  expect(await second.json()).toMatchObject({ current: 1, limit: 1 })
+})
+
+test('POST /api/agents: 400 without a name, 401 for nobody, 402 without a subscription or beyond one’s size, 503 switched off', async () => {
+  const { web, platform, signIn } = testPlatform()
+  const { cookie } = await signIn('ada@example.com', 'solo')
+  const poor = await signIn('eve@example.com')
+  const ask = async (body: unknown, headers: Record<string, string> = {}) => {
+    const response = await web.request('/api/agents', json('POST', body, headers))
+    return `${response.status} ${JSON.stringify(await response.json())}`
+  }
+  expect(await ask({}, cookie)).toBe('400 {"error":"Agent name is required"}')
+  expect(await ask({ name: 'Ada' })).toStartWith('401')
+  expect(await ask({ name: 'Ada' }, poor.cookie)).toStartWith('402')
+  expect(await ask({ name: 'Ada', config: { plan: 'network' } }, cookie)).toContain('402 {"error":"Your plan does not')
+  expect(platform.db.select().from(agents).all()).toEqual([])
+  const off = testPlatform({ environment: { KILL_SWITCH: 'true' } })
+  const someone = await off.signIn('ada@example.com', 'solo')
+  expect((await off.web.request('/api/agents', json('POST', { name: 'Ada' }, someone.cookie))).status).toBe(503)
+})
+
+test('PUT and PATCH /api/agents/:id: 200 with what has changed, 404 for a stranger, 401 for nobody', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn('ada@example.com', 'network')
+  const stranger = await signIn('eve@example.com', 'network')
+  const created = await web.request('/api/agents', json('POST', { name: 'Ada' }, cookie))
+  const { agent } = WebAgentDetail.parse(await created.json())
+  const path = `/api/agents/${agent.id}`
+  const put = await web.request(path, json('PUT', { plan: 'label', aiProvider: 'openai' }, cookie))
+  const changed = { id: agent.id, plan: 'label', aiProvider: 'openai', status: 'pending' }
+  expect(await put.json()).toMatchObject({ agent: changed, status: 'ok', message: 'Agent updated' })
+  const patch = await web.request(path, json('PATCH', { name: ' Bo ' }, cookie))
+  const renamed = { id: agent.id, name: 'Bo', status: 'pending', updatedAt: expect.any(String) }
+  expect(await patch.json()).toEqual({ success: true, agent: renamed })
+
+  const nameless = await web.request(path, json('PATCH', { name: ' ' }, cookie))
+  expect(`${nameless.status} ${await nameless.text()}`).toBe('400 {"error":"Name is required"}')
+  const long = await web.request(path, json('PATCH', { name: 'x'.repeat(65) }, cookie))
+  expect(`${long.status} ${await long.text()}`).toBe('400 {"error":"Name too long (max 64 chars)"}')
+  for (const method of ['PUT', 'PATCH'] as const) {
+    const body = { name: 'Eve', aiProvider: 'openai' }
+    expect((await web.request(path, json(method, body, stranger.cookie))).status).toBe(404)
+    expect((await web.request(path, json(method, body))).status).toBe(401)
+  }
+})

@@ -1,21 +1,34 @@
 import { Hono } from 'hono'
-import type { Backend, LifecycleAction } from '../../adapters/backend.ts'
+import type { Backend, Caller } from '../../adapters/backend.ts'
+import { AppError } from '../../core/errors.ts'
 import type { WebEnv } from '../../http/env.ts'
+import type { Idempotency } from '../../http/idempotency.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { type AgentAddresses, toWebsocketUrl } from './address.ts'
+import { createAgent } from './create-own.ts'
 import { deleteAgent } from './delete.ts'
 import { getAgent, listAgents } from './list.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
-import { ProvisionRequest, type WebAgent } from './schemas.ts'
+import {
+  AgentStatus,
+  CreateAgentRequest,
+  ProvisionRequest,
+  RenameAgentRequest,
+  UpdateAgentRequest,
+  type WebAgent,
+} from './schemas.ts'
+import { toWebStatus } from './status.ts'
 import type { AgentRow } from './tables.ts'
+import { renameAgent, requireSize, updateAgent } from './update.ts'
 
 export type AgentsWebDeps = ProvisionDeps & {
   backend: Backend
   enqueue: Enqueue
   guards: Guards
+  idempotency: Idempotency
   addresses: AgentAddresses
   requestsPerMinute: { agents: number }
 }
@@ -24,6 +37,7 @@ export type AgentsWebDeps = ProvisionDeps & {
 export function agentsWeb(deps: AgentsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
+  const { forUser } = deps.idempotency
   const toWeb = (agent: AgentRow) => toWebAgent(agent, deps.addresses)
 
   app.use('/api/agents/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
@@ -34,12 +48,12 @@ export function agentsWeb(deps: AgentsWebDeps) {
     return c.json({ agents, count: agents.length, status: 'ok' })
   })
 
-  app.post('/api/agents/provision', signedIn, validate('json', ProvisionRequest), async (c) => {
-    const { user } = c.var
+  app.post('/api/agents/provision', signedIn, validate('json', ProvisionRequest), forUser, async (c) => {
+    const { user, once } = c.var
     // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
     const isAsync = c.req.header('prefer')?.includes('respond-async')
     const provision = isAsync ? provisionAgentInBackground : provisionAgent
-    const agent = await provision(deps, user, c.req.valid('json'), { user, address: c.env.address })
+    const agent = await provision(deps, user, c.req.valid('json'), { user, address: c.env.address, ...once })
     const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
     return c.json({ success: true, agent: shown }, 201)
   })
@@ -49,9 +63,32 @@ export function agentsWeb(deps: AgentsWebDeps) {
     return c.json({ success: true, agents, count: agents.length })
   })
 
-  app.get('/api/agents/:id', signedIn, (c) => {
-    const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
-    return c.json({ agent: toWeb(agent), status: 'ok' })
+  app.post('/api/agents', signedIn, validate('json', CreateAgentRequest), async (c) => {
+    const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
+    return c.json({ agent: toWeb(agent), status: 'ok' }, 201)
+  })
+
+  app.get('/api/agents/:id', signedIn, async (c) => {
+    const { user } = c.var
+    const agent = getAgent(deps.db, { kind: 'user', user }, c.req.param('id'))
+    const status = await findStatus(deps.backend, agent, { user, address: c.env.address })
+    return c.json({ agent: toWeb({ ...agent, status }), status: 'ok' })
+  })
+
+  app.put('/api/agents/:id', signedIn, validate('json', UpdateAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const request = c.req.valid('json')
+    requireSize(c.var.user, request.plan ?? request.config?.plan)
+    const agent = await updateAgent(deps, principal, c.req.param('id'), request)
+    const { plan, aiProvider } = agent
+    return c.json({ agent: { ...toWeb(agent), plan, aiProvider }, status: 'ok', message: 'Agent updated' })
+  })
+
+  app.patch('/api/agents/:id', signedIn, validate('json', RenameAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+    const { id, name, status, updatedAt } = toWeb(agent)
+    return c.json({ success: true, agent: { id, name, status, updatedAt } })
   })
 
   app.delete('/api/agents/:id', signedIn, async (c) => {
@@ -60,29 +97,18 @@ export function agentsWeb(deps: AgentsWebDeps) {
     return c.json({ id, deleted: true })
   })
 
-  const changeLifecycle = async (
-    action: LifecycleAction,
-    id: string,
-    user: WebEnv['Variables']['user'],
-    address: string | null,
-  ) => {
-    getAgent(deps.db, { kind: 'user', user }, id)
-    const { status } = await deps.backend.changeLifecycle(id, action, { user, address })
-    // Rulings, 19: what the backend calls `active` is `running` here.
-    return { success: true, status: status === 'active' ? 'running' : status }
-  }
-
-  app.post('/api/agents/:id/start', signedIn, async (c) =>
-    c.json(await changeLifecycle('start', c.req.param('id'), c.var.user, c.env.address)),
-  )
-  app.post('/api/agents/:id/stop', signedIn, async (c) =>
-    c.json(await changeLifecycle('stop', c.req.param('id'), c.var.user, c.env.address)),
-  )
-  app.post('/api/agents/:id/restart', signedIn, async (c) =>
-    c.json(await changeLifecycle('restart', c.req.param('id'), c.var.user, c.env.address)),
-  )
-
   return app
+}
+
+/** `unknown` also when there is no backend to ask (rulings, 19). */
+async function findStatus(backend: Pick<Backend, 'status'>, agent: AgentRow, caller: Caller): Promise<AgentStatus> {
+  if (agent.status !== 'running') return agent.status
+  try {
+    return AgentStatus.catch('unknown').parse(toWebStatus(await backend.status(agent.id, caller)))
+  } catch (error) {
+    if (error instanceof AppError && error.kind !== 'not_found') return 'unknown'
+    throw error
+  }
 }
 
 function toWebAgent(agent: AgentRow, addresses: AgentAddresses): WebAgent {

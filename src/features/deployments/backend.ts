@@ -6,18 +6,17 @@ import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../agents/address.ts'
 import { toBackendStatus } from '../agents/status.ts'
-import { type LifecycleDeps, restartAgent, startAgent, stopAgent } from './lifecycle.ts'
-import { deployAgent } from './request.ts'
+import { deployAgent, type RequestDeps } from './request.ts'
 import { DeploymentRequest } from './schemas.ts'
 
-export type DeploymentsBackendDeps = LifecycleDeps & {
+export type DeploymentsBackendDeps = RequestDeps & {
   addresses: AgentAddresses
   killSwitch: boolean
   internalKey: MiddlewareHandler<BackendEnv>
   requestsPerMinute: { deployments: number }
 }
 
-/** Deployment and lifecycle of agents, behind the internal key (Spec 4.4; rulings, 16 and 19). */
+/** Deployment of agents, behind the internal key (Spec 4.4; rulings, 16). */
 export function deploymentsBackend(deps: DeploymentsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
@@ -36,26 +35,11 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
         subdomain: toSubdomain(agent.id, deps.addresses),
         url: toUrl(agent.id, deps.addresses),
         status: toBackendStatus(agent.status),
-        runtimeVersion: VERSION,
+        runtimeVersion: agent.runtimeVersion ?? VERSION,
       }
       return c.json(body, wasRunning ? 200 : 201)
     },
   )
-
-  app.post('/api/agents/:id/start', internalKey, async (c) => {
-    const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, status: toBackendStatus(agent.status) })
-  })
-
-  app.post('/api/agents/:id/stop', internalKey, async (c) => {
-    const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, status: toBackendStatus(agent.status) })
-  })
-
-  app.post('/api/agents/:id/restart', internalKey, async (c) => {
-    const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, status: toBackendStatus(agent.status), runtimeVersion: VERSION })
-  })
 
   return app
 }

@@ -13,6 +13,7 @@ import {
 } from '../../../tests/harness/server.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
+import { VERSION } from '../../core/version.ts'
 import { SessionResponse } from '../accounts/schemas.ts'
 import { AgentEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../agents/schemas.ts'
 
@@ -35,6 +36,15 @@ async function follow(person: Person, id: string, isLast: (event: AgentEvent) =>
     if (events.some(isLast)) break
   }
   return events
+}
+
+/** What a restart answers, on the web. */
+const RESTARTED = {
+  success: true,
+  status: 'running',
+  healedLegacyModel: false,
+  healMessage: 'skip:no-legacy',
+  runtimeVersion: VERSION,
 }
 
 const isFinal = ({ step }: AgentEvent) => step === 'running' || step === 'failed'
@@ -83,7 +93,7 @@ test('GET /api/agents/:id/events: every step from the request to a running agent
   const person = await signUp(server.urls.web)
   const id = await requestAgent(server, person)
   const events = await follow(person, id, isFinal)
-  expect(events.at(-1)).toEqual({ status: 'running', step: 'running', error: null })
+  expect(events.at(-1)).toEqual({ status: 'running', step: 'running', error: null, detail: null })
   for (const event of events.slice(0, -1)) {
     expect(event.status).toBe('provisioning')
     expect(['queued', 'port', 'starting', 'health', null]).toContain(event.step)
@@ -110,7 +120,9 @@ test('a deployment that fails leaves the agent in error, and says why wherever i
   const { agent } = await read(ProvisionResponse, response)
   expect(agent.status).toBe('error')
   const reason = 'The agent ended before it was healthy'
-  expect(await follow(person, agent.id, isFinal)).toEqual([{ status: 'error', step: 'failed', error: reason }])
+  expect(await follow(person, agent.id, isFinal)).toEqual([
+    { status: 'error', step: 'failed', error: reason, detail: null },
+  ])
   const started = await person.post(`/api/agents/${agent.id}/start`, {})
   expect(started.status).toBe(500)
   expect(await started.json()).toEqual({ error: reason })
@@ -157,7 +169,7 @@ test('a restart during the deployment ends with one agent that runs', async () =
   const restarting = person.post(`/api/agents/${id}/restart`, {})
   await until('the end of the first process', () => !existsSync(`/proc/${first}`))
   await Bun.write(gate, '')
-  expect(await (await restarting).json()).toEqual({ success: true, status: 'running' })
+  expect(await (await restarting).json()).toEqual(RESTARTED)
   expect(await statusOf(person, id)).toBe('running')
 })
 
@@ -193,7 +205,7 @@ test('POST /api/agents/:id/stop, start and restart: 200 each, and what runs foll
 
   expect(await change('start')).toEqual({ success: true, status: 'running' })
   const second = await pidOf(server, id)
-  expect(await change('restart')).toEqual({ success: true, status: 'running' })
+  expect(await change('restart')).toEqual(RESTARTED)
   const third = await pidOf(server, id)
   expect(new Set([first, second, third]).size).toBe(3)
   expect(await statusOf(person, id)).toBe('running')
@@ -207,7 +219,7 @@ test('the backend says active where the web says running', async () => {
     const init = { method: 'POST', headers: bearer(SERVICE_KEY) }
     return (await fetch(`${server.urls.backend}/api/agents/${id}/${action}`, init)).json()
   }
-  expect(await ask('restart')).toEqual({ success: true, status: 'active', runtimeVersion: expect.any(String) })
+  expect(await ask('restart')).toEqual({ ...RESTARTED, status: 'active' })
   expect(await ask('stop')).toEqual({ success: true, status: 'stopped' })
   expect(await ask('start')).toEqual({ success: true, status: 'active' })
   const detail = await fetch(`${server.urls.backend}/api/agents/${id}`, { headers: bearer(SERVICE_KEY) })

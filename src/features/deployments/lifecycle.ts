@@ -6,9 +6,23 @@ import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
-import { enqueueDeployment, type RequestDeps, waitForDeployment } from './request.ts'
+import { findOperation, requestOperation, toRequester } from './operations.ts'
+import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
+import { toBackupPath } from './snapshots.ts'
+import { stopIfDeployed } from './start.ts'
 
-export type LifecycleDeps = RequestDeps & { runtime: Runtime }
+export type LifecycleDeps = RequestDeps & { runtime: Runtime; agentImage: string | null }
+
+/** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
+const LONG_WAIT_MS = 170_000
+
+/** What became of an update. Images are null where agents are processes, and `backupPath` before a first deployment. */
+export type UpdateOutcome = {
+  agent: AgentRow
+  image: string | null
+  previousImage: string | null
+  backupPath: string | null
+}
 
 /**
  * Starts an agent that is not running, which is a deployment; fine when it runs.
@@ -17,14 +31,15 @@ export type LifecycleDeps = RequestDeps & { runtime: Runtime }
 export async function startAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const agent = getAgent(deps.db, principal, id)
   if (agent.status === 'running') return agent
-  await write(deps.db, (tx) => enqueueDeployment(deps, tx, id))
-  return waitForDeployment(deps, principal, id)
+  const operation = { kind: 'start', requestedBy: toRequester(principal) } as const
+  const operationId = await write(deps.db, (tx) => joinOrRequest(deps, tx, id, operation))
+  return waitForOperation(deps, principal, id, { id: operationId })
 }
 
 /**
  * Stops an agent and keeps its data; fine when it is stopped. The intent is written first: a crash in between ends with
  * a stopped agent, not with one that comes back.
- * @throws AppError `not_found`, or what the runtime says when it cannot.
+ * @throws AppError `not_found`, or `internal` with what the runtime says when it cannot.
  */
 export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const before = getAgent(deps.db, principal, id)
@@ -33,21 +48,85 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
     await stopIfDeployed(deps.runtime, id)
   } catch (error) {
     await write(deps.db, (tx) => setStatus(tx, id, before.status, deps.clock.now()))
-    throw error
+    throw error instanceof AppError ? new AppError('internal', error.message, {}, { cause: error }) : error
   }
   return stopped
 }
 
 /** Stop and start. @throws AppError as both. */
 export async function restartAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
-  getAgent(deps.db, principal, id)
-  await stopIfDeployed(deps.runtime, id)
-  await write(deps.db, (tx) => enqueueDeployment(deps, tx, id))
-  return waitForDeployment(deps, principal, id)
+  const operationId = await request(deps, principal, id, 'restart')
+  return waitForOperation(deps, principal, id, { id: operationId })
 }
 
-async function stopIfDeployed(runtime: Runtime, id: string): Promise<void> {
-  if (await runtime.inspect(id)) await runtime.stop(id)
+/**
+ * Kills the agent, lets its program mend its own state, and starts it again (Spec 3).
+ * @throws AppError `not_found`, or `internal` when it is not healthy afterwards.
+ */
+export async function repairUserAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const operationId = await request(deps, principal, id, 'repair')
+  return waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+}
+
+/**
+ * Clears what the agent remembers; a snapshot is taken first.
+ * @throws AppError `not_found`, or `internal` with the reason why it could not.
+ */
+export async function resetAgentMemory(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const operationId = await request(deps, principal, id, 'reset-memory')
+  return waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+}
+
+/**
+ * Brings the agent to `image`, or to the platform's when it has an earlier one of that, and restarts it where it has that
+ * already. When the new image is not healthy the agent runs on the old one again.
+ * @throws AppError `not_found`, or `internal` with the reason why the new image does not run.
+ */
+export async function updateUserAgent(
+  deps: LifecycleDeps,
+  principal: Principal,
+  id: string,
+  wanted: string | undefined,
+): Promise<UpdateOutcome> {
+  const requestedBy = toRequester(principal)
+  const operationId = await write(deps.db, (tx) => {
+    const agent = getAgent(tx, principal, id)
+    const previousImage = deps.agentImage && (agent.image ?? deps.agentImage)
+    const image = previousImage && (wanted ?? newestOf(previousImage, deps.agentImage))
+    return requestOperation(deps, tx, id, { kind: 'update', requestedBy, image, previousImage })
+  })
+  const agent = await waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+  const done = findOperation(deps.db, operationId)
+  return {
+    agent,
+    image: done?.image ?? null,
+    previousImage: done?.previousImage ?? null,
+    backupPath: toBackupPath(id, done?.snapshot ?? null),
+  }
+}
+
+/** The platform's image when `image` is another version of it, else `image` itself: an agent keeps its program. */
+function newestOf(image: string, platformImage: string | null): string {
+  return platformImage && toRepository(platformImage) === toRepository(image) ? platformImage : image
+}
+
+/** The name of an image without its tag and digest; a colon before the last slash belongs to a port. */
+function toRepository(image: string): string {
+  const [name = ''] = image.split('@')
+  const colon = name.lastIndexOf(':')
+  return colon > name.lastIndexOf('/') ? name.slice(0, colon) : name
+}
+
+async function request(
+  deps: LifecycleDeps,
+  principal: Principal,
+  id: string,
+  kind: 'restart' | 'repair' | 'reset-memory',
+): Promise<number> {
+  return write(deps.db, (tx) => {
+    getAgent(tx, principal, id)
+    return requestOperation(deps, tx, id, { kind, requestedBy: toRequester(principal) })
+  })
 }
 
 function setStatus(tx: Tx, id: string, status: AgentRow['status'], now: Date): AgentRow {

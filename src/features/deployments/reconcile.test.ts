@@ -13,7 +13,17 @@ import { enqueueDeployment, findDeployment } from './request.ts'
 /** A runtime that knows one agent in `state` and tells what was asked of it. */
 function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: string[] } {
   const asked: string[] = []
-  const seen = { port: 20_000, startedAt: null, exitCode: null, restarts: 0 }
+  const seen = {
+    kind: 'stead',
+    host: '127.0.0.1',
+    port: 20_000,
+    image: null,
+    version: null,
+    startedAt: null,
+    exitCode: null,
+    isOutOfMemory: false,
+    restarts: 0,
+  } as const
   return {
     asked,
     runtime: {

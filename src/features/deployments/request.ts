@@ -8,14 +8,22 @@ import type { Enqueue } from '../../jobs/queue.ts'
 import { pause } from '../../jobs/runner.ts'
 import { jobs } from '../../jobs/tables.ts'
 import { users } from '../accounts/tables.ts'
+import { changeSettings } from '../agents/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../agents/create.ts'
 import { removeKey } from '../agents/delete.ts'
 import { findAgent, getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
+import {
+  findOperation,
+  findUnfinished,
+  hasNewer,
+  type NewOperation,
+  requestOperation,
+  toRequester,
+} from './operations.ts'
 import type { DeploymentRequest } from './schemas.ts'
 import { type DeploymentRow, deployments } from './tables.ts'
 
-export const DEPLOY_JOB = 'agents.deploy'
 /** Below the 15 s that callers wait (Spec 8). */
 const WAIT_MS = 14_000
 const POLL_MS = 25
@@ -36,40 +44,56 @@ export async function deployAgent(
   principal: Principal,
   request: DeploymentRequest,
 ): Promise<DeploymentOutcome> {
-  const known = findAgent(deps.db, principal, request.agentId)
+  const { agentId } = request
+  const known = findAgent(deps.db, principal, agentId)
   if (known?.status === 'running') return { agent: known, wasRunning: true }
-  await write(deps.db, (tx) => {
+  const id = await write(deps.db, (tx) => {
     ensureAgent(deps, tx, principal, request)
-    enqueueDeployment(deps, tx, request.agentId)
+    return joinOrRequest(deps, tx, agentId, { kind: 'deploy', requestedBy: toRequester(principal) })
   })
-  return { agent: await waitForDeployment(deps, principal, request.agentId), wasRunning: false }
+  return { agent: await waitForOperation(deps, principal, agentId, { id, waitMs: WAIT_MS }), wasRunning: false }
 }
 
-/** The key of an agent's deployment job, which only an unfinished one has. */
-export function deployKey(agentId: string): string {
-  return `deploy:${agentId}`
+/** Asks for a deployment for the platform's own reasons, in the caller's closure. @returns the operation's id. */
+export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: Tx, agentId: string): number {
+  return requestOperation(deps, tx, agentId, { kind: 'deploy', requestedBy: 'platform' })
 }
 
-/** Writes the intent and its job in the caller's closure: a crash from here on loses nothing. */
-export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: Tx, agentId: string): void {
-  const now = deps.clock.now()
-  const start = { step: 'queued', error: null, requestedAt: now, finishedAt: null } as const
-  tx.insert(deployments)
-    .values({ agentId, ...start })
-    .onConflictDoUpdate({ target: deployments.agentId, set: start })
-    .run()
-  tx.update(agents).set({ status: 'provisioning', updatedAt: now }).where(eq(agents.id, agentId)).run()
-  deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: deployKey(agentId) })
+/** The operation that brings the agent up already, or a new one. */
+export function joinOrRequest(
+  deps: { clock: Clock; enqueue: Enqueue },
+  tx: Tx,
+  agentId: string,
+  operation: NewOperation,
+): number {
+  const underWay = findUnfinished(tx, agentId)
+  const isSame = underWay?.kind === 'deploy' || underWay?.kind === 'start' || underWay?.kind === 'restart'
+  const isWanted = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
+  if (underWay && isSame && isWanted?.status === 'provisioning' && !hasNewer(tx, underWay)) return underWay.id
+  return requestOperation(deps, tx, agentId, operation)
 }
 
-/** @throws AppError `internal` with the reason when the deployment failed. */
-export async function waitForDeployment(deps: { db: Db }, principal: Principal, agentId: string): Promise<AgentRow> {
-  const deadline = performance.now() + WAIT_MS
+/**
+ * Waits for the end of an operation, or of the one that replaced it.
+ * @returns the agent as it is then, or after `waitMs`. @throws AppError `internal` with the reason when it failed,
+ * `conflict` when the agent was stopped meanwhile.
+ */
+export async function waitForOperation(
+  deps: { db: Db },
+  principal: Principal,
+  agentId: string,
+  { id, waitMs = WAIT_MS }: { id: number; waitMs?: number },
+): Promise<AgentRow> {
+  const deadline = performance.now() + waitMs
   const never = new AbortController().signal
-  for (;;) {
-    const deployment = findDeployment(deps.db, agentId)
-    if (deployment?.step === 'failed') throw new AppError('internal', deployment.error ?? 'Deployment failed')
-    if (!deployment || deployment.step === 'running' || performance.now() > deadline)
+  for (let awaited = id; ; ) {
+    const operation = findOperation(deps.db, awaited)
+    if (operation?.result === 'failed' || operation?.result === 'rolled-back')
+      throw new AppError('internal', operation.error ?? 'Deployment failed')
+    if (operation?.result === 'cancelled') throw new AppError('conflict', 'The agent was stopped')
+    const successor = operation?.result === 'replaced' ? findUnfinished(deps.db, agentId) : null
+    if (successor) awaited = successor.id
+    else if (!operation || operation.result || performance.now() > deadline)
       return getAgent(deps.db, principal, agentId)
     await pause(POLL_MS, never)
   }
@@ -80,7 +104,12 @@ export function findDeployment(db: Db, agentId: string): DeploymentRow | null {
 }
 
 function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): void {
-  if (findAgent(tx, principal, request.agentId)) return
+  const { plan, model, aiProvider, ...settings } = request.config
+  const known = findAgent(tx, principal, request.agentId)
+  if (known) {
+    changeSettings(deps, tx, known, settings)
+    return
+  }
   const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, request.agentId)).get() !== undefined
   if (isTaken) throw new AppError('not_found', 'Agent not found')
   // Its removal would end this one as well, and until then its folder is there for this one to read.
@@ -90,15 +119,16 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
     .where(eq(jobs.key, removeKey(request.agentId)))
     .get()
   if (removal) throw new AppError('conflict', 'A deleted agent of this id is still being removed')
-  insertAgent(deps, tx, {
+  const agent = insertAgent(deps, tx, {
     id: request.agentId,
     ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),
     name: request.name ?? request.agentId,
-    model: request.config.model ?? 'default',
-    plan: request.config.plan ?? DEFAULT_PLAN,
-    aiProvider: request.config.aiProvider ?? 'openrouter',
+    model: model ?? 'default',
+    plan: plan ?? DEFAULT_PLAN,
+    aiProvider: aiProvider ?? 'openrouter',
     status: 'provisioning',
   })
+  changeSettings(deps, tx, agent, settings)
 }
 
 function findOwner(tx: Tx, userId: string | undefined): string | null {

@@ -1,139 +1,148 @@
-import { and, eq, ne } from 'drizzle-orm'
-import type { AgentGateway } from '../../adapters/agent-gateway.ts'
-import type { AgentSpec, Runtime } from '../../adapters/runtime.ts'
-import type { Clock } from '../../core/clock.ts'
+import { eq } from 'drizzle-orm'
 import { AppError, errorMessage } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
-import type { Db, Tx } from '../../db/open.ts'
+import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { pause } from '../../jobs/runner.ts'
-import { type AgentRow, agents } from '../agents/tables.ts'
-import { leasePort } from './ports.ts'
-import { type SpecDeps, toSpec } from './spec.ts'
-import { type DeploymentRow, deployments } from './tables.ts'
+import { agents } from '../agents/tables.ts'
+import { endOperation, findOperation, findUnfinished, hasNewer, type OperationKind, setStep } from './operations.ts'
+import { runRepair } from './repair.ts'
+import { runResetMemory } from './reset-memory.ts'
+import {
+  bringUp,
+  commit,
+  endIfUnwanted,
+  findAgentRow,
+  isCurrent,
+  markFailed,
+  type OperationDeps,
+  pullImage,
+  readLogTail,
+  stopIfDeployed,
+  toLogged,
+  toReason,
+} from './start.ts'
+import type { OperationRow } from './tables.ts'
+import { GoingBackError, runUpdate } from './update.ts'
 
-export type RunDeps = SpecDeps & {
-  db: Db
-  clock: Clock
-  log: Log
-  runtime: Runtime
-  gateway: Pick<AgentGateway, 'isLive'>
-  basePort: number
+type Runner = (deps: OperationDeps, operation: OperationRow, signal: AbortSignal) => Promise<void>
+
+const RUNNERS: Readonly<Record<OperationKind, Runner>> = {
+  deploy: runDeployment,
+  start: runDeployment,
+  restart: runDeployment,
+  update: runUpdate,
+  repair: runUserRepair,
+  'reset-memory': runResetMemory,
 }
-
-const PORT_TRIES = 10
-/** Spec 4.9: `waitForHealthy` polls every 2 s for 60 s at most; it begins faster, because most agents are. */
-const HEALTH_TIMEOUT_MS = 60_000
-const HEALTH_POLL_MS = 2000
-const FIRST_POLL_MS = 25
 
 /**
- * Brings an agent to `running`, step by step, each recorded. Safe to run again after a crash at any step: the port is
- * kept, and a runtime that already runs this spec does nothing. A failure is an outcome: `error`, with its reason.
+ * Carries out what was asked of an agent, in order, until nothing is left. Every step is recorded and safe to do again, so
+ * a platform that dies at any of them goes on there. A failure is an outcome: it is written with its reason.
  */
-export async function runDeployment(deps: RunDeps, agentId: string, signal: AbortSignal): Promise<void> {
-  const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
-  if (!agent) return deps.runtime.remove(agentId)
-  if (agent.status !== 'provisioning') return
-  const requestedAt = requestTime(deps.db, agentId)
-  try {
-    const spec = await startOnFreePort(deps, agent)
-    await record(deps, agentId, { step: 'health' })
-    await waitForHealthy(deps, spec, signal)
-    await finish(deps, agentId)
-  } catch (error) {
-    // The platform stops, not the deployment: its job is run again by the next start.
-    if (signal.aborted) throw error
-    deps.log.error({ agent: agentId, error: errorMessage(error) }, 'deployment failed')
-    const reason = error instanceof AppError ? error.message : 'The agent could not be started'
-    await write(deps.db, (tx) => {
-      // A restart asked for meanwhile has ended this attempt: its own job decides.
-      if (requestTime(tx, agentId) === requestedAt) markFailed(tx, agentId, reason, deps.clock.now())
-    })
-    await endIfUnwanted(deps, agentId)
-  }
-}
-
-/** Another program may hold a leased port: then the next one is leased, at most ten times. */
-async function startOnFreePort(deps: RunDeps, agent: AgentRow): Promise<AgentSpec> {
-  const taken = new Set<number>()
-  for (;;) {
-    const port = await write(deps.db, (tx) => {
-      setStep(tx, agent.id, { step: 'port' })
-      return leasePort(tx, agent.id, { basePort: deps.basePort, taken })
-    })
-    const spec = toSpec(deps, agent, port)
-    await record(deps, agent.id, { step: 'starting' })
-    try {
-      await deps.runtime.deploy(spec)
-      return spec
-    } catch (error) {
-      const isTaken = error instanceof AppError && error.extra.code === 'PORT_TAKEN'
-      if (!isTaken || taken.size + 1 >= PORT_TRIES) throw error
-      taken.add(port)
+export async function runOperations(deps: OperationDeps, agentId: string, signal: AbortSignal): Promise<void> {
+  await deps.agentTurns.take(agentId, async () => {
+    for (;;) {
+      const operation = findUnfinished(deps.db, agentId)
+      if (!operation) return
+      await runOperation(deps, operation, signal)
     }
-  }
-}
-
-/** @throws AppError `unavailable` when the agent ends or does not answer in time. */
-async function waitForHealthy(deps: RunDeps, spec: AgentSpec, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + HEALTH_TIMEOUT_MS
-  const endpoint = { baseUrl: `http://127.0.0.1:${spec.port}`, gatewayToken: spec.secrets.GATEWAY_TOKEN ?? '' }
-  for (let pauseMs = FIRST_POLL_MS; performance.now() < deadline; pauseMs = Math.min(pauseMs * 2, HEALTH_POLL_MS)) {
-    signal.throwIfAborted()
-    if (await deps.gateway.isLive(endpoint)) return
-    const state = (await deps.runtime.inspect(spec.id))?.state
-    if (state === undefined || state === 'exited' || state === 'stopped') {
-      throw new AppError('unavailable', 'The agent ended before it was healthy')
-    }
-    await pause(pauseMs, signal)
-  }
-  throw new AppError('unavailable', `The agent was not healthy within ${HEALTH_TIMEOUT_MS / 1000} s`)
-}
-
-/** Whoever stopped or deleted the agent meanwhile has the last word. */
-async function finish(deps: RunDeps, agentId: string): Promise<void> {
-  const now = deps.clock.now()
-  const isWanted = await write(deps.db, (tx) => {
-    setStep(tx, agentId, { step: 'running', finishedAt: now })
-    const { changes } = tx
-      .update(agents)
-      .set({ status: 'running', startedAt: now, updatedAt: now })
-      .where(and(eq(agents.id, agentId), eq(agents.status, 'provisioning')))
-      .run()
-    return changes > 0
   })
-  if (!isWanted) await endIfUnwanted(deps, agentId)
+  await endIfUnwanted(deps, agentId)
 }
 
-/** Undoes a start that crossed with a stop or a deletion, and a stop that a crash cut short. */
-export async function endIfUnwanted(deps: Pick<RunDeps, 'db' | 'runtime'>, agentId: string): Promise<void> {
-  const agent = deps.db.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
-  if (!agent) return deps.runtime.remove(agentId)
-  if (agent.status !== 'stopped') return
-  const inspection = await deps.runtime.inspect(agentId)
-  if (inspection && inspection.state !== 'stopped') await deps.runtime.stop(agentId)
+/** Ends all that was asked of an agent and can never be done, because the job that does it died. */
+export async function giveUp(deps: Pick<OperationDeps, 'db' | 'clock'>, agentId: string): Promise<void> {
+  await write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    for (let left = findUnfinished(tx, agentId); left; left = findUnfinished(tx, agentId))
+      endOperation(tx, left, { result: 'failed', error: 'The deployment was given up' }, now)
+    markFailed(tx, agentId, 'The deployment was given up', now)
+  })
 }
 
-/** Status and reason together, so that nobody sees one without the other. An agent that was stopped stays so. */
-export function markFailed(tx: Tx, agentId: string, reason: string, now: Date): void {
-  const { changes } = tx
-    .update(agents)
-    .set({ status: 'error', updatedAt: now })
-    .where(and(eq(agents.id, agentId), ne(agents.status, 'stopped')))
-    .run()
-  setStep(tx, agentId, { step: 'failed', error: changes > 0 ? reason : 'The agent was stopped', finishedAt: now })
+async function runOperation(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
+  try {
+    if (await begin(deps, operation)) await RUNNERS[operation.kind](deps, operation, signal)
+  } catch (error) {
+    // The platform stops, not the operation, and an update is not left half undone: the job is run again.
+    if (signal.aborted || error instanceof GoingBackError) throw error
+    await fail(deps, operation, error)
+  }
 }
 
-function requestTime(db: Db, agentId: string): number | undefined {
-  const columns = { requestedAt: deployments.requestedAt }
-  return db.select(columns).from(deployments).where(eq(deployments.agentId, agentId)).get()?.requestedAt.getTime()
+/** False when the agent was stopped before anything was done. */
+async function begin(deps: OperationDeps, operation: OperationRow): Promise<boolean> {
+  if (operation.step !== 'queued') return true
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const agent = tx.select().from(agents).where(eq(agents.id, operation.agentId)).get()
+    if (!agent || agent.status === 'stopped') {
+      endOperation(tx, operation, { result: 'cancelled', error: 'The agent was stopped' }, now)
+      return false
+    }
+    setStep(tx, operation, 'queued', { startedAt: now })
+    if (operation.kind !== 'update')
+      tx.update(agents).set({ status: 'provisioning', updatedAt: now }).where(eq(agents.id, agent.id)).run()
+    return true
+  })
 }
 
-async function record(deps: RunDeps, agentId: string, change: Partial<DeploymentRow>): Promise<void> {
-  await write(deps.db, (tx) => setStep(tx, agentId, change))
+async function runDeployment(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
+  if (operation.kind === 'restart' && (operation.step === 'queued' || operation.step === 'stop')) {
+    await write(deps.db, (tx) => setStep(tx, operation, 'stop'))
+    await stopIfDeployed(deps.runtime, operation.agentId)
+  }
+  const agent = findAgentRow(deps.db, operation.agentId)
+  if (!agent) return
+  await pullImage(deps, operation, deps.agentImage && (agent.image ?? deps.agentImage), signal)
+  const isWanted = () => isCurrent(deps.db, operation)
+  await commit(deps, operation, await bringUp(deps, operation, agent, { signal, isWanted }))
 }
 
-function setStep(tx: Tx, agentId: string, change: Partial<DeploymentRow>): void {
-  tx.update(deployments).set(change).where(eq(deployments.agentId, agentId)).run()
+async function runUserRepair(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
+  await write(deps.db, (tx) => setStep(tx, operation, 'health'))
+  const isVerified = await runRepair(deps, operation.agentId, 'provisioning', signal)
+  const inspection = await deps.runtime.inspect(operation.agentId)
+  if (!isVerified || !inspection) throw new AppError('unavailable', 'The agent was not healthy after its repair')
+  await commit(deps, operation, inspection)
+}
+
+/**
+ * An agent that could not be started does not go on trying behind the back of its row. Where nothing was done, because the
+ * engine does not answer or the image cannot be had, the agent is what it was.
+ */
+async function fail(deps: OperationDeps, operation: OperationRow, error: unknown): Promise<void> {
+  const { agentId, kind } = operation
+  deps.log.error({ agent: agentId, kind, error: toLogged(error) }, 'deployment failed')
+  const isUntouched = isBeforeChange(deps.db, operation) || !(await deps.runtime.isAvailable())
+  const logTail = isUntouched
+    ? null
+    : (findOperation(deps.db, operation.id)?.logTail ?? (await readLogTail(deps.runtime, agentId)))
+  if (!isUntouched && isCurrent(deps.db, operation)) await stopFailed(deps, agentId)
+  await write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const status = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()?.status
+    const isReplaced = hasNewer(tx, operation)
+    const result = isReplaced ? 'replaced' : status === 'stopped' ? 'cancelled' : 'failed'
+    endOperation(tx, operation, { result, error: toReason(error), logTail }, now)
+    // What was asked since decides what becomes of the agent.
+    if (isReplaced) return
+    markFailed(tx, agentId, toReason(error), now)
+    const { statusBefore } = operation
+    if (isUntouched && status !== 'stopped' && (statusBefore === 'running' || statusBefore === 'stopped'))
+      tx.update(agents).set({ status: statusBefore }).where(eq(agents.id, agentId)).run()
+  })
+}
+
+/** Has the operation changed nothing yet? */
+function isBeforeChange(db: Db, { id, kind }: OperationRow): boolean {
+  const step = findOperation(db, id)?.step
+  return kind === 'update' && (step === 'queued' || step === 'pull')
+}
+
+async function stopFailed(deps: OperationDeps, agentId: string): Promise<void> {
+  try {
+    await stopIfDeployed(deps.runtime, agentId)
+  } catch (error) {
+    deps.log.warn({ agent: agentId, error: errorMessage(error) }, 'a failed agent could not be stopped')
+  }
 }

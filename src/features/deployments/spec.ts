@@ -1,5 +1,7 @@
 import type { AgentSpec } from '../../adapters/runtime.ts'
 import type { Sealer } from '../../core/secrets.ts'
+import { type AgentAddresses, toOrigin } from '../agents/address.ts'
+import { agentSettings } from '../agents/config.ts'
 import { openTokens } from '../agents/create.ts'
 import type { AgentRow } from '../agents/tables.ts'
 
@@ -17,22 +19,38 @@ const SIZES: Readonly<Record<string, [number, number]>> = {
 const SMALLEST: [number, number] = [2, 1]
 const MAX_PROCESSES = 256
 
-export type SpecDeps = { sealer: Sealer; platformUrl: string }
+/** Is an agent of `plan` larger than one of `than`? */
+export function isLarger(plan: string, than: string): boolean {
+  const [[memory], [most]] = [SIZES[plan] ?? SMALLEST, SIZES[than] ?? SMALLEST]
+  return memory > most
+}
+
+/** `platformUrl` leads agents to this platform; `agentImage` is null where agents are processes. */
+export type SpecDeps = {
+  sealer: Sealer
+  addresses: AgentAddresses
+  platformUrl: () => Promise<string>
+  agentImage: string | null
+}
 
 /** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
-export function toSpec(deps: SpecDeps, agent: AgentRow, port: number): AgentSpec {
+export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Promise<AgentSpec> {
   const { gatewayToken, accessToken } = openTokens(deps.sealer, agent)
+  const settings = agentSettings(deps.sealer, agent)
   const [memoryGigabytes, cpus] = SIZES[agent.plan] ?? SMALLEST
   return {
     id: agent.id,
+    image: deps.agentImage && (agent.image ?? deps.agentImage),
     port,
     environment: {
+      ...settings.environment,
       AGENT_ID: agent.id,
       AGENT_NAME: agent.name,
       AGENT_MODEL: agent.model,
-      PLATFORM_URL: deps.platformUrl,
+      AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
+      PLATFORM_URL: await deps.platformUrl(),
     },
-    secrets: { GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
+    secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },
   }
 }

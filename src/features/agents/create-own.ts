@@ -1,0 +1,28 @@
+import type { Db } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { SignedInUser } from '../../http/env.ts'
+import { type CreateDeps, insertAgent } from './create.ts'
+import { requireProvisioning, requireRoom, requireSubscription } from './provision-room.ts'
+import type { CreateAgentRequest } from './schemas.ts'
+import type { AgentRow } from './tables.ts'
+import { requireSize } from './update.ts'
+
+/**
+ * Adds an agent of `owner` without starting it. It can be started at any time, so it takes what a provisioned one takes.
+ * @throws AppError `payment_required` without a subscription, `limited` {current, limit} at the cap, `unavailable` when
+ * provisioning is switched off.
+ */
+export async function createAgent(
+  deps: CreateDeps & { db: Db; killSwitch: boolean },
+  owner: SignedInUser,
+  { name, config }: CreateAgentRequest,
+): Promise<AgentRow> {
+  requireProvisioning(deps)
+  if (!owner.isAdmin) requireSubscription(owner)
+  requireSize(owner, config?.plan)
+  const { plan = owner.plan, aiProvider = 'openrouter' } = config ?? {}
+  return write(deps.db, (tx) => {
+    if (!owner.isAdmin) requireRoom(tx, owner, undefined)
+    return insertAgent(deps, tx, { ownerId: owner.id, name, model: 'default', plan, aiProvider, status: 'pending' })
+  })
+}
