@@ -1,0 +1,118 @@
+import type { Runtime } from '../../adapters/runtime.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Db, Tx } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { Once, Principal, SignedInUser } from '../../http/env.ts'
+import type { Enqueue } from '../../jobs/queue.ts'
+import { changeSettings, type SettingsChange } from '../agents/config.ts'
+import { insertAgent } from '../agents/create.ts'
+import { getAgent } from '../agents/list.ts'
+import { type Order, type ProvisionDeps, toProvider, waitUntilDeployed } from '../agents/provision.ts'
+import { requireProvisioning } from '../agents/provision-room.ts'
+import type { AgentRow } from '../agents/tables.ts'
+import { requestOperation, toRequester } from '../deployments/operations.ts'
+import { waitForOperation } from '../deployments/request.ts'
+import { PLANS } from '../plans/plans.ts'
+import type { ProvisionOrder } from './schemas.ts'
+import { requireTenant, requireTenantRoom, type Tenant, type Vouched } from './tenant.ts'
+
+export type OrderDeps = ProvisionDeps & { enqueue: Enqueue; rules: { adminEmails: readonly string[] } }
+
+const NO_CHANNEL = 'At least one channel token required'
+
+/**
+ * Creates an agent with its channels for a signed-in user and waits up to 15 s for it.
+ * @throws AppError `unavailable` when provisioning is switched off, `invalid` without a channel, and as `requireTenant` and
+ * `requireTenantRoom`.
+ */
+export async function provisionForUser(
+  deps: OrderDeps,
+  user: SignedInUser,
+  order: ProvisionOrder,
+  caller: Order,
+): Promise<AgentRow> {
+  const principal = { kind: 'user', user } as const
+  if (caller.made) return waitUntilDeployed(deps, getAgent(deps.db, principal, caller.made), caller)
+  requireOrder(deps, order, `${NO_CHANNEL} (telegram, whatsapp, or discord)`)
+  const tenant = requireTenant(deps, principal, order)
+  const agent = await write(deps.db, (tx) => insertOrdered(deps, tx, tenant, order, caller.note))
+  return waitUntilDeployed(deps, agent, caller)
+}
+
+/** As `provisionForUser`, for a service: the deployment is asked for in the same closure as the row is written. */
+export async function provisionForTenant(
+  deps: OrderDeps,
+  principal: Principal,
+  order: ProvisionOrder,
+  { note, ...vouched }: Vouched & Pick<Once, 'note'>,
+): Promise<AgentRow> {
+  requireOrder(deps, order, `${NO_CHANNEL} (telegramToken, discordBotToken, or whatsappToken)`)
+  const tenant = requireTenant(deps, principal, order, vouched)
+  const wanted = { kind: 'deploy', requestedBy: toRequester(principal) } as const
+  const { id, operation } = await write(deps.db, (tx) => {
+    const agent = insertOrdered(deps, tx, tenant, order, note)
+    return { id: agent.id, operation: requestOperation(deps, tx, agent.id, wanted) }
+  })
+  await waitForOutcome(deps, id, operation)
+  return getAgent(deps.db, { kind: 'operator' }, id)
+}
+
+/** What the runtime calls the state of a container; undefined when it cannot be asked. */
+export async function findContainer(
+  runtime: Pick<Runtime, 'inspect'>,
+  agentId: string,
+): Promise<{ name: string; status: string } | undefined> {
+  try {
+    const inspection = await runtime.inspect(agentId)
+    return { name: agentId, status: inspection?.state ?? 'missing' }
+  } catch (error) {
+    if (error instanceof AppError) return undefined
+    throw error
+  }
+}
+
+function requireOrder(deps: { killSwitch: boolean }, order: ProvisionOrder, message: string): void {
+  requireProvisioning(deps)
+  const hasChannel = order.telegramToken ?? order.discordBotToken ?? order.whatsappToken
+  const needsNone = order.autoProvision || order.agentType === 'business'
+  if (!hasChannel && !needsNone) throw new AppError('invalid', message)
+}
+
+function insertOrdered(deps: OrderDeps, tx: Tx, tenant: Tenant, order: ProvisionOrder, note: Once['note']): AgentRow {
+  requireTenantRoom(tx, tenant)
+  const model = order.model ?? deps.catalogue.findDefault(PLANS[tenant.plan])?.id ?? 'default'
+  const agent = insertAgent(deps, tx, {
+    ownerId: tenant.userId,
+    name: order.name,
+    model,
+    plan: tenant.plan,
+    aiProvider: toProvider(model, order.aiProvider ?? deps.defaultAiProvider),
+    status: 'provisioning',
+  })
+  note(tx, agent.id)
+  return changeSettings(deps, tx, agent, toSettings(tenant, order))
+}
+
+function toSettings(tenant: Tenant, order: ProvisionOrder): SettingsChange {
+  return {
+    telegramToken: order.telegramToken,
+    telegramUserId: order.telegramUserId,
+    discordBotToken: order.discordBotToken,
+    whatsappToken: order.whatsappToken,
+    apiKey: order.apiKey,
+    ownerIds: order.ownerIds,
+    skills: order.skills,
+    agentType: order.agentType,
+    ...(tenant.email && { email: tenant.email }),
+    ...(tenant.subscriptionId && { subscriptionId: tenant.subscriptionId }),
+  }
+}
+
+/** A deployment that failed is an outcome: the agent is there, in error, and can be started again. */
+async function waitForOutcome(deps: { db: Db }, agentId: string, operation: number): Promise<void> {
+  try {
+    await waitForOperation(deps, { kind: 'operator' }, agentId, { id: operation })
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind !== 'internal') throw error
+  }
+}
