@@ -1,0 +1,81 @@
+import { and, desc, eq, lt, lte } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Runtime } from '../../adapters/runtime.ts'
+import { addDays, type Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Db, Tx } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import { defineJob, type JobKind } from '../../jobs/queue.ts'
+import type { RepeatingJob } from '../../jobs/runner.ts'
+import { agents } from '../agents/tables.ts'
+import { type RepairDeps, repairAgent } from '../deployments/repair.ts'
+import type { AgentTurns } from '../deployments/turns.ts'
+import { END_JOB } from './describe.ts'
+import { hostFaults, watchdogEvents, watchdogs } from './tables.ts'
+import { deleteOldHours } from './uptime.ts'
+import { type WatchDeps, watchAgents } from './watch.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600_000
+const KEPT_DAYS = 30
+const KEPT_EVENTS = 500
+
+/** Watches the agents for as long as the service runs; it begins anew when that fails. */
+export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): RepeatingJob {
+  const repair = (agentId: string, signal: AbortSignal) => repairAgent(deps, agentId, signal)
+  return {
+    name: 'watchdog',
+    everyMs: SECOND_MS,
+    run: (signal) => watchAgents({ ...deps, repairAgent: repair }, signal),
+  }
+}
+
+type EndDeps = { db: Db; runtime: Pick<Runtime, 'kill'>; agentTurns: Pick<AgentTurns, 'take'> }
+
+/** Ends an agent that was given up, unless somebody has started it since. */
+export function endAgentJob(deps: EndDeps): JobKind {
+  return defineJob({
+    kind: END_JOB,
+    payload: z.object({ agentId: z.string() }),
+    run: ({ agentId }) => deps.agentTurns.take(agentId, () => endAgent(deps, agentId)),
+  })
+}
+
+async function endAgent({ db, runtime }: EndDeps, agentId: string): Promise<void> {
+  const agent = db.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
+  if (agent?.status !== 'error') return
+  await runtime.kill(agentId).catch((error) => {
+    if (!(error instanceof AppError && error.kind === 'not_found')) throw error
+  })
+}
+
+/** Forgets what is older than a month, and all but the last 500 events of an agent. */
+export function watchdogHistoryJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+  return { name: 'watchdog.history', everyMs: HOUR_MS, run: () => deleteOldHistory(db, clock.now()) }
+}
+
+async function deleteOldHistory(db: Db, now: Date): Promise<void> {
+  const oldest = addDays(now, -KEPT_DAYS)
+  await write(db, (tx) => {
+    deleteOldHours(tx, now)
+    tx.delete(watchdogEvents).where(lt(watchdogEvents.at, oldest)).run()
+    tx.delete(hostFaults).where(lt(hostFaults.endedAt, oldest)).run()
+    for (const { agentId } of tx.select({ agentId: watchdogs.agentId }).from(watchdogs).all()) keepLatest(tx, agentId)
+  })
+}
+
+function keepLatest(tx: Tx, agentId: string): void {
+  const isOfAgent = eq(watchdogEvents.agentId, agentId)
+  const last = tx
+    .select({ sequence: watchdogEvents.sequence })
+    .from(watchdogEvents)
+    .where(isOfAgent)
+    .orderBy(desc(watchdogEvents.sequence))
+    .limit(1)
+    .offset(KEPT_EVENTS)
+    .get()
+  if (last)
+    tx.delete(watchdogEvents)
+      .where(and(isOfAgent, lte(watchdogEvents.sequence, last.sequence)))
+      .run()
+}

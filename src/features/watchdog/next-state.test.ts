@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'bun:test'
+import { newWatch, nextState, type Watch, type WatchdogEvent, type WatchdogRules, wantsRepair } from './next-state.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+/** The defaults of Spec 8 and the start period of Spec 4.9. */
+const RULES: WatchdogRules = {
+  startPeriodMs: 20 * SECOND,
+  checkMs: 120 * SECOND,
+  startupFailureThreshold: 3,
+  maxRepairAttempts: 2,
+  crashLoopWindowMs: 5 * MINUTE,
+  crashLoopThreshold: 3,
+  repairsItself: true,
+}
+
+type Step = WatchdogEvent extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
+const ok = { type: 'probed', isHealthy: true } as const
+const slow = { type: 'probed', isHealthy: false, isDown: false } as const
+const down = { type: 'probed', isHealthy: false, isDown: true } as const
+const crash = { type: 'crashed', count: 1 } as const
+const started = { type: 'started' } as const
+const stopped = { type: 'stopped' } as const
+const begun = { type: 'repair-begun' } as const
+const repaired = { type: 'repair-ended', isRepaired: true } as const
+const unrepaired = { type: 'repair-ended', isRepaired: false } as const
+
+/** Lets steps happen, each at its second, and returns where they lead and what was told on the way. */
+function play(steps: [second: number, step: Step][], rules = RULES) {
+  let watch: Watch = newWatch(0)
+  const told: string[] = []
+  let hasGivenUp = false
+  for (const [second, step] of steps) {
+    const event: WatchdogEvent = { ...step, at: second * SECOND }
+    const transition = nextState(watch, event, rules)
+    watch = transition.watch
+    told.push(...transition.notices)
+    hasGivenUp ||= transition.givesUp
+  }
+  return { watch, state: watch.state, told, hasGivenUp, wantsRepair: wantsRepair(watch, rules) }
+}
+
+const RUNNING: [number, Step][] = [
+  [0, started],
+  [1, ok],
+]
+const DEGRADED: [number, Step][] = [...RUNNING, [121, slow]]
+const REPAIRING: [number, Step][] = [...DEGRADED, [126, slow], [126, begun]]
+const CRASH_LOOP: [number, Step][] = [...RUNNING, [10, crash], [20, crash], [30, crash]]
+
+describe('the transitions of Spec 3', () => {
+  const rows: [string, [number, Step][], string, string[]][] = [
+    ['an agent that is started is starting', [[0, started]], 'starting', []],
+    ['starting, first success: running', RUNNING, 'running', []],
+    ['running, unhealthy: degraded', DEGRADED, 'degraded', ['degraded']],
+    ['degraded, repair begins: repairing', REPAIRING, 'repairing', ['degraded', 'repair_started']],
+    [
+      'repairing, all attempts failed: crash_loop',
+      [...REPAIRING, [160, unrepaired], [165, slow], [165, begun], [200, unrepaired]],
+      'crash_loop',
+      ['degraded', 'repair_started', 'repair_failed', 'repair_started', 'repair_failed', 'crash_loop'],
+    ],
+    ['any, third crash in five minutes: crash_loop', CRASH_LOOP, 'crash_loop', ['crash', 'crash', 'crash_loop']],
+    [
+      'starting, third crash: crash_loop',
+      [
+        [0, started],
+        [1, crash],
+        [2, crash],
+        [3, crash],
+      ],
+      'crash_loop',
+      ['crash', 'crash', 'crash_loop'],
+    ],
+    [
+      'degraded, third crash: crash_loop',
+      [...DEGRADED, [122, { type: 'crashed', count: 3 }]],
+      'crash_loop',
+      ['degraded', 'crash_loop'],
+    ],
+    [
+      'repairing, third crash: crash_loop',
+      [...REPAIRING, [130, { type: 'crashed', count: 2 }], [131, crash]],
+      'crash_loop',
+      ['degraded', 'repair_started', 'crash', 'crash_loop'],
+    ],
+    [
+      'repairing, verified: running',
+      [...REPAIRING, [160, repaired]],
+      'running',
+      ['degraded', 'repair_started', 'repaired'],
+    ],
+    ['degraded, healthy again: running', [...DEGRADED, [126, ok]], 'running', ['degraded', 'recovered']],
+    [
+      'crash_loop, started by somebody: starting',
+      [...CRASH_LOOP, [40, started]],
+      'starting',
+      ['crash', 'crash', 'crash_loop'],
+    ],
+    [
+      'crash_loop, stopped by somebody: stopped',
+      [...CRASH_LOOP, [40, stopped]],
+      'stopped',
+      ['crash', 'crash', 'crash_loop'],
+    ],
+    ['running, stopped by somebody: stopped', [...RUNNING, [5, stopped]], 'stopped', []],
+    [
+      'repairing, stopped by somebody: stopped',
+      [...REPAIRING, [130, stopped]],
+      'stopped',
+      ['degraded', 'repair_started'],
+    ],
+    ['running, crashed once: starting', [...RUNNING, [10, crash]], 'starting', ['crash']],
+  ]
+  test.each(rows)('%s', (_name, steps, state, told) => {
+    expect(play(steps)).toMatchObject({ state, told })
+  })
+
+  test('a crash loop is left by nothing else', () => {
+    const steps: Step[] = [ok, slow, down, crash, { type: 'misconfigured' }, begun, repaired, unrepaired]
+    const all: [number, Step][] = [...CRASH_LOOP, ...steps.map((step): [number, Step] => [50, step])]
+    expect(play(all)).toMatchObject({ state: 'crash_loop', told: ['crash', 'crash', 'crash_loop'], wantsRepair: false })
+  })
+})
+
+describe('a slow start is never ended', () => {
+  test('failures count only after the grace, and at most one a check interval', () => {
+    const probes = Array.from({ length: 49 }, (_, index): [number, Step] => [index * 5, slow])
+    expect(play([[0, started], ...probes]).watch).toMatchObject({ state: 'starting', failures: 2 })
+    expect(play([[0, started], ...probes, [245, ok]]).state).toBe('running')
+  })
+
+  test('the third is one too many, and is repaired at once', () => {
+    const steps: [number, Step][] = [
+      [0, started],
+      [19, slow],
+      [20, slow],
+      [140, slow],
+    ]
+    expect(play(steps).state).toBe('starting')
+    expect(play([...steps, [260, slow]])).toMatchObject({ state: 'degraded', told: ['degraded'], wantsRepair: true })
+  })
+
+  test('without a process there is nothing to wait for', () => {
+    expect(
+      play([
+        [0, started],
+        [1, down],
+      ]),
+    ).toMatchObject({ state: 'degraded', wantsRepair: false })
+    expect(
+      play([
+        [0, started],
+        [1, down],
+        [6, down],
+      ]),
+    ).toMatchObject({ state: 'degraded', wantsRepair: true })
+  })
+})
+
+describe('repairs', () => {
+  test('one slow probe begins none', () => {
+    expect(play(DEGRADED).wantsRepair).toBe(false)
+    expect(play([...DEGRADED, [126, slow]]).wantsRepair).toBe(true)
+  })
+
+  test('with WATCHDOG_AUTO_REPAIR=false nothing is done, only told', () => {
+    const rules = { ...RULES, repairsItself: false }
+    const all: [number, Step][] = [...DEGRADED, [126, slow], [131, slow], [131, begun], [136, down]]
+    expect(play(all, rules)).toMatchObject({ state: 'degraded', told: ['degraded'], wantsRepair: false })
+    expect(play(CRASH_LOOP, rules)).toMatchObject({ state: 'crash_loop', hasGivenUp: false })
+    expect(play(CRASH_LOOP).hasGivenUp).toBe(true)
+  })
+
+  test('bad configuration is repaired at once and is no crash', () => {
+    const result = play([...RUNNING, [5, { type: 'misconfigured' }]])
+    expect(result).toMatchObject({ state: 'degraded', wantsRepair: true, told: ['degraded'] })
+    expect(result.watch.crashes).toEqual([])
+  })
+
+  test('one that was interrupted is no attempt', () => {
+    const { watch } = play([...REPAIRING, [130, { type: 'repair-interrupted' }]])
+    expect(watch).toMatchObject({ state: 'degraded', attempts: 0, failures: 1 })
+  })
+
+  test('those that worked and did not last are used up', () => {
+    const again: [number, Step][] = [
+      [160, repaired],
+      [170, slow],
+      [175, slow],
+      [175, begun],
+      [200, repaired],
+      [210, slow],
+    ]
+    expect(play([...REPAIRING, ...again]).state).toBe('degraded')
+    expect(play([...REPAIRING, ...again, [215, slow]])).toMatchObject({ state: 'crash_loop', hasGivenUp: true })
+  })
+
+  test('ten healthy minutes clear the counters, less do not', () => {
+    const healthy: [number, Step][] = [...REPAIRING, [160, repaired], [700, ok]]
+    expect(play([...healthy, [759, ok]]).watch.attempts).toBe(1)
+    expect(play([...healthy, [760, ok]]).watch).toMatchObject({ attempts: 0, crashes: [] })
+  })
+})
+
+describe('crashes', () => {
+  test('the window holds what is five minutes old, and nothing older', () => {
+    const first: [number, Step][] = [...RUNNING, [10, crash], [100, crash]]
+    expect(play([...first, [310, crash]]).state).toBe('crash_loop')
+    expect(play([...first, [310.001, crash]]).state).toBe('starting')
+  })
+
+  test('those of an agent that somebody stopped do not count', () => {
+    expect(play([...RUNNING, [2, stopped], [3, { type: 'crashed', count: 9 }]])).toMatchObject({
+      state: 'stopped',
+      told: [],
+    })
+  })
+})
