@@ -1,0 +1,146 @@
+import { and, count, desc, gt, inArray, isNotNull, lt, max, sql } from 'drizzle-orm'
+import type { AgentStats, Runtime } from '../../adapters/runtime.ts'
+import { addDays, type Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Db, Tx } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import { agents } from '../agents/tables.ts'
+import { messages } from '../chat/tables.ts'
+import { toPercent } from './format.ts'
+import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
+
+export type SampleDeps = { db: Db; clock: Clock; runtime: Pick<Runtime, 'stats'> }
+
+/** Agents that are asked at once: an engine takes a second or two for each. */
+const ASKED_AT_ONCE = 10
+const HOUR_MS = 3_600_000
+const SAMPLE_DAYS = 1
+const HOUR_DAYS = 35
+/** Samples come every minute. A longer silence means that the platform was down; a shorter outage does not show. */
+const SILENCE_MS = 150_000
+
+/** Null for an agent that is down though it should run. */
+type Sample = { agentId: string; stats: AgentStats | null }
+type Counts = { messages: number; errors: number }
+
+/**
+ * Measures every agent that should run and stores what it found, with the messages since the sample before. An agent that
+ * cannot be asked, because the engine does not answer, is neither up nor down.
+ */
+export async function sampleAgents(deps: SampleDeps): Promise<void> {
+  const shouldRun = and(inArray(agents.status, ['running', 'error', 'unknown']), isNotNull(agents.port))
+  const ids = deps.db.select({ id: agents.id }).from(agents).where(shouldRun).all()
+  const samples: Sample[] = []
+  for (let start = 0; start < ids.length; start += ASKED_AT_ONCE) {
+    const asked = ids.slice(start, start + ASKED_AT_ONCE).map(({ id }) => measure(deps.runtime, id))
+    for (const sample of await Promise.all(asked)) if (sample) samples.push(sample)
+  }
+  await write(deps.db, (tx) => store(tx, samples, deps.clock.now()))
+}
+
+async function measure(runtime: SampleDeps['runtime'], agentId: string): Promise<Sample | null> {
+  try {
+    return { agentId, stats: await runtime.stats(agentId) }
+  } catch (error) {
+    const isDown = error instanceof AppError && (error.kind === 'conflict' || error.kind === 'not_found')
+    return isDown ? { agentId, stats: null } : null
+  }
+}
+
+function store(tx: Tx, samples: Sample[], now: Date): void {
+  const mark = tx.select().from(platformHours).orderBy(desc(platformHours.hour)).limit(1).get()
+  const newest =
+    tx
+      .select({ sequence: max(messages.sequence) })
+      .from(messages)
+      .get()?.sequence ?? 0
+  const counts = countMessages(tx, mark?.messageSequence ?? newest)
+  const known = new Set(
+    tx
+      .select({ id: agents.id })
+      .from(agents)
+      .all()
+      .map(({ id }) => id),
+  )
+  const sampled = new Set(samples.map(({ agentId }) => agentId))
+  for (const sample of samples) {
+    if (known.has(sample.agentId)) addSample(tx, sample, counts.get(sample.agentId) ?? NOTHING, now)
+  }
+  for (const [agentId, counted] of counts) if (!sampled.has(agentId)) addToHour(tx, agentId, counted, now)
+  addUptime(tx, mark?.lastAt ?? null, newest, now)
+  tx.delete(agentMetrics)
+    .where(lt(agentMetrics.sampledAt, addDays(now, -SAMPLE_DAYS)))
+    .run()
+  tx.delete(agentMetricHours)
+    .where(lt(agentMetricHours.hour, addDays(now, -HOUR_DAYS)))
+    .run()
+  tx.delete(platformHours)
+    .where(lt(platformHours.hour, addDays(now, -HOUR_DAYS)))
+    .run()
+}
+
+const NOTHING: Counts = { messages: 0, errors: 0 }
+
+function countMessages(tx: Tx, after: number): Map<string, Counts> {
+  const errors = sql<number>`sum(${messages.status} = 'failed')`
+  const rows = tx
+    .select({ agentId: messages.agentId, messages: count(), errors })
+    .from(messages)
+    .where(gt(messages.sequence, after))
+    .groupBy(messages.agentId)
+    .all()
+  return new Map(rows.map(({ agentId, ...counts }) => [agentId, counts]))
+}
+
+function addSample(tx: Tx, { agentId, stats }: Sample, counts: Counts, now: Date): void {
+  if (!stats) {
+    addToHour(tx, agentId, { ...counts, samples: 1 }, now)
+    return
+  }
+  const { cpuPercent, memoryBytes, memoryLimitBytes } = stats
+  tx.insert(agentMetrics)
+    .values({ agentId, sampledAt: now, cpuPercent, memoryBytes, memoryLimitBytes, ...counts })
+    .onConflictDoNothing()
+    .run()
+  const memoryPercentSum = toPercent(memoryBytes, memoryLimitBytes)
+  addToHour(tx, agentId, { ...counts, samples: 1, measured: 1, cpuPercentSum: cpuPercent, memoryPercentSum }, now)
+}
+
+type Added = Counts & Partial<Record<'samples' | 'measured' | 'cpuPercentSum' | 'memoryPercentSum', number>>
+
+function addToHour(tx: Tx, agentId: string, added: Added, now: Date): void {
+  const all = { samples: 0, measured: 0, cpuPercentSum: 0, memoryPercentSum: 0, ...added }
+  const hours = agentMetricHours
+  tx.insert(hours)
+    .values({ agentId, hour: hourOf(now), ...all })
+    .onConflictDoUpdate({
+      target: [hours.agentId, hours.hour],
+      set: {
+        samples: sql`${hours.samples} + ${all.samples}`,
+        measured: sql`${hours.measured} + ${all.measured}`,
+        cpuPercentSum: sql`${hours.cpuPercentSum} + ${all.cpuPercentSum}`,
+        memoryPercentSum: sql`${hours.memoryPercentSum} + ${all.memoryPercentSum}`,
+        messages: sql`${hours.messages} + ${all.messages}`,
+        errors: sql`${hours.errors} + ${all.errors}`,
+      },
+    })
+    .run()
+}
+
+/** The time since the last sample counts as up, unless it is so long that the platform must have been down. */
+function addUptime(tx: Tx, lastAt: Date | null, messageSequence: number, now: Date): void {
+  const elapsedMs = lastAt ? Math.max(0, now.getTime() - lastAt.getTime()) : 0
+  const upMs = elapsedMs <= SILENCE_MS ? elapsedMs : 0
+  tx.insert(platformHours)
+    .values({ hour: hourOf(now), firstAt: now, lastAt: now, upMs, messageSequence })
+    .onConflictDoUpdate({
+      target: platformHours.hour,
+      set: { lastAt: now, upMs: sql`${platformHours.upMs} + ${upMs}`, messageSequence },
+    })
+    .run()
+}
+
+/** The beginning of the hour (UTC). */
+export function hourOf(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS)
+}
