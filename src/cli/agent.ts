@@ -8,9 +8,11 @@ import { errorMessage, StartupError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 
 /** Just under the 30 s that a container is given to stop (rulings, 37). */
-const STOP_GRACE_MS = 25_000
-const PLATFORM_IDLE_MS = 100_000
-const MAX_TURN_MS = 600_000
+export const STOP_GRACE_MS = 25_000
+/** How long the platform may be silent, and a turn may take, for built-in agents. */
+export const PLATFORM_IDLE_MS = 100_000
+export const MAX_TURN_MS = 600_000
+const CHECK_MS = 4000
 
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(18_789),
@@ -32,7 +34,18 @@ export function agentCommand(program: Command): void {
   program
     .command('agent')
     .description('runs one built-in agent gateway in the foreground')
-    .action(() => serveAgent(process.env))
+    .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
+    .action(({ check }: { check?: boolean }) => (check ? checkAgent(process.env) : serveAgent(process.env)))
+}
+
+/** For the health check of a container: it ends before the 5 s that the engine gives it. */
+async function checkAgent(environment: Record<string, string | undefined>): Promise<void> {
+  const port = Environment.shape.PORT.parse(environment.PORT || undefined)
+  const isHealthy = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(CHECK_MS) }).then(
+    (response) => response.ok,
+    () => false,
+  )
+  process.exit(isHealthy ? 0 : 1)
 }
 
 async function serveAgent(environment: Record<string, string | undefined>): Promise<void> {

@@ -16,7 +16,7 @@ const MIN_DIFFERENT_CHARACTERS = 12
 const MIN_KEY_LENGTH = 32
 
 /** Looks at everything that can be seen without starting the service; changes nothing but the access times of files. */
-export function examine(environment: Record<string, string | undefined>): Check[] {
+export async function examine(environment: Record<string, string | undefined>): Promise<Check[]> {
   try {
     const config = readConfig(environment)
     return [
@@ -28,7 +28,8 @@ export function examine(environment: Record<string, string | undefined>): Check[
       checkAdmins(config),
       checkMail(config),
       checkProviders(config),
-      checkRuntime(config),
+      await checkRuntime(config),
+      checkNotifications(config),
     ]
   } catch (error) {
     return [{ name: 'settings', status: 'error', message: errorMessage(error) }]
@@ -128,10 +129,30 @@ function checkProviders({ ai }: Config): Check {
   return ok(name, all.join(', '))
 }
 
-function checkRuntime({ agents }: Config): Check {
+function checkNotifications({ watchdog, dataDir }: Config): Check {
+  const name = 'notifications'
+  const { telegram, webhook } = watchdog
+  const channels = [
+    ...(telegram.botToken && telegram.chatId ? ['Telegram'] : []),
+    ...(webhook.url
+      ? [`a webhook, signed with ${webhook.secret ? 'the secret given' : join(dataDir, 'webhook.key')}`]
+      : []),
+  ]
+  if (channels.length > 0) return ok(name, channels.join(', '))
+  return warning(
+    name,
+    'the watchdog tells nobody: set TELEGRAM_BOT_TOKEN and TELEGRAM_ADMIN_CHAT_ID, or WATCHDOG_WEBHOOK_URL',
+  )
+}
+
+async function checkRuntime({ agents }: Config): Promise<Check> {
   const name = 'agents'
-  if (agents.runtime === 'process' || agents.runtime === 'auto') return ok(name, 'run as processes of this machine')
-  return warning(name, `AGENT_RUNTIME=${agents.runtime} is not available in this version: set AGENT_RUNTIME=process`)
+  if (agents.runtime === 'process') return ok(name, 'run as processes of this machine')
+  const { whyNoContainers } = await import('../apps/runtime.ts')
+  const reason = await whyNoContainers(agents)
+  if (reason === null) return ok(name, `run in containers of the engine at ${agents.dockerHost}`)
+  if (agents.runtime === 'auto') return ok(name, `run as processes of this machine: ${reason}`)
+  return warning(name, `cannot run: ${reason}`)
 }
 
 function ok(name: string, message: string): Check {

@@ -8,7 +8,7 @@ export function doctorCommand(program: Command): void {
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {
       const { examine } = await import('./checks.ts')
-      const checks = examine(process.env)
+      const checks = await examine(process.env)
       const isHealthy = checks.every(({ status }) => status !== 'error')
       const lines = checks.map(({ status, name, message }) => `${MARKS[status]} ${name}: ${message}`)
       process.stdout.write(json ? `${JSON.stringify({ ok: isHealthy, checks })}\n` : `${lines.join('\n')}\n`)

@@ -1,0 +1,69 @@
+import type { Machine, PlatformClient } from '../adapters/platform-client.ts'
+import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
+
+/** What will be the same at the next attempt: the key, the address, what we say. */
+const FINAL: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'forbidden', 'invalid', 'not_found'])
+const FIRST_RETRY_MS = 1000
+
+/** What happened, for `--json` lines and for people. */
+export type ConnectionEvent =
+  | { event: 'connected'; userId: string; name: string; dashboardUrl: string }
+  | { event: 'heartbeat'; timestamp: string }
+  | { event: 'waiting'; error: string; retryMs: number }
+
+export type ConnectionDeps = {
+  platform: PlatformClient
+  /** Throws an AppError while the gateway cannot work. */
+  checkGateway: (signal: AbortSignal) => Promise<void>
+  report: (event: ConnectionEvent) => void
+  /** From 0 up to 1, for jitter: machines that lost a platform together must not come back together. */
+  random: () => number
+  /** Resolves after `ms`, or at once when `signal` aborts. */
+  pause: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+export type ConnectionOptions = { everyMs: number; once: boolean }
+
+/**
+ * Registers `machine` and sends heartbeats while its gateway is healthy, until `stopping` aborts; registers anew after
+ * every failure, at growing intervals of at most `everyMs`. With `once` it does all of it once.
+ * @throws AppError that another attempt would not change, and with `once` every one.
+ */
+export async function keepConnected(
+  deps: ConnectionDeps,
+  machine: Machine,
+  { everyMs, once }: ConnectionOptions,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { platform, report } = deps
+  let userId: string | null = null
+  let isRegistered = false
+  let failures = 0
+
+  const beat = async () => {
+    userId ??= await platform.findUserId(stopping)
+    await deps.checkGateway(stopping)
+    if (!isRegistered) {
+      const dashboardUrl = await platform.register(userId, machine, stopping)
+      isRegistered = true
+      report({ event: 'connected', userId, name: machine.name, dashboardUrl })
+    }
+    report({ event: 'heartbeat', timestamp: await platform.sendHeartbeat(userId, machine.name, stopping) })
+  }
+
+  while (!stopping.aborted) {
+    let waitMs = everyMs * (0.9 + deps.random() * 0.2)
+    try {
+      await beat()
+      failures = 0
+      if (once) return
+    } catch (error) {
+      if (stopping.aborted) return
+      if (once || !(error instanceof AppError) || FINAL.has(error.kind)) throw error
+      isRegistered = false
+      waitMs = Math.min(everyMs, FIRST_RETRY_MS * 2 ** failures++) * (0.5 + deps.random() / 2)
+      report({ event: 'waiting', error: errorMessage(error), retryMs: Math.round(waitMs) })
+    }
+    await deps.pause(waitMs, stopping)
+  }
+}

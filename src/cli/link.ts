@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import type { AgentEndpoint } from '../adapters/agent-endpoint.ts'
+import { createAgentGateway } from '../adapters/agent-gateway.ts'
+import { AppError, StartupError } from '../core/errors.ts'
+import { addMachineOptions, type Gateway, type MachineOptions, readSecret, readUrl, runMachine } from './machine.ts'
+
+const PROBE_TIMEOUT_MS = 5000
+
+type LinkOptions = MachineOptions & { url: string; token?: string; tokenFile?: string }
+
+/** Adds `link`, which connects a gateway that already runs. */
+export function linkCommand(program: Command): void {
+  addMachineOptions(program.command('link'))
+    .description('connects a gateway that already runs, such as OpenClaw’s, to a platform')
+    .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:18789')
+    .option('--token <token>', 'its token; others can read it in a list of processes (GATEWAY_TOKEN)')
+    .option('--token-file <file>', 'a file with its token (GATEWAY_TOKEN_FILE)')
+    .addHelpText(
+      'after',
+      `
+Example:
+  stead link --url http://127.0.0.1:18789 --token-file ~/.openclaw/token \\
+    --platform https://stead.example:3001 --key-file ~/.stead/key
+
+The gateway is asked for its health and readiness, with its token, before it is registered and before every heartbeat:
+while it is not healthy the platform hears nothing, and after 15 minutes shows it as inactive.`,
+    )
+    .action((options: LinkOptions) => runMachine(options, () => openLink(options)))
+}
+
+async function openLink(options: LinkOptions): Promise<Gateway> {
+  const baseUrl = readUrl('--url', options.url)
+  const gatewayToken = readSecret(options.token, options.tokenFile, 'GATEWAY_TOKEN')
+  if (!gatewayToken) throw new StartupError('--token-file: is required (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE, --token)')
+  const endpoint: AgentEndpoint = { baseUrl, gatewayToken, kind: 'openclaw' }
+  return {
+    machine: { mode: 'link', gatewayUrl: baseUrl, gatewayToken },
+    check: (signal) => checkGateway(endpoint, signal),
+    stop: async () => undefined,
+  }
+}
+
+/** @throws AppError `unauthenticated` for a wrong token, which stays wrong; `unavailable` for what may pass. */
+async function checkGateway(endpoint: AgentEndpoint, signal: AbortSignal): Promise<void> {
+  const gateway = createAgentGateway({ fetch })
+  if (!(await gateway.isLive(endpoint))) throw new AppError('unavailable', `No gateway answers at ${endpoint.baseUrl}`)
+  await checkToken(endpoint, signal)
+  const { ready, failing } = await gateway.readiness(endpoint)
+  if (!ready) throw new AppError('unavailable', `The gateway is not ready: ${failing.join(', ') || 'no reason given'}`)
+}
+
+/** A session that nobody has: 404 with the right token, 401 with a wrong one; probes would answer both. */
+async function checkToken({ baseUrl, gatewayToken }: AgentEndpoint, signal: AbortSignal): Promise<void> {
+  const response = await fetch(`${baseUrl}/sessions/stead-link-check/history?limit=1`, {
+    headers: { authorization: `Bearer ${gatewayToken}` },
+    redirect: 'manual',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]),
+  }).catch((error) => {
+    throw new AppError('unavailable', `No gateway answers at ${baseUrl}`, {}, { cause: error })
+  })
+  await response.body?.cancel()
+  if (response.status === 401) throw new AppError('unauthenticated', 'The gateway refuses the token')
+}

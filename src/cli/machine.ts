@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Command } from 'commander'
+import { createPlatformClient, type Machine } from '../adapters/platform-client.ts'
+import { AppError, errorMessage, StartupError } from '../core/errors.ts'
+import { pause } from '../jobs/runner.ts'
+import { type ConnectionEvent, keepConnected } from './connection.ts'
+
+const MAX_NAME_LENGTH = 64
+const DEFAULT_EVERY_SECONDS = 60
+
+/** The options that `home` and `link` share. */
+export type MachineOptions = {
+  platform?: string
+  key?: string
+  keyFile?: string
+  name?: string
+  every: string
+  once: boolean
+  json: boolean
+}
+export type MachineEvent =
+  | ConnectionEvent
+  | { event: 'listening'; url: string }
+  | { event: 'failed'; error: string }
+  | { event: 'stopped' }
+/** A gateway that is registered with a platform. */
+export type Gateway = {
+  machine: Omit<Machine, 'name'>
+  /** Throws an AppError while the gateway cannot work. */
+  check: (signal: AbortSignal) => Promise<void>
+  stop: () => Promise<void>
+}
+
+export function addMachineOptions(command: Command): Command {
+  return command
+    .option('--platform <url>', 'address of the platform’s backend, port 3001 by default (STEAD_PLATFORM)')
+    .option('--key <key>', 'your sk_ key; others can read it in a list of processes (STEAD_KEY)')
+    .option('--key-file <file>', 'a file with your sk_ key (STEAD_KEY_FILE)')
+    .option('--name <name>', 'what this machine is called in the dashboard (STEAD_NAME; default: its host name)')
+    .option('--every <seconds>', 'time between heartbeats', String(DEFAULT_EVERY_SECONDS))
+    .option('--once', 'register, send one heartbeat and exit', false)
+    .option('--json', 'print one JSON document a line', false)
+}
+
+/**
+ * Opens a gateway and keeps it registered until SIGTERM or SIGINT, then exits 0; with 1 when the platform or the gateway
+ * refuses in a way that will not change.
+ * @throws StartupError naming an option that is missing or wrong.
+ */
+export async function runMachine(
+  options: MachineOptions,
+  openGateway: (platform: { url: string; key: string }) => Promise<Gateway>,
+): Promise<void> {
+  const { env } = process
+  const platform = { url: readUrl('--platform', options.platform ?? env.STEAD_PLATFORM), key: readKey(options) }
+  const everyMs = readSeconds('--every', options.every) * 1000
+  const name = (options.name ?? env.STEAD_NAME ?? hostname()).trim().slice(0, MAX_NAME_LENGTH)
+  const report = createReport(options.json)
+  const stopping = stopOnSignals()
+  let gateway: Gateway | null = null
+  try {
+    gateway = await openGateway(platform)
+    report({ event: 'listening', url: gateway.machine.gatewayUrl })
+    const deps = {
+      platform: createPlatformClient({ baseUrl: platform.url, key: platform.key, fetch }),
+      checkGateway: gateway.check,
+      report,
+      random: Math.random,
+      pause,
+    }
+    await keepConnected(deps, { ...gateway.machine, name }, { everyMs, once: options.once }, stopping)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    report({ event: 'failed', error: error.message })
+    process.stderr.write(`stead: ${error.message}\n`)
+    process.exitCode = 1
+  } finally {
+    await gateway?.stop()
+  }
+  report({ event: 'stopped' })
+  process.exit()
+}
+
+/** The value of a secret: from its option, its file, its variable, or the file that a variable names. */
+export function readSecret(option: string | undefined, file: string | undefined, variable: string): string | undefined {
+  const path = file ?? (option ? undefined : process.env[`${variable}_FILE`])
+  if (!path) return option ?? (process.env[variable] || undefined)
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new StartupError(`${path}: cannot be read (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+export function readUrl(option: string, text: string | undefined): string {
+  if (!text) throw new StartupError(`${option}: is required`)
+  const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  if (!isHttp) throw new StartupError(`${option}: must be an http or https URL`)
+  return text.replace(/\/+$/, '')
+}
+
+function readKey({ key, keyFile }: MachineOptions): string {
+  const found = readSecret(key, keyFile, 'STEAD_KEY')
+  if (!found) throw new StartupError('--key-file: is required (or STEAD_KEY, STEAD_KEY_FILE, --key)')
+  if (!found.startsWith('sk_')) throw new StartupError('--key-file: a key begins with sk_')
+  return found
+}
+
+function readSeconds(option: string, text: string): number {
+  const seconds = Number(text)
+  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 600) return seconds
+  throw new StartupError(`${option}: must be a number of seconds up to 600`)
+}
+
+function createReport(isJson: boolean): (event: MachineEvent) => void {
+  return (event) => {
+    const line = isJson ? JSON.stringify(event) : toText(event)
+    if (line !== null) process.stdout.write(`${line}\n`)
+  }
+}
+
+/** Null for what happens every minute, and for what stands on standard error. */
+function toText(event: MachineEvent): string | null {
+  if (event.event === 'listening') return `Gateway     ${event.url}`
+  if (event.event === 'connected') return `Registered  ${event.name}, see ${event.dashboardUrl}`
+  if (event.event === 'waiting') return `Waiting     ${event.error}; trying again in ${toSeconds(event.retryMs)} s`
+  return event.event === 'stopped' ? 'Stopped' : null
+}
+
+function toSeconds(ms: number): string {
+  return (ms / 1000).toFixed(ms < 10_000 ? 1 : 0)
+}
+
+function stopOnSignals(): AbortSignal {
+  const stopping = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort())
+  return stopping.signal
+}
