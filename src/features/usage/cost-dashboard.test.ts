@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { read, testPlatform } from '../../../tests/harness/platform.ts'
+import { newId } from '../../core/ids.ts'
 import { write } from '../../db/write.ts'
 import { insertAgent } from '../agents/create.ts'
-import type { UsageEvent } from './record.ts'
+import type { UsageEvent } from './event.ts'
 import { CostDashboard } from './schemas.ts'
 
 const DAY_MS = 86_400_000
@@ -28,7 +29,8 @@ async function onMarch17() {
       const now = clock.now()
       clock.advance(-daysAgo * DAY_MS)
       const usual = { agentId: 'ada-1', model: MINI, inputTokens: 1000, outputTokens: 500, costMicroUsd: 450 }
-      const call = { endpoint: '/v1/chat/completions', latencyMs: 1, errorMessage: null }
+      const served = { generationId: newId('gen'), keyId: null, provider: 'openrouter', attempts: 1, isOwnKey: false }
+      const call = { ...served, endpoint: '/v1/chat/completions', latencyMs: 1, errorMessage: null }
       platform.usage.record({ userId: ada.user.id, ...usual, ...call, ...rest })
       await platform.usage.flush()
       clock.set(now)

@@ -6,6 +6,35 @@ export const CostQuery = z.object({
 })
 export type CostQuery = z.infer<typeof CostQuery>
 
+const MAX_DAYS = 366
+const badDays = `days must be a whole number from 1 to ${MAX_DAYS}`
+const Days = (usual: number) =>
+  z.coerce.number(badDays).int(badDays).min(1, badDays).max(MAX_DAYS, badDays).default(usual)
+
+/** `?days=`, today included: a month unless it says otherwise, or a week (Spec 4.10). */
+export const MonthQuery = z.object({ days: Days(30) })
+export const WeekQuery = z.object({ days: Days(7) })
+export const ToolQuery = WeekQuery.extend({ agentId: z.string().min(1).max(255).optional() })
+
+const badEvents = 'events must be a list of 1 to 100 tool events'
+const Word = (name: string) => z.string(`${name} must be text`).max(255, `${name} is too long`)
+/** `POST /v1/tool-events`: what an agent tells of the tools it used (Spec 2, Tool event). */
+export const ToolEventRequest = z.object({
+  events: z
+    .array(
+      z.object({
+        session_id: Word('session_id').nullish(),
+        tool_name: Word('tool_name').min(1, 'tool_name is required'),
+        success: z.boolean('success must be true or false'),
+        duration_ms: z.number('duration_ms must be a number').min(0).transform(Math.round).nullish(),
+      }),
+      badEvents,
+    )
+    .min(1, badEvents)
+    .max(100, badEvents),
+})
+export type ToolEventRequest = z.infer<typeof ToolEventRequest>
+
 /** Costs are US dollars, tokens are input plus output. */
 export const CostDashboard = z.object({
   period: CostQuery.shape.period.unwrap(),

@@ -1,7 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** One row per completion, failed ones included (Spec 2, Usage log). No foreign keys: the record outlives user and agent. */
+/**
+ * One row per completion, failed ones included (Spec 2, Usage log). No foreign keys: the record outlives user and agent.
+ * `generationId` is the caller's name for the call and keeps it from being written twice; null in rows of earlier versions.
+ */
 export const usageLogs = sqliteTable(
   'usage_logs',
   {
@@ -17,6 +20,11 @@ export const usageLogs = sqliteTable(
     success: integer({ mode: 'boolean' }).notNull().default(true),
     errorMessage: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    generationId: text().unique(),
+    provider: text().notNull().default(''),
+    keyId: text(),
+    attempts: integer().notNull().default(1),
+    isOwnKey: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('usage_logs_by_user').on(table.userId, table.createdAt)],
 )
@@ -29,12 +37,16 @@ export const usageDays = sqliteTable(
     day: text().notNull(),
     agentId: text().notNull(),
     model: text().notNull(),
+    provider: text().notNull().default(''),
     inputTokens: integer().notNull(),
     outputTokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.userId, table.day, table.agentId, table.model] })],
+  (table) => [
+    primaryKey({ columns: [table.userId, table.day, table.agentId, table.model, table.provider] }),
+    index('usage_days_by_day').on(table.day),
+  ],
 )
 
 /** For `onConflictDoUpdate` of a day: what was there and what comes, added. */
@@ -50,6 +62,57 @@ export const usageMonths = sqliteTable(
   'usage_months',
   { userId: text().notNull(), month: text().notNull(), tokens: integer().notNull() },
   (table) => [primaryKey({ columns: [table.userId, table.month] })],
+)
+
+/** What a key has used in a month (UTC): what its own limits are checked against. */
+export const usageKeyMonths = sqliteTable(
+  'usage_key_months',
+  {
+    keyId: text().notNull(),
+    month: text().notNull(),
+    tokens: integer().notNull(),
+    costMicroUsd: integer().notNull(),
+    calls: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.month] })],
+)
+
+/** For `onConflictDoUpdate` of a key's month. */
+export const addedKeySums = {
+  tokens: sql`${usageKeyMonths.tokens} + excluded.tokens`,
+  costMicroUsd: sql`${usageKeyMonths.costMicroUsd} + excluded.cost_micro_usd`,
+  calls: sql`${usageKeyMonths.calls} + excluded.calls`,
+}
+
+/** One use of a tool by an agent, as the agent tells it (Spec 2, Tool event). `userId` is the agent's owner. */
+export const toolEvents = sqliteTable(
+  'tool_events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    userId: text().notNull(),
+    agentId: text(),
+    sessionId: text(),
+    toolName: text().notNull(),
+    success: integer({ mode: 'boolean' }).notNull(),
+    durationMs: integer(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    index('tool_events_by_time').on(table.createdAt),
+    index('tool_events_by_user').on(table.userId, table.createdAt),
+  ],
+)
+
+/** Which shares of a month's limit somebody was already told of, so that each is told once. */
+export const usageAlerts = sqliteTable(
+  'usage_alerts',
+  {
+    subject: text().notNull(),
+    month: text().notNull(),
+    percent: integer().notNull(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.subject, table.month, table.percent] })],
 )
 
 /** For `onConflictDoUpdate` of a month. */

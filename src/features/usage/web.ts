@@ -1,13 +1,15 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, toDay } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
+import { streamText } from '../../http/stream-text.ts'
 import { validate } from '../../http/validate.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
+import { exportUsageCsv } from './export-csv.ts'
 import type { UsageRecorder } from './record.ts'
-import { CostQuery } from './schemas.ts'
+import { CostQuery, MonthQuery } from './schemas.ts'
 
 /** What the signed-in user's agents cost (Spec 4.10). */
 export function usageWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards; usage: UsageRecorder }) {
@@ -17,5 +19,14 @@ export function usageWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards;
     await deps.usage.flush()
     return c.json(getCostDashboard(deps, c.var.user.id, c.req.valid('query').period))
   })
+
+  app.get('/api/usage/export', deps.guards.signedIn, validate('query', MonthQuery), async (c) => {
+    await deps.usage.flush()
+    const day = toDay(deps.clock.now())
+    c.header('content-type', 'text/csv; charset=utf-8; header=present')
+    c.header('content-disposition', `attachment; filename="usage-${day}.csv"`)
+    return c.body(streamText(exportUsageCsv(deps, c.var.user.id, c.req.valid('query').days)))
+  })
+
   return app
 }
