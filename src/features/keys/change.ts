@@ -3,20 +3,22 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import { toLimitColumns } from './limits.ts'
 import type { ChangeKeyRequest } from './schemas.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
 /**
- * Renames a key, or disables and enables it; a disabled key stops working with this call.
+ * Renames a key, changes its limits, or disables and enables it; all of it counts with the next call that uses the key.
  * @throws AppError `not_found` for a missing key and for someone else's.
  */
 export async function changeKey(
   deps: { db: Db; clock: Clock },
   userId: string,
   id: string,
-  { name, disabled }: ChangeKeyRequest,
+  { name, disabled, ...limits }: ChangeKeyRequest,
 ): Promise<ApiKeyRow> {
   const change = {
+    ...toLimitColumns(limits),
     ...(name !== undefined && { name }),
     ...(disabled !== undefined && { disabledAt: disabled ? deps.clock.now() : null }),
   }

@@ -5,6 +5,7 @@ import { newId, randomText } from '../../core/ids.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import { toLimitColumns } from './limits.ts'
 import type { CreateKeyRequest } from './schemas.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
@@ -24,7 +25,11 @@ export async function createKey(
   request: CreateKeyRequest,
 ): Promise<{ row: ApiKeyRow; key: string }> {
   const now = deps.clock.now()
-  const limits = { expiresAt: readExpiry(request, now), scopes: [...new Set(request.scopes)] }
+  const limits = {
+    expiresAt: readExpiry(request, now),
+    scopes: [...new Set(request.scopes)],
+    ...toLimitColumns(request),
+  }
   const key = newKey()
   const row = await write(deps.db, (tx) => {
     requireRoom(tx, userId, now)
@@ -42,7 +47,7 @@ export function newKey(): string {
 export function insertKey(
   tx: Tx,
   key: string,
-  row: Pick<ApiKeyRow, 'userId' | 'name' | 'scopes' | 'expiresAt' | 'createdAt'>,
+  row: Omit<typeof apiKeys.$inferInsert, 'id' | 'prefix' | 'hash'>,
 ): ApiKeyRow {
   return tx
     .insert(apiKeys)

@@ -1,8 +1,9 @@
 import { and, eq } from 'drizzle-orm'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, toMonth } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import { copyKeyUsage } from '../usage/key-usage.ts'
 import { insertKey, newKey, requireRoom } from './create.ts'
 import { getKey } from './list.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
@@ -13,7 +14,7 @@ const HOUR_MS = 3_600_000
 export type Rotation = { row: ApiKeyRow; key: string; replacedUntil: Date | null }
 
 /**
- * Makes a key with the name, scopes and lifetime of `id`, which works on for `overlapHours` or is deleted at once.
+ * Makes a key with the name, scopes, limits and lifetime of `id`, and with what that has used this month. The old one works on for `overlapHours` or is deleted at once.
  * During an overlap there may be 26 keys.
  * @throws AppError `not_found`, `conflict` for a disabled key, `limited`.
  */
@@ -31,7 +32,10 @@ export async function rotateKey(
     requireRoom(tx, userId, now, id)
     const lifetimeMs = old.expiresAt ? old.expiresAt.getTime() - old.createdAt.getTime() : null
     const expiresAt = lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs)
-    const row = insertKey(tx, key, { userId, name: old.name, scopes: old.scopes, createdAt: now, expiresAt })
+    const { name, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = old
+    const limits = { scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
+    const row = insertKey(tx, key, { userId, name, ...limits, createdAt: now, expiresAt })
+    copyKeyUsage(tx, old.id, row.id, toMonth(now))
     return { row, key, replacedUntil: retire(tx, old, new Date(now.getTime() + overlapHours * HOUR_MS), now) }
   })
 }

@@ -9,6 +9,24 @@ const badDays = `expiresInDays must be a whole number from 1 to ${MAX_DAYS}`
 const badScopes = `scopes must be a list of ${SCOPES.join(', ')}`
 const badOverlap = `overlapHours must be a number from 0 to ${MAX_OVERLAP_HOURS}`
 
+const badBudget = 'monthlyBudgetUsd must be a number of at least 0.01'
+const badTokens = 'monthlyTokens must be a whole number of at least 1'
+const badModels = 'models must be a list of 1 to 100 model ids'
+const badRate = 'requestsPerMinute must be a whole number of at least 1'
+
+/** What a key may use of models. Months are UTC; null takes a limit away. */
+export const Limits = z.object({
+  monthlyBudgetUsd: z.number(badBudget).min(0.01, badBudget).max(1_000_000, badBudget).nullable(),
+  monthlyTokens: z.int(badTokens).min(1, badTokens).nullable(),
+  models: z
+    .array(z.string(badModels).min(1, badModels).max(200, badModels), badModels)
+    .min(1, badModels)
+    .max(100, badModels)
+    .nullable(),
+  requestsPerMinute: z.int(badRate).min(1, badRate).max(1_000_000, badRate).nullable(),
+})
+export type Limits = z.infer<typeof Limits>
+
 /** `POST /api/keys` (Spec 4.3). Without an expiry a key has none; without scopes it may do what its owner may. */
 export const CreateKeyRequest = z
   .object({
@@ -16,6 +34,7 @@ export const CreateKeyRequest = z
     expiresInDays: z.int(badDays).min(1, badDays).max(MAX_DAYS, badDays).optional(),
     expiresAt: z.iso.datetime({ offset: true, error: 'expiresAt must be an ISO 8601 time' }).optional(),
     scopes: z.array(z.enum(SCOPES, badScopes), badScopes).optional(),
+    ...Limits.partial().shape,
   })
   .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
     error: 'Give expiresInDays or expiresAt, not both',
@@ -24,8 +43,12 @@ export type CreateKeyRequest = z.infer<typeof CreateKeyRequest>
 
 /** `PATCH /api/keys/:id`. */
 export const ChangeKeyRequest = z
-  .object({ name: Name.optional(), disabled: z.boolean('disabled must be true or false').optional() })
-  .refine(({ name, disabled }) => name !== undefined || disabled !== undefined, { error: 'Nothing to change' })
+  .object({
+    name: Name.optional(),
+    disabled: z.boolean('disabled must be true or false').optional(),
+    ...Limits.partial().shape,
+  })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeKeyRequest = z.infer<typeof ChangeKeyRequest>
 
 /** `POST /api/keys/:id/rotate`. With an overlap of 0, the default, the old key stops working with this call. */
@@ -44,6 +67,7 @@ export const Key = z.object({
   expiresAt: z.string().nullable(),
   scopes: z.array(z.string()),
   disabled: z.boolean(),
+  limits: Limits,
 })
 export type Key = z.infer<typeof Key>
 

@@ -3,7 +3,8 @@ import { users } from '../accounts/tables.ts'
 
 /**
  * One row per user's API key. `prefix` finds candidates, `hash` (SHA-256) decides; the key itself is not kept.
- * Empty `scopes` open everything the owner may do. A rotated key works until `expiresAt`, beside the one that replaces it.
+ * Empty `scopes` open everything the owner may do; the last four limit its use of models, a month (UTC) at a time, and null
+ * does not. A rotated key works until `expiresAt`, beside the one that replaces it.
  */
 export const apiKeys = sqliteTable(
   'api_keys',
@@ -20,6 +21,10 @@ export const apiKeys = sqliteTable(
     scopes: text({ mode: 'json' }).$type<string[]>().notNull().default([]),
     expiresAt: integer({ mode: 'timestamp_ms' }),
     disabledAt: integer({ mode: 'timestamp_ms' }),
+    budgetMicroUsd: integer(),
+    tokensPerMonth: integer(),
+    models: text({ mode: 'json' }).$type<string[]>(),
+    requestsPerMinute: integer(),
   },
   (table) => [index('api_keys_by_user').on(table.userId), index('api_keys_by_prefix').on(table.prefix)],
 )

@@ -9,6 +9,7 @@ import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
 import { type Identity, identityColumns } from '../accounts/users.ts'
+import type { KeyLimits } from '../usage/quota.ts'
 import { PREFIX_LENGTH } from './create.ts'
 import { apiKeys } from './tables.ts'
 
@@ -19,7 +20,7 @@ const LAST_USED_STEP_MS = 60_000
 export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 
 /** Who holds a key, as the account is now, and what the key is limited to. */
-export type KeyHolder = Identity & { scopes: readonly string[] }
+export type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
 
 /** Finds who holds a raw key; null when no key matches, and for one that is disabled or past its time. */
 export type VerifyKey = (key: string) => KeyHolder | null
@@ -33,6 +34,10 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
       lastUsedAt: apiKeys.lastUsedAt,
       expiresAt: apiKeys.expiresAt,
       scopes: apiKeys.scopes,
+      budgetMicroUsd: apiKeys.budgetMicroUsd,
+      tokensPerMonth: apiKeys.tokensPerMonth,
+      models: apiKeys.models,
+      requestsPerMinute: apiKeys.requestsPerMinute,
       user: identityColumns,
     })
     .from(apiKeys)
@@ -52,7 +57,8 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
       )
     }
-    return { ...match.user, scopes: match.scopes }
+    const { id, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = match
+    return { ...match.user, scopes, key: { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } }
   }
 }
 

@@ -9,6 +9,7 @@ import { validate } from '../../http/validate.ts'
 import { changeKey } from './change.ts'
 import { createKey } from './create.ts'
 import { deleteKey } from './delete.ts'
+import { toLimits } from './limits.ts'
 import { getKey, listKeys } from './list.ts'
 import { rotateKey } from './rotate.ts'
 import {
@@ -99,5 +100,6 @@ function toKey(row: ApiKeyRow): Key {
     expiresAt: row.expiresAt?.toISOString() ?? null,
     scopes: row.scopes,
     disabled: row.disabledAt !== null,
+    limits: toLimits(row),
   }
 }
