@@ -1,29 +1,39 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../core/clock.ts'
-import { errorMessage } from '../../core/errors.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { tokenCost, toUsd } from '../../core/money.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
-import { type CallerEnv, type CallerFinder, requirePlannedCaller } from './callers.ts'
-import type { CatalogueModel } from './catalogue.ts'
-import { type CompleteDeps, complete } from './complete.ts'
+import { streamChunks, tellCompleted } from './answers.ts'
+import { type CallerEnv, type CallerFinder, limitCaller, requireCaller, requirePlannedCaller } from './callers.ts'
+import type { Catalogue, CatalogueModel } from './catalogue.ts'
+import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
 import type { ProviderHealth } from './health.ts'
-import { ChatRequest } from './schemas.ts'
+import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
+import { listForTask } from './route.ts'
+import { ChatRequest, EstimateRequest, SelectRequest } from './schemas.ts'
 
-export type AiBackendDeps = CompleteDeps & {
-  clock: Clock
-  log: Log
-  callers: CallerFinder
-  probeProviders: () => Promise<ProviderHealth>
-  requestsPerMinute: { ai: number }
-}
+export type AiBackendDeps = CompleteDeps &
+  MyUsageDeps & {
+    clock: Clock
+    log: Log
+    callers: CallerFinder
+    probeProviders: () => Promise<ProviderHealth>
+    requestsPerMinute: { ai: number; backend: number }
+  }
 
 /** The unified AI endpoints (Spec 4.5). */
 export function aiBackend(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const timestamp = () => deps.clock.now().toISOString()
 
+  const planned = requirePlannedCaller(deps.callers)
+  const limit = limitCaller(deps.requestsPerMinute.backend)
+
   app.use('/api/ai/*', limitRate(deps.requestsPerMinute.ai, 'AI rate limit exceeded.'))
+
+  const show = (model: CatalogueModel) => toAiModel(model, deps.cooldowns.isAvailable(model))
 
   app.get('/api/ai/health', async (c) => {
     try {
@@ -39,24 +49,42 @@ export function aiBackend(deps: AiBackendDeps) {
     const counts = Object.fromEntries(
       [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
     )
-    return c.json({ ...counts, models: models.map(toAiModel), count: models.length, timestamp: timestamp() })
+    return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
   app.get('/api/ai/models/:provider', (c) => {
     const provider = c.req.param('provider')
     const models = deps.catalogue.list().filter((model) => model.provider.id === provider)
-    return c.json({ provider, models: models.map(toAiModel), count: models.length, timestamp: timestamp() })
+    return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.post('/api/ai/chat', requirePlannedCaller(deps.callers), validate('json', ChatRequest), async (c) => {
-    const body = c.req.valid('json')
-    const { id, model, content, usage } = await complete(deps, {
+  app.post('/api/ai/models/select', requireCaller(deps.callers), validate('json', SelectRequest), (c) => {
+    const { taskType = 'general' } = c.req.valid('json')
+    const [model] = listForTask(deps, taskType, c.var.caller)
+    if (!model) throw new AppError('not_found', 'No models available')
+    return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
+  })
+
+  app.post('/api/ai/estimate-cost', planned, validate('json', EstimateRequest), (c) => {
+    const { model, inputTokens, outputTokens } = c.req.valid('json')
+    const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
+    return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
+  })
+
+  app.post('/api/ai/chat', planned, limit, validate('json', ChatRequest), async (c) => {
+    const { taskType, fallbacks, ...body } = c.req.valid('json')
+    const asked = {
       caller: c.var.caller,
+      wish: { model: body.model, fallbacks, taskType },
       body,
       json: JSON.stringify(body),
       endpoint: '/api/ai/chat',
       signal: c.req.raw.signal,
-    })
+    }
+    if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+    const answer = await complete(deps, asked)
+    const { id, model, content, usage } = answer
+    tellCompleted(c, answer)
     return c.json({
       id,
       model: model.id,
@@ -71,24 +99,40 @@ export function aiBackend(deps: AiBackendDeps) {
     })
   })
 
+  app.get('/api/me/usage', requireCaller(deps.callers), async (c) => {
+    await deps.usage.flush()
+    return c.json(getMyUsage(deps, c.var.caller))
+  })
+
   return app
 }
 
-/** Spec 2, AI model. Costs are US dollars per million tokens. */
-function toAiModel(model: CatalogueModel) {
+/** @throws AppError `not_found` for a model that nobody has, or whose price nobody knows. */
+function estimateCost(catalogue: Catalogue, name: string, inputTokens: number, outputTokens: number) {
+  const price = catalogue.offers(name)[0]?.price
+  if (!price) throw new AppError('not_found', `The price of model ${name} is not known`)
+  return tokenCost(inputTokens, outputTokens, price)
+}
+
+const LONG_CONTEXT_TOKENS = 200_000
+
+/** Spec 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
+function toAiModel(model: CatalogueModel, isAvailable: boolean) {
   const provider = model.provider.id
+  const isLocal = provider === 'local' || provider === 'ollama'
   return {
     id: model.id,
     name: model.name,
     provider,
-    description:
-      provider === 'local'
-        ? 'Offline development model: repeats what it is told.'
-        : `${model.name} through ${provider}`,
-    tags: provider === 'local' || provider === 'ollama' ? ['local'] : ['cloud'],
+    description: model.description ?? `${model.name} through ${provider}`,
+    tags: [
+      isLocal ? 'local' : 'cloud',
+      ...model.tags,
+      ...((model.contextLength ?? 0) >= LONG_CONTEXT_TOKENS ? ['long-context'] : []),
+    ],
     inputCost: model.price?.inputUsdPerMillion ?? null,
     outputCost: model.price?.outputUsdPerMillion ?? null,
     contextWindow: model.contextLength,
-    available: true,
+    available: isAvailable,
   }
 }

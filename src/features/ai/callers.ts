@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
 import { requireScope } from '../../core/scopes.ts'
@@ -9,11 +10,13 @@ import { parameter } from '../../db/parameters.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
 import { label } from '../../http/guard-label.ts'
 import { readBearer, requireKey } from '../../http/internal-key.ts'
+import { limitRate } from '../../http/rate-limit.ts'
 import { users } from '../accounts/tables.ts'
 import { type AccountRules, identityColumns, toSignedInUser } from '../accounts/users.ts'
 import { agents } from '../agents/tables.ts'
 import type { VerifyKey } from '../keys/verify.ts'
 import { findPlan, PLANS } from '../plans/plans.ts'
+import type { KeyLimits } from '../usage/quota.ts'
 import type { Caller } from './complete.ts'
 
 /** Calls that no agent made, in usage logs. */
@@ -60,6 +63,23 @@ export function requireCaller(callers: CallerFinder) {
   )
 }
 
+/**
+ * Holds a caller to the platform's rate for one bearer, and to the key's own where that is lower: all agents of a machine
+ * share an address. Stands behind the guard, so that strangers cannot fill the counters with made-up bearers.
+ */
+export function limitCaller(requestsPerMinute: number) {
+  const ofKey = (c: Context) => {
+    const caller: Caller | undefined = c.get('caller')
+    return Math.min(caller?.key?.requestsPerMinute ?? requestsPerMinute, requestsPerMinute)
+  }
+  const whoAsks = (c: Context) => {
+    const caller: Caller | undefined = c.get('caller')
+    if (caller?.key) return caller.key.id
+    return caller && caller.agentId !== DIRECT ? caller.agentId : sha256(c.req.header('authorization') ?? '')
+  }
+  return limitRate(ofKey, 'Too many requests, please slow down.', whoAsks)
+}
+
 /** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const ownerOfAgent = deps.db
@@ -75,17 +95,17 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       const agent = findAgent(sha256(token))
       if (!agent) return null
       // An agent without an owner is the operator's: nobody's plan limits it.
-      if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network }
+      if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network, key: null }
       if (agent.user.disabledAt) {
         throw new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
       }
-      return toCaller(toSignedInUser(agent.user, deps.rules), agent.agentId)
+      return toCaller(toSignedInUser(agent.user, deps.rules), agent.agentId, null)
     }
     if (!token?.startsWith('sk_')) return null
     const holder = deps.verifyKey(token)
     if (!holder) return null
     requireScope(holder.scopes, 'ai')
-    return toCaller(toSignedInUser(holder, deps.rules), DIRECT)
+    return toCaller(toSignedInUser(holder, deps.rules), DIRECT, holder.key)
   }
 
   return {
@@ -106,19 +126,20 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
 }
 
 /** @throws AppError `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */
-function toCaller(user: SignedInUser, agentId: string): Caller {
-  if (user.isAdmin) return { userId: user.id, agentId, plan: PLANS.network }
-  return { userId: user.id, agentId, plan: requirePlan(user.plan, user.subscriptionId) }
+function toCaller(user: SignedInUser, agentId: string, key: KeyLimits | null): Caller {
+  const plan = user.isAdmin ? PLANS.network : requirePlan(user.plan, user.subscriptionId)
+  return { userId: user.id, agentId, plan, key }
 }
 
 function callerOfHeaders(header: Headers, rules: AccountRules): Caller {
   const userId = header('x-user-id') ?? 'anonymous'
   const isAdmin = rules.adminEmails.includes(header('x-user-email')?.toLowerCase() ?? '')
-  if (isAdmin) return { userId, agentId: DIRECT, plan: PLANS.network }
+  if (isAdmin) return { userId, agentId: DIRECT, plan: PLANS.network, key: null }
   return {
     userId,
     agentId: DIRECT,
     plan: requirePlan(header('x-user-plan'), header('x-billing-subscription-id') ?? null),
+    key: null,
   }
 }
 

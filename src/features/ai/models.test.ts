@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { aiPlatform, echoProvider } from '../../../tests/harness/ai-platform.ts'
-import { bearer, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { createHttpProvider } from '../../adapters/ai-provider.ts'
+import { createKey } from '../keys/create.ts'
 import { createAiHealth } from './health.ts'
 import { ModelList } from './schemas.ts'
 
@@ -70,6 +71,93 @@ test('GET /api/ai/models: 200 with what can be asked, prices, and a count for ea
     inputCost: null,
     outputCost: null,
   })
+})
+
+test('GET /api/ai/models: what the aggregator tells of a model is shown, also beside a vendor’s own key', async () => {
+  await using test = await aiPlatform()
+  const provider = (id: string, baseUrl: string) =>
+    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 1000 }, { fetch })
+  const { backend, platform } = testPlatform({
+    providers: [provider('openrouter', test.provider.baseUrl), provider('openai', 'http://127.0.0.1:1/v1')],
+  })
+  await platform.catalogue.refresh(NEVER)
+  const { models } = await read(Models, backend.request('/api/ai/models'))
+  expect(models.find(({ id }) => id === 'openai/gpt-4o')).toEqual({
+    id: 'openai/gpt-4o',
+    name: 'OpenAI: GPT-4o',
+    provider: 'openai',
+    description: 'Sees and speaks.',
+    tags: ['cloud', 'tools', 'vision', 'long-context'],
+    inputCost: 2.5,
+    outputCost: 10,
+    contextWindow: 256_000,
+    available: true,
+  })
+})
+
+test.each([
+  ['general', 'openai/gpt-4o-mini', 'solo'],
+  ['coding', 'google/gemini-2.0-flash-001', 'solo'],
+  ['reasoning', 'deepseek/deepseek-r1', 'network'],
+  ['analysis', 'deepseek/deepseek-r1', 'network'],
+  ['creative', 'moonshotai/kimi-k2.5', 'network'],
+  ['nobody knows it', 'anthropic/claude-opus-4.6', 'network'],
+] as const)('POST /api/ai/models/select: 200 for the task %p with %p on %s', async (taskType, id, plan) => {
+  await using test = await aiPlatform()
+  const { key } = await test.join(plan)
+  const response = await test.backend.request('/api/ai/models/select', json('POST', { taskType }, bearer(key)))
+  expect(response.status).toBe(200)
+  expect(await response.json()).toEqual({
+    model: { id, provider: 'openrouter' },
+    taskType,
+    timestamp: test.clock.now().toISOString(),
+  })
+})
+
+test('POST /api/ai/models/select: long texts get the cheapest model that reads them; 401, 404, 503', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(NEVER)
+  const { key } = await test.join('network')
+  const select = (body: object, headers: Record<string, string>) =>
+    test.backend.request('/api/ai/models/select', json('POST', body, headers))
+  expect(await (await select({ taskType: 'long' }, bearer(key))).json()).toMatchObject({
+    model: { id: 'openai/gpt-4o' },
+  })
+  expect((await select({}, {})).status).toBe(401)
+  const { key: narrow } = await createKey(
+    { db: test.platform.db, clock: test.clock },
+    (await test.signIn('eve@example.com', 'network')).user.id,
+    { name: 'x', models: ['nobody/nothing'] },
+  )
+  const none = await select({}, bearer(narrow))
+  expect(none.status).toBe(404)
+  expect(await none.json()).toEqual({ error: 'No models available' })
+  const bare = testPlatform()
+  expect((await bare.backend.request('/api/ai/models/select', json('POST', {}, bearer(key)))).status).toBe(401)
+})
+
+test('POST /api/ai/estimate-cost: 200 with what the price list says, 400, 402 and 404', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  const estimate = (body: object, headers: Record<string, string> = bearer(key)) =>
+    test.backend.request('/api/ai/estimate-cost', json('POST', body, headers))
+  const asked = { model: 'openai/gpt-4o', inputTokens: 1_000_000, outputTokens: 100_000 }
+  const response = await estimate(asked)
+  expect(response.status).toBe(200)
+  expect(await response.json()).toEqual({
+    ...asked,
+    estimatedCost: 3.5,
+    currency: 'USD',
+    timestamp: test.clock.now().toISOString(),
+  })
+  for (const body of [{}, { model: 'openai/gpt-4o' }, { ...asked, inputTokens: '7' }]) {
+    const refused = await estimate(body)
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toEqual({ error: 'Model, inputTokens, and outputTokens are required' })
+  }
+  expect((await estimate({ ...asked, outputTokens: -1 })).status).toBe(400)
+  expect((await estimate(asked, {})).status).toBe(402)
+  expect((await estimate({ ...asked, model: 'nobody/nothing' })).status).toBe(404)
 })
 
 test('GET /api/ai/models: before the provider has answered the built-in list serves', async () => {

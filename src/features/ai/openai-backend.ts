@@ -1,20 +1,26 @@
 import { type Context, Hono } from 'hono'
-import { AppError, type ErrorKind } from '../../core/errors.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { sha256 } from '../../core/secrets.ts'
+import type { Db } from '../../db/open.ts'
 import { statusOf, toAppError } from '../../http/errors.ts'
 import { readBearer } from '../../http/internal-key.ts'
-import { limitRate } from '../../http/rate-limit.ts'
-import { eventStream } from '../../http/sse.ts'
 import { validate } from '../../http/validate.ts'
-import { AGENT_TOKEN_PREFIX, type CallerEnv, type CallerFinder, requireCaller } from './callers.ts'
+import { ToolEventRequest } from '../usage/schemas.ts'
+import { recordToolEvents } from '../usage/tool-events.ts'
+import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
+import { AGENT_TOKEN_PREFIX, type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { isAllowed } from './catalogue.ts'
-import { type CompletionRequest as Asked, type CompleteDeps, complete, completeStreaming } from './complete.ts'
-import { CompletionRequest } from './schemas.ts'
+import { type CompleteDeps, complete, completeStreaming, embed } from './complete.ts'
+import type { Wish } from './route.ts'
+import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest } from './schemas.ts'
 
-const ENDPOINT = '/v1/chat/completions'
+const CHAT_ENDPOINT = '/v1/chat/completions'
+const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
 
 export type OpenAiBackendDeps = CompleteDeps & {
+  db: Db
+  clock: Clock
   log: Log
   callers: CallerFinder
   requestsPerMinute: { backend: number }
@@ -24,23 +30,48 @@ export type OpenAiBackendDeps = CompleteDeps & {
 export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
-  // Per bearer, not per address: all agents of this machine share one. Counted once the bearer is known to be one, so that
-  // strangers cannot fill the counters with made-up ones.
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', (c) =>
-    sha256(c.req.header('authorization') ?? ''),
-  )
+  const limit = limitCaller(deps.requestsPerMinute.backend)
 
   app.onError((error, c) => answerError(c, error, deps.log))
 
   app.post('/v1/chat/completions', caller, limit, validate('json', CompletionRequest), async (c) => {
     const body = c.req.valid('json')
     const json = await c.req.text()
-    const asked = { caller: c.var.caller, body, json, endpoint: ENDPOINT, signal: c.req.raw.signal }
-    if (body.stream) return streamCompletion(c, deps, asked)
+    const asked = {
+      caller: c.var.caller,
+      wish: toWish(body),
+      body,
+      json,
+      endpoint: CHAT_ENDPOINT,
+      signal: c.req.raw.signal,
+    }
+    // Settles only when a model has begun: until then an error is still a status. Later ones are events.
+    if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
     const answer = await complete(deps, asked)
+    tellCompleted(c, answer)
     c.header('content-type', 'application/json')
-    c.header('x-model', answer.model.id)
     return c.body(answer.json)
+  })
+
+  app.post('/v1/embeddings', caller, limit, validate('json', EmbeddingRequest), async (c) => {
+    const body = c.req.valid('json')
+    const answer = await embed(deps, {
+      caller: c.var.caller,
+      wish: toWish(body),
+      body,
+      json: await c.req.text(),
+      endpoint: EMBEDDINGS_ENDPOINT,
+      signal: c.req.raw.signal,
+    })
+    tellCompleted(c, answer)
+    c.header('content-type', 'application/json')
+    return c.body(answer.json)
+  })
+
+  app.post('/v1/tool-events', caller, limit, validate('json', ToolEventRequest), async (c) => {
+    const { userId, agentId } = c.var.caller
+    await recordToolEvents(deps, { userId, agentId }, c.req.valid('json'))
+    return c.body(null, 204)
   })
 
   app.get('/v1/models', caller, limit, (c) =>
@@ -48,7 +79,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
       object: 'list',
       data: deps.catalogue
         .list()
-        .filter((model) => isAllowed(model, c.var.caller.plan))
+        .filter((model) => isAllowed(model, c.var.caller))
         .map((model) => ({
           id: model.id,
           object: 'model',
@@ -62,19 +93,15 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   return app
 }
 
-/** Settles only when the provider has begun: until then an error is still a status. Later ones are events. */
-async function streamCompletion(c: Context<CallerEnv>, deps: OpenAiBackendDeps, asked: Asked) {
-  const { model, chunks } = await completeStreaming(deps, asked)
-  c.header('x-model', model.id)
-  return eventStream(c, deps.log, async (stream) => {
-    try {
-      for await (const chunk of chunks) await stream.write(chunk.json)
-      await stream.write('[DONE]')
-    } catch (error) {
-      if (stream.signal.aborted) return
-      await stream.write(JSON.stringify(toOpenAiError(toAppError(error))))
-    }
-  })
+/** Two names for the same: ours beside `model`, and the aggregator's list that may begin with it. */
+function toWish({
+  model,
+  fallbacks = [],
+  models = [],
+  taskType,
+}: Pick<Asked, 'model' | 'fallbacks' | 'models' | 'taskType'>): Wish {
+  const all = [...(model ? [model] : []), ...fallbacks, ...models.filter((name) => name !== model)]
+  return { model: all[0], fallbacks: all.slice(1), taskType }
 }
 
 function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
@@ -91,22 +118,4 @@ function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
 function forAgent(error: AppError): AppError {
   const isPlanProblem = error.kind === 'payment_required' || error.kind === 'forbidden'
   return isPlanProblem ? new AppError('limited', error.message, error.extra) : error
-}
-
-const TYPES: Partial<Record<ErrorKind, string>> = {
-  invalid: 'invalid_request_error',
-  not_found: 'invalid_request_error',
-  unauthenticated: 'authentication_error',
-  limited: 'rate_limit_error',
-}
-
-function toOpenAiError(error: AppError) {
-  return {
-    error: {
-      message: error.message,
-      type: TYPES[error.kind] ?? 'api_error',
-      code: error.extra.code ?? null,
-      param: null,
-    },
-  }
 }

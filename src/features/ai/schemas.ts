@@ -13,6 +13,36 @@ export type ListedModel = z.infer<typeof ListedModel>
 export const ModelList = z.object({ models: z.array(ListedModel), defaultModel: z.string().nullable() })
 export type ModelList = z.infer<typeof ModelList>
 
+const ModelName = z.string('model must be text').min(1, 'model must be text').max(200, 'model is too long')
+const TaskType = z.string('taskType must be text').max(40, 'taskType is too long').optional()
+const badFallbacks = 'fallbacks must be a list of at most 3 models'
+/** Models to ask when the named one cannot answer; without them a named model is strict. */
+const Fallbacks = z
+  .array(z.string(badFallbacks).min(1, badFallbacks).max(200, badFallbacks), badFallbacks)
+  .max(3, badFallbacks)
+  .optional()
+
+/** `POST /api/ai/models/select` (Spec 4.5). */
+export const SelectRequest = z.object({ taskType: TaskType })
+export type SelectRequest = z.infer<typeof SelectRequest>
+
+/** Spec 4.5: numbers, or strings that are numbers. */
+const Numeric = (name: string) =>
+  z
+    .union([z.number(), z.string().trim().min(1)], `${name} must be a number`)
+    .transform(Number)
+    .refine((value) => Number.isFinite(value), `${name} must be a number`)
+
+const ESTIMATE = 'Model, inputTokens, and outputTokens are required'
+const TokenCount = z.number(ESTIMATE).int('Token counts must be whole').min(0, 'Token counts must not be negative')
+/** `POST /api/ai/estimate-cost` (Spec 4.5). */
+export const EstimateRequest = z.object({
+  model: z.string(ESTIMATE).min(1, ESTIMATE).max(200, 'model is too long'),
+  inputTokens: TokenCount,
+  outputTokens: TokenCount,
+})
+export type EstimateRequest = z.infer<typeof EstimateRequest>
+
 /** `POST /api/ai/chat` (Spec 4.5). */
 export const ChatRequest = z.object({
   messages: z
@@ -24,27 +54,70 @@ export const ChatRequest = z.object({
       'Messages array is required',
     )
     .min(1, 'Messages array is required'),
-  model: z.string('model must be text').min(1, 'model must be text').max(200, 'model is too long').optional(),
-  temperature: z
-    .number('temperature must be a number')
-    .min(0, 'temperature must be 0 to 2')
-    .max(2, 'temperature must be 0 to 2')
+  model: ModelName.optional(),
+  temperature: Numeric('temperature')
+    .pipe(z.number().min(0, 'temperature must be 0 to 2').max(2, 'temperature must be 0 to 2'))
     .optional(),
-  top_p: z.number('top_p must be a number').min(0, 'top_p must be 0 to 1').max(1, 'top_p must be 0 to 1').optional(),
-  max_tokens: z
-    .number('max_tokens must be a number')
-    .int('max_tokens must be whole')
-    .positive('max_tokens must be positive')
+  top_p: Numeric('top_p').pipe(z.number().min(0, 'top_p must be 0 to 1').max(1, 'top_p must be 0 to 1')).optional(),
+  max_tokens: Numeric('max_tokens')
+    .pipe(z.number().int('max_tokens must be whole').positive('max_tokens must be positive'))
     .optional(),
+  taskType: TaskType,
+  fallbacks: Fallbacks,
+  stream: z.boolean('stream must be true or false').nullish(),
 })
 export type ChatRequest = z.infer<typeof ChatRequest>
+
+/** How much of something is used; `limit` and `remaining` are null without one. */
+const Meter = z.object({ used: z.number(), limit: z.number().nullable(), remaining: z.number().nullable() })
+
+/** `GET /api/me/usage`: the current month (UTC). `key` is null for a caller without a key of their own. */
+export const MyUsage = z.object({
+  windowStart: z.string(),
+  windowEnd: z.string(),
+  plan: z.string(),
+  tokens: Meter,
+  key: z
+    .object({
+      id: z.string(),
+      calls: z.number(),
+      tokens: Meter,
+      costUsd: Meter,
+      requestsPerMinute: z.number().nullable(),
+      models: z.array(z.string()).nullable(),
+    })
+    .nullable(),
+  byModel: z.array(z.object({ model: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() })),
+})
+export type MyUsage = z.infer<typeof MyUsage>
+
+/** `POST /v1/embeddings`: the OpenAI form. */
+export const EmbeddingRequest = z.looseObject({
+  model: z.string('model is required').min(1, 'model is required').max(200, 'model is too long'),
+  input: z.union(
+    [z.string().min(1), z.array(z.union([z.string(), z.number(), z.array(z.number())])).min(1)],
+    'input must be text or a list',
+  ),
+  fallbacks: Fallbacks,
+  models: Fallbacks,
+  taskType: TaskType,
+})
+export type EmbeddingRequest = z.infer<typeof EmbeddingRequest>
+
+/** Long conversations pass here with every call: their other fields are the provider's business. */
+function hasRole(message: unknown): boolean {
+  return typeof message === 'object' && message !== null && 'role' in message && typeof message.role === 'string'
+}
 
 /** `POST /v1/chat/completions`: the OpenAI form. Only what we use is checked, the rest goes to the provider untouched. */
 export const CompletionRequest = z.looseObject({
   messages: z
-    .array(z.looseObject({ role: z.string('role must be text') }), 'messages must be an array')
+    .array(z.custom<{ role: string }>(hasRole, 'role must be text'), 'messages must be an array')
     .min(1, 'messages must not be empty'),
   model: z.string('model must be text').max(200, 'model is too long').optional(),
   stream: z.boolean('stream must be true or false').nullish(),
+  fallbacks: Fallbacks,
+  models: Fallbacks,
+  taskType: TaskType,
 })
 export type CompletionRequest = z.infer<typeof CompletionRequest>

@@ -1,16 +1,37 @@
 import { Hono } from 'hono'
-import type { WebEnv } from '../../http/env.ts'
+import type { SignedInUser, WebEnv } from '../../http/env.ts'
+import { readBearer } from '../../http/internal-key.ts'
 import type { Guards } from '../../http/session.ts'
-import { findPlan, PLANS } from '../plans/plans.ts'
+import type { VerifyKey } from '../keys/verify.ts'
+import { findPlan, PLANS, type Plan } from '../plans/plans.ts'
+import type { UsageRecorder } from '../usage/record.ts'
 import type { Catalogue } from './catalogue.ts'
+import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
 import type { ListedModel } from './schemas.ts'
 
-/** The models that can be asked now, for the dashboard; `defaultModel` is what the caller's plan would be given. */
-export function aiWeb(deps: { catalogue: Catalogue; guards: Guards }) {
+export type AiWebDeps = MyUsageDeps & {
+  catalogue: Catalogue
+  guards: Guards
+  usage: Pick<UsageRecorder, 'flush'>
+  verifyKey: VerifyKey
+}
+
+/** What the dashboard shows of models: those that can be asked now, and what the signed-in user has used. */
+export function aiWeb(deps: AiWebDeps) {
   const app = new Hono<WebEnv>()
+
+  app.get('/api/me/usage', deps.guards.signedIn, async (c) => {
+    await deps.usage.flush()
+    const { user } = c.var
+    const bearer = readBearer(c.req.header('authorization'))
+    const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
+    return c.json(getMyUsage(deps, { userId: user.id, plan: planOf(user), key }))
+  })
+
   app.get('/api/models', async (c) => {
     const user = await deps.guards.findUser(c)
-    const plan = user?.isAdmin ? PLANS.network : (findPlan(user?.plan) ?? PLANS.solo)
+    // `defaultModel` is what the caller's plan would be given.
+    const plan = user ? planOf(user) : PLANS.solo
     const models = deps.catalogue.list().map(
       (model): ListedModel => ({
         id: model.id,
@@ -26,4 +47,8 @@ export function aiWeb(deps: { catalogue: Catalogue; guards: Guards }) {
     return c.json({ models, defaultModel: deps.catalogue.findDefault(plan)?.id ?? null })
   })
   return app
+}
+
+function planOf(user: SignedInUser): Plan {
+  return user.isAdmin ? PLANS.network : (findPlan(user.plan) ?? PLANS.solo)
 }
