@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+const MAX_ENTRIES = 20
+const MAX_ENTRY_CHARACTERS = 4000
+const badConversation = 'conversation must be a list of {role, content}'
+
+/**
+ * `POST /api/demo/chat` (Spec 4.6). Of the conversation only what the user said is kept, the newest 20 entries of it, each
+ * cut at 4000 characters, so that nobody can speak for the model.
+ */
+export const DemoChatRequest = z.object({
+  message: z
+    .string('Message required')
+    .trim()
+    .min(1, 'Message required')
+    .transform((text) => text.slice(0, MAX_ENTRY_CHARACTERS)),
+  model: z.string('model must be text').max(200, 'model is too long').optional(),
+  mode: z.string('mode must be text').max(40, 'mode is too long').optional(),
+  conversation: z
+    .array(
+      z.object({ role: z.string(badConversation), content: z.string(badConversation) }, badConversation),
+      badConversation,
+    )
+    .default([])
+    .transform((entries) =>
+      entries
+        .filter(({ role }) => role === 'user')
+        .slice(-MAX_ENTRIES)
+        .map(({ content }) => content.slice(0, MAX_ENTRY_CHARACTERS)),
+    ),
+})
+export type DemoChatRequest = z.infer<typeof DemoChatRequest>
