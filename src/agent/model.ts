@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
 import type { Memory } from './memory.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
+import type { ToolReporter } from './tool-reports.ts'
 import { createTools } from './tools.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -11,7 +12,7 @@ const MAX_STEPS = 8
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
 
 export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
-export type ModelDeps = { fetch: typeof fetch; workspace: Workspace; memory: Memory }
+export type ModelDeps = { fetch: typeof fetch; workspace: Workspace; memory: Memory; reportTool: ToolReporter }
 
 /** `model` is the one the platform said it used. Token counts are those it reported, absent when it did not. */
 export type Answer = {
@@ -59,6 +60,12 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       include: { rawChunks: true },
       // The default prints to the console; the same error arrives as a part of the stream and is thrown there.
       onError: () => undefined,
+      onToolExecutionEnd: ({ toolCall, toolOutput, toolExecutionMs }) =>
+        deps.reportTool({
+          toolName: toolCall.toolName,
+          success: toolOutput.type === 'tool-result',
+          durationMs: toolExecutionMs,
+        }),
       ...(withTools && { tools }),
     })
     try {

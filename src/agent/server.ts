@@ -7,6 +7,7 @@ import { createAgentApp } from './app.ts'
 import { createMemory } from './memory.ts'
 import type { Model } from './model.ts'
 import { createSessions } from './sessions.ts'
+import { createToolReporter } from './tool-reports.ts'
 import { createTurnQueue } from './turn-queue.ts'
 import { createWorkspace } from './workspace.ts'
 
@@ -53,7 +54,12 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     memory,
     queue,
     sessions: createSessions(folders.sessions, deps.log),
-    loadModel: createModelLoader(settings, { ...deps, memory, workspace: createWorkspace(folders.workspace) }),
+    loadModel: createModelLoader(settings, {
+      ...deps,
+      memory,
+      workspace: createWorkspace(folders.workspace),
+      reportTool: createToolReporter(settings, deps),
+    }),
     folders: Object.values(folders),
     isStopping: () => isStopping,
   })

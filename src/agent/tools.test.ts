@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callsTool, fails, says } from '../../tests/harness/platform-double.ts'
 import { startTestAgent } from '../../tests/harness/test-agent.ts'
+import { until } from '../../tests/harness/until.ts'
 
 type Agent = Awaited<ReturnType<typeof startTestAgent>>
 
@@ -26,6 +27,17 @@ test('write_file, list_files and read_file work on real files of the workspace',
   await runTool(agent, 'write_file', { path: 'notes/a.md', content: 'new' })
   expect(await readFile(join(agent.folder, 'workspace/notes/a.md'), 'utf8')).toBe('new')
   expect(await readdir(join(agent.folder, 'workspace/notes'))).toEqual(['a.md'])
+})
+
+test('each use of a tool is told to the platform: its name, whether it went well, how long it took', async () => {
+  await using agent = await startTestAgent()
+  await runTool(agent, 'write_file', { path: 'a', content: 'x' })
+  await runTool(agent, 'read_file', { path: '../outside' })
+  await until('both reports', () => agent.platform.toolReports.length === 2)
+  expect(agent.platform.toolReports).toEqual([
+    { events: [{ tool_name: 'write_file', success: true, duration_ms: expect.any(Number) }] },
+    { events: [{ tool_name: 'read_file', success: false, duration_ms: expect.any(Number) }] },
+  ])
 })
 
 const escapes = [
