@@ -1,0 +1,85 @@
+import { z } from 'zod'
+
+const MAX_DEPTH = 4
+const MAX_COMMITS = 100
+
+const Path = z.string('path required').min(1, 'path required')
+/** Without it, the workspace that belongs to no agent. */
+const agentId = z.string().min(1, 'agentId must not be empty').optional()
+
+export const WorkspaceQuery = z.object({ agentId })
+
+export const TreeQuery = z.object({
+  agentId,
+  depth: z.coerce
+    .number('depth must be a number')
+    .int('depth must be a whole number')
+    .min(1, 'depth must be at least 1')
+    .default(3)
+    .transform((depth) => Math.min(depth, MAX_DEPTH)),
+})
+
+export const PathQuery = z.object({ agentId, path: Path })
+
+export const DiffQuery = z.object({ agentId, path: z.string().optional() })
+
+export const LogQuery = z.object({
+  agentId,
+  limit: z.coerce
+    .number('limit must be a number')
+    .int('limit must be a whole number')
+    .min(1, 'limit must be at least 1')
+    .default(20)
+    .transform((limit) => Math.min(limit, MAX_COMMITS)),
+})
+
+export const SearchQuery = z.object({
+  agentId,
+  q: z.string('q required').min(1, 'q required').max(200, 'q too long (max 200 chars)'),
+  in: z.enum(['name', 'content'], 'in must be name or content').default('name'),
+})
+
+/** `ifMatch`: the hash that the file must still have; null when it must not be there yet. */
+const IfMatch = z.string('ifMatch must be a hash').nullable()
+
+export const WriteRequest = z.object({
+  path: Path,
+  content: z.string('content required'),
+  ifMatch: IfMatch.optional(),
+})
+
+export const UploadQuery = z.object({ agentId, path: Path, ifMatch: z.string().min(1, 'ifMatch is empty').optional() })
+
+export const PathRequest = z.object({ path: Path })
+
+export const RenameRequest = z.object({
+  from: z.string('from required').min(1, 'from required'),
+  to: z.string('to required').min(1, 'to required'),
+})
+
+export const SyncRequest = z.object({
+  message: z
+    .string('message must be text')
+    .trim()
+    .min(1, 'message is empty')
+    .max(10_000, 'message too long')
+    .optional(),
+})
+
+export type SyncRequest = z.infer<typeof SyncRequest>
+
+const Origin = z
+  .string('origin required')
+  .refine((text) => URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol), {
+    error: 'origin must be an http or https address',
+  })
+  .transform((text) => new URL(text).origin)
+
+export const CredentialsRequest = z.object({
+  origin: Origin,
+  username: z.string('username required').min(1, 'username required').max(200, 'username too long'),
+  password: z.string('password required').min(1, 'password required').max(2000, 'password too long'),
+})
+export type CredentialsRequest = z.infer<typeof CredentialsRequest>
+
+export const OriginQuery = z.object({ agentId, origin: Origin })
