@@ -1,0 +1,51 @@
+import { z } from 'zod'
+
+const BAD_FREQUENCY = 'frequency must be an interval such as 30m or 3h, from 5m to 24h'
+const MINUTE_MS = 60_000
+const UNITS = { m: MINUTE_MS, h: 60 * MINUTE_MS } as const
+const SHORTEST_MS = 5 * UNITS.m
+const LONGEST_MS = 24 * UNITS.h
+
+/** How often, as the dashboard offers it until somebody chooses. */
+export const DEFAULT_FREQUENCY = '3h'
+
+/** `POST /api/heartbeat`: what is left out stays as it is. `agentId` limits it to one agent, null takes the limit away. */
+export const ChangeHeartbeatRequest = z.object({
+  frequency: z
+    .string(BAD_FREQUENCY)
+    .refine((text) => toMs(text) !== null, BAD_FREQUENCY)
+    .optional(),
+  enabled: z.boolean('enabled must be true or false').optional(),
+  agentId: z
+    .string('agentId must be text')
+    .min(1, 'agentId must not be empty')
+    .max(100, 'agentId must be at most 100 characters')
+    .nullable()
+    .optional(),
+})
+export type ChangeHeartbeatRequest = z.infer<typeof ChangeHeartbeatRequest>
+
+/** Times are ISO 8601; `nextHeartbeat` is null while it is off, `agentId` for all agents. */
+export const Heartbeat = z.object({
+  frequency: z.string(),
+  enabled: z.boolean(),
+  agentId: z.string().nullable(),
+  lastUpdated: z.string().nullable(),
+  lastHeartbeat: z.string().nullable(),
+  nextHeartbeat: z.string().nullable(),
+})
+export type Heartbeat = z.infer<typeof Heartbeat>
+
+export const HeartbeatAnswer = z.object({ heartbeat: Heartbeat, message: z.string() })
+export type HeartbeatAnswer = z.infer<typeof HeartbeatAnswer>
+
+export const ChangedHeartbeat = Heartbeat.extend({ message: z.string() })
+export type ChangedHeartbeat = z.infer<typeof ChangedHeartbeat>
+
+/** The length of `30m` or `3h`; null for what is no such interval, or shorter than 5 minutes, or longer than a day. */
+export function toMs(frequency: string): number | null {
+  const [, digits, unit] = frequency.match(/^([1-9]\d{0,3})([mh])$/) ?? []
+  if (digits === undefined) return null
+  const ms = Number(digits) * (unit === 'h' ? UNITS.h : UNITS.m)
+  return ms >= SHORTEST_MS && ms <= LONGEST_MS ? ms : null
+}

@@ -1,0 +1,105 @@
+import { and, count, desc, eq } from 'drizzle-orm'
+import { AppError } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import type { Db, Tx } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import type { SignedInUser } from '../../http/env.ts'
+import { getAgent } from '../agents/list.ts'
+import { findNextRun, findScheduleProblem, type Schedule } from './cron.ts'
+import type { DueDeps } from './due.ts'
+import { addRun, admitRuns, findRun } from './runs.ts'
+import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
+import { type RunRow, scheduledTasks, type TaskRow } from './tables.ts'
+
+const MAX_TASKS_PER_USER = 50
+
+/** The tasks of a user, or those of one agent, newest first. */
+export function listTasks(db: Db, ownerId: string, agentId: string | undefined): TaskRow[] {
+  const ofAgent = agentId === undefined ? undefined : eq(scheduledTasks.agentId, agentId)
+  return db
+    .select()
+    .from(scheduledTasks)
+    .where(and(eq(scheduledTasks.ownerId, ownerId), ofAgent))
+    .orderBy(desc(scheduledTasks.createdAt), desc(scheduledTasks.id))
+    .all()
+}
+
+/** @throws AppError `not_found` for a missing task and for someone else's. */
+export function getTask(db: Db | Tx, ownerId: string, id: string): TaskRow {
+  const row = db.select().from(scheduledTasks).where(isOwn(ownerId, id)).get()
+  if (!row) throw new AppError('not_found', 'Task not found')
+  return row
+}
+
+/** @throws AppError `invalid` for a bad schedule, `not_found` for somebody else's agent, `limited` at 50 tasks. */
+export async function createTask(deps: DueDeps, user: SignedInUser, request: CreateTaskRequest): Promise<TaskRow> {
+  const now = deps.clock.now()
+  requireSchedule(request, now)
+  getAgent(deps.db, { kind: 'user', user }, request.agentId)
+  return write(deps.db, (tx) => {
+    requireRoom(tx, user.id)
+    const nextRunAt = request.enabled ? findNextRun(request, now) : null
+    return tx
+      .insert(scheduledTasks)
+      .values({ ...request, id: newId('task'), ownerId: user.id, nextRunAt, createdAt: now, updatedAt: now })
+      .returning()
+      .get()
+  })
+}
+
+/**
+ * Changes a task. What says when it runs plans it anew from now; anything else leaves its next run.
+ * @throws AppError `not_found`, `invalid` for a bad schedule.
+ */
+export function changeTask(deps: DueDeps, ownerId: string, request: ChangeTaskRequest): Promise<TaskRow> {
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const { taskId, ...fields } = request
+    const before = getTask(tx, ownerId, taskId)
+    const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+    const after: TaskRow = { ...before, ...given, updatedAt: now }
+    const isMoved = after.cronSchedule !== before.cronSchedule || after.timezone !== before.timezone
+    if (isMoved) requireSchedule(after, now)
+    if (isMoved || after.enabled !== before.enabled) after.nextRunAt = after.enabled ? findNextRun(after, now) : null
+    return tx.update(scheduledTasks).set(after).where(isOwn(ownerId, taskId)).returning().get()
+  })
+}
+
+/** Deletes a task with its history; a run under way is not stopped. @throws AppError `not_found`. */
+export async function deleteTask(db: Db, ownerId: string, id: string): Promise<void> {
+  const { changes } = await write(db, (tx) => tx.delete(scheduledTasks).where(isOwn(ownerId, id)).run())
+  if (changes === 0) throw new AppError('not_found', 'Task not found')
+}
+
+/**
+ * Runs a task now, also one that is off; when it is due next stays as it is.
+ * @throws AppError `not_found`, `conflict` while a run of it goes on.
+ */
+export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<RunRow> {
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const { agentId } = getTask(tx, ownerId, id)
+    const run = addRun(tx, { taskId: id, ownerId, agentId, trigger: 'manual', dueAt: now })
+    if (!run) throw new AppError('conflict', 'The task is running already')
+    tx.update(scheduledTasks).set({ lastRunAt: now }).where(eq(scheduledTasks.id, id)).run()
+    admitRuns(deps, tx)
+    return findRun(tx, run.id) ?? run
+  })
+}
+
+function requireSchedule(schedule: Schedule, now: Date): void {
+  const reason = findScheduleProblem(schedule, now)
+  if (reason === null) return
+  throw new AppError('invalid', 'Invalid cron schedule. Expected 5-6 fields (e.g., "0 9 * * *")', { reason })
+}
+
+function requireRoom(tx: Tx, ownerId: string): void {
+  const isOfOwner = eq(scheduledTasks.ownerId, ownerId)
+  const tasks = tx.select({ tasks: count() }).from(scheduledTasks).where(isOfOwner).get()?.tasks ?? 0
+  if (tasks < MAX_TASKS_PER_USER) return
+  throw new AppError('limited', `Scheduled task limit reached (max ${MAX_TASKS_PER_USER})`)
+}
+
+function isOwn(ownerId: string, id: string) {
+  return and(eq(scheduledTasks.id, id), eq(scheduledTasks.ownerId, ownerId))
+}
