@@ -83,12 +83,27 @@ test.each([{}, [[]], 'code', { code: 7 }, { code: null }, { code: '' }, { code: 
   },
 )
 
-test('POST /api/invite/validate: of 200 at once with one code exactly one is told true', async () => {
-  const { invite, validate } = withInvites()
-  const code = await invite()
-  const answers = await Promise.all(Array.from({ length: 200 }, () => validate({ code })))
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect(answers.filter(({ status }) => status === 400)).toHaveLength(199)
+test('POST /api/invite/validate: of 200 at once with one code exactly one is told true, fifty times over', async () => {
+  const { invite, validate, isUsed } = withInvites()
+  for (let round = 0; round < 50; round++) {
+    const code = await invite()
+    const answers = await Promise.all(Array.from({ length: 200 }, () => validate({ code })))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(199)
+  }
+  expect(isUsed()).toEqual(Array.from({ length: 50 }, () => true))
+}, 60_000)
+
+test('POST /api/invite/generate: a thousand codes differ, and none starts like another', async () => {
+  const { invite, platform } = withInvites()
+  const codes = await Promise.all(Array.from({ length: 1000 }, () => invite()))
+  expect(new Set(codes.map((code) => code.slice(0, 12))).size).toBe(1000)
+  expect(countRows(platform.db).invites).toBe(1000)
+})
+
+test('POST /api/invite/generate: 429 beyond the rate of one address', async () => {
+  const { generate } = withInvites({ RATE_LIMIT_BACKEND: '2' })
+  expect([(await generate()).status, (await generate()).status, (await generate()).status]).toEqual([200, 200, 429])
 })
 
 test('POST /api/invite/validate: 429 beyond the rate of one address', async () => {
