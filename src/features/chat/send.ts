@@ -1,5 +1,6 @@
 import { and, desc, eq } from 'drizzle-orm'
-import type { AgentEndpoint, AgentGateway } from '../../adapters/agent-gateway.ts'
+import type { AgentEndpoint } from '../../adapters/agent-endpoint.ts'
+import type { AgentGateway } from '../../adapters/agent-gateway.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
@@ -7,26 +8,33 @@ import type { Sealer } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
-import { openTokens } from '../agents/create.ts'
 import { getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
+import { requireEndpoint } from './endpoint.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
-import { type MessageRow, messages } from './tables.ts'
+import { touchSession } from './sessions.ts'
+import { type MessageRow, messages, type SessionRow } from './tables.ts'
 
 export type SendDeps = { db: Db; clock: Clock; sealer: Sealer; gateway: Pick<AgentGateway, 'chat' | 'streamChat'> }
 
 /** A message that is stored and an agent that is ready to answer it. */
 export type Turn = { agent: AgentRow; endpoint: AgentEndpoint; sessionKey: string; question: MessageRow }
 
+/** Finds or opens the session of a message, in the closure that stores the message; null keeps it outside of sessions. */
+export type PickSession = (tx: Tx, agent: AgentRow) => SessionRow | null
+
 /**
  * Stores the user's message and finds who answers it: the named agent, or the user's newest running one.
- * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run.
+ * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run; what `pickSession` throws.
  */
-export async function openTurn(deps: SendDeps, user: SignedInUser, request: SendMessageRequest): Promise<Turn> {
+export async function openTurn(
+  deps: SendDeps,
+  user: SignedInUser,
+  request: SendMessageRequest,
+  pickSession: PickSession = () => null,
+): Promise<Turn> {
   const agent = findAddressee(deps.db, user, request.agentId)
-  if (agent.status !== 'running' || agent.port === null) {
-    throw new AppError('conflict', 'Agent is not running', { code: 'AGENT_NOT_RUNNING' })
-  }
+  const endpoint = requireEndpoint(deps.sealer, agent)
   const question = await write(deps.db, (tx) =>
     insertMessage(deps, tx, {
       userId: user.id,
@@ -34,15 +42,11 @@ export async function openTurn(deps: SendDeps, user: SignedInUser, request: Send
       sender: 'user',
       content: request.message,
       topic: request.topic ?? null,
+      sessionId: pickSession(tx, agent)?.id ?? null,
     }),
   )
-  const { gatewayToken } = openTokens(deps.sealer, agent)
-  return {
-    agent,
-    endpoint: { baseUrl: `http://127.0.0.1:${agent.port}`, gatewayToken },
-    sessionKey: `user:${user.id}`,
-    question,
-  }
+  const { sessionId } = question
+  return { agent, endpoint, sessionKey: sessionId ? `user:${user.id}:${sessionId}` : `user:${user.id}`, question }
 }
 
 /** Asks the agent and stores its reply. @throws AppError of the gateway; the message is then marked `failed`. */
@@ -76,7 +80,11 @@ export async function streamMessage(
   }
 }
 
-function findAddressee(db: Db, user: SignedInUser, agentId: string | undefined): AgentRow {
+/**
+ * The named agent, or the user's newest running one.
+ * @throws AppError `not_found` when there is none.
+ */
+export function findAddressee(db: Db, user: SignedInUser, agentId: string | undefined): AgentRow {
   if (agentId) return getAgent(db, { kind: 'user', user }, agentId)
   const newest = db
     .select()
@@ -101,6 +109,7 @@ async function closeTurn(deps: SendDeps, { agent, question }: Turn, reply: strin
       sender: 'agent',
       content: reply,
       topic: question.topic,
+      sessionId: question.sessionId,
     }),
   )
   return {
@@ -121,8 +130,9 @@ async function markUnanswered(deps: SendDeps, { question }: Turn): Promise<void>
 function insertMessage(
   deps: SendDeps,
   tx: Tx,
-  message: Pick<MessageRow, 'userId' | 'agentId' | 'sender' | 'content' | 'topic'>,
+  message: Pick<MessageRow, 'userId' | 'agentId' | 'sender' | 'content' | 'topic' | 'sessionId'>,
 ): MessageRow {
+  if (message.sessionId) touchSession(deps.clock, tx, message.sessionId)
   return tx
     .insert(messages)
     .values({ ...message, id: newId('msg'), status: 'sent', createdAt: deps.clock.now() })

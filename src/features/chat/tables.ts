@@ -6,6 +6,28 @@ import { agents } from '../agents/tables.ts'
 const SENDERS = ['user', 'agent'] as const
 const STATUSES = ['sent', 'failed'] as const
 
+/**
+ * Conversations that a user keeps apart with one agent. The agent knows each by a session key made of its id. Which one
+ * goes on is not stored: it is the one with the latest activity.
+ */
+export const chatSessions = sqliteTable(
+  'chat_sessions',
+  {
+    sequence: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    userId: text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [index('chat_sessions_by_agent').on(table.userId, table.agentId, table.lastActivity)],
+)
+export type SessionRow = typeof chatSessions.$inferSelect
+
 /** One row per line of a conversation between a user and an agent, in the order of `sequence`. */
 export const messages = sqliteTable(
   'messages',
@@ -21,11 +43,14 @@ export const messages = sqliteTable(
     sender: text({ enum: SENDERS }).notNull(),
     content: text().notNull(),
     topic: text(),
+    /** The session it belongs to; null for what was said outside of sessions. */
+    sessionId: text().references(() => chatSessions.id),
     status: text({ enum: STATUSES }).notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [
     index('messages_by_agent').on(table.userId, table.agentId, table.sequence),
+    index('messages_by_session').on(table.sessionId, table.sequence),
     oneOf('messages_sender', table.sender, SENDERS),
     oneOf('messages_status', table.status, STATUSES),
   ],

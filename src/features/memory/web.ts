@@ -1,0 +1,38 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../http/env.ts'
+import type { Guards } from '../../http/session.ts'
+import { validate } from '../../http/validate.ts'
+import { forgetKey } from './forget.ts'
+import { exportMemory, readMemory } from './read.ts'
+import { type SaveDeps, saveMemory } from './save.ts'
+import { ForgetQuery, MemoryQuery, SaveMemoryRequest } from './schemas.ts'
+
+/** What one's own agents are to remember (Spec 4.15). */
+export function memoryWeb(deps: SaveDeps & { guards: Guards }) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/memory', signedIn, validate('query', MemoryQuery), (c) =>
+    c.json(readMemory(deps.db, c.var.user, c.req.valid('query').agentId)),
+  )
+
+  app.get('/api/memory/export', signedIn, (c) => {
+    c.header('content-disposition', 'attachment; filename="agent-memory.json"')
+    return c.json({ exportedAt: deps.clock.now().toISOString(), agents: exportMemory(deps.db, c.var.user.id) })
+  })
+
+  app.post('/api/memory', signedIn, validate('json', SaveMemoryRequest), async (c) => {
+    const request = c.req.valid('json')
+    const { keys, savedAt } = await saveMemory(deps, c.var.user, request)
+    const what = request.key === undefined ? { keysUpdated: keys.length } : { key: request.key }
+    return c.json({ success: true, agentId: request.agentId, ...what, saved: savedAt.toISOString() })
+  })
+
+  app.delete('/api/memory', signedIn, validate('query', ForgetQuery), async (c) => {
+    const { agentId, key } = c.req.valid('query')
+    await forgetKey(deps.db, c.var.user.id, agentId, key)
+    return c.json({ success: true, agentId, key, deleted: true })
+  })
+
+  return app
+}
