@@ -1,0 +1,33 @@
+import { z } from 'zod'
+
+/** `GET /api/inbox?agentId=&limit=&before=`: `before` is the id of the oldest mail already known. */
+export const InboxQuery = z.object({
+  agentId: z.string().max(100).optional(),
+  limit: z.coerce
+    .number('limit must be a number')
+    .int('limit must be a whole number')
+    .min(1, 'limit must be at least 1')
+    .max(100, 'limit must be at most 100')
+    .default(50),
+  before: z.string().max(100).optional(),
+})
+export type InboxQuery = z.infer<typeof InboxQuery>
+
+/** `queued` waits for its agent to run, `failed` was given up; `reply` is what the agent said to it. */
+export const InboxMessage = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  from: z.string(),
+  subject: z.string(),
+  text: z.string(),
+  status: z.enum(['queued', 'delivered', 'failed']),
+  reply: z.string().nullable(),
+  error: z.string().nullable(),
+  receivedAt: z.string(),
+  deliveredAt: z.string().nullable(),
+})
+export type InboxMessage = z.infer<typeof InboxMessage>
+
+/** Newest first. */
+export const Inbox = z.object({ messages: z.array(InboxMessage), count: z.number(), hasMore: z.boolean() })
+export type Inbox = z.infer<typeof Inbox>

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/** `POST /api/radio/streams`. */
+export const CreateStreamRequest = z.object({
+  wallet: z
+    .string('Wallet address required')
+    .trim()
+    .min(1, 'Wallet address required')
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'wallet must be 0x and 40 hex digits')
+    .transform((text): `0x${string}` => `0x${text.slice(2).toLowerCase()}`),
+  name: z.string('name must be text').trim().max(100, 'name must be at most 100 characters').optional(),
+})
+export type CreateStreamRequest = z.infer<typeof CreateStreamRequest>
+
+/** Somebody who is on the air; `startedAt` is in Unix seconds. */
+export const LiveDj = z.object({
+  id: z.string(),
+  name: z.string(),
+  wallet: z.string().nullable(),
+  playbackId: z.string().nullable(),
+  status: z.literal('active'),
+  startedAt: z.number().nullable(),
+  hlsUrl: z.string().nullable(),
+  embedUrl: z.string().nullable(),
+})
+export type LiveDj = z.infer<typeof LiveDj>
+
+/** One of one's own streams; `recording` is the newest one. */
+export const OwnStream = z.object({
+  id: z.string(),
+  name: z.string(),
+  wallet: z.string(),
+  playbackId: z.string().nullable(),
+  status: z.enum(['created', 'active', 'idle']),
+  hlsUrl: z.string().nullable(),
+  embedUrl: z.string().nullable(),
+  recording: z.object({ hlsUrl: z.string().nullable(), seconds: z.number().nullable() }).nullable(),
+  createdAt: z.string(),
+})
+export type OwnStream = z.infer<typeof OwnStream>

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+
+/** An event of a video service in Mux's form. */
+export const VideoEvent = z.object({
+  type: z.string().max(200),
+  id: z.string().min(1).max(200),
+  created_at: z.coerce.date().optional().catch(undefined),
+  data: z.object({
+    id: z.string().max(200),
+    live_stream_id: z.string().max(200).optional(),
+    playback_ids: z.array(z.object({ id: z.string().max(200) })).optional(),
+    duration: z.number().nonnegative().optional(),
+  }),
+})
+export type VideoEvent = z.infer<typeof VideoEvent>
+
+const Addresses = z
+  .union([z.string(), z.array(z.string()).transform((list) => list.join(', '))])
+  .default('')
+  .catch('')
+const Headers = z
+  .union([
+    z.record(z.string(), z.unknown()).transform((headers) => Object.entries(headers)),
+    z
+      .array(z.object({ name: z.string(), value: z.string() }))
+      .transform((list) => list.map(({ name, value }): [string, unknown] => [name, value])),
+  ])
+  .default([])
+  .catch([])
+
+/** An event of a mail service. Only mail that was received is looked into. */
+export const MailEvent = z.object({
+  type: z.string().max(200),
+  data: z
+    .object({
+      from: z.string().default('').catch(''),
+      to: Addresses,
+      subject: z.string().default('').catch(''),
+      text: z.string().nullish().catch(null),
+      html: z.string().nullish().catch(null),
+      headers: Headers,
+    })
+    .default({ from: '', to: '', subject: '', headers: [] }),
+})
+export type MailEvent = z.infer<typeof MailEvent>
