@@ -1,0 +1,91 @@
+import { z } from 'zod'
+
+/** An agent in the graph. `load` and `memory` are shares of 100, null while nothing measures them; `uptime` is in seconds. */
+export const FleetNode = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(['orchestrator', 'specialist', 'worker']),
+  status: z.enum(['active', 'idle', 'offline']),
+  x: z.number(),
+  y: z.number(),
+  load: z.number().nullable(),
+  memory: z.number().nullable(),
+  uptime: z.number().optional(),
+  url: z.string().optional(),
+})
+export type FleetNode = z.infer<typeof FleetNode>
+
+/** Two agents that worked on the same tasks; `strength` is 1 for those that did so most often. */
+export const FleetEdge = z.object({ id: z.string(), from: z.string(), to: z.string(), strength: z.number() })
+export type FleetEdge = z.infer<typeof FleetEdge>
+
+/** `GET /api/mission-control/fleet/graph` (Spec 4.15). */
+export const FleetGraph = z.object({
+  nodes: z.array(FleetNode),
+  edges: z.array(FleetEdge),
+  timestamp: z.string(),
+  source: z.enum(['soul', 'degraded', 'unauthenticated']),
+  degraded: z.literal(true).optional(),
+  detail: z.string().optional(),
+  nodeCount: z.number(),
+  stats: z.object({
+    totalAgents: z.number(),
+    activeAgents: z.number(),
+    idleAgents: z.number(),
+    offlineAgents: z.number(),
+  }),
+  dashboardUrl: z.string(),
+})
+export type FleetGraph = z.infer<typeof FleetGraph>
+
+/** A call of a model; `failed` is one that got no answer. */
+export const Trace = z.object({
+  id: z.string(),
+  status: z.enum(['completed', 'failed']),
+  description: z.string(),
+  startedAt: z.string(),
+  completedAt: z.string(),
+  tokensUsed: z.number(),
+  costUSD: z.number(),
+  model: z.string(),
+})
+export type Trace = z.infer<typeof Trace>
+
+/** `monthlyCost` is what an agent has used this month (UTC), `totalSpend` what all have ever used, in US dollars. */
+export const FleetCosts = z.object({
+  costs: z.array(
+    z.object({
+      agentId: z.string(),
+      agentName: z.string(),
+      status: z.string(),
+      tier: z.string(),
+      monthlyCost: z.number(),
+      createdAt: z.string(),
+    }),
+  ),
+  totalSpend: z.number(),
+  managedAiCost: z.number(),
+  coordinationRevenue: z.literal(0),
+  plan: z.string().optional(),
+  agentCount: z.number().optional(),
+  activeAgents: z.number().optional(),
+  monthsActive: z.number().optional(),
+})
+export type FleetCosts = z.infer<typeof FleetCosts>
+
+/** Agents that wait for their first deployment, newest first. */
+export const Bookings = z.object({
+  bookings: z.array(
+    z.object({
+      id: z.string(),
+      agentName: z.string(),
+      status: z.literal('pending'),
+      tier: z.string(),
+      createdAt: z.string(),
+    }),
+  ),
+})
+export type Bookings = z.infer<typeof Bookings>
+
+/** `?userId=` of the backend's routes: only this user's rows. */
+export const FleetQuery = z.object({ userId: z.string().max(100).optional() })
