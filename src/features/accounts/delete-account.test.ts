@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { countRows, dumpTables } from '../../../tests/harness/dump.ts'
 import { startJobs } from '../../../tests/harness/jobs.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { addTalkTraces } from '../../../tests/harness/talk-traces.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
 import { write } from '../../db/write.ts'
@@ -11,6 +12,7 @@ import { auditLog } from '../administration/tables.ts'
 import { agents } from '../agents/tables.ts'
 import { messages } from '../chat/tables.ts'
 import { CreatedKey } from '../keys/schemas.ts'
+import { radioStreams } from '../radio/tables.ts'
 import { usageDays, usageLogs, usageMonths } from '../usage/tables.ts'
 import { users } from './tables.ts'
 
@@ -37,6 +39,10 @@ async function withAda(calls = 3) {
     tx.insert(messages)
       .values({ id: 'm', userId, agentId: 'ada-1', sender: 'user', content: 'private', status: 'sent', createdAt: now })
       .run()
+    addTalkTraces(tx, { userId, agentId: 'ada-1', canary: 'private', sealed: 'private', now })
+    tx.update(messages).set({ sessionId: 'sess_private' }).run()
+    // No provider is set up here that could be asked to end it.
+    tx.update(radioStreams).set({ providerId: null }).run()
     for (let call = 0; call < calls; call++) {
       tx.insert(usageLogs)
         .values({ userId, agentId: 'ada-1', model: 'm', inputTokens: 2, errorMessage: 'private', createdAt: now })
@@ -81,6 +87,8 @@ test('DELETE /api/settings/account: 200, the cookie is cleared, and nothing open
   }
   expect((await web.request('/api/auth/login', json('POST', ADA))).status).toBe(401)
   expect(countRows(platform.db)).toMatchObject({ users: 0, sessions: 0, api_keys: 0, agents: 0, messages: 0 })
+  const talk = { chat_sessions: 0, agent_memory: 0, agent_skills: 0, agent_credentials: 0, inbox_messages: 0 }
+  expect(countRows(platform.db)).toMatchObject({ ...talk, radio_streams: 0, videos: 0 })
   expect((await web.request('/api/register', json('POST', ADA))).status).toBe(200)
 })
 

@@ -7,6 +7,7 @@ import type { Enqueue } from '../../jobs/queue.ts'
 import { recordAudit } from '../administration/audit.ts'
 import { REMOVE_JOB, removeKey } from '../agents/delete.ts'
 import { agents } from '../agents/tables.ts'
+import { abandonStreams } from '../radio/abandon.ts'
 import { confirmPassword } from './confirm-password.ts'
 import type { Passwords } from './passwords.ts'
 import { requireRecentSignIn } from './recent-sign-in.ts'
@@ -41,6 +42,7 @@ export async function deleteAccount(
 function removeAccount(tx: Tx, { clock, enqueue }: DeleteAccountDeps, userId: string): void {
   const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning({ id: agents.id }).all()
   for (const { id } of owned) enqueue(tx, REMOVE_JOB, { agentId: id }, { key: removeKey(id) })
+  abandonStreams(tx, enqueue, userId)
   tx.delete(users).where(eq(users.id, userId)).run()
   enqueue(tx, FORGET_JOB, { userId }, { key: `forget:${userId}` })
   // The id names nobody any more; neither address nor e-mail is kept.

@@ -1,12 +1,21 @@
 import { and, asc, eq, gt, or } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import { auditLog } from '../administration/tables.ts'
+import { agentCredentials, agentSkills } from '../agent-talk/tables.ts'
 import { agents } from '../agents/tables.ts'
-import { messages } from '../chat/tables.ts'
+import { chatSessions, messages } from '../chat/tables.ts'
+import { heartbeats } from '../heartbeat/tables.ts'
+import { inboxMessages } from '../inbox/tables.ts'
+import { installations } from '../installations/tables.ts'
 import { invites } from '../invites/tables.ts'
 import { apiKeys } from '../keys/tables.ts'
+import { agentMemory } from '../memory/tables.ts'
+import { radioStreams } from '../radio/tables.ts'
+import { scheduledRuns, scheduledTasks } from '../scheduled-tasks/tables.ts'
 import { identities, wallets } from '../sign-in/tables.ts'
+import { swarmAnswers, swarmRuns, swarms } from '../swarms/tables.ts'
 import { usageLogs } from '../usage/tables.ts'
+import { videos } from '../video/tables.ts'
 import type { AccountSettings } from './settings.ts'
 import { emailTokens, referrals, sessions } from './tables.ts'
 
@@ -134,6 +143,147 @@ export const SECTIONS: readonly Section[] = [
       .orderBy(asc(agents.createdAt))
       .all(),
   ),
+  whole('installations', (db, userId) =>
+    db
+      .select({
+        name: installations.name,
+        mode: installations.mode,
+        gatewayUrl: installations.gatewayUrl,
+        status: installations.status,
+        registeredAt: installations.registeredAt,
+        lastSeenAt: installations.lastSeenAt,
+      })
+      .from(installations)
+      .where(eq(installations.ownerId, userId))
+      .orderBy(asc(installations.registeredAt))
+      .all(),
+  ),
+  whole('scheduledTasks', (db, userId) =>
+    db
+      .select()
+      .from(scheduledTasks)
+      .where(eq(scheduledTasks.ownerId, userId))
+      .orderBy(asc(scheduledTasks.createdAt))
+      .all()
+      .map(({ ownerId: _, ...task }) => task),
+  ),
+  {
+    name: 'scheduledRuns',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select()
+          .from(scheduledRuns)
+          .where(and(eq(scheduledRuns.ownerId, userId), gt(scheduledRuns.sequence, after)))
+          .orderBy(asc(scheduledRuns.sequence))
+          .limit(PAGE + 1)
+          .all(),
+        ({ sequence }) => sequence,
+        ({ sequence: _, ownerId: __, ...run }) => run,
+      ),
+  },
+  whole('heartbeat', (db, userId) =>
+    db
+      .select()
+      .from(heartbeats)
+      .where(eq(heartbeats.userId, userId))
+      .all()
+      .map(({ userId: _, everyMs: __, ...settings }) => settings),
+  ),
+  whole('swarms', (db, userId) =>
+    db
+      .select()
+      .from(swarms)
+      .where(eq(swarms.ownerId, userId))
+      .orderBy(asc(swarms.sequence))
+      .all()
+      .map(({ sequence: _, ownerId: __, ...swarm }) => swarm),
+  ),
+  {
+    name: 'swarmRuns',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select()
+          .from(swarmRuns)
+          .where(and(eq(swarmRuns.ownerId, userId), gt(swarmRuns.sequence, after)))
+          .orderBy(asc(swarmRuns.sequence))
+          .limit(PAGE + 1)
+          .all(),
+        ({ sequence }) => sequence,
+        ({ sequence: _, ownerId: __, ...run }) => ({ ...run, answers: answersOf(db, run.id) }),
+      ),
+  },
+  whole('memory', (db, userId) =>
+    db
+      .select()
+      .from(agentMemory)
+      .where(eq(agentMemory.userId, userId))
+      .all()
+      .map(({ userId: _, value, ...kept }) => ({ ...kept, value: JSON.parse(value) })),
+  ),
+  whole('skills', (db, userId) =>
+    db
+      .select({ id: agentSkills.skillId, enabled: agentSkills.enabled, updatedAt: agentSkills.updatedAt })
+      .from(agentSkills)
+      .where(eq(agentSkills.userId, userId))
+      .all(),
+  ),
+  whole('credentials', (db, userId) =>
+    db
+      .select({ key: agentCredentials.key, updatedAt: agentCredentials.updatedAt })
+      .from(agentCredentials)
+      .where(eq(agentCredentials.userId, userId))
+      .all(),
+  ),
+  whole('radioStreams', (db, userId) =>
+    db
+      .select()
+      .from(radioStreams)
+      .where(eq(radioStreams.userId, userId))
+      .all()
+      .map(({ userId: _, ...stream }) => stream),
+  ),
+  whole('videos', (db, userId) =>
+    db
+      .select()
+      .from(videos)
+      .where(eq(videos.userId, userId))
+      .orderBy(asc(videos.createdAt))
+      .all()
+      .map(({ userId: _, ...video }) => video),
+  ),
+  {
+    name: 'chatSessions',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select()
+          .from(chatSessions)
+          .where(and(eq(chatSessions.userId, userId), gt(chatSessions.sequence, after)))
+          .orderBy(asc(chatSessions.sequence))
+          .limit(PAGE + 1)
+          .all(),
+        ({ sequence }) => sequence,
+        ({ sequence: _, userId: __, ...session }) => session,
+      ),
+  },
+  {
+    name: 'inbox',
+    read: (db, userId, after) =>
+      toPage(
+        db
+          .select({ mail: inboxMessages })
+          .from(inboxMessages)
+          .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
+          .where(and(eq(agents.ownerId, userId), gt(inboxMessages.sequence, after)))
+          .orderBy(asc(inboxMessages.sequence))
+          .limit(PAGE + 1)
+          .all(),
+        ({ mail }) => mail.sequence,
+        ({ mail: { sequence: _, ...mail } }) => mail,
+      ),
+  },
   {
     name: 'messages',
     read: (db, userId, after) =>
@@ -180,6 +330,15 @@ export const SECTIONS: readonly Section[] = [
       ),
   },
 ]
+
+function answersOf(db: Db, runId: string) {
+  const answers = db
+    .select()
+    .from(swarmAnswers)
+    .where(eq(swarmAnswers.runId, runId))
+    .orderBy(asc(swarmAnswers.position))
+  return answers.all().map(({ runId: _, position: __, ...answer }) => answer)
+}
 
 /** A list that is small by nature: one page holds it. */
 function whole(name: string, list: (db: Db, userId: string) => unknown[]): Section {

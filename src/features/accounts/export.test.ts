@@ -1,12 +1,17 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { addTalkTraces } from '../../../tests/harness/talk-traces.ts'
 import { write } from '../../db/write.ts'
 import { recordAudit } from '../administration/audit.ts'
 import { agents } from '../agents/tables.ts'
 import { messages } from '../chat/tables.ts'
+import { heartbeats } from '../heartbeat/tables.ts'
+import { installations } from '../installations/tables.ts'
 import { CreatedKey } from '../keys/schemas.ts'
+import { scheduledRuns, scheduledTasks } from '../scheduled-tasks/tables.ts'
 import { identities, wallets } from '../sign-in/tables.ts'
+import { swarmAnswers, swarmRuns, swarms } from '../swarms/tables.ts'
 import { usageLogs } from '../usage/tables.ts'
 import { issueEmailToken } from './email-tokens.ts'
 import { sessions, users } from './tables.ts'
@@ -37,6 +42,16 @@ async function withRows(calls = 3) {
       tx.insert(agents)
         .values({ ...agent, ...tokens, ...dates, aiProvider: 'openrouter', status: 'running' })
         .run()
+      const swarm = { id: `swarm-${user.id}`, ownerId: user.id, name: 'Pair', agents: [agent.id], ...dates }
+      tx.insert(swarms).values(swarm).run()
+      const swarmRun = { id: `run-${user.id}`, swarmId: swarm.id, ownerId: user.id, task: 'Think', startedAt: now }
+      tx.insert(swarmRuns)
+        .values({ ...swarmRun, state: 'completed' })
+        .run()
+      const answer = { runId: swarmRun.id, agentId: agent.id, agentName: 'Ada', position: 0, message: 'Think' }
+      tx.insert(swarmAnswers)
+        .values({ ...answer, state: 'completed', reply: 'I do' })
+        .run()
       tx.insert(messages)
         .values({
           id: `message-${user.id}`,
@@ -47,6 +62,24 @@ async function withRows(calls = 3) {
           status: 'sent',
           createdAt: now,
         })
+        .run()
+      const traces = {
+        userId: user.id,
+        agentId: agent.id,
+        canary: `talk-of-${user.id}`,
+        sealed: `sealed-of-${user.id}`,
+      }
+      addTalkTraces(tx, { ...traces, now })
+      const task = { id: `task-${user.id}`, ownerId: user.id, agentId: agent.id, name: 'News', prompt: 'Read' }
+      tx.insert(scheduledTasks)
+        .values({ ...task, ...dates, cronSchedule: '0 9 * * *', timezone: 'UTC', enabled: false })
+        .run()
+      const run = { ownerId: user.id, agentId: agent.id, taskId: task.id, dueAt: now }
+      tx.insert(scheduledRuns)
+        .values({ ...run, id: `run-${user.id}`, trigger: 'manual', status: 'failed' })
+        .run()
+      tx.insert(heartbeats)
+        .values({ userId: user.id, frequency: '3h', everyMs: 1, enabled: false, updatedAt: now })
         .run()
       for (let call = 0; call < calls; call++) {
         tx.insert(usageLogs)
@@ -67,6 +100,12 @@ async function withRows(calls = 3) {
         .run()
       tx.insert(wallets)
         .values({ chainId: 8453, address: `0x${user.id}`, userId: user.id, createdAt: now })
+        .run()
+      const machine = { id: `ins-${user.id}`, userId: user.id, ownerId: user.id, name: 'attic', mode: 'home' } as const
+      const gatewayToken = `home-gateway-of-${user.id}`
+      secrets.push(gatewayToken)
+      tx.insert(installations)
+        .values({ ...machine, gatewayToken, status: 'active', registeredAt: now, lastSeenAt: now })
         .run()
       secrets.push(issueEmailToken(tx, { userId: user.id, purpose: 'reset-password', email: user.email }, now))
       recordAudit(tx, { actor: user.id, action: 'own', target: user.id, address: '198.51.100.1' }, now)
@@ -90,6 +129,8 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     Object.entries(document).flatMap(([name, value]) => (Array.isArray(value) ? [[name, value.length]] : [])),
   )
   expect(counts).toEqual({
+    scheduledRuns: 1,
+    scheduledTasks: 1,
     sessions: 1,
     keys: 1,
     identities: 1,
@@ -98,11 +139,25 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     referrals: 0,
     invites: 0,
     agents: 1,
+    installations: 1,
+    heartbeat: 1,
+    swarms: 1,
+    swarmRuns: 1,
     messages: 1,
+    memory: 1,
+    skills: 1,
+    credentials: 1,
+    radioStreams: 1,
+    videos: 1,
+    chatSessions: 1,
+    inbox: 1,
     usage: 3,
     audit: 2,
   })
   expect(rowsOf(document, 'messages')).toMatchObject([{ content: 'from ada@example.com: "quotes" and \u2028' }])
+  expect(rowsOf(document, 'swarmRuns')).toMatchObject([{ task: 'Think', answers: [{ reply: 'I do' }] }])
+  expect(rowsOf(document, 'memory')).toMatchObject([{ key: 'likes', value: `talk-of-${ada.user.id}` }])
+  expect(rowsOf(document, 'inbox')).toMatchObject([{ text: `talk-of-${ada.user.id}` }])
   expect(rowsOf(document, 'audit')).toMatchObject([
     { by: 'you', address: '198.51.100.1' },
     { by: 'another', address: null },

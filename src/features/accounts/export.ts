@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
+import { streamText } from '../../http/stream-text.ts'
 import { SECTIONS, toAccount } from './export-sections.ts'
 import { getSettings } from './settings.ts'
 
@@ -11,15 +12,7 @@ import { getSettings } from './settings.ts'
 export function exportAccount(deps: { db: Db; clock: Clock }, userId: string): ReadableStream<Uint8Array> {
   const account = toAccount(getSettings(deps, userId))
   const head = `{"exportedAt":${JSON.stringify(deps.clock.now())},"account":${JSON.stringify(account)}`
-  const pieces = writeDocument(deps.db, userId, head)
-  const encoder = new TextEncoder()
-  return new ReadableStream({
-    pull(controller) {
-      const { done, value } = pieces.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-  })
+  return streamText(writeDocument(deps.db, userId, head))
 }
 
 /** One piece a page, so that what is in memory does not grow with the account. */

@@ -4,7 +4,15 @@ import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
 import { auditLog } from '../administration/tables.ts'
 import { invites } from '../invites/tables.ts'
-import { addedDaySums, addedMonthSums, usageDays, usageLogs, usageMonths } from '../usage/tables.ts'
+import {
+  addedDaySums,
+  addedMonthSums,
+  toolEvents,
+  usageAlerts,
+  usageDays,
+  usageLogs,
+  usageMonths,
+} from '../usage/tables.ts'
 import { MAIL_JOB } from './send-mail.ts'
 import { referrals } from './tables.ts'
 
@@ -28,7 +36,7 @@ function forgetCalls(tx: Tx, userId: string): number {
   const batch = tx.select({ id: usageLogs.id }).from(usageLogs).where(eq(usageLogs.userId, userId)).limit(BATCH)
   return tx
     .update(usageLogs)
-    .set({ userId: NOBODY, agentId: NOBODY, errorMessage: null })
+    .set({ userId: NOBODY, agentId: NOBODY, errorMessage: null, keyId: null })
     .where(inArray(usageLogs.id, batch))
     .run().changes
 }
@@ -36,14 +44,19 @@ function forgetCalls(tx: Tx, userId: string): number {
 function forgetDays(tx: Tx, userId: string): number {
   const days = tx.select().from(usageDays).where(eq(usageDays.userId, userId)).limit(BATCH).all()
   for (const day of days) {
-    const isThis = [eq(usageDays.day, day.day), eq(usageDays.agentId, day.agentId), eq(usageDays.model, day.model)]
+    const isThis = [
+      eq(usageDays.day, day.day),
+      eq(usageDays.agentId, day.agentId),
+      eq(usageDays.model, day.model),
+      eq(usageDays.provider, day.provider),
+    ]
     tx.delete(usageDays)
       .where(and(eq(usageDays.userId, userId), ...isThis))
       .run()
     tx.insert(usageDays)
       .values({ ...day, userId: NOBODY, agentId: NOBODY })
       .onConflictDoUpdate({
-        target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model],
+        target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model, usageDays.provider],
         set: addedDaySums,
       })
       .run()
@@ -74,6 +87,8 @@ function forgetTraces(tx: Tx, userId: string): void {
     .run()
   tx.update(referrals).set({ referrerId: NOBODY }).where(eq(referrals.referrerId, userId)).run()
   tx.update(invites).set({ createdBy: NOBODY }).where(eq(invites.createdBy, userId)).run()
+  tx.delete(toolEvents).where(eq(toolEvents.userId, userId)).run()
+  tx.delete(usageAlerts).where(eq(usageAlerts.subject, userId)).run()
   tx.delete(jobs)
     .where(and(eq(jobs.kind, MAIL_JOB), eq(sql`json_extract(${jobs.payload}, '$.userId')`, userId)))
     .run()

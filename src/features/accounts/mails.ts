@@ -47,6 +47,45 @@ export const MAILS = {
     lines: ['Your account has a new password, and other devices were signed out.'],
     end: 'If it was not you, ask for a new password from the sign-in page now.',
   },
+  'usage-50': {
+    subject: 'Half of this month’s tokens are used',
+    lines: ['Your agents and keys have used half of the tokens that your plan has for this month.', 'Nothing stops.'],
+    end: 'The costs page shows what used them. You can switch these mails off in your settings.',
+  },
+  'usage-80': {
+    subject: '80 % of this month’s tokens are used',
+    lines: [
+      'Your agents and keys have used 80 % of the tokens that your plan has for this month.',
+      'Nothing stops yet.',
+    ],
+    end: 'The costs page shows what used them. You can switch these mails off in your settings.',
+  },
+  'usage-100': {
+    subject: 'All of this month’s tokens are used',
+    lines: [
+      'Your agents and keys have used all of the tokens that your plan has for this month.',
+      'Further calls are refused until the next month begins.',
+    ],
+    end: 'The costs page shows what used them. You can switch these mails off in your settings.',
+  },
+  'key-usage-50': {
+    subject: 'Half of a key’s monthly limit is used',
+    lines: ['One of your API keys has used half of what it may use this month.', 'Nothing stops.'],
+    end: 'The costs page shows what used them. You can switch these mails off in your settings.',
+  },
+  'key-usage-80': {
+    subject: '80 % of a key’s monthly limit is used',
+    lines: ['One of your API keys has used 80 % of what it may use this month.', 'Nothing stops yet.'],
+    end: 'The costs page shows what used them. You can switch these mails off in your settings.',
+  },
+  'key-usage-100': {
+    subject: 'All of a key’s monthly limit is used',
+    lines: [
+      'One of your API keys has used all of what it may use this month.',
+      'Further calls are refused until the next month begins.',
+    ],
+    end: 'The costs page shows what used them. You can switch these mails off in your settings.',
+  },
 } as const
 export type MailName = keyof typeof MAILS
 

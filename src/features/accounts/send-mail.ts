@@ -21,7 +21,17 @@ export const MAIL_JOB = 'accounts.mail'
 export const MailRequest = z.union([
   z.object({ mail: z.enum(['reset-password', 'verify-email', 'change-email']), userId: z.string().nullable() }),
   z.object({
-    mail: z.enum(['email-change-asked', 'email-changed', 'password-changed']),
+    mail: z.enum([
+      'email-change-asked',
+      'email-changed',
+      'password-changed',
+      'usage-50',
+      'usage-80',
+      'usage-100',
+      'key-usage-50',
+      'key-usage-80',
+      'key-usage-100',
+    ]),
     userId: z.string(),
     address: z.string(),
   }),
