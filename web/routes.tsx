@@ -86,6 +86,21 @@ const createAgent = createRoute({
   component: CreatePage,
 })
 const agent = createRoute({ getParentRoute: () => signedIn, path: '/agents/$agentId', component: ChatPage })
+const agentOverview = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/overview',
+  component: lazyRouteComponent(() => import('./agent/overview-page.tsx'), 'OverviewPage'),
+})
+const agentLogs = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/logs',
+  component: lazyRouteComponent(() => import('./logs/logs-page.tsx'), 'LogsPage'),
+})
+const agentSettings = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/settings',
+  component: lazyRouteComponent(() => import('./agent/agent-settings-page.tsx'), 'AgentSettingsPage'),
+})
 const cost = createRoute({
   getParentRoute: () => signedIn,
   path: '/cost',
@@ -107,6 +122,11 @@ const keys = createRoute({
   getParentRoute: () => signedIn,
   path: '/settings/keys',
   component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+})
+const machines = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings/machines',
+  component: lazyRouteComponent(() => import('./machines/machines-page.tsx'), 'MachinesPage'),
 })
 const account = createRoute({
   getParentRoute: () => signedIn,
@@ -146,10 +166,14 @@ const routeTree = root.addChildren([
     agents,
     createAgent,
     agent,
+    agentOverview,
+    agentLogs,
+    agentSettings,
     cost,
     profile,
     security,
     keys,
+    machines,
     account,
     admin.addChildren([adminStart, adminUsers, adminAudit]),
   ]),

@@ -25,15 +25,27 @@ export function findWallet(): Wallet | null {
  * @throws ApiError of the server; anything else when the wallet refuses.
  */
 export async function signInWithWallet(client: QueryClient, wallet: Wallet, chainId: number): Promise<void> {
-  const [account] = Accounts.parse(await wallet.request({ method: 'eth_requestAccounts' }))
-  const address = account.toLowerCase()
+  const address = await askForAddress(wallet)
   const { nonce } = await request(NonceResponse, '/api/auth/nonce')
   const message = signInMessage({ address, chainId, nonce, host: location.host, origin: location.origin }, new Date())
-  const signature = z
-    .string()
-    .parse(await wallet.request({ method: 'personal_sign', params: [toHex(message), address] }))
+  const signature = await sign(wallet, address, message)
   await request(SignedInResponse, '/api/wallet-auth', { method: 'POST', body: { address, message, signature } })
   await startSession(client)
+}
+
+/** Has the wallet sign a text that the server gave (EIP-191). Throws whatever the wallet throws when it refuses. */
+export async function signText(wallet: Wallet, text: string): Promise<{ address: string; signature: string }> {
+  const address = await askForAddress(wallet)
+  return { address, signature: await sign(wallet, address, text) }
+}
+
+async function askForAddress(wallet: Wallet): Promise<string> {
+  const [account] = Accounts.parse(await wallet.request({ method: 'eth_requestAccounts' }))
+  return account.toLowerCase()
+}
+
+async function sign(wallet: Wallet, address: string, text: string): Promise<string> {
+  return z.string().parse(await wallet.request({ method: 'personal_sign', params: [toHex(text), address] }))
 }
 
 type SignInFacts = { address: string; chainId: number; nonce: string; host: string; origin: string }

@@ -1,11 +1,27 @@
 import { useNavigate } from '@tanstack/react-router'
-import { Ellipsis, MessageSquare, Play, RotateCw, Square, Trash2 } from 'lucide-react'
+import {
+  Activity,
+  Ellipsis,
+  MessageSquare,
+  Play,
+  RotateCw,
+  ScrollText,
+  SlidersHorizontal,
+  Square,
+  Trash2,
+} from 'lucide-react'
 import { useRef, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/schemas.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { canChange, type useChangeAgent } from './agent-changes.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
+
+const pages = [
+  { to: '/agents/$agentId/overview', label: 'Overview', Icon: Activity },
+  { to: '/agents/$agentId/logs', label: 'Logs', Icon: ScrollText },
+  { to: '/agents/$agentId/settings', label: 'Settings', Icon: SlidersHorizontal },
+] as const
 
 type AgentMenuProps = {
   agent: WebAgent
@@ -38,6 +54,12 @@ export function AgentMenu({ agent, change, isOpenOffered = true, onDeleted }: Ag
             Open chat
           </MenuItem>
         )}
+        {isOpenOffered &&
+          pages.map(({ to, label, Icon }) => (
+            <MenuItem key={to} Icon={Icon} onSelect={() => void navigate({ to, params: { agentId: agent.id } })}>
+              {label}
+            </MenuItem>
+          ))}
         <MenuItem Icon={Play} isDisabled={isBlocked('start')} onSelect={() => change.mutate('start')}>
           Start
         </MenuItem>

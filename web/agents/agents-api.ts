@@ -8,6 +8,7 @@ import {
   WebAgentList,
 } from '../../src/features/agents/schemas.ts'
 import { ModelList } from '../../src/features/ai/schemas.ts'
+import { PlatformMetrics } from '../../src/features/metrics/schemas.ts'
 import { ApiError, request } from '../api/request.ts'
 
 export type AgentVerb = 'start' | 'stop' | 'restart'
@@ -29,6 +30,13 @@ export const modelsQuery = queryOptions({
   queryKey: ['models'],
   queryFn: ({ signal }) => request(ModelList, '/api/models', { signal }),
   staleTime: 60_000,
+})
+
+/** What the caller's agents have done and used together. */
+export const totalsQuery = queryOptions({
+  queryKey: ['metrics'],
+  queryFn: async ({ signal }) => (await request(PlatformMetrics, '/api/metrics', { signal })).metrics,
+  refetchInterval: 30_000,
 })
 
 /** Nobody's list is empty rather than refused, so an empty one is believed only while the session stands. */
@@ -70,6 +78,7 @@ export function agentEventsPath(agentId: string): string {
   return `${agentPath(agentId)}/events`
 }
 
-function agentPath(agentId: string): string {
+/** The resource of one agent. */
+export function agentPath(agentId: string): string {
   return `/api/agents/${encodeURIComponent(agentId)}`
 }

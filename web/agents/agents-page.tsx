@@ -8,6 +8,7 @@ import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { AgentRow } from './agent-row.tsx'
 import { agentsQuery } from './agents-api.ts'
 import { FieldMark } from './field-mark.tsx'
+import { Totals } from './totals.tsx'
 
 /** `/agents`: the caller's agents and what they are doing now. */
 export function AgentsPage() {
@@ -35,6 +36,7 @@ export function AgentsPage() {
       ) : (
         <Loading />
       )}
+      {agents && !isEmpty && <Totals />}
     </Page>
   )
 }

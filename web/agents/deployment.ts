@@ -47,8 +47,8 @@ export function advance(known: Deployment, { status, step, error }: AgentEvent):
   return { ...known, reached: Math.max(known.reached, index) }
 }
 
-/** Hands on each event until `onEvent` returns false; asks every two seconds where event streams do not get through. */
-function followAgent(agentId: string, onEvent: (event: AgentEvent) => boolean): () => void {
+/** Hands on each event of an agent until `onEvent` returns false; asks every two seconds where event streams do not get through. */
+export function followAgent(agentId: string, onEvent: (event: AgentEvent) => boolean): () => void {
   let poll: ReturnType<typeof setInterval> | undefined
   const source = new EventSource(agentEventsPath(agentId))
   const close = () => {

@@ -1,15 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ListedModel, ModelList } from '../../src/features/ai/schemas.ts'
-import { SelectField } from '../ui/field.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { modelsQuery } from './agents-api.ts'
 import { describeModel, describeTerms, isOfflineModel, offlineModelWarning } from './model-name.ts'
 
-/** The form field `model`, with the server's default chosen; absent while there is nothing to choose from. */
-export function ModelField({ error }: { error: string | undefined }) {
+type ModelFieldProps = { current?: string; error: string | undefined }
+
+/** The form field `model`, with `current` or the server's default chosen; absent while there is nothing to choose from. */
+export function ModelField({ current, error }: ModelFieldProps) {
   const models = useQuery(modelsQuery)
-  if (models.data) return <LoadedModelField list={models.data} error={error} />
+  if (models.data) return <LoadedModelField list={models.data} current={current} error={error} />
   if (models.error) return <LoadProblem what="The models" error={models.error} onRetry={models.refetch} />
   return (
     <div aria-busy="true" className="grid gap-1.5">
@@ -19,14 +21,20 @@ export function ModelField({ error }: { error: string | undefined }) {
   )
 }
 
-function LoadedModelField({ list, error }: { list: ModelList; error: string | undefined }) {
-  const [chosenId, setChosenId] = useState(list.defaultModel ?? list.models[0]?.id ?? '')
+type LoadedProps = { list: ModelList; current: string | undefined; error: string | undefined }
+
+function LoadedModelField({ list, current, error }: LoadedProps) {
+  const [chosenId, setChosenId] = useState(current || (list.defaultModel ?? list.models[0]?.id ?? ''))
+  const isCurrentOffered = !current || list.models.some(({ id }) => id === current)
   const chosen = list.models.find(({ id }) => id === chosenId)
   if (list.models.length === 0) {
     return (
-      <Notice tone="warning" title="No model is available">
-        The operator has not set up an AI provider yet. An agent can be created, but it may not be able to answer.
-      </Notice>
+      <div className="grid grid-cols-1 gap-3">
+        <Notice tone="warning" title="No model is available">
+          The operator has not set up an AI provider yet. An agent can be created, but it may not be able to answer.
+        </Notice>
+        {current !== undefined && <TextField label="Model" name="model" defaultValue={current} error={error} />}
+      </div>
     )
   }
   return (
@@ -39,6 +47,7 @@ function LoadedModelField({ list, error }: { list: ModelList; error: string | un
         hint={chosen && describeTerms(chosen)}
         error={error}
       >
+        {!isCurrentOffered && <option value={current}>{current} (not offered now)</option>}
         {Object.entries(byProvider(list.models)).map(([provider, models]) => (
           <optgroup key={provider} label={provider}>
             {models?.map((model) => (

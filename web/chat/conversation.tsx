@@ -5,11 +5,11 @@ import type { WebAgent } from '../../src/features/agents/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { Button } from '../ui/button.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { useStickyScroll } from '../ui/sticky-scroll.ts'
 import { messagesQuery } from './chat-api.ts'
 import { Composer } from './composer.tsx'
 import { LiveTurn } from './live-turn.tsx'
 import { Message } from './message.tsx'
-import { useStickyScroll } from './sticky-scroll.ts'
 import { useTurn } from './turn.ts'
 
 /** The history with one agent, the turn under way, and the composer; `blocked` is why the agent cannot be written to. */

@@ -1,12 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { Download } from 'lucide-react'
 import type { CostDashboard } from '../../src/features/usage/schemas.ts'
 import { Page } from '../shell/page.tsx'
+import { buttonClass } from '../ui/button.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { costQuery } from './cost-api.ts'
+import { costQuery, exportPath } from './cost-api.ts'
 import { AgentCosts, ModelShares } from './cost-tables.tsx'
 import { DailyCost } from './daily-cost.tsx'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
+import { MonthMeter } from './month-meter.tsx'
 
 const route = getRouteApi('/signed-in/cost')
 
@@ -22,7 +25,20 @@ export function CostPage() {
   const { data, error, refetch, isPlaceholderData } = useQuery(costQuery(period))
   const phrase = periods.find((candidate) => candidate.period === period)?.phrase
   return (
-    <Page title="Cost" lead={`What your agents have used ${phrase}. Days are UTC.`} actions={<PeriodLinks />}>
+    <Page
+      title="Cost"
+      lead={`What your agents have used ${phrase}. Days are UTC.`}
+      actions={
+        <div className="flex flex-wrap items-center gap-2">
+          <PeriodLinks />
+          <a href={exportPath(period)} download className={buttonClass('plain')}>
+            <Download aria-hidden className="size-4" />
+            CSV
+          </a>
+        </div>
+      }
+    >
+      <MonthMeter />
       {error && <LoadProblem what="The figures" error={error} onRetry={refetch} />}
       {data && !(error && isPlaceholderData) && (
         <div

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { CreateKeyRequest } from '../../src/features/keys/schemas.ts'
+import { CreateKeyRequest, Limits } from '../../src/features/keys/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
@@ -15,12 +15,29 @@ const scopes: { scope: Scope; label: string; hint: string }[] = [
   { scope: 'payments', label: 'Payments', hint: 'Spend and receive.' },
 ]
 
+/** An empty field sets no limit. */
+const optional = <T,>(schema: z.ZodType<T, number | null>) =>
+  z
+    .string()
+    .default('')
+    .transform((text) => (text.trim() === '' ? null : Number(text)))
+    .pipe(schema)
+
 const KeyWish = z
-  .looseObject({ name: CreateKeyRequest.shape.name, days: z.enum(['never', '30', '90', '365']) })
-  .transform(({ name, days, ...ticked }): CreateKeyRequest => {
+  .looseObject({
+    name: CreateKeyRequest.shape.name,
+    days: z.enum(['never', '30', '90', '365']),
+    monthlyBudgetUsd: optional(Limits.shape.monthlyBudgetUsd),
+    monthlyTokens: optional(Limits.shape.monthlyTokens),
+    requestsPerMinute: optional(Limits.shape.requestsPerMinute),
+  })
+  .transform(({ name, days, monthlyBudgetUsd, monthlyTokens, requestsPerMinute, ...ticked }): CreateKeyRequest => {
     const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
     return {
       name,
+      monthlyBudgetUsd,
+      monthlyTokens,
+      requestsPerMinute,
       ...(days !== 'never' && { expiresInDays: Number(days) }),
       ...(chosen.length > 0 && { scopes: chosen }),
     }
@@ -65,6 +82,34 @@ export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void })
           {scopes.map(({ scope, label, hint }) => (
             <CheckField key={scope} label={label} name={scope} hint={hint} />
           ))}
+        </div>
+      </fieldset>
+      <fieldset className="grid grid-cols-1 gap-3">
+        <legend className="mb-2 text-sm font-medium">
+          Limits on models <span className="font-normal text-muted">(empty means none; months are UTC)</span>
+        </legend>
+        <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
+          <TextField
+            label="Dollars a month"
+            name="monthlyBudgetUsd"
+            inputMode="decimal"
+            autoComplete="off"
+            error={problem?.fields.monthlyBudgetUsd}
+          />
+          <TextField
+            label="Tokens a month"
+            name="monthlyTokens"
+            inputMode="numeric"
+            autoComplete="off"
+            error={problem?.fields.monthlyTokens}
+          />
+          <TextField
+            label="Requests a minute"
+            name="requestsPerMinute"
+            inputMode="numeric"
+            autoComplete="off"
+            error={problem?.fields.requestsPerMinute}
+          />
         </div>
       </fieldset>
       <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>

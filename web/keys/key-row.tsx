@@ -89,6 +89,9 @@ function KeyFacts({ apiKey }: { apiKey: Key }) {
         {apiKey.scopes.map((scope) => (
           <Badge key={scope}>{scope}</Badge>
         ))}
+        {describeLimits(apiKey.limits).map((limit) => (
+          <Badge key={limit}>{limit}</Badge>
+        ))}
       </p>
       <p className="flex flex-wrap gap-x-3 text-sm text-muted">
         <Fact>
@@ -115,6 +118,15 @@ function KeyFacts({ apiKey }: { apiKey: Key }) {
       </p>
     </div>
   )
+}
+
+function describeLimits({ monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute }: Key['limits']): string[] {
+  return [
+    ...(monthlyBudgetUsd === null ? [] : [`$${monthlyBudgetUsd} a month`]),
+    ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens a month`]),
+    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests a minute`]),
+    ...(models === null ? [] : [`${models.length} ${models.length === 1 ? 'model' : 'models'}`]),
+  ]
 }
 
 function Fact({ children }: { children: ReactNode }) {

@@ -6,6 +6,7 @@ import { CopyButton } from '../ui/copy-button.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { DeleteAccountSection } from './delete-account-section.tsx'
+import { OwnKeysSection } from './own-keys-section.tsx'
 import { EXPORT_PATH, referralsQuery } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 
@@ -17,6 +18,7 @@ export function AccountPage() {
         {(settings) => (
           <>
             <PlanSection settings={settings} />
+            <OwnKeysSection />
             <ReferralSection />
             <ExportSection />
             <DeleteAccountSection settings={settings} />

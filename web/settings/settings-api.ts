@@ -15,6 +15,7 @@ import {
   TwoFactorStatus,
   type UpdateSettingsRequest,
 } from '../../src/features/accounts/schemas.ts'
+import { Billing, BillingDone } from '../../src/features/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { request } from '../api/request.ts'
 
@@ -43,6 +44,22 @@ export const referralsQuery = queryOptions({
   queryKey: ['settings', 'referrals'],
   queryFn: ({ signal }) => request(ReferralsResponse, '/api/settings/referrals', { signal }),
 })
+
+/** The providers that the caller has brought keys for. */
+export const billingQuery = queryOptions({
+  queryKey: ['settings', 'billing'],
+  queryFn: ({ signal }) => request(Billing, '/api/billing', { signal }),
+})
+
+/** Uses the caller's own account at a provider from now on. */
+export function enableOwnKey(body: { provider: string; apiKey: string }) {
+  return request(BillingDone, '/api/billing', { method: 'POST', body: { action: 'enable-byok', ...body } })
+}
+
+/** Forgets the caller's keys at providers. */
+export function disableOwnKeys() {
+  return request(BillingDone, '/api/billing', { method: 'POST', body: { action: 'disable-byok' } })
+}
 
 /** Where the browser downloads everything the server holds about the caller. */
 export const EXPORT_PATH = '/api/settings/export'

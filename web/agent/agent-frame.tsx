@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { ArrowLeft } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import { useChangeAgent } from '../agents/agent-changes.ts'
+import { AgentMenu } from '../agents/agent-menu.tsx'
+import { agentQuery } from '../agents/agents-api.ts'
+import { FieldMark } from '../agents/field-mark.tsx'
+import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { StatusBadge } from '../agents/status-badge.tsx'
+import { ApiError, messageFor } from '../api/request.ts'
+import { Page, usePageTitle } from '../shell/page.tsx'
+import { buttonClass } from '../ui/button.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+
+const places = [
+  { to: '/agents/$agentId', label: 'Chat' },
+  { to: '/agents/$agentId/overview', label: 'Overview' },
+  { to: '/agents/$agentId/logs', label: 'Logs' },
+  { to: '/agents/$agentId/settings', label: 'Settings' },
+] as const
+
+/** Starting, stopping and restarting the agent of a page, from wherever on it. */
+export type Change = ReturnType<typeof useChangeAgent>
+/** What a page is given of its agent. */
+export type AgentPageProps = { agent: WebAgent; change: Change; onDeleted: () => void }
+
+type AgentFrameProps = {
+  agentId: string
+  /** The page's part of the document's title; none for the chat. */
+  title?: string
+  /** The page fills the window and scrolls inside, instead of growing. */
+  isFilling?: boolean
+  children: (page: AgentPageProps) => ReactNode
+}
+
+/** The frame of each page of one agent: who it is, how it is, and the way to its other pages. */
+export function AgentFrame({ agentId, ...frame }: AgentFrameProps) {
+  const { data: agent, error, refetch } = useQuery(agentQuery(agentId))
+  if (error instanceof ApiError && error.status === 404) return <Gone />
+  if (agent) return <Framed key={agent.id} agent={agent} error={error} {...frame} />
+  if (error) {
+    return (
+      <Page title="Agent">
+        <LoadProblem what="This agent" error={error} onRetry={refetch} />
+      </Page>
+    )
+  }
+  return <Loading />
+}
+
+type FramedProps = Omit<AgentFrameProps, 'agentId'> & { agent: WebAgent; error: Error | null }
+
+function Framed({ agent, error, title, isFilling = false, children }: FramedProps) {
+  usePageTitle(title ? `${agent.name}: ${title}` : agent.name)
+  const navigate = useNavigate()
+  const change = useChangeAgent(agent.id)
+  const onDeleted = () => void navigate({ to: '/agents' })
+  return (
+    <div className={`flex flex-col ${isFilling ? 'h-[calc(100dvh-3.3125rem)] min-h-80 md:h-dvh' : ''}`}>
+      <AgentHeader agent={agent} error={error} change={change} onDeleted={onDeleted} />
+      {children({ agent, change, onDeleted })}
+    </div>
+  )
+}
+
+function AgentHeader({ agent, error, change, onDeleted }: AgentPageProps & { error: Error | null }) {
+  return (
+    <header className="z-10 grid grid-cols-1 gap-2 border-b border-line bg-ground px-3 py-2.5 sm:px-6 md:sticky md:top-0">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <Link
+          to="/agents"
+          aria-label="Back to the list"
+          className="rounded-md p-1.5 text-muted hover:bg-sunken hover:text-ink"
+        >
+          <ArrowLeft aria-hidden className="size-4.5" />
+        </Link>
+        <FieldMark seed={agent.id} className="size-8" />
+        <div className="min-w-0 flex-1">
+          <div className="flex items-center gap-2.5">
+            <h1 tabIndex={-1} className="min-w-0 truncate font-semibold">
+              {agent.name}
+            </h1>
+            <StatusBadge status={agent.status} />
+          </div>
+          <p className="flex flex-wrap gap-x-2 text-xs text-muted">
+            <span className="min-w-0 truncate">{agent.model || 'No model'}</span>
+            {isOfflineModel(agent.model) && <span className="text-warn">{offlineModelWarning}</span>}
+          </p>
+        </div>
+        <div className="max-lg:order-last max-lg:flex max-lg:basis-full">
+          <Tabs label={`Pages of ${agent.name}`} places={places} />
+        </div>
+        <AgentMenu agent={agent} change={change} isOpenOffered={false} onDeleted={onDeleted} />
+      </div>
+      {error && (
+        <Notice tone="warning" title="This page may be out of date">
+          {messageFor(error)}
+        </Notice>
+      )}
+      {change.isError && (
+        <Notice tone="problem" title={`${agent.name} did not ${change.variables}`}>
+          {messageFor(change.error)}
+        </Notice>
+      )}
+    </header>
+  )
+}
+
+function Gone() {
+  return (
+    <Page title="No such agent" lead="It was deleted, or it belongs to someone else.">
+      <Link to="/agents" className={`${buttonClass('primary')} justify-self-start`}>
+        Back to the list
+      </Link>
+    </Page>
+  )
+}
+
+function Loading() {
+  usePageTitle('Agent')
+  return (
+    <div aria-busy="true" className="flex items-center gap-3 border-b border-line px-4 py-3 sm:px-6">
+      <p role="status" className="sr-only">
+        Loading the agent
+      </p>
+      <Skeleton className="size-8" />
+      <Skeleton className="h-5 w-40" />
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { configQuery } from './agent-api.ts'
+import { AgentFrame } from './agent-frame.tsx'
+import { ChannelsSection } from './channels-section.tsx'
+import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
+import { TokenSection } from './token-section.tsx'
+import { VerificationSection } from './verification-section.tsx'
+
+const route = getRouteApi('/signed-in/agents/$agentId/settings')
+
+/** `/agents/$agentId/settings`: what one agent is made of, and who may speak to it. */
+export function AgentSettingsPage() {
+  const { agentId } = route.useParams()
+  return (
+    <AgentFrame agentId={agentId} title="Settings">
+      {({ agent }) => (
+        <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
+          <NameSection agent={agent} />
+          <Configured agent={agent} />
+          <TokenSection agent={agent} />
+          <VerificationSection agent={agent} />
+        </div>
+      )}
+    </AgentFrame>
+  )
+}
+
+function Configured({ agent }: { agent: WebAgent }) {
+  const { data: config, error, refetch } = useQuery(configQuery(agent.id))
+  if (config) {
+    return (
+      <>
+        <ModelSection agent={agent} config={config} />
+        <ProviderSection agent={agent} config={config} />
+        <ChannelsSection agent={agent} config={config} />
+      </>
+    )
+  }
+  if (error) return <LoadProblem what="Its settings" error={error} onRetry={refetch} />
+  return (
+    <div aria-busy="true" className="grid gap-6">
+      <p role="status" className="sr-only">
+        Loading its settings
+      </p>
+      <Skeleton className="h-48 rounded-xl" />
+      <Skeleton className="h-60 rounded-xl" />
+      <Skeleton className="h-96 rounded-xl" />
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { statsQuery } from './agent-api.ts'
+
+const count = new Intl.NumberFormat('en')
+
+/** What an agent uses now, and what came of its messages. */
+export function Figures({ agentId }: { agentId: string }) {
+  const { data: stats, error, refetch } = useQuery(statsQuery(agentId))
+  if (!stats && error) return <LoadProblem what="The figures" error={error} onRetry={refetch} />
+  const failed = stats && stats.messagesFailed > 0 ? `${count.format(stats.messagesFailed)} failed` : 'sent to it'
+  const responseMs = stats?.averageResponseTime
+  return (
+    <section aria-label="Figures" aria-busy={!stats}>
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line sm:grid-cols-3 lg:grid-cols-6">
+        <Tile label="CPU" value={stats?.cpu} note="of a core" />
+        <Tile label="Memory" value={stats?.memory.split(' / ')[0]} note={stats && limitOf(stats.memory)} />
+        <Tile label="Network" value={stats?.network.split(' / ')[0]} note={stats && sentOf(stats.network)} />
+        <Tile label="Up for" value={stats?.uptimeFormatted} />
+        <Tile label="Messages" value={stats && count.format(stats.messagesProcessed)} note={failed} />
+        <Tile
+          label="Response"
+          value={typeof responseMs === 'number' ? `${(responseMs / 1000).toFixed(1)} s` : responseMs}
+        />
+      </dl>
+    </section>
+  )
+}
+
+function Tile({ label, value, note }: { label: string; value: string | undefined; note?: string | undefined }) {
+  const isMeasured = value !== 'N/A'
+  const remark = isMeasured ? note : 'not measured'
+  return (
+    <div className="grid content-start gap-0.5 bg-surface px-4 py-3">
+      <dt className="text-sm text-muted">{label}</dt>
+      <dd className="grid min-h-12 content-start">
+        {value === undefined ? (
+          <Skeleton className="my-1 h-5 w-16" />
+        ) : (
+          <span aria-hidden={!isMeasured} className="truncate text-lg font-semibold tabular-nums">
+            {isMeasured ? value : '–'}
+          </span>
+        )}
+        {value !== undefined && remark && <span className="truncate text-xs text-muted">{remark}</span>}
+      </dd>
+    </div>
+  )
+}
+
+/** "100MiB / 1GiB" */
+function limitOf(memory: string): string | undefined {
+  const limit = memory.split(' / ')[1]
+  return limit && `of ${limit}`
+}
+
+/** "1.2kB / 3.4kB" */
+function sentOf(network: string): string | undefined {
+  const sent = network.split(' / ')[1]
+  return sent && `in, ${sent} out`
+}

@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { AgentWatchdog } from '../../src/features/watchdog/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Panel } from '../ui/panel.tsx'
+import { watchdogQuery } from './agent-api.ts'
+
+const states = {
+  stopped: { label: 'Not watched', tone: 'plain' },
+  starting: { label: 'Starting', tone: 'warning' },
+  running: { label: 'Healthy', tone: 'good' },
+  degraded: { label: 'Does not answer', tone: 'problem' },
+  crash_loop: { label: 'Given up', tone: 'problem' },
+  repairing: { label: 'Being repaired', tone: 'warning' },
+} as const
+
+const kinds: Partial<Record<string, string>> = {
+  starting: 'Started',
+  running: 'Healthy',
+  stopped: 'Stopped',
+  degraded: 'Stopped answering',
+  recovered: 'Answers again',
+  crash: 'Crashed',
+  crash_loop: 'Given up: it kept failing',
+  repair_started: 'Repair began',
+  repaired: 'Repaired',
+  repair_failed: 'Repair did not help',
+}
+
+/** What the watchdog sees of an agent, what it has done, and how long the agent was up. */
+export function HealthPanel({ agentId }: { agentId: string }) {
+  const { data: watchdog, error, refetch } = useQuery(watchdogQuery(agentId))
+  const look = watchdog && states[watchdog.state]
+  return (
+    <Panel title="Health" actions={look && <Badge tone={look.tone}>{look.label}</Badge>}>
+      {watchdog ? (
+        <Known watchdog={watchdog} />
+      ) : error ? (
+        <div className="px-4 pb-4">
+          <LoadProblem what="Its health" error={error} onRetry={refetch} />
+        </div>
+      ) : (
+        <div aria-busy="true" className="grid gap-3 px-4 pb-4">
+          <p role="status" className="sr-only">
+            Loading its health
+          </p>
+          <Skeleton className="h-14" />
+          <Skeleton className="h-24" />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function Known({ watchdog }: { watchdog: AgentWatchdog }) {
+  const { since, lastProbe, attempts, crashes, uptime } = watchdog
+  return (
+    <>
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 border-t border-line px-4 py-4 sm:grid-cols-4">
+        <Fact label="Since">{since ? <Moment at={since} as="distance" /> : 'Never looked at'}</Fact>
+        <Fact label="Last check">
+          {lastProbe ? (
+            <>
+              {lastProbe.healthy ? 'Answered' : 'No answer'}, <Moment at={lastProbe.at} as="distance" />
+            </>
+          ) : (
+            'None yet'
+          )}
+        </Fact>
+        <Fact label="Crashes and repairs">
+          {crashes} and {attempts}
+        </Fact>
+        <Fact label="Last exit">{describeExit(watchdog)}</Fact>
+        <Fact label="Up today">{toPercent(uptime.day)}</Fact>
+        <Fact label="Up in 7 days">{toPercent(uptime.week)}</Fact>
+        <Fact label="Up in 30 days">{toPercent(uptime.month)}</Fact>
+      </dl>
+      <Events events={watchdog.events} />
+    </>
+  )
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className="grid min-w-0 content-start gap-0.5">
+      <dt className="text-sm text-muted">{label}</dt>
+      <dd className="font-medium tabular-nums break-words first-letter:uppercase">{children}</dd>
+    </div>
+  )
+}
+
+function Events({ events }: { events: AgentWatchdog['events'] }) {
+  if (events.length === 0) {
+    return <p className="border-t border-line px-4 py-4 text-sm text-muted">The watchdog has noted nothing yet.</p>
+  }
+  return (
+    <section
+      aria-label="What the watchdog noted"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      className="max-h-72 overflow-y-auto border-t border-line -outline-offset-2"
+    >
+      <ol className="divide-y divide-line text-sm">
+        {events.map((event) => (
+          <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 px-4 py-2">
+            <span>
+              {kinds[event.kind] ?? event.kind}
+              {isEnd(event.kind) && hasEnded(event) && <span className="text-muted">, {describeExit(event)}</span>}
+            </span>
+            <span className="text-muted">
+              <Moment at={event.at} as="minute" />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+type Exit = { exitCode: number | null; outOfMemory: boolean }
+
+function isEnd(kind: string): boolean {
+  return kind === 'crash' || kind === 'crash_loop' || kind === 'degraded'
+}
+
+function hasEnded({ exitCode, outOfMemory }: Exit): boolean {
+  return outOfMemory || exitCode !== null
+}
+
+function describeExit({ exitCode, outOfMemory }: Exit): string {
+  if (outOfMemory) return 'out of memory'
+  return exitCode === null ? 'none seen' : `exit code ${exitCode}`
+}
+
+function toPercent(percent: number | null): string {
+  return percent === null ? 'Not known yet' : `${percent.toFixed(percent === 100 ? 0 : 2)} %`
+}

@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query'
+import { Undo2 } from 'lucide-react'
+import { useState } from 'react'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { Deployment } from '../../src/features/deployments/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Panel } from '../ui/panel.tsx'
+import { deploymentsQuery } from './agent-api.ts'
+import { ReturnDialog } from './operation-dialogs.tsx'
+import type { useOperation } from './use-operation.ts'
+import { findImage, kindOf, whyNot } from './work.ts'
+
+type HistoryPanelProps = { agent: WebAgent; operation: ReturnType<typeof useOperation> }
+
+/** What was done to an agent, newest first, with the way back to an earlier image. */
+export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
+  const { data: deployments, error, refetch } = useQuery(deploymentsQuery(agent.id))
+  const [image, setImage] = useState<string | null>(null)
+  const current = deployments ? findImage(deployments) : null
+  const isBlocked = operation.isPending || whyNot(agent.status, 'update') !== null
+  return (
+    <Panel title="History">
+      {deployments ? (
+        deployments.length === 0 ? (
+          <p className="border-t border-line px-4 py-4 text-sm text-muted">Nothing has been done to it yet.</p>
+        ) : (
+          <section
+            aria-label="What was done"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+            tabIndex={0}
+            className="max-h-112 overflow-y-auto border-t border-line -outline-offset-2"
+          >
+            <ol className="divide-y divide-line">
+              {deployments.map((deployment) => (
+                <Row
+                  key={deployment.id}
+                  deployment={deployment}
+                  current={current}
+                  isBlocked={isBlocked}
+                  onReturn={setImage}
+                />
+              ))}
+            </ol>
+          </section>
+        )
+      ) : error ? (
+        <div className="px-4 pb-4">
+          <LoadProblem what="The history" error={error} onRetry={refetch} />
+        </div>
+      ) : (
+        <div aria-busy="true" className="grid gap-3 px-4 pb-4">
+          <p role="status" className="sr-only">
+            Loading the history
+          </p>
+          <Skeleton className="h-10" />
+          <Skeleton className="h-10" />
+        </div>
+      )}
+      {image && (
+        <ReturnDialog
+          agent={agent}
+          image={image}
+          onConfirm={(wanted) => {
+            operation.mutate(wanted)
+            setImage(null)
+          }}
+          onClose={() => setImage(null)}
+          onCloseFocus={(event) => {
+            event.preventDefault()
+            document.querySelector('h1')?.focus()
+          }}
+        />
+      )}
+    </Panel>
+  )
+}
+
+const looks = {
+  succeeded: { tone: 'good', label: 'Succeeded' },
+  failed: { tone: 'problem', label: 'Failed' },
+  'rolled-back': { tone: 'warning', label: 'Went back' },
+  replaced: { tone: 'plain', label: 'Replaced' },
+  cancelled: { tone: 'plain', label: 'Called off' },
+} as const
+
+type RowProps = {
+  deployment: Deployment
+  current: string | null
+  isBlocked: boolean
+  onReturn: (image: string) => void
+}
+
+function Row({ deployment, current, isBlocked, onReturn }: RowProps) {
+  const { image, previousImage, reason, logTail, durationMs, backupPath } = deployment
+  const earlier = previousImage !== current ? previousImage : null
+  return (
+    <li className="grid grid-cols-1 gap-1.5 px-4 py-3 text-sm">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <span className="font-medium">{kindOf(deployment)}</span>
+        <ResultBadge result={deployment.result} />
+        <span className="text-muted">
+          <Moment at={deployment.requestedAt} as="minute" />
+          {durationMs !== null && `, ${(durationMs / 1000).toFixed(1)} s`}
+          {` · by ${requesterOf(deployment)}`}
+        </span>
+      </div>
+      {image && (
+        <p className="font-mono text-[0.8125rem] break-all">
+          {previousImage && previousImage !== image ? `${previousImage} → ${image}` : image}
+        </p>
+      )}
+      {reason && <p className="text-bad break-words">{reason}</p>}
+      {backupPath && <p className="text-muted break-all">Snapshot: {backupPath}</p>}
+      {logTail && (
+        <details>
+          <summary className="cursor-pointer text-muted hover:text-ink">What it wrote last</summary>
+          <pre className="mt-1.5 max-h-60 overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-xs whitespace-pre-wrap break-words">
+            {logTail}
+          </pre>
+        </details>
+      )}
+      {earlier && (
+        <Button className="justify-self-start" disabled={isBlocked} onClick={() => onReturn(earlier)}>
+          <Undo2 aria-hidden className="size-3.5" />
+          <span className="min-w-0 truncate">Go back to {earlier}</span>
+        </Button>
+      )}
+    </li>
+  )
+}
+
+function ResultBadge({ result }: { result: string | null }) {
+  if (result === null) return <Badge tone="warning">Under way</Badge>
+  const look = Object.entries(looks).find(([name]) => name === result)?.[1]
+  return <Badge tone={look?.tone ?? 'plain'}>{look?.label ?? result}</Badge>
+}
+
+function requesterOf({ requestedBy }: Deployment): string {
+  if (requestedBy === 'platform') return 'the server'
+  return requestedBy === 'operator' ? 'the operator' : 'you'
+}

@@ -1,0 +1,29 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import type { AgentEvent } from '../../src/features/agents/schemas.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { followAgent } from '../agents/deployment.ts'
+import { deploymentsQuery } from './agent-api.ts'
+
+/**
+ * The latest event of an agent, live. With a new step its work is read anew, with a new status everything that is shown
+ * of it: requests are counted, and how far an image has come needs none.
+ */
+export function useLiveAgent(agentId: string): AgentEvent | null {
+  const client = useQueryClient()
+  const [latest, setLatest] = useState<AgentEvent | null>(null)
+  useEffect(() => {
+    let known: AgentEvent | null = null
+    return followAgent(agentId, (event) => {
+      if (known && known.status !== event.status) {
+        void client.invalidateQueries({ queryKey: agentQuery(agentId).queryKey })
+      } else if (known && known.step !== event.step) {
+        void client.invalidateQueries({ queryKey: deploymentsQuery(agentId).queryKey })
+      }
+      known = event
+      setLatest(event)
+      return true
+    })
+  }, [agentId, client])
+  return latest
+}

@@ -1,0 +1,37 @@
+import { getRouteApi } from '@tanstack/react-router'
+import type { AgentPageProps } from './agent-frame.tsx'
+import { AgentFrame } from './agent-frame.tsx'
+import { Figures } from './figures.tsx'
+import { HealthPanel } from './health-panel.tsx'
+import { HistoryPanel } from './history-panel.tsx'
+import { useLiveAgent } from './live-agent.ts'
+import { ReachSection } from './reach-section.tsx'
+import { useOperation } from './use-operation.ts'
+import { WorkSection } from './work-section.tsx'
+
+const route = getRouteApi('/signed-in/agents/$agentId/overview')
+
+/** `/agents/$agentId/overview`: how one agent is, and what can be done with it. */
+export function OverviewPage() {
+  const { agentId } = route.useParams()
+  return (
+    <AgentFrame agentId={agentId} title="Overview">
+      {(page) => <Overview {...page} />}
+    </AgentFrame>
+  )
+}
+
+function Overview(page: AgentPageProps) {
+  const { id } = page.agent
+  const event = useLiveAgent(id)
+  const operation = useOperation(id)
+  return (
+    <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
+      <Figures agentId={id} />
+      <WorkSection {...page} operation={operation} event={event} />
+      <HealthPanel agentId={id} />
+      <ReachSection agent={page.agent} />
+      <HistoryPanel agent={page.agent} operation={operation} />
+    </div>
+  )
+}

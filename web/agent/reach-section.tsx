@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { deploymentsQuery, instanceQuery } from './agent-api.ts'
+import { findImage } from './work.ts'
+
+/** Where an agent is reached and what runs there. */
+export function ReachSection({ agent }: { agent: WebAgent }) {
+  const { data: instance, error, refetch } = useQuery(instanceQuery(agent.id))
+  const deployments = useQuery(deploymentsQuery(agent.id)).data
+  const image = deployments && findImage(deployments)
+  return (
+    <Section title="Address" lead="Programs reach it here with the token in its settings.">
+      <Address label="WebSocket" address={agent.websocketUrl} />
+      {error && !instance && <LoadProblem what="What runs there" error={error} onRetry={refetch} />}
+      <dl className="grid grid-cols-1 gap-x-8 gap-y-3 sm:grid-cols-3">
+        {(instance || !error) && (
+          <>
+            <Fact label="Program">
+              {instance ? `Version ${instance.runtimeVersion}` : <Skeleton className="h-5 w-24" />}
+            </Fact>
+            <Fact label="Started">
+              {instance ? <Moment at={instance.startedAt} as="minute" /> : <Skeleton className="h-5 w-32" />}
+            </Fact>
+          </>
+        )}
+        <Fact label="Id">
+          <code className="font-mono text-[0.8125rem]">{agent.id}</code>
+        </Fact>
+        {image && (
+          <Fact label="Image" className="sm:col-span-3">
+            <code className="font-mono text-[0.8125rem]">{image}</code>
+          </Fact>
+        )}
+      </dl>
+    </Section>
+  )
+}
+
+function Address({ label, address }: { label: string; address: string }) {
+  return (
+    <div className="grid grid-cols-1 gap-1.5">
+      <p className="text-sm text-muted">{label}</p>
+      <div className="flex flex-wrap items-center gap-2">
+        <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">{address}</code>
+        <CopyButton text={address} what="the address" />
+      </div>
+    </div>
+  )
+}
+
+type FactProps = { label: string; className?: string; children: ReactNode }
+
+function Fact({ label, className = '', children }: FactProps) {
+  return (
+    <div className={`grid min-w-0 content-start gap-0.5 ${className}`}>
+      <dt className="text-sm text-muted">{label}</dt>
+      <dd className="font-medium break-all">{children}</dd>
+    </div>
+  )
+}

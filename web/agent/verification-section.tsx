@@ -1,0 +1,141 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { z } from 'zod'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { Verification } from '../../src/features/verification/schemas.ts'
+import { findWallet, signText, type Wallet } from '../account/wallet.ts'
+import { ApiError, messageFor } from '../api/request.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { createChallenge, removeVerification, verificationQuery, verifyAgent } from './agent-api.ts'
+
+const proofs = {
+  ens: { label: 'ENS name', needs: 'A wallet whose primary ENS name leads back to it.' },
+  coinbase: { label: 'Coinbase', needs: 'A wallet that Coinbase has attested on the Base chain.' },
+  eas: { label: 'Attestation (EAS)', needs: 'The id of an attestation for or by your wallet.' },
+} as const
+const ProofKind = z.enum(['ens', 'coinbase', 'eas'])
+type ProofKind = z.infer<typeof ProofKind>
+
+/** What the owner has proved about themselves with a wallet, for everybody who meets the agent. */
+export function VerificationSection({ agent }: { agent: WebAgent }) {
+  const { data, error, refetch } = useQuery(verificationQuery(agent.id))
+  return (
+    <Section
+      title="Verification"
+      lead="Shows others that somebody with a wallet vouches for this agent."
+      badge={data && (data.verified ? <Badge tone="good">Verified</Badge> : <Badge>Not verified</Badge>)}
+    >
+      {data ? (
+        data.verified ? (
+          <Verified agent={agent} verification={data} />
+        ) : (
+          <Unverified agent={agent} />
+        )
+      ) : error ? (
+        <LoadProblem what="Its verification" error={error} onRetry={refetch} />
+      ) : (
+        <Skeleton className="h-10 max-w-md" />
+      )}
+    </Section>
+  )
+}
+
+function Verified({ agent, verification }: { agent: WebAgent; verification: Verification }) {
+  const removal = useFresh(agent.id, () => removeVerification(agent.id))
+  const { verificationType, verifierAddress, verifiedAt, metadata } = verification
+  const kind = ProofKind.safeParse(verificationType)
+  return (
+    <>
+      <p className="break-words">
+        {kind.success ? proofs[kind.data].label : verificationType}
+        {metadata?.name && ` ${metadata.name}`}
+        {verifierAddress && (
+          <>
+            {' of '}
+            <code className="font-mono text-[0.8125rem] break-all">{verifierAddress}</code>
+          </>
+        )}
+        {verifiedAt && (
+          <>
+            , since <Moment at={verifiedAt} />
+          </>
+        )}
+      </p>
+      {removal.isError && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      <Button className="justify-self-start" isPending={removal.isPending} onClick={() => removal.mutate()}>
+        Remove verification
+      </Button>
+    </>
+  )
+}
+
+function Unverified({ agent }: { agent: WebAgent }) {
+  const wallet = findWallet()
+  const [kind, setKind] = useState<ProofKind>('ens')
+  const [uid, setUid] = useState('')
+  const proving = useFresh(agent.id, async () => wallet && prove(agent.id, wallet, kind, uid.trim()))
+  if (!wallet) {
+    return (
+      <p className="text-sm text-muted">
+        It takes a wallet in this browser that has an ENS name, an attestation of Coinbase, or another one (EAS). Open
+        this page where you have one.
+      </p>
+    )
+  }
+  return (
+    <div className="grid max-w-md grid-cols-1 gap-4">
+      <SelectField
+        label="Proof"
+        value={kind}
+        onChange={(event) => setKind(ProofKind.parse(event.target.value))}
+        hint={proofs[kind].needs}
+      >
+        {ProofKind.options.map((option) => (
+          <option key={option} value={option}>
+            {proofs[option].label}
+          </option>
+        ))}
+      </SelectField>
+      {kind === 'eas' && (
+        <TextField
+          label="Attestation id"
+          value={uid}
+          onChange={(event) => setUid(event.target.value)}
+          placeholder="0x…"
+          autoComplete="off"
+          spellCheck={false}
+        />
+      )}
+      {proving.isError && <Notice tone="problem">{describe(proving.error)}</Notice>}
+      <Button className="justify-self-start" isPending={proving.isPending} onClick={() => proving.mutate()}>
+        Sign with your wallet
+      </Button>
+    </div>
+  )
+}
+
+/** A change of the verification, which is read anew afterwards. */
+function useFresh(agentId: string, mutationFn: () => Promise<unknown>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn,
+    onSuccess: () => client.invalidateQueries({ queryKey: verificationQuery(agentId).queryKey }),
+  })
+}
+
+async function prove(agentId: string, wallet: Wallet, kind: ProofKind, uid: string) {
+  const message = await createChallenge(agentId)
+  const { address, signature } = await signText(wallet, message)
+  const proof = { verificationType: kind, walletAddress: address, signature }
+  return verifyAgent(agentId, kind === 'eas' ? { ...proof, attestationUid: uid } : proof)
+}
+
+/** Wallets fail in words of their own; what helps is the same. */
+function describe(error: Error): string {
+  return error instanceof ApiError ? error.message : 'The wallet did not sign. Open it, unlock it and try again.'
+}

@@ -1,0 +1,156 @@
+import { useQuery } from '@tanstack/react-query'
+import { ArrowUpFromLine, Brain, LoaderCircle, Play, RotateCw, Square, Trash2, Wrench } from 'lucide-react'
+import { useRef, useState } from 'react'
+import type { AgentEvent } from '../../src/features/agents/schemas.ts'
+import type { Deployment } from '../../src/features/deployments/schemas.ts'
+import type { AgentVerb } from '../agents/agents-api.ts'
+import { DeleteDialog } from '../agents/delete-dialog.tsx'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { deploymentsQuery, type Operation } from './agent-api.ts'
+import type { AgentPageProps } from './agent-frame.tsx'
+import { RepairDialog, ResetMemoryDialog, UpdateDialog } from './operation-dialogs.tsx'
+import type { useOperation } from './use-operation.ts'
+import { describeStep, findUnderWay, kindOf, resultOf, whyNot } from './work.ts'
+
+type WorkSectionProps = AgentPageProps & { operation: ReturnType<typeof useOperation>; event: AgentEvent | null }
+type Asking = Operation['verb'] | 'delete'
+
+const powers = [
+  { verb: 'start', label: 'Start', Icon: Play },
+  { verb: 'stop', label: 'Stop', Icon: Square },
+  { verb: 'restart', label: 'Restart', Icon: RotateCw },
+] as const satisfies { verb: AgentVerb; label: string; Icon: typeof Play }[]
+const operations = [
+  { verb: 'update', label: 'Update…', Icon: ArrowUpFromLine },
+  { verb: 'repair', label: 'Repair…', Icon: Wrench },
+  { verb: 'reset-memory', label: 'Reset memory…', Icon: Brain },
+] as const
+
+const failures = {
+  update: 'It was not updated',
+  repair: 'It was not repaired',
+  'reset-memory': 'Its memory was not reset',
+}
+
+/** Everything that can be done to an agent, and what is being done. */
+export function WorkSection({ agent, change, operation, event, onDeleted }: WorkSectionProps) {
+  const [asking, setAsking] = useState<Asking | null>(null)
+  const openerRef = useRef<HTMLElement | null>(null)
+  const trouble = agent.status === 'error' && !operation.isPending ? event?.error : null
+  const isBusy = change.isPending || operation.isPending
+  const ask = (verb: Asking, opener: HTMLElement) => {
+    openerRef.current = opener
+    setAsking(verb)
+  }
+  const dialog = {
+    agent,
+    onConfirm: (wanted: Operation) => {
+      change.reset()
+      operation.mutate(wanted)
+      setAsking(null)
+    },
+    onClose: () => setAsking(null),
+    onCloseFocus: (closing: Event) => {
+      closing.preventDefault()
+      openerRef.current?.focus()
+    },
+  }
+  return (
+    <Section title="Actions" lead="What takes a while goes on when you leave this page.">
+      <div className="flex flex-wrap gap-2">
+        {powers.map(({ verb, label, Icon }) => {
+          const isUnderWay = change.isPending && change.variables === verb
+          const reason = whyNot(agent.status, verb)
+          return (
+            <Button
+              key={verb}
+              isPending={isUnderWay}
+              disabled={!isUnderWay && (isBusy || reason !== null)}
+              title={reason ?? undefined}
+              onClick={() => {
+                operation.reset()
+                change.mutate(verb)
+              }}
+            >
+              {!isUnderWay && <Icon aria-hidden className="size-3.5" />}
+              {label}
+            </Button>
+          )
+        })}
+        {operations.map(({ verb, label, Icon }) => {
+          const isUnderWay = operation.isPending && operation.variables.verb === verb
+          const reason = whyNot(agent.status, verb)
+          return (
+            <Button
+              key={verb}
+              isPending={isUnderWay}
+              disabled={!isUnderWay && (isBusy || reason !== null)}
+              title={reason ?? undefined}
+              onClick={({ currentTarget }) => ask(verb, currentTarget)}
+            >
+              {!isUnderWay && <Icon aria-hidden className="size-3.5" />}
+              {label}
+            </Button>
+          )
+        })}
+        <Button onClick={({ currentTarget }) => ask('delete', currentTarget)}>
+          <Trash2 aria-hidden className="size-3.5" />
+          Delete…
+        </Button>
+      </div>
+      <WorkLine agentId={agent.id} event={event} isReasonToldBelow={operation.isError} />
+      {trouble && (
+        <Notice tone="problem" title={`${agent.name} has stopped with an error`}>
+          {trouble}
+        </Notice>
+      )}
+      {operation.isError && !trouble && (
+        <Notice tone="problem" title={failures[operation.variables.verb]}>
+          {messageFor(operation.error)}
+        </Notice>
+      )}
+      {asking === 'update' && <UpdateDialog {...dialog} />}
+      {asking === 'repair' && <RepairDialog {...dialog} />}
+      {asking === 'reset-memory' && <ResetMemoryDialog {...dialog} />}
+      {asking === 'delete' && <DeleteDialog {...dialog} onDeleted={onDeleted} />}
+    </Section>
+  )
+}
+
+type WorkLineProps = { agentId: string; event: AgentEvent | null; isReasonToldBelow: boolean }
+
+/** One line that is always there: what is being done, or else what was done last. */
+function WorkLine({ agentId, event, isReasonToldBelow }: WorkLineProps) {
+  const { data: deployments, error } = useQuery(deploymentsQuery(agentId))
+  const underWay = deployments && findUnderWay(deployments)
+  const last = deployments?.[0]
+  return (
+    <div className="min-h-6 text-sm text-muted">
+      <p role="status" className="empty:hidden">
+        {underWay && (
+          <span className="inline-flex items-baseline gap-2 text-ink">
+            <LoaderCircle aria-hidden className="size-3.5 shrink-0 translate-y-0.5 animate-spin text-warn" />
+            {kindOf(underWay)}: {describeStep(underWay, event)}
+          </span>
+        )}
+      </p>
+      {!underWay && last && <Last deployment={last} reason={isReasonToldBelow ? null : last.reason} />}
+      {!deployments && (error ? messageFor(error) : <Skeleton className="h-5 w-56" />)}
+      {deployments?.length === 0 && 'Nothing has been done to it yet.'}
+    </div>
+  )
+}
+
+function Last({ deployment, reason }: { deployment: Deployment; reason: string | null }) {
+  return (
+    <p>
+      Last: {kindOf(deployment)} {resultOf(deployment)},{' '}
+      <Moment at={deployment.finishedAt ?? deployment.requestedAt} as="distance" />
+      {reason && `: ${reason}`}
+    </p>
+  )
+}

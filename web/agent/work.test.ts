@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test'
+import type { Deployment } from '../../src/features/deployments/schemas.ts'
+import { describeStep, findImage, findUnderWay, whyNot } from './work.ts'
+
+const done: Deployment = {
+  id: 1,
+  kind: 'update',
+  requestedBy: 'user_1',
+  step: 'done',
+  result: 'succeeded',
+  image: 'agent:2',
+  previousImage: 'agent:1',
+  reason: null,
+  logTail: null,
+  backupPath: null,
+  requestedAt: '2026-01-01T00:00:00.000Z',
+  finishedAt: '2026-01-01T00:00:05.000Z',
+  durationMs: 5000,
+}
+
+test('findImage: the last that worked, and after a way back the one before', () => {
+  const restart: Deployment = { ...done, id: 2, kind: 'restart', image: null, previousImage: null }
+  expect(findImage([restart, done])).toBe('agent:2')
+  const undone: Deployment = { ...done, id: 3, result: 'rolled-back', image: 'agent:3', previousImage: 'agent:2' }
+  expect(findImage([undone, done])).toBe('agent:2')
+  expect(findImage([{ ...done, result: 'failed' }, restart])).toBeNull()
+})
+
+test('findUnderWay: what was asked first goes first', () => {
+  const first: Deployment = { ...done, id: 2, result: null, step: 'health' }
+  const second: Deployment = { ...done, id: 3, result: null, step: 'queued' }
+  expect(findUnderWay([second, first, done])).toBe(first)
+  expect(findUnderWay([done])).toBeNull()
+})
+
+test('describeStep: the live detail wins, in words for people', () => {
+  const pulling: Deployment = { ...done, result: null, step: 'pull' }
+  const event = { status: 'running', step: 'starting', error: null } as const
+  expect(describeStep(pulling, null)).toBe('fetching the image')
+  expect(describeStep(pulling, { ...event, detail: 'image: Downloading 30 %' })).toBe('image: Downloading 30 %')
+  expect(describeStep(pulling, { ...event, detail: 'snapshot' })).toBe('keeping a snapshot')
+})
+
+test('whyNot: what makes no sense now has a reason', () => {
+  expect(whyNot('running', 'start')).toBe('It runs already')
+  expect(whyNot('running', 'update')).toBeNull()
+  expect(whyNot('provisioning', 'repair')).not.toBeNull()
+  expect(whyNot('stopped', 'repair')).toBeNull()
+})

@@ -1,0 +1,80 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { LogEvent } from '../../src/features/logs/schemas.ts'
+import { type LiveLine, MAX_LINES, toLine, withFresh } from './log-lines.ts'
+import { readLogs, streamPath } from './logs-api.ts'
+
+/** Lines of this time are shown together, so that a flood does not hold up the page. */
+const GATHER_MS = 120
+
+export type LogConnection = 'connecting' | 'live' | 'interrupted' | 'refused'
+type Shown = { lines: LiveLine[]; waiting: number }
+
+const nothing: Shown = { lines: [], waiting: 0 }
+
+/**
+ * What an agent writes, as it writes it: the newest lines, and how many `waiting` ones came since `isHeld`. The browser
+ * comes back by itself after an interruption and misses nothing; `error` is why the server refused, `again` asks once more.
+ */
+export function useLiveLog(agentId: string, isHeld: boolean) {
+  const [attempt, setAttempt] = useState(0)
+  const [connection, setConnection] = useState<LogConnection>('connecting')
+  const [error, setError] = useState<unknown>(null)
+  const [shown, setShown] = useState(nothing)
+  const fresh = useRef<LiveLine[]>([])
+  const held = useRef(isHeld)
+
+  const show = useCallback(() => {
+    const waiting = fresh.current
+    if (held.current) return setShown(({ lines }) => ({ lines, waiting: Math.min(waiting.length, MAX_LINES) }))
+    fresh.current = []
+    setShown(({ lines }) => ({ lines: withFresh(lines, waiting), waiting: 0 }))
+  }, [])
+
+  useEffect(() => {
+    held.current = isHeld
+    if (!isHeld) show()
+  }, [isHeld, show])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt opens a new stream
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const asking = new AbortController()
+    const source = new EventSource(streamPath(agentId))
+    fresh.current = []
+    setShown(nothing)
+    setConnection('connecting')
+    setError(null)
+    source.addEventListener('line', ({ data, lastEventId }) => {
+      const event = LogEvent.safeParse(parseJson(data))
+      if (!event.success) return
+      if (event.data.type === 'connected') return setConnection('live')
+      fresh.current.push(toLine(lastEventId, event.data))
+      if (fresh.current.length > 2 * MAX_LINES) fresh.current.splice(0, MAX_LINES)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        show()
+      }, GATHER_MS)
+    })
+    source.addEventListener('error', () => {
+      if (source.readyState !== EventSource.CLOSED) return setConnection('interrupted')
+      setConnection('refused')
+      // An event stream does not tell why it was refused; the same question without one does.
+      readLogs(agentId, {}, asking.signal).catch((reason) => asking.signal.aborted || setError(reason))
+    })
+    return () => {
+      source.close()
+      asking.abort()
+      clearTimeout(timer)
+    }
+  }, [agentId, attempt, show])
+
+  return { ...shown, connection, error, again: () => setAttempt(attempt + 1) }
+}
+
+function parseJson(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,65 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Installation } from '../../src/features/installations/schemas.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { forgetMachine, machinesQuery } from './machines-api.ts'
+
+const kinds = { home: 'Agent at home', link: 'Linked gateway', cloud: 'Cloud' } as const
+
+/** One machine: what runs there, when it was last heard of, and how to forget it. */
+export function MachineRow({ machine }: { machine: Installation }) {
+  const [isAsking, setAsking] = useState(false)
+  const name = machine.name || 'Unnamed machine'
+  return (
+    <li className="flex items-center gap-3 py-3">
+      <div className="grid min-w-0 flex-1 grid-cols-1 gap-0.5">
+        <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+          <span className="min-w-0 font-medium break-words">{name}</span>
+          <Badge>{kinds[machine.mode]}</Badge>
+          {machine.status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="warning">Inactive</Badge>}
+        </p>
+        <p className="flex flex-wrap gap-x-3 text-sm text-muted">
+          {machine.gatewayUrl && <span className="break-all">{machine.gatewayUrl}</span>}
+          <span>
+            Seen <Moment at={machine.lastSeen} as="distance" />
+          </span>
+          <span>
+            Registered <Moment at={machine.registeredAt} />
+          </span>
+        </p>
+      </div>
+      <Button aria-label={`Forget ${name}`} onClick={() => setAsking(true)}>
+        Forget
+      </Button>
+      {isAsking && <ForgetDialog id={machine.id} name={name} onClose={() => setAsking(false)} />}
+    </li>
+  )
+}
+
+function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => forgetMachine(id),
+    // The row goes, and this dialog with it.
+    onSuccess: () =>
+      client.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id)),
+  })
+  return (
+    <AskDialog
+      title={`Forget ${name}?`}
+      lead="It leaves this list. While it runs it comes back when it registers again: to keep it out, delete its key."
+      verb="Forget machine"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={(event) => {
+        event.preventDefault()
+        document.querySelector('h1')?.focus()
+      }}
+    />
+  )
+}

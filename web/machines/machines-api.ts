@@ -1,0 +1,17 @@
+import { queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { Installations } from '../../src/features/installations/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** The caller's machines; asked again every half minute, because they come and go by themselves. */
+export const machinesQuery = queryOptions({
+  queryKey: ['machines'],
+  queryFn: async ({ signal }) => (await request(Installations, '/api/installations', { signal })).installations,
+  refetchInterval: 30_000,
+})
+
+/** Forgets a machine; one that still runs comes back when it registers again. */
+export function forgetMachine(id: string) {
+  const path = `/api/installations/${encodeURIComponent(id)}`
+  return request(z.object({ success: z.literal(true) }), path, { method: 'DELETE' })
+}

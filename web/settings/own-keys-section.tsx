@@ -1,0 +1,96 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { PasswordField, SelectField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { FormNotice } from './form-notice.tsx'
+import { billingQuery, disableOwnKeys, enableOwnKey } from './settings-api.ts'
+
+const PROVIDERS = [
+  { id: 'openrouter', name: 'OpenRouter' },
+  { id: 'openai', name: 'OpenAI' },
+  { id: 'anthropic', name: 'Anthropic' },
+  { id: 'gemini', name: 'Google Gemini' },
+  { id: 'groq', name: 'Groq' },
+] as const
+
+const OwnKeyWish = z.object({ provider: z.string().min(1), apiKey: z.string().trim().min(1) })
+
+/** Keys at AI providers that the caller brings along and pays for directly. */
+export function OwnKeysSection() {
+  const { data, error, refetch } = useQuery(billingQuery)
+  return (
+    <Section
+      title="Own provider keys"
+      lead="Your agents and keys then use your account there. It is logged here, and counts against no quota of your plan."
+    >
+      {data ? (
+        <>
+          {data.byokProviders.length > 0 && <Enabled providers={data.byokProviders} />}
+          <OwnKeyForm />
+        </>
+      ) : error ? (
+        <LoadProblem what="Your provider keys" error={error} onRetry={refetch} />
+      ) : (
+        <Skeleton className="h-24" />
+      )}
+    </Section>
+  )
+}
+
+function Enabled({ providers }: { providers: string[] }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: disableOwnKeys,
+    onSettled: () => client.invalidateQueries({ queryKey: billingQuery.queryKey }),
+  })
+  return (
+    <div className="grid gap-3">
+      <p className="text-sm">
+        In use: <span className="font-medium">{providers.map(nameOf).join(', ')}</span>
+      </p>
+      {removal.isError && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      <Button className="justify-self-start" isPending={removal.isPending} onClick={() => removal.mutate()}>
+        Remove all and use the platform’s
+      </Button>
+    </div>
+  )
+}
+
+function OwnKeyForm() {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    OwnKeyWish,
+    async (wish) => {
+      await enableOwnKey(wish)
+      formRef.current?.reset()
+      await client.invalidateQueries({ queryKey: billingQuery.queryKey })
+    },
+    () => 'apiKey',
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <SelectField label="Provider" name="provider">
+          {PROVIDERS.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <PasswordField label="API key" name="apiKey" autoComplete="off" error={problem?.fields.apiKey} />
+      </div>
+      <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
+        Use this key
+      </Button>
+    </form>
+  )
+}
+
+function nameOf(provider: string): string {
+  return PROVIDERS.find(({ id }) => id === provider)?.name ?? provider
+}
