@@ -2,14 +2,15 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSy
 import { join } from 'node:path'
 import { createEchoProvider } from './adapters/ai-echo.ts'
 import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
-import { createNoRuntime } from './adapters/no-runtime.ts'
-import { createProcessRuntime } from './adapters/process.ts'
 import type { Runtime } from './adapters/runtime.ts'
-import { type App, createApp } from './apps/app.ts'
+import { createAgentDoor } from './apps/agent-door.ts'
+import { createApp } from './apps/app.ts'
 import { openDashboard } from './apps/dashboard.ts'
 import { jobKinds, repeatingJobs } from './apps/jobs.ts'
-import { listen } from './apps/listen.ts'
+import { type House, listen } from './apps/listen.ts'
 import { openPlatform, type Platform } from './apps/platform.ts'
+import { createReach } from './apps/reach.ts'
+import { openRuntime } from './apps/runtime.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
 import { errorMessage, StartupError } from './core/errors.ts'
@@ -51,26 +52,45 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const isFirstRun = !existsSync(config.databaseFile)
   prepareDataDir(config.dataDir)
   const unlock = lockDataDir(config.dataDir)
-  let app: App | null = null
-  const listeners = listen(() => app, {
+  let house: House | null = null
+  const listeners = listen(() => house, {
     host: config.host,
     ports: config.ports,
     trustedProxies: config.trustedProxies,
   })
   const providers = await openProviders(config)
-  const runtime = await openRuntime(options)
+  const encryptionKey = config.encryptionKey ?? readOrCreateKey(config.dataDir)
+  const runtime = await openRuntime({
+    config: config.agents,
+    instance: readOrCreateInstance(config.dataDir),
+    digestKey: encryptionKey,
+    clock: systemClock,
+    log,
+    process: {
+      dir: join(config.dataDir, 'agents'),
+      command: options.agentCommand,
+      path: options.path,
+      lang: options.lang,
+    },
+  })
   const platform = openPlatform({
     config,
     clock: systemClock,
     log,
     fetch,
     databaseFile: config.databaseFile,
-    encryptionKey: config.encryptionKey ?? readOrCreateKey(config.dataDir),
+    encryptionKey,
     runtime,
     providers,
-    bound: { webUrl: listeners.urls.web, webPort: listeners.ports.web, backendUrl: listeners.localUrls.backend },
+    bound: {
+      webUrl: listeners.urls.web,
+      webPort: listeners.ports.web,
+      backendUrl: listeners.localUrls.backend,
+      urlForAgents: createAgentDoor({ config, runtime, listeners }),
+    },
+    openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),
   })
-  app = createApp(platform, openDashboard())
+  house = { app: createApp(platform, openDashboard()), reach: createReach(platform) }
   const jobs = await startJobs(platform)
 
   return {
@@ -116,13 +136,28 @@ function prepareDataDir(dataDir: string): void {
 
 /** The key that seals secrets at rest: made once, readable by its owner alone. */
 function readOrCreateKey(dataDir: string): string {
-  const file = join(dataDir, 'encryption.key')
+  return readOrCreate(join(dataDir, 'encryption.key'), 'ENCRYPTION_KEY', () => randomText(43))
+}
+
+/** What tells this installation from others in the same container engine: made once, no secret. */
+function readOrCreateInstance(dataDir: string): string {
+  return readOrCreate(join(dataDir, 'instance.id'), 'DATA_DIR', () => randomText(12).toLowerCase())
+}
+
+function readOrCreate(file: string, setting: string, create: () => string): string {
   try {
-    if (!existsSync(file)) writeFileSync(file, randomText(43), { mode: 0o600, flag: 'wx' })
+    if (!existsSync(file)) writeFileSync(file, create(), { mode: 0o600, flag: 'wx' })
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new StartupError(`ENCRYPTION_KEY: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
+    throw new StartupError(`${setting}: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
   }
+}
+
+/** One of the configurable providers, asked with `apiKey`; null for another. */
+function openProviderOf({ ai }: Config, id: string, apiKey: string): AiProvider | null {
+  const known = ai.providers.find((provider) => provider.id === id)
+  if (!known) return null
+  return createHttpProvider({ id, baseUrl: known.baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
 }
 
 async function openProviders(config: Config): Promise<AiProvider[]> {
@@ -146,22 +181,4 @@ async function isAnswering(baseUrl: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-async function openRuntime({ config, log, agentCommand, path, lang }: ServeOptions): Promise<Runtime> {
-  const wanted = config.agents.runtime
-  if (wanted === 'docker' || wanted === 'swarm') {
-    return createNoRuntime(
-      wanted,
-      `AGENT_RUNTIME=${wanted} is not available in this version. Set AGENT_RUNTIME=process.`,
-    )
-  }
-  return createProcessRuntime({
-    dir: join(config.dataDir, 'agents'),
-    command: agentCommand,
-    path,
-    lang,
-    clock: systemClock,
-    log,
-  })
 }

@@ -20,7 +20,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   app.use(checkBody)
   app.route('/web', webApp(platform, dashboard))
   app.route('/backend', backendApp(platform))
-  app.route('/summarizer', summarizerApp())
+  app.route('/summarizer', summarizerApp(platform))
   app.onError(errorHandler(platform.log))
   app.notFound(notFound)
 

@@ -1,11 +1,24 @@
 import { Hono } from 'hono'
 import { agentsBackend } from '../features/agents/backend.ts'
+import { agentConfigBackend } from '../features/agents/config-backend.ts'
 import { aiBackend } from '../features/ai/backend.ts'
 import { openAiBackend } from '../features/ai/openai-backend.ts'
+import { browseBackend } from '../features/browse/backend.ts'
 import { deploymentsBackend } from '../features/deployments/backend.ts'
+import { lifecycleBackend } from '../features/deployments/lifecycle-backend.ts'
 import { healthBackend } from '../features/health/backend.ts'
+import { infraMcpBackend } from '../features/infra-mcp/backend.ts'
+import { installationsBackend } from '../features/installations/backend.ts'
 import { invitesBackend } from '../features/invites/backend.ts'
 import { keysBackend } from '../features/keys/backend.ts'
+import { logsBackend } from '../features/logs/backend.ts'
+import { metricsBackend } from '../features/metrics/backend.ts'
+import { missionControlBackend } from '../features/mission-control/backend.ts'
+import { provisioningBackend } from '../features/provisioning/backend.ts'
+import { runtimeBackend } from '../features/runtime/backend.ts'
+import { usageBackend } from '../features/usage/backend.ts'
+import { verificationBackend } from '../features/verification/backend.ts'
+import { watchdogBackend } from '../features/watchdog/backend.ts'
 import type { BackendEnv } from '../http/env.ts'
 import { limitRate } from '../http/rate-limit.ts'
 import type { Platform } from './platform.ts'
@@ -16,9 +29,22 @@ export function backendApp(platform: Platform) {
   app.use('/api/*', limitRate(platform.requestsPerMinute.backend, 'Too many requests, please slow down.'))
   app.route('/', healthBackend(platform))
   app.route('/', keysBackend(platform))
+  app.route('/', installationsBackend(platform))
   app.route('/', invitesBackend(platform))
+  app.route('/', infraMcpBackend(platform))
   app.route('/', deploymentsBackend(platform))
+  app.route('/', lifecycleBackend(platform))
   app.route('/', agentsBackend(platform))
+  app.route('/', logsBackend(platform))
+  app.route('/', metricsBackend(platform))
+  app.route('/', runtimeBackend(platform))
+  app.route('/', agentConfigBackend(platform))
+  app.route('/', verificationBackend(platform))
+  app.route('/', provisioningBackend(platform))
+  app.route('/', watchdogBackend(platform))
+  app.route('/', usageBackend(platform))
+  app.route('/', missionControlBackend(platform))
+  app.route('/', browseBackend(platform))
   app.route('/', aiBackend(platform))
   app.route('/', openAiBackend(platform))
   return app

@@ -1,16 +1,28 @@
-import { StartupError } from '../core/errors.ts'
-import { clientAddress, parseRanges } from '../http/address.ts'
+import { getPath } from 'hono/utils/url'
+import type { Tunnel } from '../adapters/agent-tunnel.ts'
+import type { ProxyClient } from '../adapters/proxy-headers.ts'
+import { AppError, StartupError } from '../core/errors.ts'
+import { clientAddress, isIn, parseRanges } from '../http/address.ts'
 import { MAX_COMPLETION_BODY_BYTES } from '../http/body.ts'
 import type { Face } from '../http/env.ts'
 import type { App } from './app.ts'
+import { createTunnels, type Reach } from './reach.ts'
 
 export type ListenOptions = { host: string; ports: Record<Face, number>; trustedProxies: readonly string[] }
+
+/** What answers: the app, and on the web port the agents by their Host. */
+export type House = { app: App; reach: Reach }
 
 export type Listeners = {
   ports: Record<Face, number>
   /** As people write them; `localUrls` always lead to this machine. */
   urls: Record<Face, string>
   localUrls: Record<Face, string>
+  /**
+   * Opens one more door at `host`, the first of `ports` that is free there, which leads to `/v1/` of the backend and to
+   * nothing else: agents in containers cannot come through the others. @throws AppError `internal` when that is impossible.
+   */
+  listenForAgents(host: string, ports: readonly number[]): number
   /** Refuses new connections and waits for requests under way, at most 10 s. */
   stop(): Promise<void>
 }
@@ -24,14 +36,18 @@ const HANDLER_SECONDS = 180
 const DRAIN_MS = 10_000
 
 /**
- * Binds the three ports. Until `getApp` has an app, requests get 503: a taken port is found before anything is started.
+ * Binds the three ports. Until `getHouse` has one, requests get 503: a taken port is found before anything is started.
  * @throws StartupError naming the setting of a port that is taken.
  */
-export function listen(getApp: () => App | null, options: ListenOptions): Listeners {
+export function listen(getHouse: () => House | null, options: ListenOptions): Listeners {
   const stopping = new AbortController()
-  const servers: Partial<Record<Face, Bun.Server<undefined>>> = {}
+  const agentDoors: Bun.Server<Tunnel>[] = []
+  const servers: Partial<Record<Face, Bun.Server<Tunnel>>> = {}
   try {
-    for (const face of FACES) servers[face] = listenOn(getApp, face, options, stopping.signal)
+    for (const face of FACES) {
+      const place = { face, host: options.host, port: options.ports[face] }
+      servers[face] = listenOn(getHouse, place, options.trustedProxies, stopping.signal)
+    }
   } catch (error) {
     for (const server of Object.values(servers)) void server.stop(true)
     throw error
@@ -44,51 +60,90 @@ export function listen(getApp: () => App | null, options: ListenOptions): Listen
     ports,
     urls: mapFaces((face) => `http://${shownHost}:${ports[face]}`),
     localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
+    listenForAgents(host, wantedPorts) {
+      const door = firstFree(wantedPorts, (port) =>
+        listenOn(getHouse, { face: 'backend', host, port, onlyBelow: '/v1/' }, [], stopping.signal),
+      )
+      agentDoors.push(door)
+      return door.port ?? 0
+    },
     async stop() {
       stopping.abort()
       // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
-      const drained = Promise.all([servers.web?.stop(), servers.summarizer?.stop()]).then(() => servers.backend?.stop())
+      const drained = Promise.all([servers.web?.stop(), servers.summarizer?.stop()]).then(() =>
+        Promise.all([servers.backend, ...agentDoors].map((server) => server?.stop())),
+      )
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
-      await Promise.all(Object.values(servers).map((server) => server.stop(true)))
+      await Promise.all([...Object.values(servers), ...agentDoors].map((server) => server.stop(true)))
     },
   }
 }
 
+/** `onlyBelow` is a path: every other one is not found. */
+type Place = { face: Face; host: string; port: number; onlyBelow?: string }
+
 function listenOn(
-  getApp: () => App | null,
-  face: Face,
-  { host, ports, trustedProxies }: ListenOptions,
+  getHouse: () => House | null,
+  { face, host, port, onlyBelow = '/' }: Place,
+  trustedProxies: readonly string[],
   stopping: AbortSignal,
-): Bun.Server<undefined> {
+): Bun.Server<Tunnel> {
   const trusted = parseRanges(trustedProxies)
+  const addressOf = (request: Request, server: Bun.Server<Tunnel>) => {
+    const socketAddress = server.requestIP(request)?.address ?? null
+    const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
+    return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
+  }
+  const toProxyClient = (request: Request, server: Bun.Server<Tunnel>): ProxyClient => {
+    const isProxied = isIn(server.requestIP(request)?.address ?? '', trusted)
+    const isHttps = isProxied && request.headers.get('x-forwarded-proto') === 'https'
+    return { address: addressOf(request, server), proto: isHttps ? 'https' : 'http' }
+  }
   try {
     return Bun.serve({
       hostname: host,
-      port: ports[face],
+      port,
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
+      websocket: createTunnels(stopping),
       fetch(request, server) {
-        const app = getApp()
-        if (!app) return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
+        const house = getHouse()
+        if (!house) return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
+        // Read as the app reads it, so that no spelling leads elsewhere.
+        if (!getPath(request).startsWith(onlyBelow)) return Response.json({ error: 'Not found' }, { status: 404 })
+        const agent = face === 'web' ? house.reach.agentOf(request) : null
+        if (agent) {
+          return house.reach.answer(request, agent, { server, client: toProxyClient(request, server), stopping })
+        }
         if (request.method !== 'GET') server.timeout(request, HANDLER_SECONDS)
-        return app.fetch(request, {
+        return house.app.fetch(request, {
           face,
           // Few requests ask, and finding it out costs as much as routing.
           get address() {
-            const socketAddress = server.requestIP(request)?.address ?? null
-            const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
-            return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
+            return addressOf(request, server)
           },
-          keepOpen: (open: Request) => server.timeout(open, 0),
+          keepOpen: (open: Request, stalledSeconds = 0) => server.timeout(open, stalledSeconds),
           stopping,
         })
       },
     })
   } catch (error) {
-    throw new StartupError(`${face.toUpperCase()}_PORT: cannot listen on ${host}:${ports[face]} (already in use?)`, {
+    throw new StartupError(`${face.toUpperCase()}_PORT: cannot listen on ${host}:${port} (already in use?)`, {
       cause: error,
     })
   }
+}
+
+function firstFree<T>(ports: readonly number[], open: (port: number) => T): T {
+  let cause: unknown
+  for (const port of ports) {
+    try {
+      return open(port)
+    } catch (error) {
+      cause = error
+    }
+  }
+  throw new AppError('internal', 'Agents have no way to reach the platform', {}, { cause })
 }
 
 function mapFaces<T>(toValue: (face: Face) => T): Record<Face, T> {

@@ -3,20 +3,31 @@ import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { type AgentGateway, createAgentGateway } from '../adapters/agent-gateway.ts'
 import type { AiProvider } from '../adapters/ai-provider.ts'
+import { createAttestations } from '../adapters/attestations.ts'
 import { type Backend, type CallBackend, callOverHttp, createBackend } from '../adapters/backend.ts'
 import { createChain } from '../adapters/chain.ts'
-import { createDockerPing } from '../adapters/docker-engine.ts'
+import { createEgress } from '../adapters/egress.ts'
+import { createDockerPing } from '../adapters/engine.ts'
+import { createEns } from '../adapters/ens.ts'
+import { createGitRunner } from '../adapters/git-runner.ts'
 import { createIdpA } from '../adapters/idp-a.ts'
 import { createIdpB } from '../adapters/idp-b.ts'
 import { createIssuerKeys, wellKnownUrl } from '../adapters/issuer-keys.ts'
 import { createMailer } from '../adapters/mail.ts'
+import { createPageReader } from '../adapters/page-reader.ts'
+import { createRadioProvider } from '../adapters/radio.ts'
 import type { Runtime } from '../adapters/runtime.ts'
+import { createTelegram } from '../adapters/telegram.ts'
+import { createTokenPayments } from '../adapters/token-payments.ts'
+import { createVideoProvider } from '../adapters/video.ts'
+import { createWebhook } from '../adapters/webhook.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
+import { createChangeFeed } from '../db/change-feed.ts'
 import { migrate } from '../db/migrate.ts'
-import { openDatabase } from '../db/open.ts'
+import { openDatabase, type Tx } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
 import { createPasswords } from '../features/accounts/passwords.ts'
 import { createProofOfWork, DIFFICULTY_BITS } from '../features/accounts/proof-of-work.ts'
@@ -24,19 +35,37 @@ import { createSessions } from '../features/accounts/sessions.ts'
 import { createUserFinder, toSignedInUser } from '../features/accounts/users.ts'
 import { createCallerFinder } from '../features/ai/callers.ts'
 import { createCatalogue } from '../features/ai/catalogue.ts'
+import { createCooldowns } from '../features/ai/cooldowns.ts'
 import { createAiHealth } from '../features/ai/health.ts'
+import { createOneAtATime } from '../features/browse/one-at-a-time.ts'
+import { createDemoBudget } from '../features/demo/budget.ts'
+import { createAgentTurns } from '../features/deployments/turns.ts'
+import { createFeeds } from '../features/feeds/feeds.ts'
 import { createHostProbe } from '../features/health/host.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
+import { createLogViewers } from '../features/logs/viewers.ts'
+import { createDiskProbe } from '../features/metrics/disk.ts'
+import { createChannels } from '../features/notifications/channels.ts'
+import { enqueueNotification } from '../features/notifications/notify.ts'
+import type { Notification } from '../features/notifications/schemas.ts'
+import { readOrCreateWebhookKey } from '../features/notifications/webhook-key.ts'
+import { createOwnKeys, type OpenProvider } from '../features/own-keys/own-keys.ts'
 import { createSecurityEventVerifier } from '../features/security-events/verify.ts'
 import { createTokenGate } from '../features/social-identity/gate.ts'
 import { createSocialId } from '../features/social-identity/identity.ts'
 import { createSocialTokens } from '../features/social-identity/tokens.ts'
-import { createMonthlyTokens } from '../features/usage/monthly-tokens.ts'
+import { createKeySums, createUserSums } from '../features/usage/monthly-sums.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
+import { createUsageWriter } from '../features/usage/save.ts'
+import { createUsageSpool } from '../features/usage/spool.ts'
+import { toWatchdogSettings } from '../features/watchdog/settings.ts'
+import { createSteadyClock } from '../features/watchdog/steady-clock.ts'
 import { createCsrf } from '../http/csrf.ts'
+import { createIdempotency } from '../http/idempotency.ts'
 import { requireInternalKey } from '../http/internal-key.ts'
 import { createGuards } from '../http/session.ts'
+import { createLiveStreams } from '../http/sse.ts'
 import { createJobQueue } from '../jobs/queue.ts'
 
 /** What differs between a server, a test and a command line: everything else is made here. */
@@ -49,8 +78,10 @@ export type PlatformParts = {
   encryptionKey: string
   runtime: Runtime
   providers: AiProvider[]
-  /** Where the listeners are; agents call `backendUrl`, which leads to this machine. */
-  bound: { webUrl: string; webPort: number; backendUrl: string }
+  /** Where the listeners are; `backendUrl` leads to this machine, `urlForAgents` from wherever agents run. */
+  bound: { webUrl: string; webPort: number; backendUrl: string; urlForAgents: () => Promise<string> }
+  /** Opens a provider with a user's own key. */
+  openProvider: OpenProvider
 }
 
 export type Platform = ReturnType<typeof openPlatform>
@@ -68,6 +99,8 @@ export function openPlatform(parts: PlatformParts) {
 
   const appUrl = config.appUrl ?? bound.webUrl
   const isHttps = appUrl.startsWith('https:')
+  const pages = createPageReader()
+  const git = createGitRunner()
   const late: { callBackend: CallBackend } = {
     callBackend: () => Promise.reject(new Error('The app is not built yet')),
   }
@@ -102,7 +135,18 @@ export function openPlatform(parts: PlatformParts) {
     },
     { fetch: parts.fetch, clock },
   )
-  const monthlyTokens = createMonthlyTokens({ db, clock })
+  const changes = createChangeFeed(db)
+  const { telegram, webhook } = config.watchdog
+  const webhookSecret = () => webhook.secret ?? readOrCreateWebhookKey(config.dataDir, log)
+  const channels = createChannels({
+    telegram: createTelegram(telegram, parts),
+    webhook: createWebhook({ url: webhook.url, secret: webhookSecret }, parts),
+    clock,
+  })
+  const usageWriter = createUsageWriter(db)
+  const usageSpool = createUsageSpool({ file: join(config.dataDir, 'usage-spool.jsonl'), writer: usageWriter, log })
+  const sums = { userSums: createUserSums({ db, clock }), keySums: createKeySums({ db, clock }) }
+  const egress = createEgress({ allowPrivate: config.summarizer.allowPrivate })
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
   return {
@@ -115,6 +159,9 @@ export function openPlatform(parts: PlatformParts) {
     passwords: createPasswords(Math.max(1, availableParallelism() - 1)),
     verifyKey,
     guards: createGuards({ findUserBySession: sessions.find, findUserByKey }),
+    changes,
+    liveStreams: createLiveStreams(),
+    logViewers: createLogViewers(clock),
     csrf: createCsrf({
       key: sealer.deriveKey('csrf'),
       clock,
@@ -132,6 +179,13 @@ export function openPlatform(parts: PlatformParts) {
     ),
     identityProviders: { 'idp-a': createIdpA(config.idpA, parts), 'idp-b': createIdpB(config.idpB, parts) },
     chain,
+    attestations: createAttestations({
+      rpcUrl: config.baseRpcUrl,
+      chainId: config.siweChainId,
+      easAddress: config.verification.easAddress,
+    }),
+    ens: createEns({ rpcUrl: config.verification.ensRpcUrl }),
+    clonePayments: createTokenPayments(config.clone),
     siweChainId: config.siweChainId,
     enqueue: queue.enqueue,
     mailer: createMailer({ ...config.mail, writesToLog: !config.isProduction }, { log }),
@@ -140,9 +194,16 @@ export function openPlatform(parts: PlatformParts) {
     gateway,
     backend,
     catalogue,
-    quota: createQuota({ monthlyTokens }),
-    usage: createUsageRecorder({ db, clock, log, monthlyTokens }),
+    cooldowns: createCooldowns({ nowMs: () => performance.now() }),
+    aggregator: config.ai.aggregator,
+    ownKeys: createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider }),
+    ...sums,
+    demoBudget: createDemoBudget({ db, clock, dailyBudgetUsd: config.ai.demoDailyBudgetUsd }),
+    quota: createQuota(sums),
+    usage: createUsageRecorder({ writer: usageWriter, spool: usageSpool, clock, log, ...sums }),
+    usageSpool,
     probeHost: createHostProbe(),
+    measureDisk: createDiskProbe(config.dataDir),
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),
     isHttps,
@@ -162,14 +223,42 @@ export function openPlatform(parts: PlatformParts) {
       }),
     },
     killSwitch: config.agents.killSwitch,
+    defaultAiProvider: config.ai.aggregator,
+    aiProviderUrls: Object.fromEntries(config.ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
+    idempotency: createIdempotency({ db, clock, sealer }),
     basePort: config.agents.basePort,
+    browseRoot: config.browseRoot,
+    agentsFolder: join(config.dataDir, 'agents'),
+    oneAtATime: createOneAtATime(),
+    git,
+    gitAllowsPrivate: config.summarizer.allowPrivate,
     plannedEndpoints: config.plannedEndpoints,
+    webhooks: config.webhooks,
+    radio: createRadioProvider(config.radio, parts),
+    video: createVideoProvider(config.video, parts),
+    videosFolder: join(config.dataDir, 'videos'),
     requestsPerMinute: config.requestsPerMinute,
-    platformUrl: bound.backendUrl,
+    platformUrl: bound.urlForAgents,
+    agentTurns: createAgentTurns(),
+    watchdog: config.watchdog,
+    watchdogSettings: toWatchdogSettings(config.watchdog),
+    steady: createSteadyClock(clock),
+    channels,
+    notify: (tx: Tx, notification: Notification) =>
+      enqueueNotification({ clock, enqueue: queue.enqueue, channels }, tx, notification),
+    snapshotDir: join(config.dataDir, 'backups', 'agents'),
+    agentImage: runtime.name === 'process' ? null : config.agents.image,
+    egress,
+    feeds: createFeeds({ egress, clock, log, feeds: config.feeds }),
+    pages,
+    summarizerPayTo: config.summarizer.payTo ?? null,
     appUrl,
     /** The in-process backend: known once the app is built. */
     late,
     close() {
+      changes.close()
+      pages.close()
+      git.close()
       connection.close()
     },
   }

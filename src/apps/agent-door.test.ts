@@ -1,0 +1,72 @@
+import { expect, onTestFinished, test } from 'bun:test'
+import { createServer } from 'node:net'
+import { bearer, INTERNAL_KEY, testPlatform } from '../../tests/harness/platform.ts'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { createAgentDoor } from './agent-door.ts'
+import { listen } from './listen.ts'
+import { createReach } from './reach.ts'
+
+/** An address of this machine which the listeners do not have, as a network of containers has one. */
+const ELSEWHERE = '127.0.0.2'
+const PORTS = { web: 0, backend: 0, summarizer: 0 }
+
+function open(host = '127.0.0.1', platformHost = ELSEWHERE) {
+  const { platform, app } = testPlatform()
+  const house = { app, reach: createReach(platform) }
+  const listeners = listen(() => house, { host, ports: PORTS, trustedProxies: [] })
+  const folder = tempFolder()
+  onTestFinished(() => folder[Symbol.dispose]())
+  const config = { host, dataDir: folder.path }
+  const door = createAgentDoor({ config, runtime: { platformHost: async () => platformHost }, listeners })
+  return { listeners, door, config, [Symbol.asyncDispose]: () => listeners.stop() }
+}
+
+test('agents elsewhere find /v1 and nothing else, however it is spelled', async () => {
+  await using house = open()
+  const url = await house.door()
+  expect(url).toBe(`http://${ELSEWHERE}:${house.listeners.ports.backend}`)
+  expect((await fetch(`${url}/v1/models`)).status).toBe(401)
+  const headers = bearer(INTERNAL_KEY)
+  expect((await fetch(`${house.listeners.localUrls.backend}/api/agents`, { headers })).status).toBe(200)
+  const others = [
+    '/',
+    '/health',
+    '/api/agents',
+    '/v1/../api/agents',
+    '/v1/%2e%2e/api/agents',
+    '//api/agents',
+    '/v1%2f../api/agents',
+  ]
+  for (const path of others) expect([path, (await fetch(`${url}${path}`, { headers })).status]).toEqual([path, 404])
+})
+
+test('the door is opened once, and at the same port after a restart', async () => {
+  await using house = open()
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(house.listeners.ports.backend, ELSEWHERE, resolve))
+  const urls = await Promise.all([house.door(), house.door()])
+  expect(new Set(urls).size).toBe(1)
+  expect(urls[0]).not.toBe(`http://${ELSEWHERE}:${house.listeners.ports.backend}`)
+  await house.listeners.stop()
+  await new Promise((resolve) => holder.close(resolve))
+
+  await using again = open()
+  const door = createAgentDoor({
+    config: house.config,
+    runtime: { platformHost: async () => ELSEWHERE },
+    listeners: again.listeners,
+  })
+  expect(await door()).toBe(urls[0] ?? '')
+})
+
+test('no door is opened where a listener is reached anyway', async () => {
+  await using near = open('127.0.0.1', '127.0.0.1')
+  expect(await near.door()).toBe(near.listeners.localUrls.backend)
+  await using wide = open('0.0.0.0')
+  expect(await wide.door()).toBe(`http://${ELSEWHERE}:${wide.listeners.ports.backend}`)
+})
+
+test('an address that is not of this machine is told, and tried again the next time', async () => {
+  await using house = open('127.0.0.1', '192.0.2.1')
+  for (let attempt = 0; attempt < 2; attempt++) await expect(house.door()).rejects.toMatchObject({ kind: 'internal' })
+})

@@ -1,0 +1,92 @@
+import { forward } from '../adapters/agent-proxy.ts'
+import {
+  closeTunnel,
+  createTunnelHandlers,
+  openTunnel,
+  type Tunnel,
+  toUpgradeHeaders,
+} from '../adapters/agent-tunnel.ts'
+import type { ProxyClient } from '../adapters/proxy-headers.ts'
+import { AppError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Sealer } from '../core/secrets.ts'
+import type { Db } from '../db/open.ts'
+import { createGatewayFinder } from '../features/reach/find.ts'
+import { createHostReader } from '../features/reach/host.ts'
+import { statusOf, toAppError } from '../http/errors.ts'
+
+/** Where a request came in; `stopping` ends the subscriptions that would never end. */
+export type ReachCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
+
+export type Reach = {
+  /** The agent that a request to the web port is for by its Host; null for the web app itself. */
+  agentOf(request: Request): { id: string } | null
+  /** Passes the request on to that agent. Undefined once it has become a WebSocket. Never throws. */
+  answer(request: Request, agent: { id: string }, from: ReachCaller): Promise<Response | undefined>
+}
+
+/**
+ * Agents at `<agent_id>.agents.<DOMAIN>` (Spec 2). Their gateways check who calls by their own token; here nothing is
+ * added to a request but where it came from.
+ */
+export function createReach(deps: { db: Db; sealer: Sealer; log: Log; addresses: { domain: string } }): Reach {
+  const readHost = createHostReader(deps.addresses.domain)
+  const findGateway = createGatewayFinder(deps)
+
+  const passOn = async (request: Request, id: string, { server, client, stopping }: ReachCaller) => {
+    const { baseUrl, kind } = findGateway(id)
+    const told = kind === 'openclaw' ? null : client
+    if (isWebSocket(request)) return upgrade(request, server, await openTunnel(request, baseUrl, told))
+    server.timeout(request, 0)
+    const { signal } = request
+    return forward(request, baseUrl, told, isSubscription(request) ? AbortSignal.any([signal, stopping]) : signal)
+  }
+
+  return {
+    agentOf(request) {
+      // Every request asks: its URL is made anyway, reading headers is not free.
+      return request.url.includes('.agents.') ? readHost(request.headers.get('host')) : null
+    },
+    async answer(request, { id }, from) {
+      try {
+        return await passOn(request, id, from)
+      } catch (error) {
+        return toResponse(error, id, deps.log)
+      }
+    },
+  }
+}
+
+/** The WebSockets of agents; they end with `stopping`, because nothing else would end them. */
+export function createTunnels(stopping: AbortSignal): Bun.WebSocketHandler<Tunnel> {
+  const open = new Set<Bun.ServerWebSocket<Tunnel>>()
+  stopping.addEventListener('abort', () => {
+    for (const socket of open) socket.close(1001, 'The service is stopping')
+  })
+  return createTunnelHandlers(open)
+}
+
+function upgrade(request: Request, server: Bun.Server<Tunnel>, tunnel: Tunnel): Response | undefined {
+  if (server.upgrade(request, { data: tunnel, headers: toUpgradeHeaders(tunnel) })) return undefined
+  closeTunnel(tunnel)
+  throw new AppError('invalid', 'Not a WebSocket handshake')
+}
+
+function isWebSocket(request: Request): boolean {
+  return request.method === 'GET' && request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+}
+
+/** As browsers ask for a stream of events: unlike an answer it does not end by itself. */
+function isSubscription(request: Request): boolean {
+  return request.method === 'GET' && request.headers.get('accept')?.includes('text/event-stream') === true
+}
+
+function toResponse(error: unknown, agentId: string, log: Log): Response {
+  const known = toAppError(error)
+  const status = statusOf(known.kind)
+  if (status >= 500 && known.kind !== 'unavailable') {
+    log.warn({ agentId, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, known.message)
+  }
+  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+  return Response.json({ error: known.message }, { status, headers })
+}
