@@ -1,9 +1,15 @@
 // Written by `bun run migrations`.
 import sql0 from './0000_start.sql' with { type: 'text' }
 import sql1 from './0001_accounts.sql' with { type: 'text' }
+import sql2 from './0002_containers.sql' with { type: 'text' }
+import sql3 from './0003_gateway.sql' with { type: 'text' }
+import sql4 from './0004_rooms.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
   { name: '0000_start', sql: sql0 },
   { name: '0001_accounts', sql: sql1 },
+  { name: '0002_containers', sql: sql2 },
+  { name: '0003_gateway', sql: sql3 },
+  { name: '0004_rooms', sql: sql4 },
 ]
