@@ -7,6 +7,7 @@ export const PASSWORD = 'correct horse battery staple'
 /** Someone who is signed in at a running service; `get` and `post` send their cookie. */
 export type Person = {
   email: string
+  web: string
   cookie: Record<string, string>
   get(path: string): Promise<Response>
   post(path: string, body: unknown): Promise<Response>
@@ -26,6 +27,7 @@ export async function signIn(web: string, email = 'ada@example.com', password = 
   const cookie = { cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
   return {
     email,
+    web,
     cookie,
     get: (path) => fetch(`${web}${path}`, { headers: cookie }),
     post: (path, body) => fetch(`${web}${path}`, json('POST', body, cookie)),

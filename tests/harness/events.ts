@@ -1,17 +1,19 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
+type SentEvent = { id?: string; event: string | undefined; data: string }
+
 /** Server-sent events of a response as they come; `event` is undefined for unnamed ones. Ends with the body. */
-export async function* readEvents(response: Response): AsyncGenerator<{ event: string | undefined; data: string }> {
+export async function* readEvents(response: Response): AsyncGenerator<SentEvent> {
   const waiting: EventSourceMessage[] = []
   const parser = createParser({ onEvent: (event) => void waiting.push(event) })
   const decoder = new TextDecoder()
   for await (const bytes of response.body ?? []) {
     parser.feed(decoder.decode(bytes, { stream: true }))
-    for (const { event, data } of waiting.splice(0)) yield { event, data }
+    for (const { id, event, data } of waiting.splice(0)) yield id === undefined ? { event, data } : { id, event, data }
   }
 }
 
 /** All of them, once the response has ended. */
-export async function readAllEvents(response: Response): Promise<{ event: string | undefined; data: string }[]> {
+export async function readAllEvents(response: Response): Promise<SentEvent[]> {
   return Array.fromAsync(readEvents(response))
 }

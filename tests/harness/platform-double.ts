@@ -16,13 +16,19 @@ export function startPlatformDouble() {
   const asked: Asked[] = []
   const tokens: (string | null)[] = []
   const script: Answerer[] = []
+  const toolReports: unknown[] = []
   const waiting: ((asked: Asked) => void)[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request, self) {
       self.timeout(request, 0)
-      if (new URL(request.url).pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
+      const { pathname } = new URL(request.url)
+      if (pathname === '/v1/tool-events') {
+        toolReports.push(await request.json())
+        return new Response(null, { status: 204 })
+      }
+      if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
       const body = Asked.parse(await request.json())
       asked.push(body)
       tokens.push(request.headers.get('authorization'))
@@ -34,6 +40,8 @@ export function startPlatformDouble() {
     url: `http://127.0.0.1:${server.port}`,
     asked,
     tokens,
+    /** What the agent told of the tools it used. */
+    toolReports,
     next: (...answers: Answerer[]) => void script.push(...answers),
     /** The next request that arrives from now on. */
     nextAsked: () => new Promise<Asked>((resolve) => void waiting.push(resolve)),

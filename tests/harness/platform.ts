@@ -13,6 +13,7 @@ import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import { write } from '../../src/db/write.ts'
 import { insertUser } from '../../src/features/accounts/register.ts'
+import type { OpenProvider } from '../../src/features/own-keys/own-keys.ts'
 import type { PlanName } from '../../src/features/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
 
@@ -21,15 +22,26 @@ export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
 
 /** Rates are out of the way unless a test sets one: tests share an address. */
 const NO_RATES = Object.fromEntries(
-  ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN', 'PASSWORD'].map((name) => [
-    `RATE_LIMIT_${name}`,
-    '1000000',
-  ]),
+  [
+    'BACKEND',
+    'AI',
+    'DEPLOYMENTS',
+    'AGENTS',
+    'CHAT',
+    'INSTANCE',
+    'PROVISION',
+    'DEMO',
+    'SUMMARIZER',
+    'REGISTER',
+    'LOGIN',
+    'PASSWORD',
+  ].map((name) => [`RATE_LIMIT_${name}`, '1000000']),
 )
 
 export type TestOptions = {
   environment?: Record<string, string>
   providers?: AiProvider[]
+  openProvider?: OpenProvider
   runtime?: Runtime
   /** Lines that were logged are added here. */
   logLines?: string[]
@@ -64,7 +76,13 @@ export function testPlatform(options: TestOptions = {}) {
     encryptionKey: 'a key that only tests use',
     runtime: options.runtime ?? createNoRuntime('process', 'This test has no runtime'),
     providers: options.providers ?? [],
-    bound: { webUrl: 'http://localhost:3000', webPort: 3000, backendUrl: 'http://127.0.0.1:3001' },
+    openProvider: options.openProvider ?? (() => null),
+    bound: {
+      webUrl: 'http://localhost:3000',
+      webPort: 3000,
+      backendUrl: 'http://127.0.0.1:3001',
+      urlForAgents: async () => 'http://127.0.0.1:3001',
+    },
   })
   const app = createApp(platform, new Map())
   onTestFinished(() => {

@@ -52,6 +52,18 @@ export type ProviderDouble = AsyncDisposable & {
 /** The models it lists, without prices: those come from the built-in table. */
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o', 'anthropic/claude-opus-4.6', 'unknown/nobody-knows-its-price']
 
+/** What an aggregator tells of a model beside its name. */
+const DETAILS: Readonly<Record<string, object>> = {
+  'openai/gpt-4o': {
+    name: 'OpenAI: GPT-4o',
+    description: 'Sees and speaks.',
+    context_length: 256_000,
+    architecture: { input_modalities: ['text', 'image'] },
+    supported_parameters: ['tools', 'temperature'],
+    pricing: { prompt: '0.0000025', completion: '0.00001' },
+  },
+}
+
 /**
  * A model provider on a port of its own that speaks OpenAI's protocol over real sockets, whole and streamed, and fails
  * as it is told to.
@@ -159,7 +171,11 @@ function toHttpChunk(text: string): string {
 
 function toReply(request: ProviderRequest, answer: Answer): Reply {
   const { fault } = answer
-  const sound = request.body.stream ? streamed(request, answer) : whole(request, answer)
+  const sound = request.path.endsWith('/embeddings')
+    ? vectors(request, answer)
+    : request.body.stream
+      ? streamed(request, answer)
+      : whole(request, answer)
   if (fault === undefined) return sound
   if (fault === 'hang') return { ...sound, end: 'silence' }
   if (fault === 'reset') return { ...sound, end: 'reset' }
@@ -168,7 +184,7 @@ function toReply(request: ProviderRequest, answer: Answer): Reply {
     return { ...sound, body: request.body.stream ? 'data: {"choices":[\n\n' : '{"choices":[' }
   if (fault === 'html') return { status: 200, type: 'text/html', body: '<!doctype html><h1>Welcome</h1>' }
   if (fault === 'empty-choices')
-    return { ...sound, body: sound.body.replace(/"choices":\[.*?\](?=[,}])/s, '"choices":[]') }
+    return { ...sound, body: sound.body.replace(/"choices":\[.*?\](?=[,}])/gs, '"choices":[]') }
   if (fault === 'no-done') return { ...sound, body: sound.body.replace('data: [DONE]\n\n', '') }
   if ('cutAtByte' in fault) {
     return { ...sound, body: Buffer.from(sound.body).subarray(0, fault.cutAtByte).toString(), end: 'cut' }
@@ -193,6 +209,16 @@ function whole({ body }: ProviderRequest, answer: Answer): Reply {
     status: 200,
     type: JSON_TYPE,
     body: JSON.stringify({ ...head(body, 'chat.completion'), choices, ...usageOf(answer) }),
+  }
+}
+
+function vectors({ body }: ProviderRequest, answer: Answer): Reply {
+  const inputs = Array.isArray(body.input) ? body.input : [body.input]
+  const data = inputs.map((_input, index) => ({ object: 'embedding', index, embedding: [0.5, -0.5] }))
+  return {
+    status: 200,
+    type: JSON_TYPE,
+    body: JSON.stringify({ object: 'list', data, model: body.model, ...usageOf(answer) }),
   }
 }
 
@@ -237,6 +263,6 @@ function errorBody(status: number): string {
 function modelList(): string {
   return JSON.stringify({
     object: 'list',
-    data: MODELS.map((id) => ({ id, object: 'model', created: 0, owned_by: 'double' })),
+    data: MODELS.map((id) => ({ id, object: 'model', created: 0, owned_by: 'double', ...DETAILS[id] })),
   })
 }

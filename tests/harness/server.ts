@@ -182,22 +182,31 @@ async function isUp(url: string): Promise<void> {
   await until(`200 of ${url}`, async () => (await fetch(url).catch(() => null))?.ok)
 }
 
-/** Ports that nobody listens on now. */
+/**
+ * Ports that nobody listens on now, below those that are given to whoever asks for any: a service that is started again
+ * finds them as it left them.
+ */
 export async function findFreePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listenAnywhere))
+  const found: Awaited<ReturnType<typeof listenSomewhere>>[] = []
+  while (found.length < count) found.push(await listenSomewhere())
   return Promise.all(
-    servers.map(async ({ server, port }) => {
+    found.map(async ({ server, port }) => {
       await new Promise((resolve) => server.close(resolve))
       return port
     }),
   )
 }
 
-async function listenAnywhere() {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 }
+async function listenSomewhere() {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 9000)
+    const server = createServer()
+    const isListening = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (isListening) return { server, port }
+  }
 }
 
 /** Process ids of the agents of a data folder, by agent. */

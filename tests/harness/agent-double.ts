@@ -1,0 +1,39 @@
+import { z } from 'zod'
+
+const ChatBody = z.object({ messages: z.array(z.object({ content: z.string() })) })
+
+/** What an agent is asked: the last message, and the session in which it is said. */
+export type AgentQuestion = { message: string; sessionKey: string | null; signal: AbortSignal }
+type Answer = (question: AgentQuestion) => Promise<string | Response> | string | Response
+
+/** An agent that answers every message as `answer` says, on a port of its own, until the block ends. */
+export function startAgentDouble(answer: Answer) {
+  const questions: AgentQuestion[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
+      const { messages } = ChatBody.parse(await request.json())
+      const sessionKey = request.headers.get('x-session-key')
+      const question = { message: messages.at(-1)?.content ?? '', sessionKey, signal: request.signal }
+      questions.push(question)
+      const reply = await answer(question)
+      return typeof reply === 'string' ? toStream(reply) : reply
+    },
+  })
+  return {
+    port: server.port ?? 0,
+    /** Every question so far. */
+    questions,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+function toStream(content: string): Response {
+  const chunk = { choices: [{ index: 0, delta: { content }, finish_reason: 'stop' }] }
+  return new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`, {
+    headers: { 'content-type': 'text/event-stream' },
+  })
+}

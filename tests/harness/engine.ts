@@ -1,0 +1,195 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import Docker from 'dockerode'
+import { pack } from 'tar-stream'
+import { createEngine, type Engine, orNull } from '../../src/adapters/engine.ts'
+import { errorMessage } from '../../src/core/errors.ts'
+import { tempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
+
+const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
+const DEFAULT_HOST = '/var/run/docker.sock'
+const AGENT_USER = { uid: 10_001, gid: 10_001 }
+const START_MS = 30_000
+/** However the tests end, their end of the pipe is closed by that, and the engine goes with them. */
+const UNTIL_STDIN_ENDS = '"$0" "$@" & echo $!; cat >/dev/null; kill $!; wait $!'
+/** A daemon that was killed leaves its data mounted. */
+const CLEAN_UP = 'grep -o " $0/[^ ]*" /proc/mounts | sort -r | xargs -r umount -l; rm -rf "$0"'
+
+/** An agent of two megabytes: answers `/healthz`, and does what a test says in `RUN` (beside), `BE` (before) or `EXIT_CODE`. */
+const AGENT = `#!/bin/busybox sh
+PATH=/bin
+if [ "$2" = --check ]; then exec nc -w 4 127.0.0.1 "$PORT" -e true; fi
+echo "agent $AGENT_ID listens on $PORT"
+if [ -n "$EXIT_CODE" ]; then exit "$EXIT_CODE"; fi
+if [ -n "$RUN" ]; then eval "$RUN" & fi
+if [ -n "$BE" ]; then eval "$BE"; fi
+exec httpd -f -p "$PORT" -h /www
+`
+
+/** Connects and leaves; exits with 0 when that was possible. busybox's `wget` looks up names, which its static build cannot. */
+export function toVisit(host: string, port: number): string[] {
+  return ['nc', '-w', '2', host, String(port), '-e', 'true']
+}
+
+const HEALTH = '{"ok":true,"status":"live"}\n'
+const CHANGES = [
+  'ENTRYPOINT ["/usr/local/bin/stead", "agent"]',
+  'LABEL stead.runtime=stead stead.runtimeVersion=1.2.3',
+  'VOLUME /data',
+]
+
+/** An engine to test with: `dockerHost` is how the platform is told of it, `image` an agent as small as can be. */
+export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; image: string }
+
+/** A daemon that the tests may do anything to. `pid` is that of the daemon which runs now. */
+export type PrivateEngine = TestEngine & AsyncDisposable & { pid(): number; start(): Promise<void> }
+
+let shared: Promise<TestEngine | null> | undefined
+
+/**
+ * The engine at `DOCKER_HOST`, or one that is started for these tests. Null without either, and a line says so: the tests
+ * are skipped then.
+ */
+export function findEngine(): Promise<TestEngine | null> {
+  shared ??= openShared()
+  return shared
+}
+
+/** Can this machine run daemons of its own? Root in a container often may not. */
+export function canStartEngines(): boolean {
+  if (process.getuid?.() !== 0 || Bun.which('dockerd') === null || BUSYBOX === undefined) return false
+  mayNest ??= Bun.spawnSync(['unshare', '--mount', '--net', 'true']).success
+  return mayNest
+}
+
+let mayNest: boolean | undefined
+
+/**
+ * Starts a daemon with everything of its own: data, containers' supervisor, socket, addresses. It has no firewall rules,
+ * so its networks keep nobody apart.
+ */
+export async function startEngine(): Promise<PrivateEngine> {
+  const folder = tempFolder()
+  const socket = folder.file('docker.sock')
+  const args = [
+    ['--host', `unix://${socket}`],
+    ['--data-root', folder.file('data'), '--exec-root', folder.file('exec'), '--pidfile', folder.file('docker.pid')],
+    ['--storage-driver', 'vfs', '--bridge', 'none', '--iptables=false', '--ip-masq=false'],
+    ['--default-address-pool', `base=10.${200 + (process.pid % 50)}.0.0/16,size=24`],
+  ].flat()
+  const docker = new Docker({ socketPath: socket })
+  let child: Bun.Subprocess<'pipe', 'pipe', 'ignore'> | undefined
+  let pid = 0
+  const end = async () => {
+    await child?.stdin.end()
+    await child?.exited
+  }
+  const start = async () => {
+    await end()
+    child = Bun.spawn(['sh', '-c', UNTIL_STDIN_ENDS, 'dockerd', ...args], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
+    pid = await readPid(child.stdout)
+    await until('the private engine answers', () => isAnswering(docker), START_MS)
+  }
+  await start()
+  const image = await importAgent(docker)
+  return {
+    dockerHost: `unix://${socket}`,
+    engine: createEngine(socket),
+    docker,
+    image,
+    pid: () => pid,
+    start,
+    async [Symbol.asyncDispose]() {
+      if (!(await isAnswering(docker))) await start()
+      for (const { Id } of await docker.listContainers({ all: true })) {
+        await docker.getContainer(Id).remove({ force: true, v: true })
+      }
+      await end()
+      Bun.spawnSync(['sh', '-c', CLEAN_UP, folder.path])
+    },
+  }
+}
+
+/** Runs a command in a container. @returns its exit code and what it wrote. */
+export async function execIn(docker: Docker, container: string, command: string[]) {
+  const exec = await docker.getContainer(container).exec({
+    Cmd: command,
+    Tty: true,
+    AttachStdout: true,
+    AttachStderr: true,
+  })
+  const output = await text(await exec.start({ Tty: true }))
+  const { ExitCode } = await exec.inspect()
+  return { exitCode: ExitCode, output }
+}
+
+async function openShared(): Promise<TestEngine | null> {
+  const dockerHost = process.env.DOCKER_HOST ?? DEFAULT_HOST
+  const docker = new Docker({ socketPath: dockerHost.replace(/^unix:\/\//, '') })
+  if (BUSYBOX && (await isAnswering(docker))) {
+    return { dockerHost, engine: createEngine(dockerHost), docker, image: await importAgent(docker) }
+  }
+  const reason = canStartEngines() ? await startEngineForAll().catch(errorMessage) : 'no dockerd or no static busybox'
+  if (typeof reason !== 'string') return reason
+  console.warn(`No container engine here (${reason}; scripts/test-peers): container tests are skipped.`)
+  return null
+}
+
+/** Deletes everything of an installation from an engine, running or not. */
+export async function removeAll(docker: Docker, instance: string): Promise<void> {
+  const filters = { label: [`stead.instance=${instance}`] }
+  for (const { Id } of await docker.listContainers({ all: true, filters })) {
+    await docker.getContainer(Id).remove({ force: true, v: true })
+  }
+  for (const { Name } of (await docker.listVolumes({ filters })).Volumes) await docker.getVolume(Name).remove()
+  for (const { Id } of await docker.listNetworks({ filters })) await docker.getNetwork(Id).remove()
+}
+
+/** It goes when this process does, and a process that outlives both takes its data away. */
+async function startEngineForAll(): Promise<TestEngine> {
+  const engine = await startEngine()
+  const folder = dirname(engine.dockerHost.replace(/^unix:\/\//, ''))
+  const wait = `cat >/dev/null; while kill -0 ${engine.pid()} 2>/dev/null; do sleep 0.1; done; ${CLEAN_UP}`
+  Bun.spawn(['sh', '-c', wait, folder], { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore', detached: true }).unref()
+  return engine
+}
+
+/** Gives an engine the image of the agent, under the name that is answered. */
+export async function importAgent(docker: Docker): Promise<string> {
+  if (BUSYBOX === undefined) throw new Error('There is no busybox')
+  const image = { repo: 'stead-test-agent', tag: Bun.hash(AGENT + HEALTH + CHANGES.join()).toString(36) }
+  const reference = `${image.repo}:${image.tag}`
+  if (await orNull(docker.getImage(reference).inspect())) return reference
+  const archive = pack()
+  const folder = (name: string) => archive.entry({ name, type: 'directory', mode: 0o755 })
+  for (const name of ['bin', 'usr', 'usr/local', 'usr/local/bin', 'www', 'tmp']) folder(name)
+  archive.entry({ name: 'data', type: 'directory', mode: 0o700, ...AGENT_USER })
+  archive.entry({ name: 'bin/busybox', mode: 0o755 }, Buffer.from(await Bun.file(BUSYBOX).arrayBuffer()))
+  for (const name of ['sh', 'wget', 'httpd', 'sleep', 'cat', 'ls', 'id', 'nc', 'dd', 'tail', 'kill', 'echo', 'true']) {
+    archive.entry({ name: `bin/${name}`, type: 'symlink', linkname: 'busybox' })
+  }
+  archive.entry({ name: 'usr/local/bin/stead', mode: 0o755 }, AGENT)
+  archive.entry({ name: 'www/healthz', mode: 0o644 }, HEALTH)
+  archive.finalize()
+  await text(await docker.importImage(Readable.from(archive), { ...image, changes: CHANGES }))
+  return reference
+}
+
+function isAnswering(docker: Docker): Promise<boolean> {
+  return docker.ping().then(
+    () => true,
+    () => false,
+  )
+}
+
+async function readPid(output: ReadableStream<Uint8Array>): Promise<number> {
+  const { value } = await output.getReader().read()
+  return Number(new TextDecoder().decode(value))
+}

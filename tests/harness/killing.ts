@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { ProvisionResponse } from '../../src/features/agents/schemas.ts'
+import { type Deployment, DeploymentList } from '../../src/features/deployments/schemas.ts'
+import type { Person } from './client.ts'
+import { json, read } from './platform.ts'
+import type { Program } from './server.ts'
+import { until } from './until.ts'
+
+/** So long a service that was killed may take until all is as it should be. */
+const SETTLED_MS = 60_000
+
+/** The database of a service that may be killed at any time, as another process reads it. */
+export type Witness = Disposable & {
+  /** Kills the service as soon as its newest operation is at `step`, or has ended before that was seen. Tells at which it was. */
+  killAtStep(program: Program, step: string): Promise<string>
+  /** Waits until nothing is under way and `describeDifference` finds nothing between rows and what runs. */
+  expectSettled(what: string, describeDifference: (rows: AgentPlace[]) => Promise<string>): Promise<void>
+  /** Waits until the job queue is empty. */
+  expectIdle(): Promise<void>
+  agents(): AgentPlace[]
+}
+
+export type AgentPlace = { id: string; status: string; port: number }
+
+export function openWitness(dataDir: string): Witness {
+  const database = new Database(join(dataDir, 'stead.db'), { readonly: true })
+  const newest = database.prepare<[], { id: number; step: string }>(
+    'SELECT id, step FROM deployment_history ORDER BY id DESC LIMIT 1',
+  )
+  const last = database.prepare('SELECT * FROM deployment_history ORDER BY id DESC LIMIT 1')
+  const count = (condition: string) => {
+    const rows = database.prepare<[], { rows: number }>(`SELECT count(*) AS rows FROM ${condition}`)
+    return () => rows.get()?.rows ?? 0
+  }
+  const countUnfinished = count('deployment_history WHERE result IS NULL')
+  const countJobs = count("jobs WHERE status IN ('queued', 'running')")
+  const agents = database.prepare<[], AgentPlace>('SELECT id, status, port FROM agents')
+  return {
+    async killAtStep(program, step) {
+      const before = newest.get()?.id ?? 0
+      for (;;) {
+        const row = newest.get()
+        if (row && row.id > before && (row.step === step || row.step === 'done')) break
+        await new Promise(setImmediate)
+      }
+      await program.kill()
+      return newest.get()?.step ?? 'gone'
+    },
+    async expectSettled(what, describeDifference) {
+      await until(`after ${what}, the end of what was under way`, () => countUnfinished() === 0, SETTLED_MS)
+      let difference = ''
+      const isSame = async () => {
+        difference = await describeDifference(agents.all())
+        return difference === ''
+      }
+      await until(`after ${what}, what runs is what the rows say`, isSame, SETTLED_MS).catch((error) => {
+        throw new Error(`${difference} after ${JSON.stringify(last.get())}`, { cause: error })
+      })
+      const rows = agents.all()
+      const ports = new Set(rows.map(({ port }) => port))
+      if (ports.size !== rows.length) throw new Error(`After ${what} a port is there twice: ${JSON.stringify(rows)}`)
+    },
+    expectIdle: async () => void (await until('the end of all jobs', () => countJobs() === 0)),
+    agents: () => agents.all(),
+    [Symbol.dispose]: () => void database.close(),
+  }
+}
+
+/** Ports for a service that is started again and again: below those that are given to any program that asks for one. */
+export function lastingPorts(): Record<'WEB_PORT' | 'BACKEND_PORT' | 'SUMMARIZER_PORT', string> {
+  const first = 11_000 + Math.floor(Math.random() * 8000)
+  return { WEB_PORT: `${first}`, BACKEND_PORT: `${first + 1}`, SUMMARIZER_PORT: `${first + 2}` }
+}
+
+/** Asks for an agent without waiting for it. */
+export async function requestAgent({ urls }: Pick<Program, 'urls'>, person: Person): Promise<string> {
+  const request = json('POST', { name: 'Ada' }, { ...person.cookie, prefer: 'respond-async' })
+  return (await read(ProvisionResponse, fetch(`${urls.web}/api/agents/provision`, request))).agent.id
+}
+
+/** What was asked of an agent, newest first. */
+export async function readHistory(person: Person, agentId: string): Promise<Deployment[]> {
+  return (await read(DeploymentList, person.get(`/api/agents/${agentId}/deployments`))).deployments
+}
+
+/** Counts the same words. */
+export function tally(words: string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,50 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** What came in, and how it was answered; null when the connection was reset or nothing was said. */
+export type Delivery = { path: string; headers: Record<string, string>; body: string; status: number | null }
+
+/** How the next request fares: an answer, a reset connection, or no answer at all. */
+export type Fault = number | 'reset' | 'hang'
+
+export type Receiver = AsyncDisposable & {
+  readonly url: string
+  /** Oldest first. */
+  readonly deliveries: Delivery[]
+  /** Faults are used up one a request; afterwards everything is taken with 200. */
+  failWith(...faults: Fault[]): void
+  /** Bodies that were taken. */
+  taken(): string[]
+}
+
+/** A real HTTP server in place of Telegram or of somebody's webhook; it ends with the block. */
+export async function startReceiver(): Promise<Receiver> {
+  const deliveries: Delivery[] = []
+  const faults: Fault[] = []
+  const server = createServer((request, response) => {
+    receive(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
+  })
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
+    let body = ''
+    for await (const bytes of request) body += String(bytes)
+    const fault = faults.shift() ?? 200
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const),
+    )
+    deliveries.push({ path: request.url ?? '', headers, body, status: typeof fault === 'number' ? fault : null })
+    if (fault === 'reset') request.socket.resetAndDestroy()
+    if (typeof fault === 'number') response.writeHead(fault, { 'content-type': 'application/json' }).end('{"ok":true}')
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}`,
+    deliveries,
+    failWith: (...more) => void faults.push(...more),
+    taken: () => deliveries.filter(({ status }) => status === 200).map(({ body }) => body),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,202 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Docker from 'dockerode'
+import { canStartEngines } from './engine.ts'
+import { until } from './until.ts'
+
+/**
+ * A machine of the test swarm: an engine in a network namespace of its own. `address` is where the test and the other
+ * machines find it; `docker` speaks to its engine, and `dockerHost` names that engine as `DOCKER_HOST` does.
+ */
+export type SwarmNode = {
+  name: string
+  address: string
+  dockerHost: string
+  docker: Docker
+  /** Runs a command in the machine's network. */
+  spawn(
+    command: string[],
+    environment?: Record<string, string | undefined>,
+  ): Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+  /** To the engine alone. */
+  signal(signal: NodeJS.Signals): Promise<void>
+  /** As when the machine loses its power: the engine and all that it ran end at once. */
+  kill(): Promise<void>
+}
+
+const TOOLS = ['dockerd', 'ip', 'nsenter', 'unshare']
+const START_MS = 30_000
+
+/** Can this machine hold a test swarm? A line says why not: the tests are skipped then. */
+export function canStartSwarm(): boolean {
+  const reason = findObstacle()
+  if (reason !== null) console.warn(`Swarm tests are skipped: ${reason}.`)
+  return reason === null
+}
+
+function findObstacle(): string | null {
+  const missing = TOOLS.filter((tool) => Bun.which(tool) === null)
+  if (missing.length > 0) return `no ${missing.join(', ')} here`
+  if (process.getuid?.() !== 0) return 'a Docker engine of its own needs root'
+  if (!canStartEngines()) return 'no static busybox here (scripts/test-peers)'
+  const probe = `stp${process.pid}`
+  const added = Bun.spawnSync(['ip', 'netns', 'add', probe])
+  if (!added.success) return 'network namespaces are not allowed here'
+  run('ip', 'netns', 'del', probe)
+  return null
+}
+
+/**
+ * A swarm of `count` engines of its own, each with a folder and a network namespace, joined by a bridge in another
+ * namespace, where no firewall rule of this machine's own engine reaches it. The first is its only manager.
+ */
+export async function startSwarm(count: number) {
+  const dir = await mkdtemp(join(tmpdir(), 'stead-swarm-'))
+  const hub = openHub()
+  const nodes: SwarmNode[] = []
+  try {
+    for (let index = 1; index <= count; index += 1) nodes.push(await startNode(hub, dir, index))
+    await joinAll(nodes)
+  } catch (error) {
+    await dispose(hub, dir, nodes)
+    throw error
+  }
+  const [first] = nodes
+  if (!first) throw new Error('A swarm needs a node')
+  return { nodes, manager: first, hostAddress: hub.hostAddress, [Symbol.asyncDispose]: () => dispose(hub, dir, nodes) }
+}
+
+type Hub = { name: string; prefix: string; hostAddress: string }
+
+function openHub(): Hub {
+  const name = `sth${process.pid}`
+  const prefix = findFreePrefix()
+  const hostAddress = `${prefix}.1`
+  run('ip', 'netns', 'add', name)
+  run('ip', '-n', name, 'link', 'add', 'hub', 'type', 'bridge')
+  run('ip', '-n', name, 'link', 'set', 'hub', 'up')
+  run('ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name', 'host', 'netns', name)
+  run('ip', '-n', name, 'link', 'set', 'host', 'master', 'hub', 'up')
+  run('ip', 'addr', 'add', `${hostAddress}/24`, 'dev', name)
+  run('ip', 'link', 'set', name, 'up')
+  return { name, prefix, hostAddress }
+}
+
+function findFreePrefix(): string {
+  const used = new Set(
+    Object.values(networkInterfaces()).flatMap((list) =>
+      (list ?? []).map(({ address }) => address.split('.').slice(0, 3).join('.')),
+    ),
+  )
+  for (let offset = 0; offset < 250; offset += 1) {
+    const prefix = `10.213.${1 + ((process.pid + offset) % 250)}`
+    if (!used.has(prefix)) return prefix
+  }
+  throw new Error('No free network for the test swarm')
+}
+
+async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNode> {
+  const name = `stn${process.pid}x${index}`
+  const address = `${hub.prefix}.${10 + index}`
+  run('ip', 'netns', 'add', name)
+  run('ip', '-n', hub.name, 'link', 'add', `node${index}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
+  run('ip', '-n', hub.name, 'link', 'set', `node${index}`, 'master', 'hub', 'up')
+  run('ip', '-n', name, 'addr', 'add', `${address}/24`, 'dev', 'eth0')
+  run('ip', '-n', name, 'link', 'set', 'eth0', 'up')
+  run('ip', '-n', name, 'link', 'set', 'lo', 'up')
+
+  const folder = join(dir, name)
+  await mkdir(folder)
+  const dockerHost = `unix://${join(folder, 'docker.sock')}`
+  const inNetwork = ['nsenter', `--net=/run/netns/${name}`]
+  // In process and mount namespaces of its own nothing of it outlives it: neither containers nor mounts.
+  const asMachine = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child=KILL', '--']
+  const engine = Bun.spawn(
+    [
+      ...[...inNetwork, ...asMachine, 'dockerd', '--host', dockerHost, '--pidfile', join(folder, 'pid')],
+      ...['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--cgroup-parent', `/${name}`],
+    ],
+    { stdout: Bun.file(join(folder, 'log')), stderr: Bun.file(join(folder, 'errors')), stdin: 'ignore' },
+  )
+  let isWanted = true
+  engine.exited.then(async () => {
+    const errors = isWanted ? await Bun.file(join(folder, 'errors')).text() : ''
+    if (isWanted) console.warn(`The engine ${name} ended by itself:\n${errors.split('\n').slice(-60).join('\n')}`)
+  })
+  const docker = new Docker({ socketPath: join(folder, 'docker.sock') })
+  const answers = async () => {
+    if (engine.exitCode !== null) throw new Error(`dockerd ended: ${await Bun.file(join(folder, 'errors')).text()}`)
+    return docker.ping().then(Boolean, () => false)
+  }
+  const node: SwarmNode = {
+    name,
+    address,
+    dockerHost,
+    docker,
+    spawn: (command, environment) =>
+      Bun.spawn([...inNetwork, ...command], { stdio: ['ignore', 'pipe', 'inherit'], env: environment ?? process.env }),
+    async signal(signal) {
+      const [pid] = (await Bun.file(`/proc/${engine.pid}/task/${engine.pid}/children`).text()).trim().split(' ')
+      process.kill(Number(pid), signal)
+    },
+    async kill() {
+      isWanted = false
+      engine.kill('SIGKILL')
+      await engine.exited
+    },
+  }
+  try {
+    await until(`the engine ${name} answers`, answers, START_MS)
+    return node
+  } catch (error) {
+    await node.kill()
+    throw error
+  }
+}
+
+async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
+  if (!manager) return
+  // Heartbeats of a second let a lost machine be noticed in a few.
+  await manager.docker.swarmInit({
+    ListenAddr: `${manager.address}:2377`,
+    AdvertiseAddr: manager.address,
+    Spec: { Dispatcher: { HeartbeatPeriod: 1_000_000_000 } },
+  })
+  const { JoinTokens } = await manager.docker.swarmInspect()
+  for (const { docker, address } of workers) {
+    await docker.swarmJoin({
+      ListenAddr: `${address}:2377`,
+      AdvertiseAddr: address,
+      RemoteAddrs: [`${manager.address}:2377`],
+      JoinToken: JoinTokens.Worker,
+    })
+  }
+  const ready = async () => {
+    const nodes: { Status: { State: string } }[] = await manager.docker.listNodes()
+    return nodes.filter(({ Status }) => Status.State === 'ready').length === workers.length + 1
+  }
+  await until('all machines are in the swarm', ready, START_MS)
+}
+
+async function dispose(hub: Hub, dir: string, nodes: SwarmNode[]): Promise<void> {
+  for (const { name, kill } of nodes) {
+    await kill()
+    run('ip', 'netns', 'del', name)
+    await removeGroups(name)
+  }
+  run('ip', 'link', 'del', hub.name)
+  run('ip', 'netns', 'del', hub.name)
+  await rm(dir, { recursive: true, force: true })
+}
+
+/** Control groups stay when their processes end; folders of a group go by rmdir only, the innermost first. */
+async function removeGroups(name: string): Promise<void> {
+  const found = Bun.spawnSync(['find', '/sys/fs/cgroup', '-depth', '-type', 'd', '-path', `*/${name}*`, '-delete'])
+  if (found.exitCode === null) throw new Error('find did not run')
+}
+
+function run(...command: string[]): void {
+  const { success, stderr } = Bun.spawnSync(command)
+  if (!success) throw new Error(`${command.join(' ')}: ${stderr}`)
+}

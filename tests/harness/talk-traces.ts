@@ -1,0 +1,35 @@
+import type { Tx } from '../../src/db/open.ts'
+import { agentCredentials, agentSkills } from '../../src/features/agent-talk/tables.ts'
+import { chatSessions } from '../../src/features/chat/tables.ts'
+import { inboxMessages } from '../../src/features/inbox/tables.ts'
+import { agentMemory } from '../../src/features/memory/tables.ts'
+import { radioStreams } from '../../src/features/radio/tables.ts'
+import { videos } from '../../src/features/video/tables.ts'
+
+/** Sessions, memory, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
+export function addTalkTraces(
+  tx: Tx,
+  { userId, agentId, canary, sealed, now }: Record<'userId' | 'agentId' | 'canary' | 'sealed', string> & { now: Date },
+): void {
+  const own = { userId, agentId }
+  tx.insert(chatSessions)
+    .values({ ...own, id: `sess_${canary}`, createdAt: now, lastActivity: now })
+    .run()
+  tx.insert(agentMemory)
+    .values({ ...own, key: 'likes', value: JSON.stringify(canary), updatedAt: now })
+    .run()
+  tx.insert(agentSkills).values({ userId, skillId: 'browser', enabled: true, updatedAt: now }).run()
+  tx.insert(agentCredentials).values({ userId, key: 'openai', sealedValue: sealed, updatedAt: now }).run()
+  const mail = { sender: canary, subject: canary, text: canary, status: 'delivered', receivedAt: now } as const
+  tx.insert(inboxMessages)
+    .values({ ...mail, id: `mail_${canary}`, agentId })
+    .run()
+  const stream = { name: canary, wallet: canary, status: 'created', statusAt: now, createdAt: now } as const
+  tx.insert(radioStreams)
+    .values({ ...stream, userId, id: `radio_${canary}`, providerId: `stream-${canary}` })
+    .run()
+  const video = { type: 'demo', prompt: canary, status: 'processing', createdAt: now } as const
+  tx.insert(videos)
+    .values({ ...video, userId, id: `vid_${canary}` })
+    .run()
+}
