@@ -90,6 +90,11 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     if (proof === 'internal key') return null
     return bringsBearer(proof) ? 403 : 401
   },
+  installer: ({ proof }) => {
+    if (proof === 'key' || proof === 'internal key') return null
+    if (proof === 'dead key') return 401
+    return bringsBearer(proof) ? 403 : 401
+  },
   bearer: ({ proof }) => {
     if (proof === 'key' || proof === 'agent token') return null
     // The internal key speaks for a plan only when its headers name one.

@@ -19,9 +19,11 @@ export type Expectation = {
   status: number | ((caller: Caller) => number)
   /** 404 unless it says another; these never change a row. */
   foreign?: number
-  missing?: number
+  missing?: number | ((caller: Caller) => number)
   /** Guarded and still told in another status. */
   refusal?: (status: number) => number
+  /** The secret that the caller is told, when it is their own. */
+  tells?: (person: Person) => string
   /** What is missing is made. */
   creates?: true
   /** A GET that leaves a row, or a refusal that counts an attempt. Without it a GET and every refusal change nothing. */
@@ -32,16 +34,108 @@ const AGENT = { of: (person: Person) => person.agentId, missing: 'agent-missing'
 const KEY = { of: (person: Person) => person.keyId, missing: 'key_missing' }
 const SESSION = { of: (person: Person) => person.otherSessionId, missing: '0123456789abcdef' }
 const USER = { of: (person: Person) => person.id, missing: 'usr_missing' }
+const INSTALLATION = { of: (person: Person) => person.installationId, missing: 'ins_missing' }
+const TASK = { of: (person: Person) => `task_${person.canary}`, missing: 'task_missing' }
+const SWARM = { of: (person: Person) => `swarm_${person.canary}`, missing: 'swarm_missing' }
+const RUN = { of: (person: Person) => `run_${person.canary}`, missing: 'run_missing' }
+const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
+const VIDEO = { of: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
 const EMAIL = { of: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
 const CODE = { code: '123456' }
+/** A proof that nobody can check here. */
+const PASSKEY = { verificationType: 'webauthn', attestationUid: 'unknown' }
+/** A payment that nobody can check without a chain. */
+const PAYMENT = {
+  transactionHash: `0x${'a'.repeat(64)}`,
+  amount: '1.0',
+  currency: 'pathUSD',
+  chainId: 4217,
+  from: `0x${'1'.repeat(40)}`,
+  to: `0x${'2'.repeat(40)}`,
+  timestamp: 1_790_000_000,
+}
 const reached: Expectation = { status: 200 }
+/** The operator may register somebody who has no account. */
+const REGISTERS: Expectation = {
+  names: USER,
+  status: 200,
+  foreign: 403,
+  missing: ({ user }) => (user ? 403 : 200),
+  creates: true,
+  body: ({ id }) => ({ userId: id }),
+}
+const TOKEN: Expectation = { names: AGENT, status: 200, tells: (person) => person.gatewayToken }
+/** An instance by the id of its agent. */
+const instance = (action: string): Expectation => ({
+  names: AGENT,
+  status: 200,
+  path: (id) => `/api/instance/${id}${action}`,
+})
+const logs = (action: string): Expectation => ({
+  names: AGENT,
+  status: 200,
+  path: (id) => `/api/logs/${id}/${action}`,
+})
+const metrics = (name: string): Expectation => ({
+  names: USER,
+  status: 200,
+  path: (id) => `/api/metrics/${id}/${name}`,
+})
 const hasCookie = ({ headers }: Caller) => headers.cookie !== undefined
+
+/** A run of the world lies in the swarm of the same name. */
+const toRunPath = (id: string) => `/api/swarms/${id.replace('run_', 'swarm_')}/runs/${id}`
+
+const inWorkspace = (route: string, query = ''): Expectation => ({
+  names: AGENT,
+  status: 200,
+  path: (id) => `/api/browse/${route}?agentId=${id}${query}`,
+})
+const ORIGIN = 'https://git.example.com'
+
+/** Both faces serve the file explorer; the workspaces of the world hold `notes.txt` and no repository. */
+const browseRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => ({
+  [`DELETE /api/browse/delete ${face}`]: { ...inWorkspace('delete', '&path=.git/x'), status: 400 },
+  [`GET /api/browse/download ${face}`]: inWorkspace('download', '&path=notes.txt'),
+  [`DELETE /api/browse/git-credentials ${face}`]: inWorkspace('git-credentials', `&origin=${ORIGIN}`),
+  [`PUT /api/browse/git-credentials ${face}`]: {
+    ...inWorkspace('git-credentials'),
+    body: () => ({ origin: ORIGIN, username: 'bo', password: 'other' }),
+  },
+  [`GET /api/browse/git-diff ${face}`]: { ...inWorkspace('git-diff'), status: 500 },
+  [`GET /api/browse/git-log ${face}`]: { ...inWorkspace('git-log'), status: 500 },
+  [`GET /api/browse/git-status ${face}`]: inWorkspace('git-status'),
+  [`POST /api/browse/git-sync ${face}`]: { ...inWorkspace('git-sync'), status: 500 },
+  [`POST /api/browse/mkdir ${face}`]: { ...inWorkspace('mkdir'), status: 201, body: () => ({ path: 'made' }) },
+  [`GET /api/browse/read ${face}`]: inWorkspace('read', '&path=notes.txt'),
+  [`POST /api/browse/rename ${face}`]: {
+    ...inWorkspace('rename'),
+    status: 400,
+    body: () => ({ from: 'notes.txt', to: '.git/x' }),
+  },
+  [`GET /api/browse/search ${face}`]: inWorkspace('search', '&q=canary&in=content'),
+  [`GET /api/browse/tree ${face}`]: inWorkspace('tree'),
+  [`POST /api/browse/upload ${face}`]: { ...inWorkspace('upload', '&path=new.txt'), status: 201 },
+  [`POST /api/browse/write ${face}`]: { ...inWorkspace('write'), body: () => ({ path: 'new.txt', content: 'x' }) },
+})
 
 /** Every route of `tests/endpoints.txt`, behind its guard. */
 export const ROUTES: Readonly<Record<string, Expectation>> = {
+  ...browseRoutes('backend'),
+  ...browseRoutes('web'),
   'GET /api/agents backend': reached,
+  'GET /api/logs/:agentId/history backend': logs('history'),
+  'POST /api/logs/:agentId/stop backend': logs('stop'),
+  'GET /api/logs/:agentId/stream backend': logs('stream'),
+  'GET /api/logs/active backend': reached,
+  'GET /api/metrics/:userId/historical backend': metrics('historical'),
+  'GET /api/metrics/:userId/performance backend': metrics('performance'),
+  'GET /api/metrics/:userId/summary backend': metrics('summary'),
+  'GET /api/runtime/instances backend': reached,
+  'GET /api/runtime/instances/:id/stats backend': { names: AGENT, status: 200 },
+  'GET /api/runtime/version backend': reached,
   'POST /api/agents backend': { status: 201, body: () => ({ name: 'Bo' }) },
   'DELETE /api/agents/:id backend': { names: AGENT, status: 200, foreign: 200, missing: 200 },
   'GET /api/agents/:id backend': { names: AGENT, status: 200 },
@@ -49,10 +143,45 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/restart backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/start backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/stop backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/deployments backend': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/repair backend': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/reset-memory backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/stats backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/token backend': TOKEN,
+  'POST /api/agents/:id/update backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/watchdog backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/config backend': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/config backend': { names: AGENT, status: 200, body: () => ({ brain: 'careful' }) },
+  'GET /api/agents/:id/messages backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/verification backend': { names: AGENT, status: 200 },
+  'DELETE /api/agents/:id/verify backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/verify backend': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/verify backend': { names: AGENT, status: 503, body: () => PASSKEY },
+  'POST /api/agents/:id/verify/challenge backend': { names: AGENT, status: 201 },
+  'POST /api/provision backend': {
+    // The operator has to say who pays.
+    status: ({ user }) => (user ? 200 : 402),
+    body: () => ({ autoProvision: true, plan: 'network' }),
+  },
   'POST /api/ai/chat backend': { status: 200, body: () => QUESTION },
   'GET /api/ai/health backend': reached,
   'GET /api/ai/models backend': reached,
   'GET /api/ai/models/:provider backend': { status: 200, path: () => '/api/ai/models/local' },
+  'POST /api/ai/estimate-cost backend': {
+    status: 200,
+    body: () => ({ model: 'local/echo', inputTokens: 10, outputTokens: 10 }),
+  },
+  'POST /api/ai/models/select backend': { status: 200, body: () => ({}) },
+  'GET /api/me/usage backend': reached,
+  'GET /api/usage/by-agent/:agentId backend': {
+    names: AGENT,
+    path: (id) => `/api/usage/by-agent/${id}`,
+    status: 200,
+  },
+  'GET /api/usage/by-model backend': reached,
+  'GET /api/usage/daily backend': reached,
+  'GET /api/usage/summary backend': reached,
+  'GET /api/usage/tools backend': reached,
   'POST /api/deployments backend': {
     names: AGENT,
     status: 200,
@@ -60,21 +189,54 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     creates: true,
     body: ({ id }) => ({ agentId: id }),
   },
+  // Anybody may send one, and the operator register anybody: what names somebody changes only their row.
+  'POST /api/heartbeat backend': {
+    names: USER,
+    status: 200,
+    foreign: 200,
+    missing: 200,
+    body: ({ id }) => ({ userId: id, name: 'unknown' }),
+  },
+  'GET /api/installations backend': reached,
+  'GET /api/infra-mcp/docs backend': { status: 301 },
+  'GET /api/infra-mcp/examples backend': reached,
+  'GET /api/infra-mcp/github backend': { status: 301 },
+  'GET /api/infra-mcp/health backend': reached,
+  'GET /api/infra-mcp/info backend': reached,
+  'GET /api/infra-mcp/setup backend': reached,
+  'GET /api/infra-mcp/tools backend': reached,
+  'POST /api/infra-mcp/validate-config backend': { status: 400, body: () => ({ api_key: 'short' }) },
   // Rulings, 1: wrong keys are 401 here.
   'POST /api/invite/generate backend': {
     status: ({ user }) => (user ? 403 : 200),
     refusal: () => 401,
   },
   'POST /api/invite/validate backend': { status: 400, body: () => ({ code: 'WRONG' }) },
+  'POST /api/register-home backend': REGISTERS,
+  'POST /api/register-link backend': REGISTERS,
   'POST /api/validate-key backend': {
     status: ({ proof }) => (proof === 'key' || proof === 'reading key' ? 200 : 401),
   },
+  // Rulings, 1: wrong keys are 401 here.
+  'GET /api/mission-control/fleet/bookings backend': { status: 200, refusal: () => 401 },
+  'GET /api/mission-control/fleet/costs backend': { status: 200, refusal: () => 401 },
+  'GET /api/mission-control/fleet/graph backend': { status: 200, refusal: () => 401 },
+  'GET /api/mission-control/fleet/traces backend': { status: 200, refusal: () => 401 },
   'GET /health backend': reached,
   'POST /v1/chat/completions backend': { status: 200, body: () => QUESTION },
+  // The offline model makes none.
+  'POST /v1/embeddings backend': { status: 400, body: () => ({ model: 'local/echo', input: 'Hi' }) },
   'GET /v1/models backend': reached,
+  'POST /v1/tool-events backend': {
+    status: 204,
+    body: () => ({ events: [{ tool_name: 'read_file', success: true }] }),
+  },
 
   'GET / summarizer': reached,
   'GET /health summarizer': reached,
+  // What is asked for may not be fetched: it is private.
+  'POST /api/extract summarizer': { status: 500, body: () => ({ url: 'http://127.0.0.1:1/' }) },
+  'POST /api/summarize summarizer': { status: 500, body: () => ({ url: 'http://127.0.0.1:1/' }) },
 
   'GET /* web': { status: 200, path: () => '/agents' },
   'ALL /api/* web': { status: 404, path: () => '/api/no-such-route' },
@@ -83,6 +245,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/admin/users/:id web': { names: USER, status: 200, foreign: 200 },
   'PATCH /api/admin/users/:id web': { names: USER, status: 200, foreign: 200, body: () => ({ credits: 7 }) },
   'DELETE /api/admin/users/:id/sessions web': { names: USER, status: 200, foreign: 200 },
+  'GET /api/agent web': { names: AGENT, status: 200, path: (id) => `/api/agent?action=sessions&agentId=${id}` },
+  'POST /api/agent web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, message: 'Hi' }) },
   'GET /api/agents web': reached,
   'DELETE /api/agents/:id web': { names: AGENT, status: 200, foreign: 200, missing: 200 },
   'GET /api/agents/:id web': { names: AGENT, status: 200 },
@@ -90,6 +254,30 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/restart web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/start web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/stop web': { names: AGENT, status: 200 },
+  'POST /api/agents web': { status: 201, body: () => ({ name: 'Bo' }) },
+  'PATCH /api/agents/:id web': { names: AGENT, status: 200, body: () => ({ name: 'Bo' }) },
+  'PUT /api/agents/:id web': { names: AGENT, status: 200, body: () => ({ aiProvider: 'openai' }) },
+  'GET /api/agents/:id/deployments web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/repair web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/reset-memory web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/stats web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/token web': TOKEN,
+  'POST /api/agents/:id/update web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/watchdog web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/config web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/config web': { names: AGENT, status: 200, body: () => ({ brain: 'careful' }) },
+  'GET /api/agents/:id/messages web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/verification web': { names: AGENT, status: 200 },
+  'DELETE /api/agents/:id/verify web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/verify web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/verify web': { names: AGENT, status: 503, body: () => PASSKEY },
+  'POST /api/agents/:id/verify/challenge web': { names: AGENT, status: 201 },
+  'GET /api/agents/clone web': reached,
+  'POST /api/agents/clone web': {
+    names: AGENT,
+    status: 503,
+    body: ({ id }) => ({ parentAgentId: id, name: 'Bo', paymentProof: PAYMENT }),
+  },
   'GET /api/agents/provision web': reached,
   'POST /api/agents/provision web': { status: 201, body: () => ({ name: 'Bo' }) },
   'GET /api/auth/challenge web': reached,
@@ -141,8 +329,35 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `/api/chat?agentId=${id}`,
   },
   'POST /api/chat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, message: 'Hi' }) },
+  'GET /api/billing web': reached,
+  'POST /api/billing web': { status: 200, body: () => ({ action: 'get-usage' }) },
   'GET /api/dashboard/cost web': reached,
+  'GET /api/demo/chat web': reached,
+  // The offline model is not part of the demo.
+  'POST /api/demo/chat web': { status: 503, body: () => ({ message: 'Hi' }) },
+  'GET /api/me/usage web': reached,
+  'GET /api/usage/export web': reached,
+  'GET /api/feeds web': reached,
   'GET /api/health web': reached,
+  'GET /api/installations web': reached,
+  'DELETE /api/installations/:id web': { names: INSTALLATION, status: 200 },
+  'GET /api/instance/:userId web': instance(''),
+  'POST /api/instance/:userId/repair web': instance('/repair'),
+  'POST /api/instance/:userId/reset-memory web': instance('/reset-memory'),
+  'POST /api/instance/:userId/restart web': instance('/restart'),
+  'POST /api/instance/:userId/start web': instance('/start'),
+  'GET /api/instance/:userId/stats web': instance('/stats'),
+  'POST /api/instance/:userId/stop web': instance('/stop'),
+  'GET /api/instance/:userId/token web': { ...instance('/token'), tells: (person) => person.gatewayToken },
+  'POST /api/instance/:userId/update web': instance('/update'),
+  'GET /api/logs/:agentId/history web': logs('history'),
+  'POST /api/logs/:agentId/stop web': logs('stop'),
+  'GET /api/logs/:agentId/stream web': logs('stream'),
+  'GET /api/logs/active web': reached,
+  'GET /api/metrics web': reached,
+  'DELETE /api/heartbeat web': { status: 200, body: () => ({}) },
+  'GET /api/heartbeat web': reached,
+  'POST /api/heartbeat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, enabled: true }) },
   'GET /api/keys web': reached,
   'POST /api/keys web': { status: 201, body: () => ({ name: 'laptop' }) },
   'DELETE /api/keys/:id web': { names: KEY, status: 200 },
@@ -150,8 +365,23 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'PATCH /api/keys/:id web': { names: KEY, status: 200, body: () => ({ disabled: true }) },
   'POST /api/keys/:id/rotate web': { names: KEY, status: 201, body: () => ({}) },
   'POST /api/keys/validate web': { status: 401, body: () => ({ apiKey: `sk_${'b'.repeat(43)}` }) },
+  'DELETE /api/memory web': { names: AGENT, status: 200, path: (id) => `/api/memory?agentId=${id}&key=likes` },
+  'GET /api/memory web': { names: AGENT, status: 200, path: (id) => `/api/memory?agentId=${id}` },
+  'POST /api/memory web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, key: 'a', memory: 1 }) },
+  'GET /api/memory/export web': reached,
   'GET /api/models web': reached,
+  'POST /api/provision web': { status: 200, body: () => ({ autoProvision: true }) },
   'POST /api/register web': { status: 200, body: () => ({ email: 'new@example.com', password: PASSWORD }) },
+  'DELETE /api/scheduled-tasks web': { names: TASK, status: 200, body: ({ id }) => ({ taskId: id }) },
+  'GET /api/scheduled-tasks web': reached,
+  'POST /api/scheduled-tasks web': {
+    names: AGENT,
+    status: 201,
+    body: ({ id }) => ({ name: 'News', cronSchedule: '0 9 * * *', prompt: 'Read the news', agentId: id }),
+  },
+  'PUT /api/scheduled-tasks web': { names: TASK, status: 200, body: ({ id }) => ({ taskId: id, name: 'Mail' }) },
+  'POST /api/scheduled-tasks/:id/run web': { names: TASK, status: 202 },
+  'GET /api/scheduled-tasks/:id/runs web': { names: TASK, status: 200 },
   'GET /api/security/risc web': reached,
   'POST /api/security/risc web': { status: 400 },
   'GET /api/settings web': reached,
@@ -175,6 +405,37 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/settings/two-factor/enable web': { status: 400, body: () => CODE },
   'POST /api/settings/two-factor/recovery-codes web': { status: 409, body: () => CODE },
   'POST /api/settings/two-factor/setup web': { status: 200, body: () => ({ password: PASSWORD }) },
+  'POST /api/watchdog/test web': { status: 503 },
+  'GET /api/colony/status web': reached,
+  'GET /api/mission-control/fleet/bookings web': reached,
+  'GET /api/mission-control/fleet/costs web': reached,
+  'GET /api/mission-control/fleet/graph web': reached,
+  'GET /api/mission-control/fleet/traces web': reached,
+  'GET /api/swarms web': reached,
+  'POST /api/swarms web': { names: AGENT, status: 201, body: ({ id }) => ({ name: 'Pair', agents: [id] }) },
+  'DELETE /api/swarms/:id web': { names: SWARM, status: 200 },
+  'GET /api/swarms/:id web': { names: SWARM, status: 200 },
+  'PATCH /api/swarms/:id web': { names: SWARM, status: 200, body: () => ({ name: 'Trio' }) },
+  'POST /api/swarms/:id/run web': { names: SWARM, status: 202, body: () => ({ task: 'Think' }) },
+  'GET /api/swarms/:id/runs web': { names: SWARM, status: 200 },
+  'GET /api/swarms/:id/runs/:runId web': { names: RUN, status: 200, path: toRunPath },
+  'POST /api/swarms/:id/runs/:runId/cancel web': {
+    names: RUN,
+    status: 200,
+    path: (id) => `${toRunPath(id)}/cancel`,
+  },
+  'GET /api/inbox web': { names: AGENT, status: 200, path: (id) => `/api/inbox?agentId=${id}` },
+  'GET /api/radio/live web': reached,
+  'GET /api/radio/streams web': reached,
+  'POST /api/radio/streams web': { status: 403, body: () => ({ wallet: `0x${'ab'.repeat(20)}` }) },
+  'DELETE /api/radio/streams/:id web': { names: STREAM, status: 200 },
+  'POST /api/generate-video web': {
+    status: 503,
+    body: () => ({ type: 'demo', agentName: 'Ada', agentDescription: 'Answers' }),
+  },
+  'GET /api/videos/:id web': { names: VIDEO, status: 202 },
+  'POST /api/webhooks/email web': { status: 503 },
+  'POST /api/webhooks/video web': { status: 503 },
   'POST /api/wallet-auth web': { status: 400, body: () => ({}) },
 }
 

@@ -1,8 +1,26 @@
 import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
-import { portTaken, type Runtime } from '../../src/adapters/runtime.ts'
+import {
+  type AgentState,
+  type AgentStats,
+  type Inspection,
+  portTaken,
+  type Runtime,
+} from '../../src/adapters/runtime.ts'
 
 /** What an agent says of itself, and to everybody who talks to it. */
 const REPLY = 'Good morning'
+
+const STATS: AgentStats = {
+  cpuPercent: 1,
+  memoryBytes: 2 ** 26,
+  memoryLimitBytes: 2 ** 30,
+  processes: 1,
+  uptimeMs: 1000,
+  networkInBytes: null,
+  networkOutBytes: null,
+  diskReadBytes: null,
+  diskWriteBytes: null,
+}
 
 /** Agents that are a port and nothing more: each is live at once and answers every message with `REPLY`. */
 export function startRuntimeDouble() {
@@ -13,18 +31,34 @@ export function startRuntimeDouble() {
     servers.set(server.port ?? 0, server)
     return server.port ?? 0
   }
+  const placed = new Map<string, { port: number; state: AgentState }>()
+  const end = async (id: string) => {
+    const agent = placed.get(id)
+    if (!agent) return
+    placed.set(id, { ...agent, state: 'stopped' })
+    await servers.get(agent.port)?.stop(true)
+    servers.delete(agent.port)
+  }
+  const start = (id: string, port: number) => {
+    try {
+      if (!servers.has(port)) open(port)
+      placed.set(id, { port, state: 'running' })
+    } catch {
+      throw portTaken(port)
+    }
+  }
   const runtime: Runtime = {
     ...createNoRuntime('process', 'No test asks for this'),
-    async deploy({ port }) {
-      try {
-        if (!servers.has(port)) open(port)
-      } catch {
-        throw portTaken(port)
-      }
-    },
-    stop: async () => {},
-    remove: async () => {},
-    inspect: async () => null,
+    deploy: async ({ id, port }) => start(id, port),
+    start: async (id) => start(id, placed.get(id)?.port ?? 0),
+    stop: end,
+    kill: end,
+    remove: end,
+    snapshot: async () => {},
+    inspect: async (id) => toInspection(id, placed.get(id)),
+    logs: async () => [],
+    stats: async () => STATS,
+    list: async () => [...placed].flatMap(([id, agent]) => toInspection(id, agent) ?? []),
     isAvailable: async () => true,
   }
   return {
@@ -37,8 +71,14 @@ export function startRuntimeDouble() {
   }
 }
 
+function toInspection(id: string, placed: { port: number; state: AgentState } | undefined): Inspection | null {
+  const unknown = { image: null, version: null, startedAt: null, exitCode: null, isOutOfMemory: false, restarts: 0 }
+  return placed ? { ...unknown, ...placed, id, kind: 'stead', host: '127.0.0.1' } : null
+}
+
 function answer(request: Request): Response {
   const { pathname } = new URL(request.url)
+  if (pathname === '/memory') return Response.json({ ok: true })
   if (pathname === '/healthz') return Response.json({ ok: true, status: 'live' })
   if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
   const chunk = { choices: [{ index: 0, delta: { content: REPLY }, finish_reason: 'stop' }] }

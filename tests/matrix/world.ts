@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { createEchoProvider } from '../../src/adapters/ai-echo.ts'
 import type { Runtime } from '../../src/adapters/runtime.ts'
@@ -11,19 +13,29 @@ import { createRecoveryCodes, replaceRecoveryCodes } from '../../src/features/ac
 import { insertUser } from '../../src/features/accounts/register.ts'
 import { sessions, type UserRow, users } from '../../src/features/accounts/tables.ts'
 import { recordAudit } from '../../src/features/administration/audit.ts'
+import { changeSettings } from '../../src/features/agents/config.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/create.ts'
 import { agents } from '../../src/features/agents/tables.ts'
+import { gitCredentials } from '../../src/features/browse/tables.ts'
 import { messages } from '../../src/features/chat/tables.ts'
-import { deployments } from '../../src/features/deployments/tables.ts'
+import { deploymentHistory, deployments } from '../../src/features/deployments/tables.ts'
+import { heartbeats } from '../../src/features/heartbeat/tables.ts'
+import { installations } from '../../src/features/installations/tables.ts'
 import { insertKey, newKey } from '../../src/features/keys/create.ts'
 import { apiKeys } from '../../src/features/keys/tables.ts'
+import { appendLines } from '../../src/features/logs/store.ts'
+import { scheduledRuns, scheduledTasks } from '../../src/features/scheduled-tasks/tables.ts'
 import { identities } from '../../src/features/sign-in/tables.ts'
+import { swarmAnswers, swarmRuns, swarms } from '../../src/features/swarms/tables.ts'
 import { usageDays, usageLogs } from '../../src/features/usage/tables.ts'
+import { agentVerifications, verificationChallenges } from '../../src/features/verification/tables.ts'
 import type { Face } from '../../src/http/env.ts'
 import { jobs } from '../../src/jobs/tables.ts'
 import { dumpTables } from '../harness/dump.ts'
 import { startJobs } from '../harness/jobs.ts'
+import { startMuxDouble } from '../harness/mux-double.ts'
 import { INTERNAL_KEY, testPlatform } from '../harness/platform.ts'
+import { addTalkTraces } from '../harness/talk-traces.ts'
 import { until } from '../harness/until.ts'
 import { countChanges, rememberRows } from './rewind.ts'
 
@@ -42,8 +54,10 @@ export type Person = {
   key: string
   keyId: string
   readingKey: string
+  installationId: string
   agentId: string
   agentToken: string
+  gatewayToken: string
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>
@@ -52,15 +66,18 @@ let passwordHash: Promise<string> | undefined
 
 /** A platform with four people who have something of everything; `ports` are where their agents listen. */
 export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, number>>) {
+  const mux = startMuxDouble()
   const { platform, clock, logLines } = testPlatform({
     runtime,
     providers: [createEchoProvider({ newId: () => 'echo_1', nowSeconds: () => 1 })],
     environment: {
       ADMIN_EMAILS: emailOf('admin'),
       AGENTS_BASE_PORT: '41000',
+      WATCHDOG_KILL_WAIT: '0.01',
       DOCKER_HOST: '/nowhere/docker.sock',
       SOCIAL_ID_ISSUER: 'http://127.0.0.1:1',
       SOCIAL_ID_AUDIENCE: 'stead',
+      ...mux.environment,
     },
   })
   passwordHash ??= platform.passwords.hash(PASSWORD)
@@ -96,7 +113,10 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
       await rewind()
       unchanged.changes = countChanges(platform.db)
     },
-    [Symbol.asyncDispose]: () => working[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await working[Symbol.asyncDispose]()
+      await mux.stop()
+    },
   }
 
   function rows(): string {
@@ -147,8 +167,10 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
       key,
       keyId,
       readingKey,
+      installationId: addInstallation(tx, user, canary),
       agentId: agent.id,
       agentToken: agent.token,
+      gatewayToken: agent.gatewayToken,
     }
   }
 
@@ -156,13 +178,85 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
     const kind = { name: canary, model: canary, plan: 'label', aiProvider: 'openrouter', status: 'running' } as const
     const agent = insertAgent({ clock, sealer: platform.sealer }, tx, { ...kind, ownerId: user.id })
     tx.update(agents).set({ port }).where(eq(agents.id, agent.id)).run()
+    const telegramToken = `1:telegram-${canary}`
+    const { secretConfig } = changeSettings({ clock, sealer: platform.sealer }, tx, agent, {
+      telegramToken,
+      brain: canary,
+    })
+    secrets.push(telegramToken, secretConfig ?? telegramToken)
+    const proved = {
+      type: 'ens',
+      verifierAddress: canary,
+      metadata: { name: canary },
+      verifiedAt: clock.now(),
+    } as const
+    tx.insert(agentVerifications)
+      .values({ agentId: agent.id, ...proved })
+      .run()
+    const asked = { message: canary, expiresAt: clock.now() }
+    tx.insert(verificationChallenges)
+      .values({ agentId: agent.id, ...asked })
+      .run()
     const step = { step: 'running', error: canary, requestedAt: clock.now() } as const
     tx.insert(deployments)
       .values({ agentId: agent.id, ...step })
       .run()
+    appendLines(tx, agent.id, [{ at: clock.now(), stream: 'stdout', text: canary }], { before: null, after: canary })
+    const told = { error: canary, logTail: canary, requestedBy: user.id, requestedAt: clock.now() }
+    const past = { kind: 'deploy', step: 'done', result: 'succeeded', statusBefore: 'pending' } as const
+    tx.insert(deploymentHistory)
+      .values({ agentId: agent.id, ...past, ...told })
+      .run()
     const tokens = openTokens(platform.sealer, agent)
+    addWorkspace(tx, agent.id, canary)
     secrets.push(tokens.gatewayToken, agent.gatewayToken, agent.accessToken, agent.accessTokenHash)
-    return { id: agent.id, token: tokens.accessToken }
+    return { id: agent.id, token: tokens.accessToken, gatewayToken: tokens.gatewayToken }
+  }
+
+  function addInstallation(tx: Tx, user: UserRow, canary: string): string {
+    const now = clock.now()
+    const gatewayToken = platform.sealer.seal(`gateway-${canary}`, 'matrix')
+    const machine = { id: `ins_${canary}`, userId: user.id, ownerId: user.id, name: canary, gatewayUrl: null }
+    const seen = { mode: 'home', status: 'active', registeredAt: now, lastSeenAt: now } as const
+    tx.insert(installations)
+      .values({ ...machine, ...seen, gatewayToken })
+      .run()
+    secrets.push(gatewayToken, `gateway-${canary}`)
+    return machine.id
+  }
+
+  function addWorkspace(tx: Tx, agentId: string, canary: string): void {
+    const folder = join(platform.agentsFolder, agentId, 'state', 'workspace')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'notes.txt'), canary)
+    const sealedPassword = platform.sealer.seal(`git-${canary}`, 'matrix')
+    tx.insert(gitCredentials)
+      .values({
+        workspace: agentId,
+        agentId,
+        origin: 'https://git.example.com',
+        username: canary,
+        sealedPassword,
+        updatedAt: clock.now(),
+      })
+      .run()
+    secrets.push(`git-${canary}`, sealedPassword)
+  }
+
+  function addSwarm(tx: Tx, { userId, canary, agentId }: Record<'userId' | 'canary' | 'agentId', string>): void {
+    const now = clock.now()
+    const swarm = { id: `swarm_${canary}`, ownerId: userId, name: canary, agents: [agentId] }
+    tx.insert(swarms)
+      .values({ ...swarm, createdAt: now, updatedAt: now })
+      .run()
+    const run = { id: `run_${canary}`, swarmId: swarm.id, ownerId: userId, task: canary, summary: canary }
+    tx.insert(swarmRuns)
+      .values({ ...run, state: 'running', startedAt: now })
+      .run()
+    const answer = { runId: run.id, agentId, agentName: canary, position: 0, message: canary, reply: canary }
+    tx.insert(swarmAnswers)
+      .values({ ...answer, state: 'running' })
+      .run()
   }
 
   function addTraces(tx: Tx, user: UserRow, canary: string, agentId: string): void {
@@ -172,7 +266,11 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
     tx.insert(messages)
       .values({ ...said, id: `msg_${canary}`, sender: 'user' })
       .run()
+    addSchedule(tx, userId, canary, agentId)
+    addSwarm(tx, { userId, canary, agentId })
     const refreshToken = platform.sealer.seal(`refresh-${canary}`, 'matrix')
+    const sealed = platform.sealer.seal(`credential-${canary}`, 'matrix')
+    addTalkTraces(tx, { userId, agentId, canary, sealed, now })
     const external = { issuer: 'https://idp.example', subject: canary, provider: 'idp-b', email: user.email } as const
     tx.insert(identities)
       .values({ ...external, userId, refreshToken, createdAt: now, lastUsedAt: now })
@@ -186,7 +284,23 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
     const codes = createRecoveryCodes()
     replaceRecoveryCodes(tx, userId, codes)
     const link = issueEmailToken(tx, { userId, purpose: 'reset-password', email: user.email }, now)
-    secrets.push(refreshToken, `refresh-${canary}`, link, sha256(link), ...codes)
+    secrets.push(sealed, refreshToken, `refresh-${canary}`, link, sha256(link), ...codes)
+  }
+
+  function addSchedule(tx: Tx, userId: string, canary: string, agentId: string): void {
+    const now = clock.now()
+    const task = { id: `task_${canary}`, name: canary, prompt: canary, description: canary, timezone: 'UTC' }
+    const dates = { createdAt: now, updatedAt: now }
+    tx.insert(scheduledTasks)
+      .values({ ...task, ...dates, ownerId: userId, agentId, cronSchedule: '0 9 * * *', enabled: false })
+      .run()
+    const run = { ownerId: userId, agentId, taskId: task.id, trigger: 'manual', dueAt: now, error: canary } as const
+    tx.insert(scheduledRuns)
+      .values({ ...run, id: `run_${canary}`, status: 'failed' })
+      .run()
+    tx.insert(heartbeats)
+      .values({ userId, agentId, frequency: '3h', everyMs: 10_800_000, enabled: false, updatedAt: now })
+      .run()
   }
 }
 

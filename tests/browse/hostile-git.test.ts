@@ -1,0 +1,252 @@
+import { expect, test } from 'bun:test'
+import { chmodSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempFolder } from '../harness/temp-folder.ts'
+import { fill, openFiles } from './house.ts'
+import { git, HAS_GIT, IDENTITY, initRepository } from './repository.ts'
+
+const withGit = HAS_GIT ? test : test.skip
+const HOOKS = [
+  'pre-commit',
+  'prepare-commit-msg',
+  'commit-msg',
+  'post-commit',
+  'pre-push',
+  'post-index-change',
+  'reference-transaction',
+  'fsmonitor-watchman',
+]
+
+type Vector = { name: string; arrange: (at: Place) => void; runsInGit: boolean }
+/** `run` is a command that leaves a marker, `script` an executable that does the same. */
+type Place = { folder: string; run: string; script: string; canary: string }
+
+const set = (folder: string, ...pairs: [key: string, value: string][]) => {
+  for (const [key, value] of pairs) git(folder, ['config', '--add', key, value])
+}
+const remote = (folder: string, url: string) => set(folder, ['remote.origin.url', url])
+
+const VECTORS: Vector[] = [
+  { name: 'core.fsmonitor', runsInGit: true, arrange: ({ folder, run }) => set(folder, ['core.fsmonitor', run]) },
+  {
+    name: 'hooks',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      for (const hook of HOOKS) addScript(join(folder, '.git/hooks', hook), run)
+    },
+  },
+  {
+    name: 'core.hooksPath',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      for (const hook of HOOKS) addScript(join(folder, 'tools', hook), run)
+      set(folder, ['core.hooksPath', 'tools'])
+    },
+  },
+  {
+    name: 'filter clean and smudge',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      set(folder, ['filter.x.clean', run], ['filter.x.smudge', run])
+      fill(folder, { '.gitattributes': '* filter=x\n' })
+    },
+  },
+  {
+    name: 'filter process',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      set(folder, ['filter.x.process', run], ['filter.x.required', 'false'])
+      fill(folder, { '.gitattributes': '* filter=x\n' })
+    },
+  },
+  { name: 'diff.external', runsInGit: true, arrange: ({ folder, script }) => set(folder, ['diff.external', script]) },
+  {
+    name: 'diff textconv and command',
+    runsInGit: true,
+    arrange: ({ folder, script }) => {
+      set(folder, ['diff.x.textconv', script], ['diff.y.command', script])
+      fill(folder, { '.gitattributes': '*.txt diff=x\n*.md diff=y\n' })
+    },
+  },
+  {
+    name: 'credential.helper',
+    runsInGit: true,
+    arrange: ({ folder, run, canary }) => {
+      set(folder, ['credential.helper', `!${run}`], ['core.askPass', run])
+      remote(folder, canary)
+    },
+  },
+  {
+    name: 'ext:: remote',
+    runsInGit: true,
+    arrange: ({ folder, script }) => {
+      set(folder, ['protocol.ext.allow', 'always'])
+      remote(folder, `ext::${script}`)
+    },
+  },
+  {
+    name: 'core.sshCommand',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      set(folder, ['core.sshCommand', run], ['ssh.variant', 'simple'])
+      remote(folder, 'ssh://example.invalid/x')
+    },
+  },
+  {
+    name: 'gpg.program',
+    runsInGit: true,
+    arrange: ({ folder, script }) =>
+      set(folder, ['gpg.program', script], ['commit.gpgSign', 'true'], ['log.showSignature', 'true']),
+  },
+  {
+    name: 'include.path',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      fill(folder, { 'more.config': `[core]\n\tfsmonitor = ${JSON.stringify(run)}\n` })
+      set(folder, ['include.path', '../more.config'])
+    },
+  },
+  {
+    name: 'url insteadOf ext::',
+    runsInGit: true,
+    arrange: ({ folder, script, canary }) => {
+      set(folder, ['protocol.ext.allow', 'always'], [`url.ext::${script} .insteadOf`, 'http://'])
+      remote(folder, canary)
+    },
+  },
+  {
+    name: 'remote.vcs, receivepack, editor, pager, alias',
+    runsInGit: false,
+    arrange: ({ folder, run, script, canary }) => {
+      remote(folder, canary)
+      set(folder, ['remote.origin.receivepack', script], ['core.editor', run], ['core.pager', run])
+      set(folder, ['alias.status', `!${run}`], ['core.gitProxy', script], ['sequence.editor', run])
+    },
+  },
+  {
+    name: 'file remote with hooks',
+    runsInGit: true,
+    arrange: ({ folder, run }) => {
+      const bare = join(folder, '.git', 'bare.git')
+      initRepository(bare, '--bare')
+      for (const hook of ['pre-receive', 'update', 'post-receive']) addScript(join(bare, 'hooks', hook), run)
+      remote(folder, bare)
+    },
+  },
+  {
+    name: 'submodule that names commands',
+    runsInGit: false,
+    arrange: ({ folder, run }) => {
+      fill(folder, { '.gitmodules': `[submodule "x"]\n\tpath = x\n\turl = ./x\n\tupdate = !${run}\n` })
+      set(folder, ['submodule.x.update', `!${run}`], ['submodule.recurse', 'true'])
+      initRepository(join(folder, 'x'))
+      set(join(folder, 'x'), ['core.fsmonitor', run])
+    },
+  },
+  {
+    name: 'linked ignore and attribute files',
+    runsInGit: false,
+    arrange: ({ folder, run }) => {
+      symlinkSync('/proc/self/environ', join(folder, '.gitignore'))
+      symlinkSync('/dev/zero', join(folder, '.gitattributes'))
+      set(folder, ['core.excludesFile', '/dev/zero'], ['core.attributesFile', '/dev/zero'], ['core.worktree', '/'])
+      set(folder, ['core.fsmonitor', run])
+    },
+  },
+]
+
+withGit(
+  'repositories that would run programs run none: status, diff, log, write and sync',
+  async () => {
+    const ran: string[] = []
+    const failed: unknown[] = []
+    for (const { name, arrange } of VECTORS) {
+      const { get, post, folders } = await openFiles({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } })
+      using place = openPlace(folders.root)
+      arrange(place)
+      const answers = [
+        await get('git-status'),
+        await get('git-diff'),
+        await get('git-log'),
+        await post('write', { path: 'other.txt', content: 'x' }),
+        await post('git-sync', {}),
+        await get('git-status'),
+      ]
+      const statuses = answers.map(({ status }) => status)
+      if (statuses.some((status) => status !== 200))
+        failed.push({ name, statuses, bodies: answers.map(({ body }) => body) })
+      if (answers[4]?.body.committed !== true) failed.push({ name, sync: answers[4]?.body })
+      ran.push(...place.markers().map((marker) => `${name}: ${marker}`))
+    }
+    expect(ran).toEqual([])
+    expect(failed).toEqual([])
+    console.log(`hostile repositories: ${VECTORS.length} configurations, 0 executions`)
+  },
+  60_000,
+)
+
+withGit(
+  'they are no empty threats: the real program runs what these name',
+  async () => {
+    const quiet: string[] = []
+    for (const { name, arrange, runsInGit } of VECTORS) {
+      if (!runsInGit) continue
+      using folder = tempFolder()
+      using place = openPlace(folder.file('work'))
+      arrange(place)
+      for (const args of [
+        ['status'],
+        ['diff', '--ext-diff'],
+        ['add', '-A'],
+        ['commit', '-q', '-m', 'x'],
+        ['push', 'origin', 'HEAD'],
+      ]) {
+        // Not in sync: some of them talk to the server of this process.
+        const child = Bun.spawn(['git', ...args], {
+          cwd: place.folder,
+          env: { ...process.env, ...IDENTITY, GIT_TERMINAL_PROMPT: '0' },
+          stdout: 'ignore',
+          stderr: 'ignore',
+          timeout: 5000,
+        })
+        await child.exited
+      }
+      if (place.markers().length === 0) quiet.push(name)
+    }
+    expect(quiet).toEqual([])
+  },
+  60_000,
+)
+
+/** A repository with a change, and a folder for markers beside it. */
+function openPlace(folder: string) {
+  const markers = tempFolder()
+  const script = markers.file('mark.sh')
+  addScript(script, `touch ${markers.file('marker')}-$$`)
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response('', { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }),
+  })
+  initRepository(folder)
+  fill(folder, { 'a.txt': 'one\n', 'b.md': 'one\n' })
+  git(folder, ['add', '-A'])
+  git(folder, ['commit', '-q', '-m', 'start'])
+  fill(folder, { 'a.txt': 'two\n', 'b.md': 'two\n' })
+  return {
+    folder,
+    script,
+    run: `${script};true`,
+    canary: `http://127.0.0.1:${server.port}/x`,
+    markers: () => readdirSync(markers.path).filter((name) => name.startsWith('marker')),
+    [Symbol.dispose]: () => {
+      void server.stop(true)
+      markers[Symbol.dispose]()
+    },
+  }
+}
+
+function addScript(path: string, command: string): void {
+  fill(path.slice(0, path.lastIndexOf('/')), { [path.slice(path.lastIndexOf('/') + 1)]: `#!/bin/sh\n${command}\n` })
+  chmodSync(path, 0o755)
+}

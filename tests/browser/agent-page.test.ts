@@ -1,0 +1,202 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { startProvider } from '../harness/provider.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const PHONE = { width: 360, height: 740 }
+const BOT_TOKEN = '123456:the-token-of-a-bot'
+/** What the agent writes when it has answered. */
+const ANSWERED = 'turn answered'
+
+beforeAll(async () => {
+  if (existsSync(join(root, 'web/dist/index.html'))) return
+  const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
+  expect(await build.exited).toBe(0)
+}, 60_000)
+
+test.skipIf(!hasBrowser())(
+  'an owner sees how an agent is, reads its log live, stops, starts and resets it, and keeps its secrets',
+  async () => {
+    await using provider = await startProvider(answerLikeAModel)
+    await using house = await openHouse({ environment: withProvider(provider) })
+    const { web } = (await house.start()).urls
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    const agentId = await createAgent(page, web)
+
+    await readLive(page, agentId)
+    await readHistory(page)
+    await seeOverview(page, agentId)
+    await stopAndStart(page)
+    await resetMemory(page)
+    await refuseImage(page)
+    await changeSettings(page)
+    await fitOnPhone(page, agentId)
+    // The browser itself notes what a server refuses, here the update to no image.
+    expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([])
+  },
+  180_000,
+)
+
+async function createAgent(page: Page, web: string): Promise<string> {
+  await page.goto(`${web}/signup`)
+  await page.getByLabel('Name').fill('Ada')
+  await page.getByLabel('Email').fill('ada@example.com')
+  await page.getByLabel('Password').fill('correct horse battery staple')
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('link', { name: 'Create agent' }).click()
+  await page.getByLabel('Name').fill('Lovelace')
+  await page.getByRole('button', { name: 'Create agent' }).click()
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  return new URL(page.url()).pathname.split('/')[2] ?? ''
+}
+
+function open(page: Page, tab: string): Promise<void> {
+  return page.getByRole('navigation', { name: 'Pages of Lovelace' }).getByRole('link', { name: tab }).click()
+}
+
+function statusOf(page: Page, status: string): Promise<void> {
+  return page.getByRole('heading', { level: 1 }).locator('..').getByText(status, { exact: true }).waitFor()
+}
+
+function urlOf(page: Page, path: string): string {
+  return new URL(path, page.url()).href
+}
+
+async function talk(page: Page, agentId: string): Promise<void> {
+  const response = await page.request.post(urlOf(page, '/api/chat'), { data: { agentId, message: 'Good morning' } })
+  expect(response.status()).toBe(200)
+}
+
+async function readLive(page: Page, agentId: string): Promise<void> {
+  await open(page, 'Logs')
+  const log = page.getByRole('log', { name: 'Live log' })
+  await log.getByText('agent is listening').waitFor()
+  await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+  await talk(page, agentId)
+  await hasAnswers(log, 1)
+
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await talk(page, agentId)
+  await page.getByRole('button', { name: '1 new' }).waitFor()
+  expect(await log.getByText(ANSWERED).count()).toBe(1)
+  await page.getByRole('button', { name: 'Follow' }).click()
+  await hasAnswers(log, 2)
+
+  const resumed = page.waitForRequest((request) => request.url().endsWith(`/api/logs/${agentId}/stream`))
+  await page.request.post(urlOf(page, `/api/logs/${agentId}/stop`))
+  expect(await (await resumed).headerValue('last-event-id')).toMatch(/^\d+$/)
+  await talk(page, agentId)
+  await hasAnswers(log, 3)
+
+  await page.getByRole('searchbox', { name: 'Filter lines' }).fill('TURN ANSWERED')
+  await until('the filter', async () => (await log.getByText('agent is listening').count()) === 0)
+  expect(await log.getByText(ANSWERED).count()).toBe(3)
+}
+
+function hasAnswers(log: Locator, count: number): Promise<boolean> {
+  return until(`${count} answers in the log`, async () => (await log.getByText(ANSWERED).count()) === count)
+}
+
+async function readHistory(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'History' }).click()
+  const log = page.getByRole('log', { name: 'Stored log' })
+  await hasAnswers(log, 3)
+  expect(await log.getByRole('time').count()).toBe(3)
+  await page.getByRole('searchbox', { name: 'Search stored lines' }).fill('never written')
+  await log.getByText('No stored line has this text.').waitFor()
+}
+
+/** The pages say what the API says. */
+async function seeOverview(page: Page, agentId: string): Promise<void> {
+  await open(page, 'Overview')
+  await page.getByText('Healthy', { exact: true }).first().waitFor()
+  const watchdog = await (await page.request.get(urlOf(page, `/api/agents/${agentId}/watchdog`))).json()
+  expect(watchdog).toMatchObject({ state: 'running', attempts: 0, crashes: 0, lastProbe: { healthy: true } })
+  const noted = page.getByRole('region', { name: 'What the watchdog noted' }).getByRole('listitem')
+  expect(await noted.allTextContents()).toEqual([expect.stringMatching(/^Healthy/), expect.stringMatching(/^Started/)])
+  const { agent } = await (await page.request.get(urlOf(page, `/api/agents/${agentId}`))).json()
+  await page.getByText(agent.websocketUrl, { exact: true }).waitFor()
+  await page.getByText('Last: Deployment succeeded').waitFor()
+  const messages = page.getByRole('region', { name: 'Figures' }).locator('div', { hasText: /^Messages/ })
+  await messages.getByText('3', { exact: true }).waitFor()
+}
+
+async function stopAndStart(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await statusOf(page, 'Stopped')
+  await page.getByText('Not watched').waitFor()
+  await until('nothing to stop', () => page.getByRole('button', { name: 'Stop', exact: true }).isDisabled())
+  await page.getByRole('button', { name: 'Start', exact: true }).click()
+  await statusOf(page, 'Running')
+  await page.getByText('Last: Start succeeded').waitFor()
+}
+
+async function resetMemory(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Reset memory…' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Reset the memory of Lovelace?' })
+  expect(await dialog.textContent()).toContain('snapshot')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  await until('the focus to come back', async () => (await focused()) === 'Reset memory…')
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('button', { name: 'Reset memory' }).click()
+  await page.getByText('Last: Memory reset succeeded').waitFor()
+  const history = page.getByRole('region', { name: 'What was done' }).getByRole('listitem')
+  expect(await history.first().textContent()).toContain('Snapshot: backups/')
+  expect(await history.count()).toBe(3)
+}
+
+async function refuseImage(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Update…' }).click()
+  await page.getByLabel('Image').fill('not an image')
+  await page.getByRole('button', { name: 'Update', exact: true }).click()
+  await page.getByRole('alert').getByText('Invalid docker image value').waitFor()
+  await statusOf(page, 'Running')
+}
+
+async function changeSettings(page: Page): Promise<void> {
+  await open(page, 'Settings')
+  const field = page.getByLabel('Telegram bot token', { exact: true })
+  const form = page.locator('form', { has: field })
+  await form.getByText('Not set').waitFor()
+  await field.fill(BOT_TOKEN)
+  await form.getByRole('button', { name: 'Save Telegram bot token' }).click()
+  await form.getByText('Set', { exact: true }).waitFor()
+  await until('an empty field', async () => (await field.inputValue()) === '')
+  await page.reload()
+  await form.getByText('Set', { exact: true }).waitFor()
+  expect(await page.content()).not.toContain(BOT_TOKEN)
+  await form.getByRole('button', { name: 'Remove Telegram bot token' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+  await form.getByText('Not set').waitFor()
+
+  await page.getByRole('button', { name: 'Show token' }).click()
+  await page.locator('code', { hasText: /^gw_/ }).waitFor()
+  await page.getByRole('button', { name: 'Hide token' }).click()
+  await page.locator('code', { hasText: /^gw_/ }).waitFor({ state: 'detached' })
+  await page.getByText('Not verified').waitFor()
+}
+
+async function fitOnPhone(page: Page, agentId: string): Promise<void> {
+  await page.setViewportSize(PHONE)
+  const pages = [
+    ['', page.getByRole('list', { name: 'Messages' }).getByText('Good morning').first()],
+    ['/overview', page.getByRole('region', { name: 'What was done' })],
+    ['/logs', page.getByText('agent is listening').first()],
+    ['/settings', page.getByLabel('Telegram bot token', { exact: true })],
+  ] as const
+  for (const [path, content] of pages) {
+    await page.goto(urlOf(page, `/agents/${agentId}${path}`))
+    await content.waitFor()
+    const width = Number(await page.evaluate('document.documentElement.scrollWidth'))
+    expect([path, width]).toEqual([path, PHONE.width])
+  }
+}

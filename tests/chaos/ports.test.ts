@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { z } from 'zod'
+import { ProvisionResponse, WebAgentList } from '../../src/features/agents/schemas.ts'
+import { type Person, signUp } from '../harness/client.ts'
+import { findEngine } from '../harness/engine.ts'
+import { read } from '../harness/platform.ts'
+import { startServer, type TestServer } from '../harness/server.ts'
+import { tempFolder } from '../harness/temp-folder.ts'
+import { until } from '../harness/until.ts'
+
+const BUSYBOX = Bun.which('busybox')
+const Rows = z.array(z.object({ status: z.string(), port: z.number().nullable() }))
+
+describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
+  test('100 agents at once as processes, 50 ports taken: each has a port of its own', async () => {
+    using folder = tempFolder()
+    await Bun.write(folder.file('healthz'), '{"ok":true,"status":"live"}')
+    const script = folder.file('agent.sh')
+    await Bun.write(script, `exec busybox httpd -f -p "127.0.0.1:$PORT" -h '${folder.path}'`)
+    const basePort = 21_000 + Math.floor(Math.random() * 8000)
+    await using server = await startServer({ AGENTS_BASE_PORT: `${basePort}` }, [BUSYBOX ?? '', 'sh', script])
+    await provisionAmong(server, { basePort, agents: 100, taken: 50 })
+  }, 120_000)
+})
+
+const engine = await findEngine()
+describe.skipIf(engine === null)('ports that others hold, in containers', () => {
+  test('8 agents at once, 4 ports taken: each has a port of its own', async () => {
+    if (!engine) return
+    const basePort = 31_000 + Math.floor(Math.random() * 1000)
+    const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: engine.dockerHost, AGENT_IMAGE: engine.image }
+    await using server = await startServer({ ...settings, AGENTS_BASE_PORT: `${basePort}` })
+    const person = await provisionAmong(server, { basePort, agents: 8, taken: 4 })
+    await deleteAll(person)
+    const instance = (await Bun.file(`${server.dataDir}/instance.id`).text()).trim()
+    const filters = { label: [`stead.instance=${instance}`] }
+    await until(
+      'every container is gone',
+      async () => (await engine.docker.listContainers({ all: true, filters })).length === 0,
+      60_000,
+    )
+    await until('every volume is gone', async () => (await engine.docker.listVolumes({ filters })).Volumes.length === 0)
+    for (const { Id } of await engine.docker.listNetworks({ filters })) await engine.docker.getNetwork(Id).remove()
+  }, 120_000)
+})
+
+type Crowd = { basePort: number; agents: number; taken: number }
+
+async function provisionAmong(server: TestServer, { basePort, agents, taken }: Crowd): Promise<Person> {
+  const squatters = await holdPorts(basePort, taken)
+  try {
+    const person = await signUp(server.urls.web)
+    const names = Array.from({ length: agents }, (_, index) => `Agent ${index}`)
+    await Promise.all(names.map((name) => read(ProvisionResponse, person.post('/api/agents/provision', { name }))))
+    const settled = await until(
+      'every agent runs',
+      async () => {
+        const rows = readRows(server.dataDir)
+        return rows.length === agents && rows.every(({ status }) => status === 'running') ? rows : null
+      },
+      90_000,
+    )
+    const ports = settled.map(({ port }) => port)
+    expect(new Set(ports).size).toBe(agents)
+    for (const port of ports) expect(port).toBeGreaterThanOrEqual(basePort + taken)
+    const answers = await Promise.all(ports.map((port) => fetch(`http://127.0.0.1:${port}/healthz`)))
+    expect(answers.every(({ ok }) => ok)).toBe(true)
+    return person
+  } finally {
+    for (const squatter of squatters) squatter.close()
+  }
+}
+
+/** What the platform has leased: no route tells. */
+function readRows(dataDir: string) {
+  const db = new Database(join(dataDir, 'stead.db'), { readonly: true })
+  try {
+    return Rows.parse(db.prepare('select status, port from agents').all())
+  } finally {
+    db.close()
+  }
+}
+
+async function deleteAll(person: Person): Promise<void> {
+  const { agents } = await read(WebAgentList, person.get('/api/agents'))
+  for (const { id } of agents) expect((await person.delete(`/api/agents/${id}`)).status).toBe(200)
+}
+
+async function holdPorts(first: number, count: number): Promise<Server[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const server = createServer()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      server.once('error', reject)
+      server.listen(first + index, '127.0.0.1', resolve)
+      await promise
+      return server
+    }),
+  )
+}

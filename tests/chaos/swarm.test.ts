@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createEngine } from '../../src/adapters/engine.ts'
+import type { AgentSpec, Runtime } from '../../src/adapters/runtime.ts'
+import { answersHealthz } from '../../src/adapters/runtime-contract.ts'
+import { createSwarmRuntime } from '../../src/adapters/swarm.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { createLog } from '../../src/core/log.ts'
+import { importAgent } from '../harness/engine.ts'
+import { canStartSwarm, type SwarmNode, startSwarm } from '../harness/swarm.ts'
+import { until } from '../harness/until.ts'
+
+const PATIENCE_MS = 60_000
+const UNAVAILABLE = { extra: { code: 'ENGINE_UNAVAILABLE' } }
+
+describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
+  let swarm: Awaited<ReturnType<typeof startSwarm>>
+  let runtime: Runtime
+  let image: string
+  let lastPort = 19_500
+
+  const createRuntime = (node: SwarmNode) =>
+    createSwarmRuntime({
+      engine: createEngine(node.dockerHost),
+      instance: 'chaos',
+      digestKey: 'key',
+      clock: systemClock,
+      log: createLog('silent'),
+      timing: { pollMs: 200, restartDelayMs: 200, nodeGraceMs: 1000 },
+    })
+  const makeSpec = (): AgentSpec => {
+    lastPort += 1
+    const id = `agent-${lastPort}`
+    return {
+      id,
+      image,
+      port: lastPort,
+      environment: { AGENT_ID: id },
+      secrets: { GATEWAY_TOKEN: 'gw_1' },
+      limits: { memoryBytes: 64 * 1024 ** 2, cpus: 1, processes: 32 },
+    }
+  }
+  const getWorker = () => {
+    const worker = swarm.nodes[1]
+    if (!worker) throw new Error('The swarm has one machine only')
+    return worker
+  }
+  /** Lets the swarm choose among the others. */
+  const drain = async (node: SwarmNode, Availability: 'active' | 'drain') => {
+    const { Swarm } = await node.docker.info()
+    const { Version, Spec } = await swarm.manager.docker.getNode(Swarm.NodeID).inspect()
+    await swarm.manager.docker
+      .getNode(Swarm.NodeID)
+      .update({ _query: { version: Version.Index }, _body: { ...Spec, Availability } })
+  }
+  const deployOn = async (node: SwarmNode) => {
+    const spec = makeSpec()
+    const others = swarm.nodes.filter((other) => other !== node)
+    for (const other of others) await drain(other, 'drain')
+    await runtime.deploy(spec)
+    for (const other of others) await drain(other, 'active')
+    await until('the agent answers', () => answersHealthz(spec.port, node.address), PATIENCE_MS)
+    return spec
+  }
+
+  beforeAll(async () => {
+    swarm = await startSwarm(2)
+    image = await importAgent(swarm.manager.docker)
+    // An image is known by its content: every machine has to have the same.
+    await getWorker().docker.loadImage(await swarm.manager.docker.getImage(image).get())
+    runtime = createRuntime(swarm.manager)
+  }, PATIENCE_MS)
+  afterAll(async () => {
+    await runtime?.close()
+    await swarm?.[Symbol.asyncDispose]()
+  })
+
+  test(
+    'a manager that is frozen or has left its swarm makes no false status',
+    async () => {
+      const spec = await deployOn(swarm.manager)
+      const before = await runtime.inspect(spec.id)
+      await swarm.manager.signal('SIGSTOP')
+      const whileFrozen = await Promise.allSettled([runtime.inspect(spec.id), runtime.list(), runtime.stats(spec.id)])
+      await swarm.manager.signal('SIGCONT')
+      for (const outcome of whileFrozen) expect(outcome).toMatchObject({ status: 'rejected', reason: UNAVAILABLE })
+      await until('the manager answers', () => runtime.isAvailable(), PATIENCE_MS)
+      expect(await runtime.inspect(spec.id)).toEqual(before)
+      const ofWorker = createRuntime(getWorker())
+      expect(await ofWorker.isAvailable()).toBe(false)
+      const asWorker = await Promise.allSettled([ofWorker.inspect(spec.id), ofWorker.list()])
+      for (const outcome of asWorker) expect(outcome).toMatchObject({ status: 'rejected', reason: UNAVAILABLE })
+      await ofWorker.close()
+    },
+    PATIENCE_MS * 2,
+  )
+
+  test(
+    'an agent stays on the machine that has its files, and goes elsewhere when that is lost',
+    async () => {
+      const worker = getWorker()
+      const spec = await deployOn(worker)
+      expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', host: worker.address })
+      await runtime.restart(spec.id)
+      await until('it answers again', () => answersHealthz(spec.port, worker.address), PATIENCE_MS)
+      expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', host: worker.address })
+      const stats = await runtime.stats(spec.id).catch((error: unknown) => error)
+      expect(stats).toMatchObject({ kind: 'unavailable', message: 'Figures are only known on its own node' })
+      const lines: string[] = []
+      for await (const { text } of runtime.followLogs(spec.id, {
+        after: null,
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      })) {
+        lines.push(text)
+        break
+      }
+      expect(lines).toEqual([`agent ${spec.id} listens on 18789`])
+
+      await worker.kill()
+      const isBack = () => answersHealthz(spec.port, swarm.manager.address)
+      await until('it answers on the machine that is left', isBack, PATIENCE_MS)
+      const found = await runtime.inspect(spec.id)
+      expect(found).toMatchObject({ state: 'running', host: swarm.manager.address, restarts: 1 })
+    },
+    PATIENCE_MS * 3,
+  )
+})
