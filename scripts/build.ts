@@ -17,7 +17,12 @@ async function build(outfile: string, target: string): Promise<void> {
   await buildWeb(join(root, 'web/dist'))
   await mkdir(join(outfile, '..'), { recursive: true })
   const result = await Bun.build({
-    entrypoints: [join(root, 'src/main.ts')],
+    // Beside the program, what it starts as workers.
+    entrypoints: [
+      join(root, 'src/main.ts'),
+      join(root, 'src/adapters/page-worker.ts'),
+      join(root, 'src/adapters/git-worker.ts'),
+    ],
     minify: true,
     sourcemap: 'linked',
     define: { 'process.env.NODE_ENV': '"production"' },

@@ -36,7 +36,13 @@ function createEmptyApp() {
     encryptionKey: 'only for listing routes',
     runtime: createNoRuntime('process', 'Only routes are listed here.'),
     providers: [],
-    bound: { webUrl: 'http://localhost:3000', webPort: 3000, backendUrl: 'http://127.0.0.1:3001' },
+    bound: {
+      webUrl: 'http://localhost:3000',
+      webPort: 3000,
+      backendUrl: 'http://127.0.0.1:3001',
+      urlForAgents: async () => '',
+    },
+    openProvider: () => null,
   })
   return createApp(platform, new Map())
 }

@@ -9,11 +9,12 @@ import { parseArgs } from 'node:util'
 import { measureChat } from './chat.ts'
 import { runChild } from './child.ts'
 import { measureCost } from './cost.ts'
-import { measureDeploy } from './deploy.ts'
+import { measureContainer, measureDeploy } from './deploy.ts'
 import { measureMemory } from './memory.ts'
 import { isOk, type Measurement, toJson, toTable } from './report.ts'
 import { measureSession } from './session.ts'
 import { measureStart } from './start.ts'
+import { measureSummarize } from './summarize.ts'
 import { atWorkbench, type Workbench } from './workbench.ts'
 import { measureWrite } from './write.ts'
 
@@ -23,9 +24,11 @@ const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]
   chat: measureChat,
   write: measureWrite,
   cost: measureCost,
+  summarize: measureSummarize,
   memory: measureMemory,
   start: measureStart,
   deploy: measureDeploy,
+  container: measureContainer,
 }
 
 const root = join(import.meta.dir, '../..')

@@ -11,7 +11,7 @@ export type House = { dataDir: string; environment: Record<string, string> }
 
 const PASSWORD = 'a long enough password'
 const UNLIMITED = '1000000000'
-const RATE_LIMITS = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN']
+const RATE_LIMITS = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN', 'SUMMARIZER']
 const PORTS = ['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT']
 
 /** A data folder and settings for it: free ports, no rate limits, agents as processes. */
