@@ -1,0 +1,80 @@
+/**
+ * `bun run torture [case …] [--list]`: the faults that Stead promises to survive, each as often as it is promised. The gate
+ * runs the same tests with fewer rounds. All cases take hours on a small machine; what a case needs and does not find
+ * (a Docker engine, root) it says and skips.
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+type Case = { promise: string; files: readonly string[]; environment?: Readonly<Record<string, string>> }
+
+/** One line a case, in the order in which they run: quick ones first. */
+const CASES: Readonly<Record<string, Case>> = {
+  watchdog: { promise: '100,000 random histories: the watchdog and its model agree', files: ['watchdog/model'] },
+  races: { promise: '200 at once: one winner each, no limit passed', files: ['races/', 'chaos/ports'] },
+  providers: { promise: 'any fault of providers while one is healthy: a whole answer', files: ['gateway/'] },
+  hostile: { promise: 'hostile addresses, pages, paths and repositories reach nothing', files: ['egress/', 'browse/'] },
+  flood: {
+    promise: 'floods of logins and of hostile pages leave health routes answering',
+    files: ['flood/', 'summarizer/hostile'],
+    environment: { FLOOD_SECONDS: '30', FLOOD_STRICT: '1' },
+  },
+  commits: {
+    promise: 'killed in the middle of commits: the repository is whole',
+    files: ['browse/git-crash'],
+    environment: { GIT_KILLS: '200' },
+  },
+  writes: { promise: 'killed in the middle of 64 writers: what was acknowledged holds', files: ['chaos/kill'] },
+  fuzz: {
+    promise: '20,000 requests whatever: no fault, no insides told',
+    files: ['fuzz/'],
+    environment: { FUZZ_REQUESTS: '20000', FUZZ_WIRE_REQUESTS: '2000' },
+  },
+  confinement: { promise: 'a hostile container slows nobody down', files: ['chaos/hostile'] },
+  engine: {
+    promise: 'an engine stopped, killed, frozen and emptied: no status is guessed',
+    files: ['chaos/engine', 'chaos/swarm', 'chaos/restart'],
+    environment: { ENGINE_ROUNDS: '17' },
+  },
+  processes: {
+    promise: 'the platform killed at every step of a change to a process: no orphan, no ghost',
+    files: ['chaos/deploy.test'],
+    environment: { CHAOS_ROUNDS: '20' },
+  },
+  containers: {
+    promise: 'the platform killed at every step of a change to a container: no orphan, no ghost',
+    files: ['chaos/deploy-docker'],
+    environment: { CHAOS_ROUNDS: '20' },
+  },
+}
+
+const root = join(import.meta.dir, '..')
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { list: { type: 'boolean' } } })
+const unknown = positionals.find((name) => !Object.hasOwn(CASES, name))
+if (unknown !== undefined) {
+  console.error(`There is no case ${unknown}; there are ${Object.keys(CASES).join(', ')}.`)
+  process.exit(2)
+}
+const chosen = Object.entries(CASES).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+if (values.list) {
+  for (const [name, { promise }] of chosen) console.log(`${name.padEnd(12)} ${promise}`)
+  process.exit(0)
+}
+const failed: string[] = []
+for (const [name, torture] of chosen) if (!(await runCase(name, torture))) failed.push(name)
+console.log(failed.length === 0 ? '\nEvery promise held.' : `\nBroken: ${failed.join(', ')}`)
+process.exit(failed.length === 0 ? 0 : 1)
+
+/** Runs the tests of one case; what they print, their figures among it, goes straight to the terminal. */
+async function runCase(name: string, { promise, files, environment }: Case): Promise<boolean> {
+  console.log(`\n── ${name}: ${promise}`)
+  const startedAt = performance.now()
+  const child = Bun.spawn([process.execPath, 'test', ...files.map((file) => `tests/${file}`), '--timeout=600000'], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const isHeld = (await child.exited) === 0
+  console.log(`── ${name} ${isHeld ? 'held' : 'BROKEN'} after ${Math.round((performance.now() - startedAt) / 1000)} s`)
+  return isHeld
+}
