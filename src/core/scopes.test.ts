@@ -8,10 +8,15 @@ test.each<[method: string, path: string, scope: Scope | null]>([
   ['DELETE', '/api/agents/agt_1', 'agents'],
   ['POST', '/api/agent', 'agents'],
   ['POST', '/api/chat', 'agents'],
-  ['POST', '/api/ai/chat', 'ai'],
-  ['GET', '/api/ai/models', 'ai'],
-  ['GET', '/v1/models', 'ai'],
-  ['POST', '/v1/chat/completions', 'ai'],
+  ['POST', '/api/ai/chat', 'models'],
+  ['GET', '/api/ai/models', 'models'],
+  ['GET', '/v1/models', 'models'],
+  ['POST', '/v1/chat/completions', 'models'],
+  ['GET', '/api/agents/agt_1/token', 'agents'],
+  ['HEAD', '/api/agents/agt_1/token', 'agents'],
+  ['GET', '/api/instance/usr_1/token', 'agents'],
+  ['GET', '/api/agents/token', 'read'],
+  ['GET', '/api/payments/checkout', 'payments'],
   ['POST', '/api/v1/gateway', 'payments'],
   ['POST', '/api/billing', 'payments'],
   ['GET', '/api/credits', 'read'],
@@ -25,7 +30,12 @@ test.each<[method: string, path: string, scope: Scope | null]>([
 test('a key without scopes may do everything, one with scopes nothing else, and an unknown scope opens nothing', () => {
   expect(() => requireScope([], null)).not.toThrow()
   expect(() => requireScope(['read'], 'read')).not.toThrow()
-  expect(() => requireScope(['read'], 'ai')).toThrow('it takes the scope ai')
-  expect(() => requireScope(['read', 'agents', 'ai', 'payments'], null)).toThrow('a key without limits')
+  expect(() => requireScope(['read'], 'models')).toThrow('it takes the scope models')
+  expect(() => requireScope(['read', 'agents', 'models', 'payments'], null)).toThrow('a key without limits')
   expect(() => requireScope(['of-a-later-version'], 'read')).toThrow()
+})
+
+test('a key with the former scope ai may ask models, and nothing else', () => {
+  expect(() => requireScope(['ai'], 'models')).not.toThrow()
+  expect(() => requireScope(['ai'], 'agents')).toThrow('it takes the scope agents')
 })

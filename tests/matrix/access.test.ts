@@ -88,7 +88,8 @@ function aim({ people }: World, { names }: Expectation, { user }: Caller, target
   return { owner, id: names ? (owner ? names.of(owner) : names.missing) : '' }
 }
 
-function refusalOf({ guard, method }: Endpoint, { refusal }: Expectation, caller: Caller): number | null {
+function refusalOf({ guard, method }: Endpoint, { refusal, acts }: Expectation, caller: Caller): number | null {
+  if (acts && caller.proof === 'reading key') return 403
   const status = GUARDS[guard]?.(caller, method) ?? null
   return status === null || !refusal ? status : refusal(status)
 }

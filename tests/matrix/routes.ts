@@ -20,6 +20,8 @@ export type Expectation = {
   /** 404 unless it says another; these never change a row. */
   foreign?: number
   missing?: number | ((caller: Caller) => number)
+  /** A GET that is no mere look: a key that may only read is refused. */
+  acts?: true
   /** Guarded and still told in another status. */
   refusal?: (status: number) => number
   /** The secret that the caller is told, when it is their own. */
@@ -66,7 +68,7 @@ const REGISTERS: Expectation = {
   creates: true,
   body: ({ id }) => ({ userId: id }),
 }
-const TOKEN: Expectation = { names: AGENT, status: 200, tells: (person) => person.gatewayToken }
+const TOKEN: Expectation = { names: AGENT, status: 200, tells: (person) => person.gatewayToken, acts: true }
 /** An instance by the id of its agent. */
 const instance = (action: string): Expectation => ({
   names: AGENT,
@@ -348,7 +350,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/instance/:userId/start web': instance('/start'),
   'GET /api/instance/:userId/stats web': instance('/stats'),
   'POST /api/instance/:userId/stop web': instance('/stop'),
-  'GET /api/instance/:userId/token web': { ...instance('/token'), tells: (person) => person.gatewayToken },
+  'GET /api/instance/:userId/token web': { ...TOKEN, ...instance('/token') },
   'POST /api/instance/:userId/update web': instance('/update'),
   'GET /api/logs/:agentId/history web': logs('history'),
   'POST /api/logs/:agentId/stop web': logs('stop'),

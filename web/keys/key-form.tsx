@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { z } from 'zod'
 import { CreateKeyRequest, Limits } from '../../src/features/keys/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
@@ -10,10 +11,13 @@ import type { FreshKey } from './raw-key.tsx'
 
 const scopes: { scope: Scope; label: string; hint: string }[] = [
   { scope: 'read', label: 'Read', hint: 'Look at everything, change nothing.' },
-  { scope: 'agents', label: 'Agents', hint: 'Create, change and talk to agents.' },
-  { scope: 'ai', label: 'AI', hint: 'Ask models, within your plan.' },
+  { scope: 'agents', label: 'Agents', hint: 'Create, change and talk to agents, and read their tokens.' },
+  { scope: 'models', label: 'Models', hint: 'Ask models, within your plan.' },
   { scope: 'payments', label: 'Payments', hint: 'Spend and receive.' },
 ]
+
+/** Limits that end where an agent acts: with one of them a key asks models and does nothing else. */
+const spendingFields = ['monthlyBudgetUsd', 'monthlyTokens']
 
 /** An empty field sets no limit. */
 const optional = <T,>(schema: z.ZodType<T, number | null>) =>
@@ -46,6 +50,7 @@ const KeyWish = z
 /** Makes a key. */
 export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void }) {
   const client = useQueryClient()
+  const [isForModels, setForModels] = useState(false)
   const { formRef, problem, isPending, onSubmit } = useForm(
     KeyWish,
     async (wish) => {
@@ -55,8 +60,19 @@ export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void })
     },
     () => null,
   )
+  const noteLimits = (form: HTMLFormElement) => {
+    const values = new FormData(form)
+    setForModels(spendingFields.some((name) => String(values.get(name) ?? '').trim() !== ''))
+  }
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+    <form
+      ref={formRef}
+      onSubmit={onSubmit}
+      onChange={({ currentTarget }) => noteLimits(currentTarget)}
+      onReset={() => setForModels(false)}
+      noValidate
+      className="grid grid-cols-1 gap-4"
+    >
       <FormNotice problem={problem} />
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <TextField
@@ -76,11 +92,22 @@ export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void })
       </div>
       <fieldset className="grid grid-cols-1 gap-3">
         <legend className="mb-2 text-sm font-medium">
-          Limit it to <span className="font-normal text-muted">(tick nothing and it may do whatever you may)</span>
+          Limit it to{' '}
+          <span className="font-normal text-muted">
+            {isForModels
+              ? '(with a limit of money or tokens it asks models and does nothing else)'
+              : '(tick nothing and it may do whatever you may)'}
+          </span>
         </legend>
         <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
           {scopes.map(({ scope, label, hint }) => (
-            <CheckField key={scope} label={label} name={scope} hint={hint} />
+            <CheckField
+              key={scope}
+              label={label}
+              name={scope}
+              hint={hint}
+              disabled={isForModels && scope !== 'models'}
+            />
           ))}
         </div>
       </fieldset>

@@ -27,7 +27,7 @@ export type CallerDeps = { db: Db; verifyKey: VerifyKey; rules: AccountRules; in
 export type Headers = (name: string) => string | undefined
 
 export type CallerFinder = {
-  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). Both refuse a key without the scope `ai`. */
+  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). Both refuse a key without the scope `models`. */
   requirePlannedCaller(header: Headers): Caller
   /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
   requireBearer(header: Headers): Caller
@@ -104,7 +104,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     if (!token?.startsWith('sk_')) return null
     const holder = deps.verifyKey(token)
     if (!holder) return null
-    requireScope(holder.scopes, 'ai')
+    requireScope(holder.scopes, 'models')
     return toCaller(toSignedInUser(holder, deps.rules), DIRECT, holder.key)
   }
 

@@ -5,7 +5,7 @@ import { newId, randomText } from '../../core/ids.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { toLimitColumns } from './limits.ts'
+import { requireModelsOnly, toLimitColumns } from './limits.ts'
 import type { CreateKeyRequest } from './schemas.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
@@ -17,7 +17,8 @@ const RANDOM_LENGTH = 43
 
 /**
  * Makes a key for `userId`. The raw key is in the result and nowhere else.
- * @throws AppError `limited` at 25 keys, `invalid` for an expiry that is over.
+ * @throws AppError `limited` at 25 keys, `invalid` for an expiry that is over and for limits beside other scopes than
+ * `models`.
  */
 export async function createKey(
   deps: { db: Db; clock: Clock },
@@ -30,6 +31,7 @@ export async function createKey(
     scopes: [...new Set(request.scopes)],
     ...toLimitColumns(request),
   }
+  requireModelsOnly(limits)
   const key = newKey()
   const row = await write(deps.db, (tx) => {
     requireRoom(tx, userId, now)

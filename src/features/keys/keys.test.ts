@@ -48,8 +48,8 @@ test.each([
   [{ name: 'a', expiresAt: 'tomorrow' }, 'expiresAt must be an ISO 8601 time'],
   [{ name: 'a', expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt must be in the future'],
   [{ name: 'a', expiresInDays: 1, expiresAt: '2099-01-01T00:00:00Z' }, 'Give expiresInDays or expiresAt, not both'],
-  [{ name: 'a', scopes: ['everything'] }, 'scopes must be a list of read, agents, ai, payments'],
-  [{ name: 'a', scopes: 'read' }, 'scopes must be a list of read, agents, ai, payments'],
+  [{ name: 'a', scopes: ['everything'] }, 'scopes must be a list of read, agents, models, payments'],
+  [{ name: 'a', scopes: 'read' }, 'scopes must be a list of read, agents, models, payments'],
 ])('POST /api/keys: 400 for %j, and nothing is stored', async (body, error) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
@@ -343,6 +343,16 @@ test.each([
   expect(await owner.works()).toBe(true)
 })
 
+/** A token's path as a client writes it, and as one writes it who hopes that only the router reads escapes. */
+const TOKEN_PATHS = [
+  '/api/agents/agt-1/token',
+  '/api/agents/agt-1/%74oken',
+  '/api/agents/agt-1/tok%65n',
+  '/api/%61gents/agt-1/token',
+  '/api/instance/agt-1/token',
+  '/api/instance/agt-1/%74oken',
+]
+
 const SCOPED: [scopes: string[], method: 'GET' | 'POST', path: string, face: 'web' | 'backend', isAllowed: boolean][] =
   [
     [[], 'POST', '/api/agents/provision', 'web', true],
@@ -361,6 +371,14 @@ const SCOPED: [scopes: string[], method: 'GET' | 'POST', path: string, face: 'we
     [['ai'], 'GET', '/v1/models', 'backend', true],
     [['ai'], 'POST', '/api/ai/chat', 'backend', true],
     [['ai'], 'POST', '/api/chat', 'web', false],
+    [['models'], 'POST', '/v1/chat/completions', 'backend', true],
+    [['models'], 'GET', '/v1/models', 'backend', true],
+    [['models'], 'POST', '/api/ai/chat', 'backend', true],
+    [['models'], 'POST', '/api/chat', 'web', false],
+    [['models'], 'GET', '/api/agents', 'web', false],
+    [['agents'], 'GET', '/api/agents/agt-1/token', 'web', true],
+    [['agents'], 'GET', '/api/instance/agt-1/token', 'web', true],
+    ...TOKEN_PATHS.map((path): (typeof SCOPED)[number] => [['read'], 'GET', path, 'web', false]),
     [['payments'], 'POST', '/api/agents/provision', 'web', false],
     [['read', 'agents'], 'GET', '/api/agents', 'web', true],
   ]
@@ -383,4 +401,77 @@ test('a key with scopes: 403 names the scope that is missing', async () => {
     code: 'SCOPE_REQUIRED',
     scope: 'agents',
   })
+})
+
+const SPENDING = [{ monthlyBudgetUsd: 1 }, { monthlyTokens: 1000 }, { models: ['openai/gpt-4o'] }]
+
+test.each(SPENDING)('POST /api/keys: with %j a key is for models alone, without being told so', async (limits) => {
+  for (const scopes of [undefined, [], ['models'], ['ai']]) {
+    const owner = await ownerWithKey({ ...limits, scopes })
+    expect((await owner.shown()).scopes).toEqual(scopes?.length ? scopes : ['models'])
+    const chat = await owner.backend.request('/v1/chat/completions', json('POST', {}, bearer(owner.key)))
+    expect(await chat.text()).not.toContain('SCOPE_REQUIRED')
+    for (const [path, init] of [
+      ['/api/agents', { headers: bearer(owner.key) }],
+      ['/api/chat', json('POST', {}, bearer(owner.key))],
+      ['/api/agents/agt-1/token', { headers: bearer(owner.key) }],
+      ['/api/settings', json('POST', {}, bearer(owner.key))],
+    ] as const) {
+      const refused = await owner.web.request(path, init)
+      expect([refused.status, await refused.json()]).toEqual([403, expect.objectContaining({ code: 'SCOPE_REQUIRED' })])
+    }
+  }
+})
+
+const MORE = [['read'], ['agents'], ['models', 'agents'], ['ai', 'read'], ['payments']]
+
+test.each(SPENDING)(
+  'POST and PATCH /api/keys: 400 for %j of a key that may do more, and nothing changes',
+  async (limits) => {
+    const error = 'A key with limits of money, tokens or models has the scope models only'
+    for (const scopes of MORE) {
+      const owner = await ownerWithKey({ scopes })
+      const made = await owner.web.request('/api/keys', json('POST', { name: 'x', scopes, ...limits }, owner.cookie))
+      const changed = await owner.change({ name: 'other', ...limits })
+      for (const response of [made, changed]) expect([response.status, await response.json()]).toEqual([400, { error }])
+      expect(await owner.shown()).toMatchObject({ name: 'laptop', scopes, limits: { monthlyBudgetUsd: null } })
+      expect(await (await owner.web.request('/api/keys', { headers: owner.cookie })).json()).toMatchObject({
+        keys: [{ id: owner.id }],
+      })
+    }
+  },
+)
+
+test('PATCH /api/keys/:id: a limit makes a key without scopes one for models, and gives it back when it goes', async () => {
+  const owner = await ownerWithKey()
+  const list = () => owner.web.request('/api/agents', { headers: bearer(owner.key) })
+  expect((await list()).status).toBe(200)
+  expect((await read(Key, owner.change({ monthlyTokens: 1000 }))).scopes).toEqual(['models'])
+  expect((await list()).status).toBe(403)
+  const rotated = await read(RotatedKey, owner.rotate({ overlapHours: 1 }))
+  expect(rotated.scopes).toEqual(['models'])
+  expect((await owner.web.request('/api/agents', { headers: bearer(rotated.key) })).status).toBe(403)
+  expect((await read(Key, owner.change({ monthlyTokens: null }))).scopes).toEqual([])
+  expect((await list()).status).toBe(200)
+})
+
+test('a key that was stored with limits and with scopes beside models: it acts no more, and asks models if it might', async () => {
+  const owner = await ownerWithKey()
+  const store = (scopes: string[]) =>
+    write(owner.platform.db, (tx) => tx.update(apiKeys).set({ scopes, tokensPerMonth: 1000 }).run())
+  for (const [scopes, mayAsk] of [
+    [['agents', 'read'], false],
+    [['agents', 'ai'], true],
+  ] as const) {
+    await store([...scopes])
+    expect((await owner.web.request('/api/chat', json('POST', {}, bearer(owner.key)))).status).toBe(403)
+    expect((await owner.web.request('/api/agents', { headers: bearer(owner.key) })).status).toBe(403)
+    const asked = await owner.backend.request('/v1/models', { headers: bearer(owner.key) })
+    expect(asked.status).toBe(mayAsk ? 200 : 403)
+  }
+})
+
+test('POST /api/keys: a rate alone narrows nothing', async () => {
+  const owner = await ownerWithKey({ requestsPerMinute: 5, scopes: ['read'] })
+  expect((await owner.shown()).scopes).toEqual(['read'])
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SCOPES } from '../../core/scopes.ts'
+import { FORMER_MODELS, SCOPES } from '../../core/scopes.ts'
 
 const MAX_DAYS = 3650
 const MAX_OVERLAP_HOURS = 168
@@ -27,13 +27,16 @@ export const Limits = z.object({
 })
 export type Limits = z.infer<typeof Limits>
 
-/** `POST /api/keys` (Spec 4.3). Without an expiry a key has none; without scopes it may do what its owner may. */
+/**
+ * `POST /api/keys` (Spec 4.3). Without an expiry a key has none; without scopes it may do what its owner may, unless it has
+ * limits of money, tokens or models: those are for models alone (rulings, 49). `ai` is a former name of `models`.
+ */
 export const CreateKeyRequest = z
   .object({
     name: Name,
     expiresInDays: z.int(badDays).min(1, badDays).max(MAX_DAYS, badDays).optional(),
     expiresAt: z.iso.datetime({ offset: true, error: 'expiresAt must be an ISO 8601 time' }).optional(),
-    scopes: z.array(z.enum(SCOPES, badScopes), badScopes).optional(),
+    scopes: z.array(z.enum([...SCOPES, FORMER_MODELS], badScopes), badScopes).optional(),
     ...Limits.partial().shape,
   })
   .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
@@ -57,7 +60,7 @@ export const RotateKeyRequest = z.object({
 })
 export type RotateKeyRequest = z.infer<typeof RotateKeyRequest>
 
-/** A key as its owner may see it again: everything but the key. Times are ISO 8601; no scopes means no limits. */
+/** A key as its owner may see it again: everything but the key. Times are ISO 8601; no scopes means all that its owner may. */
 export const Key = z.object({
   id: z.string(),
   name: z.string(),

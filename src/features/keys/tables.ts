@@ -3,8 +3,8 @@ import { users } from '../accounts/tables.ts'
 
 /**
  * One row per user's API key. `prefix` finds candidates, `hash` (SHA-256) decides; the key itself is not kept.
- * Empty `scopes` open everything the owner may do; the last four limit its use of models, a month (UTC) at a time, and null
- * does not. A rotated key works until `expiresAt`, beside the one that replaces it.
+ * Empty `scopes` open everything the owner may do, of a limited key what `limits.ts` says; the last four limit its use of
+ * models, a month (UTC) at a time, and null does not. A rotated key works until `expiresAt`, beside the one that replaces it.
  */
 export const apiKeys = sqliteTable(
   'api_keys',

@@ -11,6 +11,7 @@ import { users } from '../accounts/tables.ts'
 import { type Identity, identityColumns } from '../accounts/users.ts'
 import type { KeyLimits } from '../usage/quota.ts'
 import { PREFIX_LENGTH } from './create.ts'
+import { scopesOf } from './limits.ts'
 import { apiKeys } from './tables.ts'
 
 /** `lastUsed` is for people: a minute is exact enough and spares a write per call. */
@@ -57,8 +58,12 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
       )
     }
-    const { id, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = match
-    return { ...match.user, scopes, key: { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } }
+    const { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = match
+    return {
+      ...match.user,
+      scopes: scopesOf(match),
+      key: { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute },
+    }
   }
 }
 

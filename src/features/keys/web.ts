@@ -9,7 +9,7 @@ import { validate } from '../../http/validate.ts'
 import { changeKey } from './change.ts'
 import { createKey } from './create.ts'
 import { deleteKey } from './delete.ts'
-import { toLimits } from './limits.ts'
+import { scopesOf, toLimits } from './limits.ts'
 import { getKey, listKeys } from './list.ts'
 import { rotateKey } from './rotate.ts'
 import {
@@ -57,7 +57,7 @@ export function keysWeb(deps: KeysWebDeps) {
     const rotated: RotatedKey = {
       ...toCreatedKey(row, key),
       expiresAt: row.expiresAt?.toISOString() ?? null,
-      scopes: row.scopes,
+      scopes: [...scopesOf(row)],
       replaces: { id, expiresAt: replacedUntil?.toISOString() ?? null },
     }
     return c.json(rotated, 201)
@@ -98,7 +98,7 @@ function toKey(row: ApiKeyRow): Key {
     createdAt: row.createdAt.toISOString(),
     lastUsed: row.lastUsedAt?.toISOString() ?? null,
     expiresAt: row.expiresAt?.toISOString() ?? null,
-    scopes: row.scopes,
+    scopes: [...scopesOf(row)],
     disabled: row.disabledAt !== null,
     limits: toLimits(row),
   }
