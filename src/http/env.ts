@@ -38,6 +38,11 @@ export type Once = { made: string | null; note: (tx: Tx, reference: string) => v
 /** What handlers behind `idempotency` find. */
 export type OnceEnv = { Variables: { once: Once } }
 
-export type BaseEnv = { Bindings: Bindings; Variables: { requestId: string } }
+/** How one rate limit stands after a request was counted. */
+export type RateStanding = { limit: number; remaining: number; resetTime: Date | undefined }
+
+/** `rateLimit` is what the limiter at work has counted, `shownLimit` what the headers tell so far. */
+type BaseVariables = { requestId: string; rateLimit?: RateStanding; shownLimit?: RateStanding }
+export type BaseEnv = { Bindings: Bindings; Variables: BaseVariables }
 export type WebEnv = BaseEnv & { Variables: { user: SignedInUser } }
 export type BackendEnv = BaseEnv & { Variables: { principal: Principal } }

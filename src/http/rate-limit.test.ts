@@ -99,6 +99,24 @@ test('a key of its own can be counted instead of the address', async () => {
   expect([await from('a'), await from('a'), await from('b')]).toEqual([200, 429, 200])
 })
 
+test.each([
+  [[5, 2, 9], '2', '1'],
+  [[2, 5, 9], '2', '1'],
+  [[9, 5, 2], '2', '1'],
+])('of several limits on a route the one that ends first is told: %j', async (limits, limit, remaining) => {
+  const { request } = testApp((app) => {
+    for (const each of limits) app.use('/', limitRate(each, `At most ${each}`))
+    app.get('/', (c) => c.text('ok'))
+  })
+  const { headers } = await request('/')
+  expect([headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([limit, remaining])
+  await request('/')
+  const refused = await request('/')
+  expect(await refused.json()).toEqual({ error: 'At most 2' })
+  expect(refused.headers.get('ratelimit-limit')).toBe('2')
+  expect(refused.headers.get('ratelimit-remaining')).toBe('0')
+})
+
 function limited(limit: number) {
   return testApp((app) => app.get('/', limitRate(limit, MESSAGE), (c) => c.text('ok')))
 }

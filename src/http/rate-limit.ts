@@ -1,14 +1,16 @@
 import type { Context } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import { rateLimiter } from 'hono-rate-limiter'
 import { AppError } from '../core/errors.ts'
 import { addressKey } from './address.ts'
-import type { BaseEnv } from './env.ts'
+import type { BaseEnv, RateStanding } from './env.ts'
 
 const WINDOW_MS = 60_000
 
 /**
- * At most `limit` requests a minute from one address (or whatever `keyOf` tells apart), told in `RateLimit-*` headers (Spec 4.1). The web app's own calls
- * to the backend pass: they were counted when the user made them.
+ * At most `limit` requests a minute from one address (or whatever `keyOf` tells apart), told in `RateLimit-*` headers
+ * (Spec 4.1). Of several limits on one route the headers tell the one that ends first. The web app's own calls to the
+ * backend pass: they were counted when the user made them.
  * @throws AppError `limited` with `message`.
  */
 export function limitRate(
@@ -16,13 +18,37 @@ export function limitRate(
   message: string,
   keyOf: (c: Context<BaseEnv>) => string = (c) => addressKey(c.env.address),
 ) {
-  return rateLimiter<BaseEnv>({
+  const limiter = rateLimiter<BaseEnv>({
     windowMs: WINDOW_MS,
     limit,
+    standardHeaders: false,
     keyGenerator: keyOf,
     skip: (c) => c.env.principal !== undefined,
-    handler: () => {
+    handler: (c) => {
+      const standing = c.get('rateLimit')
+      if (standing) showLimit(c, standing)
+      c.header('retry-after', String(secondsUntil(standing?.resetTime)))
       throw new AppError('limited', message)
     },
   })
+  return createMiddleware<BaseEnv>((c, next) =>
+    limiter(c, () => {
+      const standing = c.get('rateLimit')
+      const shown = c.get('shownLimit')
+      if (standing && (!shown || standing.remaining < shown.remaining)) showLimit(c, standing)
+      return next()
+    }),
+  )
+}
+
+function showLimit(c: Context<BaseEnv>, standing: RateStanding): void {
+  c.set('shownLimit', standing)
+  c.header('ratelimit-policy', `${standing.limit};w=${WINDOW_MS / 1000}`)
+  c.header('ratelimit-limit', String(standing.limit))
+  c.header('ratelimit-remaining', String(standing.remaining))
+  c.header('ratelimit-reset', String(secondsUntil(standing.resetTime)))
+}
+
+function secondsUntil(time: Date | undefined): number {
+  return time ? Math.max(0, Math.ceil((time.getTime() - Date.now()) / 1000)) : WINDOW_MS / 1000
 }
