@@ -12,6 +12,7 @@ import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
 import { AGENT_TOKEN_PREFIX, type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { isAllowed } from './catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming, embed } from './complete.ts'
+import { requirePlainControlKeys } from './control-keys.ts'
 import type { Wish } from './route.ts'
 import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest } from './schemas.ts'
 
@@ -37,6 +38,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   app.post('/v1/chat/completions', caller, limit, validate('json', CompletionRequest), async (c) => {
     const body = c.req.valid('json')
     const json = await c.req.text()
+    requirePlainControlKeys(json)
     const asked = {
       caller: c.var.caller,
       wish: toWish(body),
@@ -55,11 +57,13 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post('/v1/embeddings', caller, limit, validate('json', EmbeddingRequest), async (c) => {
     const body = c.req.valid('json')
+    const json = await c.req.text()
+    requirePlainControlKeys(json)
     const answer = await embed(deps, {
       caller: c.var.caller,
       wish: toWish(body),
       body,
-      json: await c.req.text(),
+      json,
       endpoint: EMBEDDINGS_ENDPOINT,
       signal: c.req.raw.signal,
     })

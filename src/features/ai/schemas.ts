@@ -109,6 +109,9 @@ function hasRole(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'role' in message && typeof message.role === 'string'
 }
 
+/** What a limit counts with. Text that is a number is one to some providers, so it is not passed on. */
+const Count = (name: string) => z.number(`${name} must be a number`).nullish()
+
 /** `POST /v1/chat/completions`: the OpenAI form. Only what we use is checked, the rest goes to the provider untouched. */
 export const CompletionRequest = z.looseObject({
   messages: z
@@ -116,6 +119,9 @@ export const CompletionRequest = z.looseObject({
     .min(1, 'messages must not be empty'),
   model: z.string('model must be text').max(200, 'model is too long').optional(),
   stream: z.boolean('stream must be true or false').nullish(),
+  n: Count('n'),
+  max_tokens: Count('max_tokens'),
+  max_completion_tokens: Count('max_completion_tokens'),
   fallbacks: Fallbacks,
   models: Fallbacks,
   taskType: TaskType,
