@@ -6,6 +6,7 @@ import type { Runtime } from './adapters/runtime.ts'
 import { createAgentDoor } from './apps/agent-door.ts'
 import { createApp } from './apps/app.ts'
 import { openDashboard } from './apps/dashboard.ts'
+import { createMisdirectedNote, hostRuleOf } from './apps/hosts.ts'
 import { jobKinds, repeatingJobs } from './apps/jobs.ts'
 import { type House, listen } from './apps/listen.ts'
 import { openPlatform, type Platform } from './apps/platform.ts'
@@ -57,6 +58,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
     host: config.host,
     ports: config.ports,
     trustedProxies: config.trustedProxies,
+    judgeHost: hostRuleOf(config),
+    noteMisdirected: createMisdirectedNote(log),
   })
   const providers = await openProviders(config)
   const encryptionKey = config.encryptionKey ?? readOrCreateKey(config.dataDir)

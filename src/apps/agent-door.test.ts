@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { bearer, INTERNAL_KEY, testPlatform } from '../../tests/harness/platform.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { createAgentDoor } from './agent-door.ts'
+import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
 import { createReach } from './reach.ts'
 
@@ -11,9 +12,15 @@ const ELSEWHERE = '127.0.0.2'
 const PORTS = { web: 0, backend: 0, summarizer: 0 }
 
 function open(host = '127.0.0.1', platformHost = ELSEWHERE) {
-  const { platform, app } = testPlatform()
+  const { platform, app, config: settings } = testPlatform()
   const house = { app, reach: createReach(platform) }
-  const listeners = listen(() => house, { host, ports: PORTS, trustedProxies: [] })
+  const listeners = listen(() => house, {
+    host,
+    ports: PORTS,
+    trustedProxies: [],
+    judgeHost: hostRuleOf(settings),
+    noteMisdirected: () => undefined,
+  })
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())
   const config = { host, dataDir: folder.path }

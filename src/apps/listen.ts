@@ -5,10 +5,19 @@ import { AppError, StartupError } from '../core/errors.ts'
 import { clientAddress, isIn, parseRanges } from '../http/address.ts'
 import { MAX_COMPLETION_BODY_BYTES } from '../http/body.ts'
 import type { Face } from '../http/env.ts'
+import type { HostRule, HostVerdict } from '../http/hosts.ts'
 import type { App } from './app.ts'
 import { createTunnels, type Reach } from './reach.ts'
 
-export type ListenOptions = { host: string; ports: Record<Face, number>; trustedProxies: readonly string[] }
+export type ListenOptions = {
+  host: string
+  ports: Record<Face, number>
+  trustedProxies: readonly string[]
+  /** Which Host headers are served, on every door. */
+  judgeHost: HostRule
+  /** Is told the Host header of each request that was refused for it. */
+  noteMisdirected: (host: string) => void
+}
 
 /** What answers: the app, and on the web port the agents by their Host. */
 export type House = { app: App; reach: Reach }
@@ -46,7 +55,7 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
   try {
     for (const face of FACES) {
       const place = { face, host: options.host, port: options.ports[face] }
-      servers[face] = listenOn(getHouse, place, options.trustedProxies, stopping.signal)
+      servers[face] = listenOn(getHouse, place, options, stopping.signal)
     }
   } catch (error) {
     for (const server of Object.values(servers)) void server.stop(true)
@@ -62,7 +71,12 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
     localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
     listenForAgents(host, wantedPorts) {
       const door = firstFree(wantedPorts, (port) =>
-        listenOn(getHouse, { face: 'backend', host, port, onlyBelow: '/v1/' }, [], stopping.signal),
+        listenOn(
+          getHouse,
+          { face: 'backend', host, port, onlyBelow: '/v1/' },
+          { ...options, trustedProxies: [] },
+          stopping.signal,
+        ),
       )
       agentDoors.push(door)
       return door.port ?? 0
@@ -85,7 +99,7 @@ type Place = { face: Face; host: string; port: number; onlyBelow?: string }
 function listenOn(
   getHouse: () => House | null,
   { face, host, port, onlyBelow = '/' }: Place,
-  trustedProxies: readonly string[],
+  { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
 ): Bun.Server<Tunnel> {
   const trusted = parseRanges(trustedProxies)
@@ -106,23 +120,27 @@ function listenOn(
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       websocket: createTunnels(stopping),
-      fetch(request, server) {
+      fetch(received, server) {
+        const hostHeader = received.headers.get('host')
+        const verdict = judgeHost(hostHeader)
+        if (verdict !== 'served') return refuseHost(verdict, hostHeader, noteMisdirected)
+        const request = hostHeader === null ? named(received) : received
         const house = getHouse()
         if (!house) return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
         // Read as the app reads it, so that no spelling leads elsewhere.
         if (!getPath(request).startsWith(onlyBelow)) return Response.json({ error: 'Not found' }, { status: 404 })
-        const agent = face === 'web' ? house.reach.agentOf(request) : null
+        const agent = face === 'web' ? house.reach.agentOf(hostHeader) : null
         if (agent) {
           return house.reach.answer(request, agent, { server, client: toProxyClient(request, server), stopping })
         }
-        if (request.method !== 'GET') server.timeout(request, HANDLER_SECONDS)
+        if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
         return house.app.fetch(request, {
           face,
           // Few requests ask, and finding it out costs as much as routing.
           get address() {
-            return addressOf(request, server)
+            return addressOf(received, server)
           },
-          keepOpen: (open: Request, stalledSeconds = 0) => server.timeout(open, stalledSeconds),
+          keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
           stopping,
         })
       },
@@ -132,6 +150,21 @@ function listenOn(
       cause: error,
     })
   }
+}
+
+/** HTTP/1.0 may name no host, and then the server has nothing but a path for a URL. */
+function named(request: Request): Request {
+  const path = request.url.startsWith('/') ? request.url : '/'
+  const { method, headers, body, signal } = request
+  return new Request(`http://localhost${path}`, { method, headers, body, signal })
+}
+
+/** Rulings, 47. Nothing here says what would have been served. */
+function refuseHost(verdict: HostVerdict, host: string | null, note: (host: string) => void): Response {
+  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+  if (verdict === 'doubled') return Response.json({ error: 'More than one Host header' }, { status: 400, headers })
+  note(host ?? '')
+  return Response.json({ error: 'Misdirected request' }, { status: 421, headers })
 }
 
 function firstFree<T>(ports: readonly number[], open: (port: number) => T): T {

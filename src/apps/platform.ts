@@ -207,7 +207,7 @@ export function openPlatform(parts: PlatformParts) {
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),
     isHttps,
-    addresses: { domain: config.domain, isHttps, webPort: bound.webPort },
+    addresses: { agentsDomain: config.agentsDomain, isHttps, webPort: bound.webPort },
     signUp: {
       mode: config.signUp,
       firstUserOwnsPlan: config.mode === 'home',

@@ -19,18 +19,18 @@ import { statusOf, toAppError } from '../http/errors.ts'
 export type ReachCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
 
 export type Reach = {
-  /** The agent that a request to the web port is for by its Host; null for the web app itself. */
-  agentOf(request: Request): { id: string } | null
+  /** The agent that a request to the web port is for by its Host header; null for the web app itself. */
+  agentOf(host: string | null): { id: string } | null
   /** Passes the request on to that agent. Undefined once it has become a WebSocket. Never throws. */
   answer(request: Request, agent: { id: string }, from: ReachCaller): Promise<Response | undefined>
 }
 
 /**
- * Agents at `<agent_id>.agents.<DOMAIN>` (Spec 2). Their gateways check who calls by their own token; here nothing is
+ * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Spec 2). Their gateways check who calls by their own token; here nothing is
  * added to a request but where it came from.
  */
-export function createReach(deps: { db: Db; sealer: Sealer; log: Log; addresses: { domain: string } }): Reach {
-  const readHost = createHostReader(deps.addresses.domain)
+export function createReach(deps: { db: Db; sealer: Sealer; log: Log; addresses: { agentsDomain: string } }): Reach {
+  const readHost = createHostReader(deps.addresses.agentsDomain)
   const findGateway = createGatewayFinder(deps)
 
   const passOn = async (request: Request, id: string, { server, client, stopping }: ReachCaller) => {
@@ -43,10 +43,7 @@ export function createReach(deps: { db: Db; sealer: Sealer; log: Log; addresses:
   }
 
   return {
-    agentOf(request) {
-      // Every request asks: its URL is made anyway, reading headers is not free.
-      return request.url.includes('.agents.') ? readHost(request.headers.get('host')) : null
-    },
+    agentOf: readHost,
     async answer(request, { id }, from) {
       try {
         return await passOn(request, id, from)

@@ -13,6 +13,33 @@ test('DOMAIN is taken in lower case, as the e-mail addresses of wallets are kept
   })
 })
 
+test('AGENTS_DOMAIN is below DOMAIN unless it is set, and APP_URL is never the name of an agent', () => {
+  expect(readConfig({ DOMAIN: 'Stead.example' }).agentsDomain).toBe('agents.stead.example')
+  expect(readConfig({ DOMAIN: 'stead.example', AGENTS_DOMAIN: 'Stead-Pages.example' })).toMatchObject({
+    domain: 'stead.example',
+    agentsDomain: 'stead-pages.example',
+  })
+  for (const AGENTS_DOMAIN of [
+    'https://a.example',
+    'a.example:80',
+    'a.example/',
+    '*.a.example',
+    '-a.example',
+    'a..b',
+  ]) {
+    expect(() => readConfig({ AGENTS_DOMAIN })).toThrow(/^AGENTS_DOMAIN: /)
+  }
+  const settings = { APP_URL: 'https://app.stead.example', AGENTS_DOMAIN: 'stead.example' }
+  expect(() => readConfig(settings)).toThrow(/^AGENTS_DOMAIN: /)
+})
+
+test('ALLOWED_HOSTS are names, in lower case', () => {
+  expect(readConfig({ ALLOWED_HOSTS: 'nas.lan, Stead-1,,a_b' }).allowedHosts).toEqual(['nas.lan', 'stead-1', 'a_b'])
+  for (const ALLOWED_HOSTS of ['nas.lan:3000', 'http://nas.lan', '*.lan', 'nas.lan,*']) {
+    expect(() => readConfig({ ALLOWED_HOSTS })).toThrow(/^ALLOWED_HOSTS: /)
+  }
+})
+
 test('without any variable the settings are the documented defaults', () => {
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',
@@ -23,6 +50,8 @@ test('without any variable the settings are the documented defaults', () => {
     appUrl: undefined,
     backendUrl: undefined,
     domain: 'localhost',
+    agentsDomain: 'agents.localhost',
+    allowedHosts: [],
     internalApiKey: undefined,
     adminEmails: [],
     encryptionKey: undefined,

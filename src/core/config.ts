@@ -29,6 +29,9 @@ const url = z
 const origin = url
   .refine((text) => new URL(text).href === `${new URL(text).origin}/`, 'must be an origin, without user, path or query')
   .transform((text) => new URL(text).origin)
+/** Labels of letters, digits and dashes; a scheme, a port or a path is more likely a slip. */
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/
+const hostName = z.string().toLowerCase().regex(HOST_NAME, 'must be a host name, without scheme, port or path')
 /** Compared character by character with what tokens say (OpenID Connect Core, 2): nothing is trimmed. */
 const issuer = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex digits')
@@ -100,6 +103,13 @@ const Environment = z.object({
   APP_URL: origin.optional(),
   BACKEND_URL: origin.optional(),
   DOMAIN: z.string().min(1).toLowerCase().default('localhost'),
+  AGENTS_DOMAIN: hostName.optional(),
+  ALLOWED_HOSTS: list
+    .transform((names) => names.map((name) => name.toLowerCase()))
+    .refine(
+      (names) => names.every((name) => HOST_NAME.test(name)),
+      'must be a comma-separated list of host names, without scheme or port',
+    ),
   INTERNAL_API_KEY: z.string().min(1).optional(),
   ADMIN_EMAILS: list.transform((emails) => emails.map((email) => email.toLowerCase())),
   ENCRYPTION_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
@@ -210,6 +220,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
   if (env.NODE_ENV === 'production' && env.INTERNAL_API_KEY && env.INTERNAL_API_KEY.length < 32) {
     throw new StartupError('INTERNAL_API_KEY: must have at least 32 characters in production')
   }
+  const agentsDomain = env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`
+  if (env.APP_URL && new URL(env.APP_URL).hostname.endsWith(`.${agentsDomain}`)) {
+    throw new StartupError(
+      `AGENTS_DOMAIN: ${env.APP_URL} of APP_URL would be the name of an agent below ${agentsDomain}`,
+    )
+  }
   const dataDir = resolve(env.DATA_DIR)
   return {
     host: env.HOST,
@@ -220,6 +236,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     appUrl: env.APP_URL,
     backendUrl: env.BACKEND_URL,
     domain: env.DOMAIN,
+    agentsDomain,
+    allowedHosts: env.ALLOWED_HOSTS,
     internalApiKey: env.INTERNAL_API_KEY,
     adminEmails: env.ADMIN_EMAILS,
     encryptionKey: env.ENCRYPTION_KEY,

@@ -7,10 +7,10 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_120)
 const REQUESTS = Number(process.env.FUZZ_WIRE_REQUESTS ?? 300)
 
 const WHOLE = [
-  `POST /api/register HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{"email":"a@"}`,
-  'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
-  `GET /api/agents HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SERVICE_KEY}\r\nAccept: */*\r\n\r\n`,
-  'GET /api/health HTTP/1.1\r\nHost: a\r\nCookie: service-session=x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
+  `POST /api/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{"email":"a@"}`,
+  'POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+  `GET /api/agents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${SERVICE_KEY}\r\nAccept: */*\r\n\r\n`,
+  'GET /api/health HTTP/1.1\r\nHost: localhost\r\nCookie: service-session=x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
 ]
 const PIECES = [
   '\0',

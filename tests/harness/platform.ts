@@ -98,6 +98,7 @@ export function testPlatform(options: TestOptions = {}) {
   return {
     platform,
     app,
+    config,
     clock,
     logLines,
     web: face('web'),

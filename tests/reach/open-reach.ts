@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import { createMisdirectedNote, hostRuleOf } from '../../src/apps/hosts.ts'
 import { type Listeners, listen } from '../../src/apps/listen.ts'
 import { createReach } from '../../src/apps/reach.ts'
 import { write } from '../../src/db/write.ts'
@@ -7,16 +8,20 @@ import { type AgentRow, agents } from '../../src/features/agents/tables.ts'
 import { testPlatform } from '../harness/platform.ts'
 
 /** A platform on real ports, whose agents are whatever a test lets listen; `await using` stops it. */
-export async function openReach(options: { trustedProxies?: string[]; domain?: string } = {}) {
+export async function openReach(
+  options: { trustedProxies?: string[]; domain?: string; environment?: Record<string, string> } = {},
+) {
   const domain = options.domain ?? 'localhost'
-  const { platform, app, logLines } = testPlatform({ environment: { DOMAIN: domain } })
+  const { platform, app, config, logLines } = testPlatform({ environment: { DOMAIN: domain, ...options.environment } })
   const reach = createReach(platform)
   const listeners: Listeners = listen(() => ({ app, reach }), {
     host: '127.0.0.1',
     ports: { web: 0, backend: 0, summarizer: 0 },
     trustedProxies: options.trustedProxies ?? [],
+    judgeHost: hostRuleOf(config),
+    noteMisdirected: createMisdirectedNote(platform.log),
   })
-  const host = (id: string) => `${id}.agents.${domain}`
+  const host = (id: string) => `${id}.${config.agentsDomain}`
   return {
     platform,
     logLines,

@@ -1,8 +1,8 @@
-/** Where agents are reached: `<id>.agents.<domain>` (Spec 2), over TLS when the web app is. */
-export type AgentAddresses = { domain: string; isHttps: boolean; webPort: number }
+/** Where agents are reached: `<id>.<agentsDomain>` (Spec 2; rulings, 51), over TLS when the web app is. */
+export type AgentAddresses = { agentsDomain: string; isHttps: boolean; webPort: number }
 
-export function toSubdomain(id: string, { domain }: AgentAddresses): string {
-  return `${id}.agents.${domain}`
+export function toSubdomain(id: string, { agentsDomain }: AgentAddresses): string {
+  return `${id}.${agentsDomain}`
 }
 
 export function toUrl(id: string, addresses: AgentAddresses): string {

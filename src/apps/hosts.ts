@@ -1,0 +1,29 @@
+import type { Config } from '../core/config.ts'
+import type { Log } from '../core/log.ts'
+import { createHostRule, type HostRule } from '../http/hosts.ts'
+
+const QUIET_MS = 60_000
+/** More of a made-up name says nothing more to the operator. */
+const SHOWN_CHARACTERS = 100
+
+type HostConfig = Pick<Config, 'host' | 'domain' | 'agentsDomain' | 'allowedHosts' | 'appUrl' | 'backendUrl'>
+
+/** The Host headers that these settings say are ours. */
+export function hostRuleOf(config: HostConfig): HostRule {
+  const urls = [config.appUrl, config.backendUrl].filter((url) => url !== undefined)
+  const names = [config.host, config.domain, ...urls.map((url) => new URL(url).hostname), ...config.allowedHosts]
+  return createHostRule({ names, agentsDomain: config.agentsDomain })
+}
+
+/** Tells the operator of names that are not served, at most once a minute: one of them may be missing in the settings. */
+export function createMisdirectedNote(log: Log): (host: string) => void {
+  let quietUntilMs = 0
+  return (host) => {
+    if (performance.now() < quietUntilMs) return
+    quietUntilMs = performance.now() + QUIET_MS
+    log.warn(
+      { host: host.slice(0, SHOWN_CHARACTERS) },
+      'a request named a host that is not served; if it is yours, add it to ALLOWED_HOSTS',
+    )
+  }
+}
