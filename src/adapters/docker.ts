@@ -22,7 +22,7 @@ import { type CpuSample, toStats } from './docker-stats.ts'
 import { halt } from './docker-steps.ts'
 import { AskedFor, watchDocker } from './docker-watch.ts'
 import { type Engine, LABELS, toAppError } from './engine.ts'
-import { pullImage } from './engine-images.ts'
+import { findImage, pullImage } from './engine-images.ts'
 import { TaskQueue } from './process-queue.ts'
 import {
   agentNotFound,
@@ -186,6 +186,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
+    findImage: (image) => look(() => findImage(engine, image)),
     async pull(image, onProgress, signal) {
       await requireEngine()
       await pullImage(engine, image, onProgress, signal)

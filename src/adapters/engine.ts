@@ -1,5 +1,6 @@
 import Docker from 'dockerode'
 import { AppError } from '../core/errors.ts'
+import { TaskQueue } from './process-queue.ts'
 import { agentNotFound, engineUnavailable, imageNotFound, portTaken } from './runtime.ts'
 
 const PING_TIMEOUT_MS = 1000
@@ -34,6 +35,8 @@ export type Engine = {
   change<T>(work: EngineWork<T>): Promise<T>
   /** For streams: `signal` is the caller's, and nothing but the caller ends them. */
   stream<T>(work: EngineWork<T>, signal: AbortSignal): Promise<T>
+  /** Images are fetched one after another. */
+  readonly pulls: TaskQueue
   /** Within a second; kept for `maxAgeMs`. Never throws. */
   isAnswering(maxAgeMs?: number): Promise<boolean>
 }
@@ -50,6 +53,7 @@ export function createEngine(dockerHost: string): Engine {
     change: (work) =>
       within(CHANGE_TIMEOUT_MS, (signal) => untilSilent(() => ping().catch(() => false), work(docker, signal), signal)),
     stream: (work, signal) => work(docker, signal).catch(rethrow),
+    pulls: new TaskQueue(),
     isAnswering(maxAgeMs = 0) {
       if (!asked || performance.now() - asked.atMs > maxAgeMs) {
         asked = { atMs: performance.now(), answer: ping().catch(() => false) }

@@ -23,6 +23,7 @@ export function createNoRuntime(name: Runtime['name'], reason: string): Runtime 
     list: refuse,
     snapshot: refuse,
     restore: refuse,
+    findImage: refuse,
     pull: refuse,
     platformHost: async () => '127.0.0.1',
     isAvailable: async () => false,

@@ -107,6 +107,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     },
     snapshot: async (id, file) => getAgent(id).snapshot(file),
     restore: async (id, file) => getAgent(id).restore(file),
+    findImage: async () => null,
     async pull() {
       requireOpen()
     },

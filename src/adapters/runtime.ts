@@ -139,9 +139,13 @@ export type Runtime = {
   snapshot(id: string, file: string): Promise<void>
   /** Puts back what `snapshot` wrote, and nothing else remains. @throws AppError `not_found`, `conflict` {code: 'RUNNING'}. */
   restore(id: string, file: string): Promise<void>
+  /** The image of this name that is here, or null; never one where agents are processes. @throws AppError `invalid` when it is no agent. */
+  findImage(image: string): Promise<{ kind: AgentKind; version: string | null } | null>
   /**
-   * Makes sure that `image` is here, and fetches it when it is not. Nothing to do where agents are processes.
-   * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'} when nobody has it.
+   * Makes sure that `image` is here, and fetches it when it is not, one after another and with an end to size and time.
+   * Nothing to do where agents are processes.
+   * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'} when nobody has it, `invalid` when it is no agent or too large,
+   * `unavailable` when it does not come in time.
    */
   pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
   /** The address of this machine at which agents find the platform. */

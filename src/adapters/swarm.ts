@@ -3,7 +3,7 @@ import { agentDrivers } from './agent-drivers.ts'
 import type { EngineRuntimeDeps } from './docker.ts'
 import { type CpuSample, toStats } from './docker-stats.ts'
 import { LABELS, toAppError } from './engine.ts'
-import { pullImage } from './engine-images.ts'
+import { findImage, pullImage } from './engine-images.ts'
 import { TaskQueue } from './process-queue.ts'
 import {
   type AgentStats,
@@ -164,6 +164,7 @@ export function createSwarmRuntime({ timing, ...deps }: SwarmRuntimeDeps): Runti
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
+    findImage: (image) => read(() => findImage(engine, image)),
     async pull(image, onProgress, signal) {
       await requireEngine()
       await pullImage(engine, image, onProgress, signal)

@@ -39,6 +39,7 @@ import { createCooldowns } from '../features/ai/cooldowns.ts'
 import { createAiHealth } from '../features/ai/health.ts'
 import { createOneAtATime } from '../features/browse/one-at-a-time.ts'
 import { createDemoBudget } from '../features/demo/budget.ts'
+import { createImageRules } from '../features/deployments/images.ts'
 import { createAgentTurns } from '../features/deployments/turns.ts'
 import { createFeeds } from '../features/feeds/feeds.ts'
 import { createHostProbe } from '../features/health/host.ts'
@@ -112,6 +113,7 @@ export function openPlatform(parts: PlatformParts) {
     const holder = verifyKey(key)
     return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
   }
+  const findUser = createUserFinder(db, rules)
   const queue = createJobQueue({ db, clock, log })
   const gateway: AgentGateway = createAgentGateway({ fetch: parts.fetch })
   const backend: Backend = createBackend(
@@ -167,7 +169,8 @@ export function openPlatform(parts: PlatformParts) {
       clock,
       isOwnOrigin: (origin, request) => isOwn(appUrl, origin, request),
     }),
-    internalKey: requireInternalKey(config.internalApiKey, createUserFinder(db, rules)),
+    internalKey: requireInternalKey(config.internalApiKey, findUser),
+    findUser,
     callers: createCallerFinder({ db, verifyKey, rules, internalApiKey: config.internalApiKey }),
     verifySecurityEvent: createSecurityEventVerifier(securityEvents, { keys: securityEventKeys, clock }),
     identityIssuer: config.idpB.issuer,
@@ -247,6 +250,7 @@ export function openPlatform(parts: PlatformParts) {
     notify: (tx: Tx, notification: Notification) =>
       enqueueNotification({ clock, enqueue: queue.enqueue, channels }, tx, notification),
     snapshotDir: join(config.dataDir, 'backups', 'agents'),
+    imageRules: createImageRules({ image: config.agents.image, named: config.agents.images }),
     agentImage: runtime.name === 'process' ? null : config.agents.image,
     egress,
     feeds: createFeeds({ egress, clock, log, feeds: config.feeds }),

@@ -97,6 +97,7 @@ test('without any variable the settings are the documented defaults', () => {
       killSwitch: false,
       processCommand: undefined,
       image: `stead-agent:${VERSION}`,
+      images: null,
     },
     verification: { ensRpcUrl: undefined, easAddress: '0x4200000000000000000000000000000000000021' },
     clone: {
@@ -187,6 +188,16 @@ describe('what the values mean', () => {
   })
 })
 
+test('AGENT_IMAGES is a list of repositories, or nothing said', () => {
+  const read = (AGENT_IMAGES?: string) =>
+    readConfig({ ...(AGENT_IMAGES !== undefined && { AGENT_IMAGES }) }).agents.images
+  expect([read(), read(''), read('agent, registry:5000/acme/agent,')]).toEqual([
+    null,
+    null,
+    ['agent', 'registry:5000/acme/agent'],
+  ])
+})
+
 const BAD: [name: string, value: string][] = [
   ['WEB_PORT', 'eighty'],
   ['WEB_PORT', '65536'],
@@ -215,6 +226,9 @@ const BAD: [name: string, value: string][] = [
   ['KILL_SWITCH', 'maybe'],
   ['AGENT_RUNTIME', 'podman'],
   ['AGENT_IMAGE', 'agent; rm -rf /'],
+  ['AGENT_IMAGES', 'agent,agent; rm -rf /'],
+  ['AGENT_IMAGES', 'ghcr.io/acme/agent:1'],
+  ['AGENT_IMAGES', `agent@sha256:${'a'.repeat(64)}`],
   ['SUMMARIZER_ALLOW_PRIVATE', 'maybe'],
   ['WEBHOOK_EMAIL_SECRET', 'short'],
   ['VIDEO_BASE_URL', 'video'],

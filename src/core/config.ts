@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { errorMessage, StartupError } from './errors.ts'
-import { ImageReference } from './image-reference.ts'
+import { hasVersion, ImageReference } from './image-reference.ts'
 import { VERSION } from './version.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -14,15 +14,12 @@ const flag = (value: boolean) =>
   z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] }).default(value)
 const seconds = (value: number) => z.coerce.number().nonnegative().max(86_400).default(value)
 const atLeastOne = (value: number) => z.coerce.number().int().positive().default(value)
-const list = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
+const toParts = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+const list = z.string().default('').transform(toParts)
 const url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .transform((text) => text.replace(/\/+$/, ''))
@@ -39,6 +36,13 @@ const cidrs = list.refine(
   (parts) => parts.every((part) => isCidr(part)),
   'must be a comma-separated list of CIDR ranges',
 )
+const repositories = z
+  .string()
+  .transform(toParts)
+  .refine(
+    (parts) => parts.every((part) => ImageReference.safeParse(part).success && !hasVersion(part)),
+    'must be a comma-separated list of repositories, without tags',
+  )
 
 /** Settings whose value may stand in a file instead, named by `<NAME>_FILE`. */
 const SECRETS = [
@@ -163,6 +167,7 @@ const Environment = z.object({
   KILL_SWITCH: flag(false),
   AGENT_PROCESS_COMMAND: z.string().min(1).optional(),
   AGENT_IMAGE: ImageReference.default(`stead-agent:${VERSION}`),
+  AGENT_IMAGES: repositories.optional(),
   TELEGRAM_BOT_TOKEN: z.string().min(1).optional(),
   TELEGRAM_ADMIN_CHAT_ID: z.string().min(1).optional(),
   TELEGRAM_API_URL: url.default('https://api.telegram.org'),
@@ -291,6 +296,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       killSwitch: env.KILL_SWITCH,
       processCommand: env.AGENT_PROCESS_COMMAND,
       image: env.AGENT_IMAGE,
+      images: env.AGENT_IMAGES ?? null,
     },
     verification: { ensRpcUrl: env.ENS_RPC_URL, easAddress: env.EAS_ADDRESS },
     clone: {

@@ -82,7 +82,11 @@ describe.skipIf(found === null)('agents in containers', () => {
       expect((await fetch(`http://127.0.0.1:${port}/data/spoilt`)).status).toBe(404)
 
       const missing = await update('stead-test-live:nobody-has-it')
-      expect(missing.status).toBe(500)
+      expect({ status: missing.status, body: await missing.json() }).toEqual({
+        status: 400,
+        body: { error: 'Image stead-test-live:nobody-has-it was not found' },
+      })
+      expect((await readHistory(person, id))[0]).toMatchObject({ kind: 'update', result: 'refused' })
       const [same] = await listContainers(docker, await readInstance(house))
       expect({ id: same?.Id, status: await statusOf(person, id) }).toEqual({ id: after?.Id ?? '', status: 'running' })
       await person.delete(`/api/agents/${id}`)

@@ -81,6 +81,7 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
 const looks = {
   succeeded: { tone: 'good', label: 'Succeeded' },
   failed: { tone: 'problem', label: 'Failed' },
+  refused: { tone: 'warning', label: 'Refused' },
   'rolled-back': { tone: 'warning', label: 'Went back' },
   replaced: { tone: 'plain', label: 'Replaced' },
   cancelled: { tone: 'plain', label: 'Called off' },

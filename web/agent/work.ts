@@ -26,6 +26,7 @@ const steps: Partial<Record<string, string>> = {
 const results: Partial<Record<string, string>> = {
   succeeded: 'succeeded',
   failed: 'failed',
+  refused: 'was refused',
   'rolled-back': 'went back',
   replaced: 'was replaced by a later one',
   cancelled: 'was called off',

@@ -1,17 +1,19 @@
 import { eq } from 'drizzle-orm'
 import type { Runtime } from '../../adapters/runtime.ts'
 import { AppError } from '../../core/errors.ts'
+import { toRepository } from '../../core/image-reference.ts'
 import type { Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
+import { type ImageDeps, requireImage } from './images.ts'
 import { findOperation, requestOperation, toRequester } from './operations.ts'
 import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
 import { toBackupPath } from './snapshots.ts'
 import { stopIfDeployed } from './start.ts'
 
-export type LifecycleDeps = RequestDeps & { runtime: Runtime; agentImage: string | null }
+export type LifecycleDeps = RequestDeps & ImageDeps & { runtime: Runtime; agentImage: string | null }
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000
@@ -80,7 +82,8 @@ export async function resetAgentMemory(deps: LifecycleDeps, principal: Principal
 /**
  * Brings the agent to `image`, or to the platform's when it has an earlier one of that, and restarts it where it has that
  * already. When the new image is not healthy the agent runs on the old one again.
- * @throws AppError `not_found`, or `internal` with the reason why the new image does not run.
+ * @throws AppError `not_found`, `invalid` for an image that the caller may not choose, that nobody has or that is no agent,
+ * or `internal` with the reason why the new image does not run.
  */
 export async function updateUserAgent(
   deps: LifecycleDeps,
@@ -89,6 +92,8 @@ export async function updateUserAgent(
   wanted: string | undefined,
 ): Promise<UpdateOutcome> {
   const requestedBy = toRequester(principal)
+  getAgent(deps.db, principal, id)
+  if (wanted !== undefined && deps.agentImage !== null) await requireImage(deps, principal, wanted)
   const operationId = await write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
     const previousImage = deps.agentImage && (agent.image ?? deps.agentImage)
@@ -108,13 +113,6 @@ export async function updateUserAgent(
 /** The platform's image when `image` is another version of it, else `image` itself: an agent keeps its program. */
 function newestOf(image: string, platformImage: string | null): string {
   return platformImage && toRepository(platformImage) === toRepository(image) ? platformImage : image
-}
-
-/** The name of an image without its tag and digest; a colon before the last slash belongs to a port. */
-function toRepository(image: string): string {
-  const [name = ''] = image.split('@')
-  const colon = name.lastIndexOf(':')
-  return colon > name.lastIndexOf('/') ? name.slice(0, colon) : name
 }
 
 async function request(

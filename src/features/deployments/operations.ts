@@ -23,9 +23,12 @@ export type NewOperation = {
   previousImage?: string | null
 }
 
+/** How `requestedBy` names whoever holds the internal key. */
+export const OPERATOR = 'operator'
+
 /** How `requestedBy` names a caller. */
 export function toRequester(principal: Principal): string {
-  return principal.kind === 'user' ? principal.user.id : 'operator'
+  return principal.kind === 'user' ? principal.user.id : OPERATOR
 }
 
 /** The key of an agent's deployment job, which only an unfinished one has. */

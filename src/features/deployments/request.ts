@@ -76,7 +76,7 @@ export function joinOrRequest(
 /**
  * Waits for the end of an operation, or of the one that replaced it.
  * @returns the agent as it is then, or after `waitMs`. @throws AppError `internal` with the reason when it failed,
- * `conflict` when the agent was stopped meanwhile.
+ * `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
  */
 export async function waitForOperation(
   deps: { db: Db },
@@ -88,6 +88,7 @@ export async function waitForOperation(
   const never = new AbortController().signal
   for (let awaited = id; ; ) {
     const operation = findOperation(deps.db, awaited)
+    if (operation?.result === 'refused') throw new AppError('invalid', operation.error ?? 'This cannot be done')
     if (operation?.result === 'failed' || operation?.result === 'rolled-back')
       throw new AppError('internal', operation.error ?? 'Deployment failed')
     if (operation?.result === 'cancelled') throw new AppError('conflict', 'The agent was stopped')

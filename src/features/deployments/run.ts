@@ -122,7 +122,7 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
     const now = deps.clock.now()
     const status = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()?.status
     const isReplaced = hasNewer(tx, operation)
-    const result = isReplaced ? 'replaced' : status === 'stopped' ? 'cancelled' : 'failed'
+    const result = isReplaced ? 'replaced' : status === 'stopped' ? 'cancelled' : resultOf(error, isUntouched)
     endOperation(tx, operation, { result, error: toReason(error), logTail }, now)
     // What was asked since decides what becomes of the agent.
     if (isReplaced) return
@@ -131,6 +131,12 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
     if (isUntouched && status !== 'stopped' && (statusBefore === 'running' || statusBefore === 'stopped'))
       tx.update(agents).set({ status: statusBefore }).where(eq(agents.id, agentId)).run()
   })
+}
+
+/** Refused is what could not even be begun, because of what was asked for. */
+function resultOf(error: unknown, isUntouched: boolean): 'refused' | 'failed' {
+  if (!isUntouched || !(error instanceof AppError)) return 'failed'
+  return error.kind === 'invalid' || error.extra.code === 'IMAGE_NOT_FOUND' ? 'refused' : 'failed'
 }
 
 /** Has the operation changed nothing yet? */

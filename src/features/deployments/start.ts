@@ -8,6 +8,7 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { findVersion, type HealthDeps, waitForHealthy } from './health.ts'
+import { type ImageDeps, mayFetch, notAllowed } from './images.ts'
 import { endOperation, hasNewer, setStep, showDeployment } from './operations.ts'
 import { findTakenPorts, leasePort } from './ports.ts'
 import type { RepairDeps } from './repair.ts'
@@ -16,7 +17,8 @@ import type { OperationRow } from './tables.ts'
 
 /** What operations need; the rows are theirs alone while they have the agent's turn, except for a stop and a deletion. */
 export type OperationDeps = RepairDeps &
-  HealthDeps & {
+  HealthDeps &
+  Omit<ImageDeps, 'runtime'> & {
     clock: Clock
     log: Log
     runtime: Runtime
@@ -45,7 +47,10 @@ export async function stopIfDeployed(runtime: Runtime, agentId: string): Promise
   if (inspection && inspection.state !== 'stopped') await runtime.stop(agentId)
 }
 
-/** Makes sure that `image` is here. How far that has come is shown, now and then. */
+/**
+ * Makes sure that `image` is here. How far that has come is shown, now and then.
+ * @throws AppError of the runtime, `invalid` {code: 'IMAGE_NOT_ALLOWED'} when it is not here and must not be fetched.
+ */
 export async function pullImage(
   deps: OperationDeps,
   operation: OperationRow,
@@ -54,6 +59,10 @@ export async function pullImage(
 ): Promise<void> {
   if (!image) return
   await write(deps.db, (tx) => setStep(tx, operation, 'pull'))
+  if (!mayFetch(deps, operation.requestedBy, image)) {
+    if (!(await deps.runtime.findImage(image))) throw notAllowed(image)
+    return
+  }
   let shown = ''
   const show = (progress: PullProgress) => {
     const detail = toDetail(progress)

@@ -37,11 +37,12 @@ const OPERATION_STEPS = [
   'restore',
   'done',
 ] as const
-const RESULTS = ['succeeded', 'failed', 'rolled-back', 'replaced', 'cancelled'] as const
+const RESULTS = ['succeeded', 'failed', 'refused', 'rolled-back', 'replaced', 'cancelled'] as const
 
 /**
  * What was asked of an agent, in the order of `id`: the intents that `run.ts` carries out, and the history that remains of
- * them. `result` is null until it has ended. `requestedBy` is a user's id, `operator` or `platform`;
+ * them. `result` is null until it has ended, `refused` when what was asked for
+ * cannot be had and nothing was done. `requestedBy` is a user's id, `operator` or `platform`;
  * `statusBefore` is the agent's when it was asked for, to which it returns when nothing could be done. `image` is null where
  * agents are processes; `snapshot` is the name of a file in the agent's own snapshot folder; `logTail` are the last lines
  * of an agent that failed.

@@ -83,7 +83,7 @@ function countDeployments(db: Db, ownerId: string): PlatformMetrics['metrics']['
     .select({
       total: count(),
       successful: sql<number>`coalesce(sum(${deploymentHistory.result} = 'succeeded'), 0)`,
-      failed: sql<number>`coalesce(sum(${deploymentHistory.result} IN ('failed', 'rolled-back')), 0)`,
+      failed: sql<number>`coalesce(sum(${deploymentHistory.result} IN ('failed', 'refused', 'rolled-back')), 0)`,
     })
     .from(deploymentHistory)
     .innerJoin(agents, eq(agents.id, deploymentHistory.agentId))
