@@ -94,10 +94,8 @@ test('stead agent: takes its tokens from files', async () => {
 })
 
 const bad: [string, Record<string, string>][] = [
-  ['GATEWAY_TOKEN: is required (or GATEWAY_TOKEN_FILE)', { GATEWAY_TOKEN: '' }],
-  ['PLATFORM_TOKEN: is required (or PLATFORM_TOKEN_FILE)', { PLATFORM_TOKEN: '' }],
-  ['PLATFORM_URL: must be an http or https URL', { PLATFORM_URL: 'ftp://x' }],
-  ['AGENT_MODEL: is required', { AGENT_MODEL: '' }],
+  ['PLATFORM_URL: must be an http or https URL, not "ftp://x"', { PLATFORM_URL: 'ftp://x' }],
+  ['PORT: must be a number, not "abc"', { PORT: 'abc' }],
   ['GATEWAY_TOKEN_FILE: cannot be read', { GATEWAY_TOKEN_FILE: '/nowhere/token' }],
   ['AGENT_DIR: cannot be used', { AGENT_DIR: '/dev/null/x' }],
 ]
@@ -107,4 +105,29 @@ test.each(bad)('stead agent: one line and exit 78: %s', async (line, environment
   const said = (await new Response(agent.child.stderr).text()).trim()
   expect(said).toStartWith(line)
   expect(said.split('\n')).toHaveLength(1)
+})
+
+const MISSING: [string, string[]][] = [
+  ['nothing at all', []],
+  ['all but the model', ['GATEWAY_TOKEN', 'PLATFORM_TOKEN', 'PLATFORM_URL']],
+  ['all but the gateway token', ['AGENT_MODEL', 'PLATFORM_TOKEN', 'PLATFORM_URL']],
+]
+test.each(MISSING)('stead agent with %s: live, never ready, and it names what it waits for', async (_what, given) => {
+  const all: Record<string, string> = { ...TOKENS, PLATFORM_URL: 'http://127.0.0.1:1' }
+  const missing = Object.keys(all).filter((name) => !given.includes(name))
+  await using agent = await spawnAgent(Object.fromEntries(given.map((name) => [name, all[name] ?? ''])))
+  const url = await agent.url()
+  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ ok: true, status: 'live' })
+  const readiness = await fetch(`${url}/readyz`)
+  expect(readiness.status).toBe(503)
+  const { failing, ready } = z
+    .object({ ready: z.boolean(), failing: z.array(z.string()) })
+    .parse(await readiness.json())
+  expect({ ready, failing: failing.toSorted() }).toEqual({ ready: false, failing: missing.toSorted() })
+  for (const authorization of ['', 'Bearer ', 'Bearer undefined', 'Bearer gw_1']) {
+    const asked = await fetch(`${url}/sessions`, { headers: { authorization } })
+    expect([asked.status, await asked.text()]).toEqual([503, expect.stringContaining('not configured')])
+  }
+  agent.child.kill('SIGTERM')
+  expect(await agent.child.exited).toBe(0)
 })

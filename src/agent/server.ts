@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import { AppError, errorMessage, StartupError } from '../core/errors.ts'
+import { toListenError } from '../core/listen-error.ts'
 import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
 import { createMemory } from './memory.ts'
@@ -96,15 +97,14 @@ async function makeFolders(folders: string[]): Promise<void> {
   }
 }
 
-type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
+export type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
 
-function listen(settings: AgentSettings, fetch: Handler) {
+/** @throws StartupError when the port is taken or the address is not this machine’s. */
+export function listen(settings: Pick<AgentSettings, 'host' | 'port'>, fetch: Handler) {
   try {
     return Bun.serve({ hostname: settings.host, port: settings.port, fetch })
   } catch (error) {
-    throw new StartupError(`PORT: cannot listen on ${settings.host}:${settings.port} (${errorMessage(error)})`, {
-      cause: error,
-    })
+    throw toListenError(error, settings.host, settings.port, 'PORT')
   }
 }
 

@@ -1,7 +1,8 @@
 import { getPath } from 'hono/utils/url'
 import type { Tunnel } from '../adapters/agent-tunnel.ts'
 import type { ProxyClient } from '../adapters/proxy-headers.ts'
-import { AppError, StartupError } from '../core/errors.ts'
+import { AppError } from '../core/errors.ts'
+import { toListenError } from '../core/listen-error.ts'
 import { clientAddress, isIn, parseRanges } from '../http/address.ts'
 import { MAX_COMPLETION_BODY_BYTES } from '../http/body.ts'
 import type { Face } from '../http/env.ts'
@@ -146,9 +147,7 @@ function listenOn(
       },
     })
   } catch (error) {
-    throw new StartupError(`${face.toUpperCase()}_PORT: cannot listen on ${host}:${port} (already in use?)`, {
-      cause: error,
-    })
+    throw toListenError(error, host, port, `${face.toUpperCase()}_PORT`)
   }
 }
 

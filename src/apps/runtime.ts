@@ -38,7 +38,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 /** What keeps new agents from running in containers now, in words; null when nothing does. */
 export async function whyNoContainers(config: Pick<Config['agents'], 'dockerHost' | 'image'>): Promise<string | null> {
   const engine = createEngine(config.dockerHost)
-  if (!(await engine.isAnswering())) return `no container engine answers at ${config.dockerHost}`
+  if (!(await engine.isAnswering())) return `no container engine answers at DOCKER_HOST=${config.dockerHost}`
   if (await hasImage(engine, config.image).catch(() => false)) return null
   return `the image ${config.image} is not there (bun run agent:image makes it)`
 }

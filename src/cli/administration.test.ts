@@ -125,7 +125,7 @@ test.each([
 )
 
 test('stead doctor: exit 0 before the first start, without creating anything', async () => {
-  using home = house()
+  using home = house({ AGENT_RUNTIME: 'process' })
   const { stdout, exitCode } = await home.run(['doctor', '--json'])
   expect(exitCode).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ ok: true })
@@ -177,6 +177,7 @@ test('stead doctor: exit 1 for a database that others can read, a damaged one, a
 
 const CANARY = 'canary-0123456789-abcdefghijklmnop'
 const SECRETS = {
+  AGENT_RUNTIME: 'process',
   INTERNAL_API_KEY: CANARY,
   ENCRYPTION_KEY: CANARY,
   OPENROUTER_API_KEY: CANARY,
@@ -203,11 +204,11 @@ test.each(['config print', 'config print --json', 'config check', 'doctor'])(
   30_000,
 )
 
-test('stead config print: names settings as they are; a bad one is one line and exit code 78', async () => {
+test('stead config print: names settings by their variable; a bad one is one line and exit code 78', async () => {
   using home = house({ WEB_PORT: '4000', RATE_LIMIT_PASSWORD: '7' })
   const { stdout } = await home.run(['config', 'print'])
-  expect(stdout).toContain('ports.web = 4000\n')
-  expect(stdout).toContain('requestsPerMinute.password = 7\n')
+  expect(stdout).toContain('WEB_PORT=4000\n')
+  expect(stdout).toContain('RATE_LIMIT_PASSWORD=7\n')
   using wrong = house({ WEB_PORT: 'none' })
   const bad = await wrong.run(['config', 'check'])
   expect([bad.exitCode, bad.stderr.trim().split('\n').length]).toEqual([78, 1])

@@ -4,8 +4,11 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { systemClock } from '../core/clock.ts'
+import { describeFirstIssue, describeIssue } from '../core/config.ts'
 import { errorMessage, StartupError } from '../core/errors.ts'
-import { createLog } from '../core/log.ts'
+import { createLog, type Log } from '../core/log.ts'
+import { addExample } from './example.ts'
+import { listMisspelt } from './misspelt.ts'
 
 /** Just under the 30 s that a container is given to stop (rulings, 37). */
 export const STOP_GRACE_MS = 25_000
@@ -14,25 +17,39 @@ export const PLATFORM_IDLE_MS = 100_000
 export const MAX_TURN_MS = 600_000
 const CHECK_MS = 4000
 
+/** Without these it is live and not ready. */
+const REQUIRED = ['AGENT_MODEL', 'GATEWAY_TOKEN', 'PLATFORM_URL', 'PLATFORM_TOKEN'] as const
+
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(18_789),
   HOST: z.string().default('127.0.0.1'),
   AGENT_ID: z.string().default('agent'),
   AGENT_NAME: z.string().max(200).default('Agent'),
-  AGENT_MODEL: z.string({ error: 'is required' }),
+  AGENT_MODEL: z.string().optional(),
   AGENT_DIR: z.string().default('./agent'),
-  GATEWAY_TOKEN: z.string({ error: 'is required (or GATEWAY_TOKEN_FILE)' }),
+  GATEWAY_TOKEN: z.string().optional(),
   PLATFORM_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .transform((text) => text.replace(/\/+$/, '')),
-  PLATFORM_TOKEN: z.string({ error: 'is required (or PLATFORM_TOKEN_FILE)' }),
+    .transform((text) => text.replace(/\/+$/, ''))
+    .optional(),
+  PLATFORM_TOKEN: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+const Complete = Environment.required({
+  AGENT_MODEL: true,
+  GATEWAY_TOKEN: true,
+  PLATFORM_URL: true,
+  PLATFORM_TOKEN: true,
 })
 
 /** Adds `agent`, which serves until SIGTERM or SIGINT. @throws StartupError from the action, one line, for exit 78. */
 export function agentCommand(program: Command): void {
-  program
-    .command('agent')
+  addExample(
+    program.command('agent'),
+    `PLATFORM_URL=http://127.0.0.1:3001 PLATFORM_TOKEN_FILE=token AGENT_MODEL=openai/gpt-4o-mini \\
+  GATEWAY_TOKEN_FILE=gateway PORT=18789 AGENT_DIR=./agent stead agent`,
+    'Without PLATFORM_URL, PLATFORM_TOKEN, AGENT_MODEL and GATEWAY_TOKEN it is live and not ready, and /readyz names them.',
+  )
     .description('runs one built-in agent gateway in the foreground')
     .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
     .action(({ check }: { check?: boolean }) => (check ? checkAgent(process.env) : serveAgent(process.env)))
@@ -40,7 +57,7 @@ export function agentCommand(program: Command): void {
 
 /** For the health check of a container: it ends before the 5 s that the engine gives it. */
 async function checkAgent(environment: Record<string, string | undefined>): Promise<void> {
-  const port = Environment.shape.PORT.parse(environment.PORT || undefined)
+  const { PORT: port } = readEnvironment(environment)
   const isHealthy = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(CHECK_MS) }).then(
     (response) => response.ok,
     () => false,
@@ -51,8 +68,26 @@ async function checkAgent(environment: Record<string, string | undefined>): Prom
 async function serveAgent(environment: Record<string, string | undefined>): Promise<void> {
   const env = readEnvironment(environment)
   const log = createLog(env.LOG_LEVEL)
+  for (const sentence of listMisspelt(environment)) log.warn(sentence)
+  const agent = await openAgent(env, log)
+  log.info({ agentId: env.AGENT_ID, url: agent.url }, 'agent is listening')
+  const signal = await nextSignal()
+  log.info({ signal }, 'agent is stopping')
+  await agent.stop(STOP_GRACE_MS)
+  process.exit(0)
+}
+
+/** What a container that was started without settings does: it says so, instead of ending and being started again. */
+async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
+  const missing = REQUIRED.filter((name) => settings[name] === undefined)
+  if (missing.length > 0) {
+    log.warn(`The agent waits for its settings: ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not set.`)
+    const { startUnconfigured } = await import('../agent/unconfigured.ts')
+    return startUnconfigured({ host: settings.HOST, port: settings.PORT }, missing, systemClock)
+  }
+  const env = Complete.parse(settings)
   const { startAgent } = await import('../agent/server.ts')
-  const agent = await startAgent(
+  return startAgent(
     {
       host: env.HOST,
       port: env.PORT,
@@ -69,11 +104,6 @@ async function serveAgent(environment: Record<string, string | undefined>): Prom
     },
     { clock: systemClock, fetch, log },
   )
-  log.info({ agentId: env.AGENT_ID, url: agent.url }, 'agent is listening')
-  const signal = await nextSignal()
-  log.info({ signal }, 'agent is stopping')
-  await agent.stop(STOP_GRACE_MS)
-  process.exit(0)
 }
 
 function nextSignal(): Promise<string> {
@@ -89,10 +119,10 @@ function readEnvironment(environment: Record<string, string | undefined>) {
     PLATFORM_TOKEN: readSecret(environment, 'PLATFORM_TOKEN'),
   }
   // An empty value is an unset one: shells and compose files have no other way to say so.
-  const parsed = Environment.safeParse(Object.fromEntries(Object.entries(given).filter(([, value]) => value)))
+  const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value))
+  const parsed = Environment.safeParse(values, { error: describeIssue })
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  throw new StartupError(`${issue?.path.join('.') ?? 'settings'}: ${issue?.message ?? 'is not valid'}`)
+  throw new StartupError(describeFirstIssue(parsed.error, values))
 }
 
 function readSecret(environment: Record<string, string | undefined>, name: string): string | undefined {

@@ -5,6 +5,7 @@ import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { openForReading } from '../db/open.ts'
+import { listMisspelt } from './misspelt.ts'
 
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
 export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string }
@@ -20,7 +21,7 @@ export async function examine(environment: Record<string, string | undefined>): 
   try {
     const config = readConfig(environment)
     return [
-      ...checkSettings(config),
+      ...checkSettings(config, environment),
       checkDataDir(config),
       ...checkFiles(config),
       ...checkDatabase(config),
@@ -36,8 +37,8 @@ export async function examine(environment: Record<string, string | undefined>): 
   }
 }
 
-function checkSettings(config: Config): Check[] {
-  const warnings = listWarnings(config)
+function checkSettings(config: Config, environment: Record<string, string | undefined>): Check[] {
+  const warnings = [...listMisspelt(environment), ...listWarnings(config)]
   if (warnings.length === 0) return [ok('settings', 'good')]
   return warnings.map((message) => warning('settings', message))
 }
@@ -152,7 +153,7 @@ async function checkRuntime({ agents }: Config): Promise<Check> {
   const reason = await whyNoContainers(agents)
   if (reason === null) return ok(name, `run in containers of the engine at ${agents.dockerHost}`)
   if (agents.runtime === 'auto') return ok(name, `run as processes of this machine: ${reason}`)
-  return warning(name, `cannot run: ${reason}`)
+  return broken(name, `AGENT_RUNTIME=${agents.runtime} cannot run them: ${reason}`)
 }
 
 function ok(name: string, message: string): Check {

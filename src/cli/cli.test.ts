@@ -95,7 +95,7 @@ test('refusals are one line on standard error and exit code 1, and nothing is wr
 test('a password on the command line is not taken: others could read it there', async () => {
   await using house = await openHouse()
   const { exitCode, stderr } = await house.run(['user', 'create', 'ada@example.com'])
-  expect(exitCode).toBe(1)
+  expect(exitCode).toBe(2)
   expect(stderr).toContain('--password-stdin')
 })
 

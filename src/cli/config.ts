@@ -1,62 +1,66 @@
-import { Command } from 'commander'
-import { listWarnings, readConfig } from '../core/config.ts'
-
-/** Settings that are secrets, wherever in the tree they stand. */
-const SECRET_NAME = /(?:key|secret)$/i
-/** Addresses that may carry a user, a password or a key: only their origin is shown. */
-const SECRET_ADDRESS = /^(?:smtpUrl|baseRpcUrl)$/
+import type { Command } from 'commander'
+import { isSecretSetting, LISTED_SETTINGS, listWarnings, readConfig, readSettings } from '../core/config.ts'
+import { addExample } from './example.ts'
+import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
 
 /** Adds `config`: what the service would run with. A bad setting is one line and exit code 78. */
 export function configCommand(program: Command): void {
-  const config = new Command('config').description('shows and checks the settings')
-  config
-    .command('print')
-    .description('prints the settings in effect; secrets are masked')
+  const config = program.command('config').description('shows and checks the settings').helpCommand(false)
+  addExample(config, 'stead config print')
+  addExample(config.command('print'), 'stead config print | grep PORT')
+    .description('prints the settings in effect by their variable; secrets are masked')
     .option('--json', 'print one JSON document', false)
     .action(({ json }: { json: boolean }) => {
-      const masked = maskSecrets(readConfig(process.env))
-      process.stdout.write(json ? `${JSON.stringify(masked)}\n` : `${toLines(masked).join('\n')}\n`)
+      const shown = showSettings(process.env)
+      warnOfMisspelt(process.env)
+      const lines = Object.entries(shown).map(([name, value]) => `${name}=${toText(value)}`)
+      process.stdout.write(json ? `${JSON.stringify(shown)}\n` : `${lines.join('\n')}\n`)
     })
-  config
-    .command('check')
+  addExample(config.command('check'), 'WEB_PORT=8080 stead config check && stead serve')
     .description('checks the settings and tells what deserves attention')
     .option('--json', 'print one JSON document', false)
     .action(({ json }: { json: boolean }) => {
-      const warnings = listWarnings(readConfig(process.env))
+      const warnings = [...listMisspelt(process.env), ...listWarnings(readConfig(process.env))]
       const text = warnings.length === 0 ? 'The settings are good.' : warnings.map((line) => `! ${line}`).join('\n')
       process.stdout.write(json ? `${JSON.stringify({ ok: true, warnings })}\n` : `${text}\n`)
     })
-  program.addCommand(config)
 }
 
-/** The same tree with every secret as `[set]`; what is not set is null. */
-export function maskSecrets(value: unknown, name = ''): unknown {
-  if (value === undefined || value === null) return null
-  if (Array.isArray(value)) return value.map((entry) => maskSecrets(entry, name))
-  if (typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, maskSecrets(entry, key)]))
-  }
+/** Each setting by its variable, null when it is not set and has no default, a secret as `[set]`. */
+function showSettings(environment: Record<string, string | undefined>): Record<string, unknown> {
+  readConfig(environment)
+  const settings: Record<string, unknown> = readSettings(environment)
+  return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, showValue(name, settings[name])]))
+}
+
+function showValue(name: string, value: unknown): unknown {
+  if (value === undefined) return null
   if (typeof value === 'bigint') return String(value)
-  if (typeof value !== 'string') return value
-  return SECRET_NAME.test(name) ? '[set]' : maskAddress(value, name)
+  if (Array.isArray(value) && value.length === 0) return value
+  if (isSecretSetting(name)) return maskSecret(value)
+  return typeof value === 'string' ? maskUser(value) : value
 }
 
-/** A URL without user and password, and without its path where that may be a key. */
-function maskAddress(text: string, name: string): string {
-  if (!/^[a-z][a-z0-9+]*:\/\//i.test(text) || !URL.canParse(text)) return text
+/** Of a secret that is an address its host may be known. */
+function maskSecret(value: unknown): string {
+  if (typeof value !== 'string' || !isAddress(value)) return '[set]'
+  return `${new URL(value).protocol}//${new URL(value).host}`
+}
+
+/** A URL without what may be a password in it. */
+function maskUser(text: string): string {
+  if (!isAddress(text)) return text
   const url = new URL(text)
   const isBare = url.username === '' && url.password === '' && url.search === ''
-  if (isBare && !SECRET_ADDRESS.test(name)) return text
-  return `${url.protocol}//${url.host}${SECRET_ADDRESS.test(name) ? '' : url.pathname}`
+  return isBare ? text : `${url.protocol}//${url.host}${url.pathname}`
 }
 
-/** `ports.web = 3000`, one setting a line. */
-function toLines(value: unknown, path = ''): string[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${path} = ${show(value)}`]
-  return Object.entries(value).flatMap(([name, entry]) => toLines(entry, path === '' ? name : `${path}.${name}`))
+function isAddress(text: string): boolean {
+  return /^[a-z][a-z0-9+]*:\/\//i.test(text) && URL.canParse(text)
 }
 
-function show(value: unknown): string {
-  if (value === null) return '(not set)'
-  return typeof value === 'string' ? value : JSON.stringify(value)
+/** As a shell would be given it. */
+function toText(value: unknown): string {
+  if (value === null) return ''
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value.join(',') : String(value)
 }

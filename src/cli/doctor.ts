@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import { addExample } from './example.ts'
 
 /** Adds `doctor`: one line for each thing that is looked at; exit code 1 when one of them is broken. */
 export function doctorCommand(program: Command): void {
-  program
-    .command('doctor')
+  addExample(program.command('doctor'), 'DATA_DIR=/srv/stead stead doctor')
     .description('checks settings, data folder, database and what the service needs')
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {

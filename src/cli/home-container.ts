@@ -2,9 +2,10 @@ import { createAgentGateway } from '../adapters/agent-gateway.ts'
 import { createDockerRuntime } from '../adapters/docker.ts'
 import { createEngine } from '../adapters/engine.ts'
 import { systemClock } from '../core/clock.ts'
-import { AppError, StartupError } from '../core/errors.ts'
+import { AppError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { pause } from '../jobs/runner.ts'
+import { UsageError } from './exit.ts'
 import type { Gateway } from './machine.ts'
 
 const AGENT_ID = 'home'
@@ -36,9 +37,9 @@ export async function startHomeContainer(home: HomeContainer, log: Log): Promise
   const { platform, gatewayToken, instance, image, port } = home
   // A container is a machine of its own: this address would lead it to itself.
   if (/^(?:localhost|127\.|\[::1\])/.test(new URL(platform.url).hostname)) {
-    throw new StartupError('--platform: a container cannot reach this address; give one of this machine’s network')
+    throw new UsageError('--platform: a container cannot reach this address; give one of this machine’s network')
   }
-  if (port === 0) throw new StartupError('--port: a container needs a fixed one')
+  if (port === 0) throw new UsageError('--port: a container needs a fixed one')
   const engine = createEngine(home.dockerHost)
   const runtime = createDockerRuntime({ engine, instance, digestKey: gatewayToken, clock: systemClock, log })
   await runtime.pull(image, () => undefined, AbortSignal.timeout(PULL_TIMEOUT_MS))

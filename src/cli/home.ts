@@ -8,6 +8,8 @@ import { randomText } from '../core/ids.ts'
 import { createLog } from '../core/log.ts'
 import { VERSION } from '../core/version.ts'
 import { MAX_TURN_MS, PLATFORM_IDLE_MS, STOP_GRACE_MS } from './agent.ts'
+import { addExample } from './example.ts'
+import { UsageError } from './exit.ts'
 import { addMachineOptions, type Gateway, type MachineOptions, runMachine } from './machine.ts'
 
 /** 43 of 62 characters: 256 bits. */
@@ -18,22 +20,18 @@ type HomeOptions = MachineOptions & { model: string; port: string; host: string;
 
 /** Adds `home`, which runs an agent here for a platform elsewhere. */
 export function homeCommand(program: Command): void {
-  addMachineOptions(program.command('home'))
+  addExample(
+    addMachineOptions(program.command('home')),
+    'stead home --platform https://stead.example:3001 --key-file ~/.stead/key',
+    `The agent’s models are the platform’s, paid by the owner of the key. Its own clients show the gateway token that stands
+in the file gateway.token of --dir (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE). It goes on while the platform is away.`,
+  )
     .description('runs an agent on this machine and registers it with a platform')
     .option('--model <model>', 'the model it asks the platform for; default: what your plan gives', 'default')
     .option('--port <port>', 'where its gateway listens; 0: a free one', '18789')
     .option('--host <address>', 'address it binds', '127.0.0.1')
     .option('--image <image>', 'run it as a container of this image, with the engine of DOCKER_HOST')
     .option('--dir <folder>', 'its memory, its files and its gateway token', join(homedir(), '.stead', 'home'))
-    .addHelpText(
-      'after',
-      `
-Example:
-  stead home --platform https://stead.example:3001 --key-file ~/.stead/key
-
-The agent’s models are the platform’s, paid by the owner of the key. Its own clients show the gateway token that stands
-in the file gateway.token of --dir (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE). It goes on while the platform is away.`,
-    )
     .action((options: HomeOptions) => runMachine(options, (platform) => startHomeAgent(options, platform)))
 }
 
@@ -96,5 +94,5 @@ function readOrCreate(file: string, create: () => string): string {
 function readPort(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new StartupError('--port: must be a port')
+  throw new UsageError(`--port: must be a port, not ${JSON.stringify(text)}`)
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { AgentEndpoint } from '../adapters/agent-endpoint.ts'
 import { createAgentGateway } from '../adapters/agent-gateway.ts'
-import { AppError, StartupError } from '../core/errors.ts'
+import { AppError } from '../core/errors.ts'
+import { addExample } from './example.ts'
+import { UsageError } from './exit.ts'
 import { addMachineOptions, type Gateway, type MachineOptions, readSecret, readUrl, runMachine } from './machine.ts'
 
 const PROBE_TIMEOUT_MS = 5000
@@ -10,28 +12,24 @@ type LinkOptions = MachineOptions & { url: string; token?: string; tokenFile?: s
 
 /** Adds `link`, which connects a gateway that already runs. */
 export function linkCommand(program: Command): void {
-  addMachineOptions(program.command('link'))
+  addExample(
+    addMachineOptions(program.command('link')),
+    `stead link --url http://127.0.0.1:18789 --token-file ~/.openclaw/token \\
+  --platform https://stead.example:3001 --key-file ~/.stead/key`,
+    `The gateway is asked for its health and readiness, with its token, before it is registered and before every heartbeat:
+while it is not healthy the platform hears nothing, and after 15 minutes shows it as inactive.`,
+  )
     .description('connects a gateway that already runs, such as OpenClaw’s, to a platform')
     .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:18789')
     .option('--token <token>', 'its token; others can read it in a list of processes (GATEWAY_TOKEN)')
     .option('--token-file <file>', 'a file with its token (GATEWAY_TOKEN_FILE)')
-    .addHelpText(
-      'after',
-      `
-Example:
-  stead link --url http://127.0.0.1:18789 --token-file ~/.openclaw/token \\
-    --platform https://stead.example:3001 --key-file ~/.stead/key
-
-The gateway is asked for its health and readiness, with its token, before it is registered and before every heartbeat:
-while it is not healthy the platform hears nothing, and after 15 minutes shows it as inactive.`,
-    )
     .action((options: LinkOptions) => runMachine(options, () => openLink(options)))
 }
 
 async function openLink(options: LinkOptions): Promise<Gateway> {
   const baseUrl = readUrl('--url', options.url)
   const gatewayToken = readSecret(options.token, options.tokenFile, 'GATEWAY_TOKEN')
-  if (!gatewayToken) throw new StartupError('--token-file: is required (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE, --token)')
+  if (!gatewayToken) throw new UsageError('--token-file: is required (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE, --token)')
   const endpoint: AgentEndpoint = { baseUrl, gatewayToken, kind: 'openclaw' }
   return {
     machine: { mode: 'link', gatewayUrl: baseUrl, gatewayToken },

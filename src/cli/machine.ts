@@ -5,6 +5,8 @@ import { createPlatformClient, type Machine } from '../adapters/platform-client.
 import { AppError, errorMessage, StartupError } from '../core/errors.ts'
 import { pause } from '../jobs/runner.ts'
 import { type ConnectionEvent, keepConnected } from './connection.ts'
+import { UsageError } from './exit.ts'
+import { warnOfMisspelt } from './misspelt.ts'
 
 const MAX_NAME_LENGTH = 64
 const DEFAULT_EVERY_SECONDS = 60
@@ -46,17 +48,19 @@ export function addMachineOptions(command: Command): Command {
 /**
  * Opens a gateway and keeps it registered until SIGTERM or SIGINT, then exits 0; with 1 when the platform or the gateway
  * refuses in a way that will not change.
- * @throws StartupError naming an option that is missing or wrong.
+ * @throws UsageError naming an option that is missing or wrong, StartupError naming a file that cannot be read.
  */
 export async function runMachine(
   options: MachineOptions,
   openGateway: (platform: { url: string; key: string }) => Promise<Gateway>,
 ): Promise<void> {
   const { env } = process
-  const platform = { url: readUrl('--platform', options.platform ?? env.STEAD_PLATFORM), key: readKey(options) }
+  const platformUrl = options.platform ? readUrl('--platform', options.platform) : readPlatform(env.STEAD_PLATFORM)
+  const platform = { url: platformUrl, key: readKey(options) }
   const everyMs = readSeconds('--every', options.every) * 1000
   const name = (options.name ?? env.STEAD_NAME ?? hostname()).trim().slice(0, MAX_NAME_LENGTH)
   const report = createReport(options.json)
+  warnOfMisspelt(env)
   const stopping = stopOnSignals()
   let gateway: Gateway | null = null
   try {
@@ -93,24 +97,29 @@ export function readSecret(option: string | undefined, file: string | undefined,
   }
 }
 
-export function readUrl(option: string, text: string | undefined): string {
-  if (!text) throw new StartupError(`${option}: is required`)
+function readPlatform(text: string | undefined): string {
+  if (!text) throw new UsageError('--platform: is required (or STEAD_PLATFORM)')
+  return readUrl('STEAD_PLATFORM', text)
+}
+
+/** `name` is the option or the variable that `text` comes from. @throws UsageError when it is no http address. */
+export function readUrl(name: string, text: string): string {
   const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-  if (!isHttp) throw new StartupError(`${option}: must be an http or https URL`)
+  if (!isHttp) throw new UsageError(`${name}: must be an http or https URL`)
   return text.replace(/\/+$/, '')
 }
 
 function readKey({ key, keyFile }: MachineOptions): string {
   const found = readSecret(key, keyFile, 'STEAD_KEY')
-  if (!found) throw new StartupError('--key-file: is required (or STEAD_KEY, STEAD_KEY_FILE, --key)')
-  if (!found.startsWith('sk_')) throw new StartupError('--key-file: a key begins with sk_')
+  if (!found) throw new UsageError('--key-file: is required (or STEAD_KEY, STEAD_KEY_FILE, --key)')
+  if (!found.startsWith('sk_')) throw new UsageError('--key-file: a key begins with sk_')
   return found
 }
 
 function readSeconds(option: string, text: string): number {
   const seconds = Number(text)
   if (Number.isFinite(seconds) && seconds > 0 && seconds <= 600) return seconds
-  throw new StartupError(`${option}: must be a number of seconds up to 600`)
+  throw new UsageError(`${option}: must be a number of seconds up to 600`)
 }
 
 function createReport(isJson: boolean): (event: MachineEvent) => void {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import { addExample } from './example.ts'
 
 /** Adds `migrate`: brings the database up to date without starting the service. */
 export function migrateCommand(program: Command): void {
-  program
-    .command('migrate')
+  addExample(program.command('migrate'), 'DATA_DIR=/srv/stead stead migrate --json')
     .description('brings the database up to date, after a backup')
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {

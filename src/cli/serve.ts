@@ -5,12 +5,18 @@ import { errorMessage } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
+import { addExample } from './example.ts'
+import { listMisspelt } from './misspelt.ts'
 
-/** Adds `serve`, the default: the service in the foreground until SIGTERM or SIGINT. */
+/** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
 export function serveCommand(program: Command): void {
-  program
-    .command('serve', { isDefault: true })
-    .description('starts the service')
+  addExample(
+    program.command('serve'),
+    `stead serve
+DATA_DIR=/srv/stead WEB_PORT=8080 stead serve`,
+    'Settings are environment variables: stead config print shows all of them.',
+  )
+    .description('starts the service; the same as stead without a command')
     .option('--stop-agents', 'end the agents together with the service', false)
     .action((options: { stopAgents: boolean }) => runService(options))
 }
@@ -18,7 +24,7 @@ export function serveCommand(program: Command): void {
 async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void> {
   const config = readConfig(process.env)
   const log = createLog(config.logLevel)
-  for (const warning of listWarnings(config)) log.warn(warning)
+  for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
   const { serve } = await import('../serve.ts')
   const server = await serve({
     config,

@@ -1,28 +1,51 @@
-import { Command } from 'commander'
-import { AppError } from '../core/errors.ts'
+import type { Command } from 'commander'
 import type { AccountCommands, Report } from './accounts.ts'
+import { addExample } from './example.ts'
 
 type Options = { json: boolean; plan?: string }
 type Run = (accounts: AccountCommands, email: string, argument: string) => Promise<Report>
 
 /** What changes one account: `name <email>`, with one more argument where the usage names it. */
-const CHANGES: readonly [usage: string, description: string, run: Run][] = [
+const CHANGES: readonly [usage: string, example: string, description: string, run: Run][] = [
   [
     'set-plan <email> <plan>',
+    'set-plan ada@example.com label',
     'gives an account a plan, as an active subscription',
     (accounts, email, plan) => accounts.setPlan(email, plan),
   ],
   [
     'set-credits <email> <credits>',
+    'set-credits ada@example.com 100',
     'sets how many credits an account has',
     (accounts, email, credits) => accounts.setCredits(email, credits),
   ],
-  ['disable <email>', 'closes an account and ends all its sessions', (accounts, email) => accounts.disable(email)],
-  ['enable <email>', 'opens an account that was disabled', (accounts, email) => accounts.enable(email)],
-  ['verify <email>', 'takes the address of an account as proved', (accounts, email) => accounts.verify(email)],
-  ['end-sessions <email>', 'signs an account out everywhere', (accounts, email) => accounts.endSessions(email)],
+  [
+    'disable <email>',
+    'disable ada@example.com',
+    'closes an account and ends all its sessions',
+    (accounts, email) => accounts.disable(email),
+  ],
+  [
+    'enable <email>',
+    'enable ada@example.com',
+    'opens an account that was disabled',
+    (accounts, email) => accounts.enable(email),
+  ],
+  [
+    'verify <email>',
+    'verify ada@example.com',
+    'takes the address of an account as proved',
+    (accounts, email) => accounts.verify(email),
+  ],
+  [
+    'end-sessions <email>',
+    'end-sessions ada@example.com --json',
+    'signs an account out everywhere',
+    (accounts, email) => accounts.endSessions(email),
+  ],
   [
     'remove-2fa <email>',
+    'remove-2fa ada@example.com',
     'turns two-factor sign-in off, for somebody who lost every code',
     (accounts, email) => accounts.removeTwoFactor(email),
   ],
@@ -30,50 +53,44 @@ const CHANGES: readonly [usage: string, description: string, run: Run][] = [
 
 /** Adds `user`: accounts of the configured database, while the service runs or not. */
 export function userCommand(program: Command): void {
-  const user = new Command('user').description('manages accounts')
-  withJson(user.command('create <email>'))
+  const user = program.command('user').description('manages accounts').helpCommand(false)
+  addExample(user, 'stead user list')
+  withJson(user.command('create <email>'), 'create ada@example.com --plan solo --password-stdin < password.txt')
     .description('creates an account; the password is read from standard input')
     .requiredOption('--password-stdin', 'read the password from standard input')
     .option('--plan <plan>', 'start with this plan, as an active subscription')
     .action((email: string, options: Options) =>
       print(options, async (accounts) => accounts.create(email, await readLine(), options.plan)),
     )
-  withJson(user.command('reset-password <email>'))
+  withJson(user.command('reset-password <email>'), 'reset-password ada@example.com --password-stdin < password.txt')
     .description('sets a new password, read from standard input, and ends all sessions')
     .requiredOption('--password-stdin', 'read the password from standard input')
     .action((email: string, options: Options) =>
       print(options, async (accounts) => accounts.resetPassword(email, await readLine())),
     )
-  for (const [usage, description, run] of CHANGES) addChange(user, usage, description, run)
-  withJson(user.command('list'))
+  for (const change of CHANGES) addChange(user, change)
+  withJson(user.command('list'), 'list --json')
     .description('lists the accounts')
     .action((options: Options) => print(options, (accounts) => accounts.list()))
-  program.addCommand(user)
 }
 
-function addChange(user: Command, usage: string, description: string, run: Run): void {
-  const command = withJson(user.command(usage)).description(description)
+function addChange(user: Command, [usage, example, description, run]: (typeof CHANGES)[number]): void {
+  const command = withJson(user.command(usage), example).description(description)
   command.action(() => {
     const [email = '', argument = ''] = command.processedArgs.map(String)
     return print({ json: command.opts().json === true }, (accounts) => run(accounts, email, argument))
   })
 }
 
-function withJson(command: Command): Command {
-  return command.option('--json', 'print one JSON document', false)
+function withJson(command: Command, example: string): Command {
+  return addExample(command, `stead user ${example}`).option('--json', 'print one JSON document', false)
 }
 
-/** Opens the accounts, prints what the command says, and turns refusals into one line and exit code 1. */
+/** Opens the accounts and prints what the command says. @throws AppError with the reason of a refusal. */
 async function print({ json }: Options, command: (accounts: AccountCommands) => Promise<Report>): Promise<void> {
   const { withAccounts } = await import('./accounts.ts')
-  try {
-    const report = await withAccounts(command)
-    process.stdout.write(`${json ? JSON.stringify(report.json) : report.text}\n`)
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    process.stderr.write(`stead: ${error.message}\n`)
-    process.exitCode = 1
-  }
+  const report = await withAccounts(command)
+  process.stdout.write(`${json ? JSON.stringify(report.json) : report.text}\n`)
 }
 
 async function readLine(): Promise<string> {

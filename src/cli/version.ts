@@ -1,14 +1,19 @@
 import type { Command } from 'commander'
 import { VERSION } from '../core/version.ts'
+import { addExample } from './example.ts'
 
 /** Adds `version`. */
 export function versionCommand(program: Command): void {
-  program
-    .command('version')
+  addExample(program.command('version'), 'stead version --json')
     .description('prints the version of Stead and of the Bun inside it')
     .option('--json', 'print one JSON document', false)
     .action(({ json }: { json: boolean }) => {
       const versions = { stead: VERSION, bun: Bun.version }
-      process.stdout.write(json ? `${JSON.stringify(versions)}\n` : `stead ${versions.stead} (bun ${versions.bun})\n`)
+      process.stdout.write(json ? `${JSON.stringify(versions)}\n` : `${toVersionText()}\n`)
     })
+}
+
+/** What `version` and `--version` print. */
+export function toVersionText(): string {
+  return `stead ${VERSION} (bun ${Bun.version})`
 }

@@ -6,6 +6,9 @@ import { errorMessage, StartupError } from './errors.ts'
 import { hasVersion, ImageReference } from './image-reference.ts'
 import { VERSION } from './version.ts'
 
+/** Of a value that is repeated in a message. */
+const MAX_TOLD_CHARACTERS = 200
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const port = (value: number) => z.coerce.number().int().min(0).max(65_535).default(value)
@@ -212,36 +215,65 @@ const Environment = z.object({
   AI_MODEL_TIMEOUT_MS: z.coerce.number().int().positive().default(30_000),
 })
 
+/** Every setting by its variable, in the order in which they are shown. */
+export const LISTED_SETTINGS: readonly string[] = Object.keys(Environment.shape)
+
+/** Every variable that `readConfig` reads, `X_FILE` of secrets included. */
+export const SETTING_NAMES: readonly string[] = [...LISTED_SETTINGS, ...SECRETS.map((name) => `${name}_FILE`)]
+
+/** Is the value of this variable a secret, or an address that is one? */
+export function isSecretSetting(name: string): boolean {
+  return [...SECRETS, 'WATCHDOG_WEBHOOK_URL'].includes(name)
+}
+
+/**
+ * The settings in effect by the name of their variable: what is given, else the default; undefined without one.
+ * @throws StartupError one line that names the first bad variable and tells what it was given, unless that is a secret.
+ */
+export function readSettings(environment: Record<string, string | undefined>) {
+  const given = withoutEmpty(withSecretFiles(environment))
+  const parsed = Environment.safeParse(given, { error: describeIssue })
+  if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error, given))
+  const env = parsed.data
+  const DATA_DIR = resolve(env.DATA_DIR)
+  return {
+    ...env,
+    DATA_DIR,
+    DATABASE_URL: env.DATABASE_URL ?? `file:${join(DATA_DIR, 'stead.db')}`,
+    AGENT_RUNTIME: env.AGENT_RUNTIME ?? (env.DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
+    AGENTS_DOMAIN: env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`,
+    WALLET_EMAIL_DOMAIN: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
+    BROWSE_ROOT: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(DATA_DIR, 'workspace'),
+    RISC_ISSUER: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
+  }
+}
+
 export type Config = ReturnType<typeof readConfig>
 
 /**
  * Settings of the whole platform, read once by `main.ts`.
- * @throws StartupError one line that names the first bad variable.
+ * @throws StartupError as `readSettings`.
  */
 export function readConfig(environment: Record<string, string | undefined>) {
-  const parsed = Environment.safeParse(withoutEmpty(withSecretFiles(environment)))
-  if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error))
-  const env = parsed.data
+  const env = readSettings(environment)
   if (env.NODE_ENV === 'production' && env.INTERNAL_API_KEY && env.INTERNAL_API_KEY.length < 32) {
     throw new StartupError('INTERNAL_API_KEY: must have at least 32 characters in production')
   }
-  const agentsDomain = env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`
-  if (env.APP_URL && new URL(env.APP_URL).hostname.endsWith(`.${agentsDomain}`)) {
+  if (env.APP_URL && new URL(env.APP_URL).hostname.endsWith(`.${env.AGENTS_DOMAIN}`)) {
     throw new StartupError(
-      `AGENTS_DOMAIN: ${env.APP_URL} of APP_URL would be the name of an agent below ${agentsDomain}`,
+      `AGENTS_DOMAIN: ${env.APP_URL} of APP_URL would be the name of an agent below ${env.AGENTS_DOMAIN}`,
     )
   }
-  const dataDir = resolve(env.DATA_DIR)
   return {
     host: env.HOST,
     ports: { web: env.WEB_PORT, backend: env.BACKEND_PORT, summarizer: env.SUMMARIZER_PORT },
-    dataDir,
-    databaseFile: env.DATABASE_URL ? resolve(env.DATABASE_URL.replace(/^file:(\/\/)?/, '')) : join(dataDir, 'stead.db'),
+    dataDir: env.DATA_DIR,
+    databaseFile: resolve(env.DATABASE_URL.replace(/^file:(\/\/)?/, '')),
     mode: env.DEPLOYMENT_MODE,
     appUrl: env.APP_URL,
     backendUrl: env.BACKEND_URL,
     domain: env.DOMAIN,
-    agentsDomain,
+    agentsDomain: env.AGENTS_DOMAIN,
     allowedHosts: env.ALLOWED_HOSTS,
     internalApiKey: env.INTERNAL_API_KEY,
     adminEmails: env.ADMIN_EMAILS,
@@ -276,11 +308,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     idpB: { clientId: env.IDP_B_CLIENT_ID, clientSecret: env.IDP_B_CLIENT_SECRET, issuer: env.IDP_B_ISSUER },
     securityEvents: {
-      issuer: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
+      issuer: env.RISC_ISSUER,
       configurationUrl: env.RISC_CONFIGURATION_URL,
       audiences: env.RISC_AUDIENCES.length > 0 ? env.RISC_AUDIENCES : env.IDP_B_CLIENT_ID ? [env.IDP_B_CLIENT_ID] : [],
     },
-    walletEmailDomain: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
+    walletEmailDomain: env.WALLET_EMAIL_DOMAIN,
     siweChainId: env.SIWE_CHAIN_ID,
     baseRpcUrl: env.BASE_RPC_URL,
     socialId: { issuer: env.SOCIAL_ID_ISSUER, audience: env.SOCIAL_ID_AUDIENCE },
@@ -290,7 +322,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       token: env.TOKEN_GATING_TOKEN,
     },
     agents: {
-      runtime: env.AGENT_RUNTIME ?? (env.DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
+      runtime: env.AGENT_RUNTIME,
       dockerHost: env.DOCKER_HOST,
       basePort: env.AGENTS_BASE_PORT,
       killSwitch: env.KILL_SWITCH,
@@ -306,7 +338,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       payTo: env.CLONE_PAY_TO,
     },
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
-    browseRoot: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(dataDir, 'workspace'),
+    browseRoot: env.BROWSE_ROOT,
     webhooks: {
       videoSecret: env.WEBHOOK_VIDEO_SECRET,
       emailSecret: env.WEBHOOK_EMAIL_SECRET,
@@ -393,7 +425,32 @@ function withoutEmpty(environment: Record<string, string | undefined>) {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
 }
 
-function describeFirstIssue(error: z.ZodError): string {
+/** One line: the variable, what it must be, and what it was given unless that may be a secret. */
+export function describeFirstIssue(error: z.ZodError, given: Record<string, string | undefined>): string {
   const issue = error.issues[0]
-  return `${issue?.path.join('.') ?? 'settings'}: ${issue?.message ?? 'is not valid'}`
+  const name = String(issue?.path[0] ?? 'settings')
+  const message = `${name}: ${issue?.message ?? 'is not valid'}`
+  const value = given[name]
+  return value === undefined || !isTold(name, value) ? message : `${message}, not ${JSON.stringify(value)}`
+}
+
+/** A value that may carry a password or a key is not repeated in a log. */
+function isTold(name: string, value: string): boolean {
+  return !isSecretSetting(name) && !/[@?]/.test(value) && value.length <= MAX_TOLD_CHARACTERS
+}
+
+/** What a value must be, in words, where the schema does not say it in its own. */
+export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return /int$/.test(issue.expected) ? 'must be a whole number' : `must be a ${issue.expected}`
+    case 'too_big':
+      return `must be at most ${issue.maximum}`
+    case 'too_small':
+      return `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`
+    case 'invalid_value':
+      return `must be ${issue.values.join(', ').replace(/, ([^,]+)$/, ' or $1')}`
+    default:
+      return undefined
+  }
 }

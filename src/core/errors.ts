@@ -26,7 +26,10 @@ export class AppError extends Error {
   }
 }
 
-/** A reason not to start: printed as one line, exit code 78 (`EX_CONFIG` of sysexits). */
+/**
+ * A reason not to start: printed as one line, exit code 78 (`EX_CONFIG` of sysexits), or 75 (`EX_TEMPFAIL`) when its cause
+ * is a port or a file that another program holds.
+ */
 export class StartupError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

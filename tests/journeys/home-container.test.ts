@@ -71,7 +71,7 @@ test('home --image: what a container cannot do is told before it is made', async
       environment,
     ).ended()
   expect(await run('http://127.0.0.1:3001', '18789')).toEqual({
-    exitCode: 78,
+    exitCode: 2,
     stderr: 'stead: --platform: a container cannot reach this address; give one of this machine’s network\n',
     events: [],
   })

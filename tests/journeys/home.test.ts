@@ -105,21 +105,22 @@ test('a key that is refused ends it with 1: at once, and also when it was delete
   expect(await home.ended()).toMatchObject({ exitCode: 1 })
 }, 60_000)
 
-test('what is wrong before anything is started: one line that names it, exit 78', async () => {
+test('what is wrong before anything is started: one line that names it, exit 2', async () => {
   const key = { STEAD_KEY: 'sk_1' }
   const platform = ['--platform', 'http://127.0.0.1:1']
   const cases: [string[], Record<string, string>, string][] = [
-    [['home'], key, '--platform: is required'],
+    [['home'], key, '--platform: is required (or STEAD_PLATFORM)'],
+    [['home'], { ...key, STEAD_PLATFORM: 'x' }, 'STEAD_PLATFORM: must be an http or https URL'],
     [['link', '--platform', 'ftp://x'], key, '--platform: must be an http or https URL'],
     [['home', ...platform], {}, '--key-file: is required (or STEAD_KEY, STEAD_KEY_FILE, --key)'],
     [['home', ...platform], { STEAD_KEY: 'pk_1' }, '--key-file: a key begins with sk_'],
     [['home', ...platform, '--every', '0'], key, '--every: must be a number of seconds up to 600'],
     [['link', ...platform], key, '--token-file: is required (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE, --token)'],
     [['link', ...platform, '--url', 'x'], key, '--url: must be an http or https URL'],
-    [['home', ...platform, '--port', 'x'], { ...key, GATEWAY_TOKEN: 'gw_1' }, '--port: must be a port'],
+    [['home', ...platform, '--port', 'x'], { ...key, GATEWAY_TOKEN: 'gw_1' }, '--port: must be a port, not "x"'],
   ]
   const ended = await Promise.all(cases.map(([args, environment]) => startMachine(args, environment).ended()))
-  expect(ended).toEqual(cases.map(([, , line]) => ({ exitCode: 78, stderr: `stead: ${line}\n`, events: [] })))
+  expect(ended).toEqual(cases.map(([, , line]) => ({ exitCode: 2, stderr: `stead: ${line}\n`, events: [] })))
 }, 60_000)
 
 test('the web port, and nobody: what --once says and exits with', async () => {

@@ -10,13 +10,13 @@ test('from an empty folder to an agent that works, costs, and is still there aft
 }, 60_000)
 
 test.each(['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT'])(
-  'serve: 78 and one line naming %s when another program has that port',
+  'serve: 75 and one line naming %s when another program has that port',
   async (name) => {
     using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('mine') })
     await using house = await openHouse({ environment: { [name]: String(other.port) } })
     const { exitCode, stdout, stderr } = await house.run(['serve'])
-    expect(stderr).toBe(`stead: ${name}: cannot listen on 127.0.0.1:${other.port} (already in use?)\n`)
-    expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
+    expect(stderr).toBe(`stead: ${name}: 127.0.0.1:${other.port} is taken by another program\n`)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 75, stdout: '' })
   },
 )
 
@@ -27,7 +27,7 @@ test('serve: 78 and one line when the data folder cannot be made', async () => {
   expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
 })
 
-test('serve: 78 and one line when another Stead runs on the same folder, which is not disturbed', async () => {
+test('serve: 75 and one line when another Stead runs on the same folder, which is not disturbed', async () => {
   await using house = await openHouse()
   const program = await house.start()
   const [web, backend, summarizer] = await findFreePorts(3)
@@ -38,7 +38,7 @@ test('serve: 78 and one line when another Stead runs on the same folder, which i
   }
   const { exitCode, stderr } = await house.run(['serve'], { environment })
   expect(stderr).toBe(`stead: DATA_DIR: another Stead is already running on ${house.dataDir}\n`)
-  expect(exitCode).toBe(78)
+  expect(exitCode).toBe(75)
   expect((await fetch(`${program.urls.web}/api/health`)).status).toBe(200)
   expect((await program.stop()).exitCode).toBe(0)
 })

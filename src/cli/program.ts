@@ -1,0 +1,85 @@
+import { Command } from 'commander'
+import { findNearName } from '../core/near-name.ts'
+import { agentCommand } from './agent.ts'
+import { configCommand } from './config.ts'
+import { doctorCommand } from './doctor.ts'
+import { homeCommand } from './home.ts'
+import { linkCommand } from './link.ts'
+import { migrateCommand } from './migrate.ts'
+import { serveCommand } from './serve.ts'
+import { userCommand } from './user.ts'
+import { toVersionText, versionCommand } from './version.ts'
+
+/** What `stead` itself answers; every other option without a command belongs to `serve`. */
+const OWN_OPTIONS = ['-h', '--help', '-V', '--version']
+
+/** Every command of the program. Parsing throws instead of ending the process: `endWith` knows the exit codes. */
+export function createProgram(): Command {
+  const program = new Command('stead')
+    .description('Creates, runs and bills AI agents, each behind its own gateway.')
+    .version(toVersionText(), '-V, --version', 'prints the version')
+    .helpOption('-h, --help', 'explains a command')
+    .helpCommand('help [command]', 'explains a command')
+    .configureOutput({ outputError: (text, print) => print(toOneLine(text)) })
+    .exitOverride()
+    .addHelpText(
+      'after',
+      `
+Examples:
+  stead                           starts the service; the same as stead serve
+  stead user --help               explains a command
+  stead doctor                    tells what is missing before the first start
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 75 try again later (port taken, database locked), 78 a setting or the data
+folder is bad.`,
+    )
+  serveCommand(program)
+  agentCommand(program)
+  homeCommand(program)
+  linkCommand(program)
+  userCommand(program)
+  migrateCommand(program)
+  doctorCommand(program)
+  configCommand(program)
+  versionCommand(program)
+  return program
+}
+
+/**
+ * The arguments as commander is to read them: `serve` stands for no command.
+ * @throws CommanderError for a command that does not exist, also when only its help is asked for.
+ */
+export function toArguments(program: Command, args: readonly string[]): string[] {
+  const [first] = args
+  const isServe = first === undefined || (first.startsWith('-') && !OWN_OPTIONS.includes(first))
+  if (isServe) return ['serve', ...args]
+  requireKnownCommand(program, first === 'help' ? args.slice(1) : args)
+  return [...args]
+}
+
+function requireKnownCommand(command: Command, [name, ...rest]: readonly string[]): void {
+  if (name === undefined || name.startsWith('-') || command.commands.length === 0) return
+  const next = command.commands.find((known) => known.name() === name)
+  if (next) {
+    requireKnownCommand(next, rest)
+    return
+  }
+  const near = findNearName(
+    name,
+    command.commands.map((known) => known.name()),
+  )
+  const meant = near ? `: is ${near} meant?` : ''
+  command.error(`unknown command '${name}'${meant} (${toPath(command)} --help lists them)`)
+}
+
+function toPath(command: Command): string {
+  return command.parent ? `${toPath(command.parent)} ${command.name()}` : command.name()
+}
+
+/** Commander puts its suggestion into a second line. */
+function toOneLine(text: string): string {
+  return `stead: ${text
+    .replace(/^error: /, '')
+    .trim()
+    .replace(/\s*\n\s*/g, ' ')}\n`
+}

@@ -1,0 +1,197 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { readLines } from '../../tests/harness/lines.ts'
+import { findFreePorts, openHouse } from '../../tests/harness/server.ts'
+import { createProgram } from './program.ts'
+
+/** Only against hanging: a spawned program takes a second, and several on a busy machine. */
+const PATIENCE_MS = 120_000
+const HOLDER = join(import.meta.dir, '../../tests/harness/database-holder.ts')
+
+/** Every command with the commands below it, as words. */
+function listCommands(command: Command, path: string[] = []): { words: string[]; command: Command }[] {
+  const below = command.commands.filter((one) => one.name() !== 'help')
+  return [{ words: path, command }, ...below.flatMap((one) => listCommands(one, [...path, one.name()]))]
+}
+
+test(
+  'every command explains itself with an example, and offers --json where it prints data',
+  async () => {
+    await using house = await openHouse()
+    for (const { words, command } of listCommands(createProgram())) {
+      const { exitCode, stdout, stderr } = await house.run([...words, '--help'])
+      expect([words, exitCode, stderr]).toEqual([words, 0, ''])
+      expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
+      expect(stdout).toContain(`stead ${words.join(' ')}`.trim())
+      const printsNoData = command.commands.length > 0 || ['serve', 'agent'].includes(command.name())
+      if (!printsNoData) expect([words, stdout]).toEqual([words, expect.stringContaining('--json')])
+    }
+    expect(existsSync(house.dataDir)).toBe(false)
+  },
+  PATIENCE_MS,
+)
+
+test.each([
+  [['sevre'], "unknown command 'sevre': is serve meant? (stead --help lists them)"],
+  [['xyzzy'], "unknown command 'xyzzy' (stead --help lists them)"],
+  [['xyzzy', '--help'], "unknown command 'xyzzy' (stead --help lists them)"],
+  [['help', 'docter'], "unknown command 'docter': is doctor meant? (stead --help lists them)"],
+  [
+    ['user', 'sett-plan', 'a@b.c', 'solo'],
+    "unknown command 'sett-plan': is set-plan meant? (stead user --help lists them)",
+  ],
+  [['--stop-agnts'], "unknown option '--stop-agnts' (Did you mean --stop-agents?)"],
+  [['serve', 'now'], "too many arguments for 'serve'. Expected 0 arguments but got 1: now."],
+  [['user', 'set-plan', 'ada@example.com'], "missing required argument 'plan'"],
+  [['user', 'create', 'ada@example.com'], "required option '--password-stdin' not specified"],
+])(
+  'stead %j: exit 2 and one line that says what is wrong',
+  async (args, line) => {
+    await using house = await openHouse()
+    expect(await house.run(args)).toEqual({ exitCode: 2, stdout: '', stderr: `stead: ${line}\n` })
+    expect(existsSync(house.dataDir)).toBe(false)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'stead user and stead config alone: exit 2, and their help on standard error',
+  async () => {
+    await using house = await openHouse()
+    for (const name of ['user', 'config']) {
+      const { exitCode, stdout, stderr } = await house.run([name])
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+      expect(stderr).toContain(`Usage: stead ${name}`)
+    }
+  },
+  PATIENCE_MS,
+)
+
+test(
+  '--version and -V say what version does',
+  async () => {
+    await using house = await openHouse()
+    const said = { exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' }
+    for (const args of [['--version'], ['-V'], ['version']]) expect(await house.run(args)).toEqual(said)
+  },
+  PATIENCE_MS,
+)
+
+test.each([
+  ['WEB_PORT', 'abc', 'WEB_PORT: must be a number, not "abc"'],
+  ['WEB_PORT', '70000', 'WEB_PORT: must be at most 65535, not "70000"'],
+  ['BACKEND_PORT', '80.5', 'BACKEND_PORT: must be a whole number, not "80.5"'],
+  ['DEPLOYMENT_MODE', 'Cloud', 'DEPLOYMENT_MODE: must be cloud, home or link, not "Cloud"'],
+  ['KILL_SWITCH', 'maybe', 'KILL_SWITCH: must be true, 1, yes, on, false, 0, no or off, not "maybe"'],
+  ['APP_URL', 'stead.example', 'APP_URL: must be an http or https URL, not "stead.example"'],
+  ['ENCRYPTION_KEY', 'secret-canary', 'ENCRYPTION_KEY: must have at least 16 characters'],
+  ['APP_URL', 'ftp://ada:secret-canary@stead.example', 'APP_URL: must be an http or https URL'],
+])(
+  '%s=%s: exit 78, and one line tells the variable and what it was given, unless that is a secret',
+  async (name, value, line) => {
+    await using house = await openHouse()
+    const finished = await house.run([], { environment: { [name]: value } })
+    expect(finished).toEqual({ exitCode: 78, stdout: '', stderr: `stead: ${line}\n` })
+  },
+  PATIENCE_MS,
+)
+
+const MISSPELT = 'WEB_PRT is no setting and does nothing: is WEB_PORT meant?'
+
+test(
+  'a misspelt variable is named with the nearest real one by every command that reads settings, and stops none',
+  async () => {
+    await using house = await openHouse({ environment: { WEB_PORT: '', HOMEBREW_PREFIX: '/opt', DB_PORT: '5432' } })
+    const environment = { WEB_PRT: '8080' }
+    const run = (...args: string[]) => house.run(args, { environment })
+    expect(JSON.parse((await run('config', 'check', '--json')).stdout).warnings).toEqual([MISSPELT])
+    expect((await run('doctor')).stdout).toContain(`! settings: ${MISSPELT}\n`)
+    for (const args of [['config', 'print', '--json'], ['user', 'list', '--json'], ['migrate']]) {
+      expect(await run(...args)).toMatchObject({ exitCode: 0, stderr: `stead: ${MISSPELT}\n` })
+    }
+    const [web] = await findFreePorts(1)
+    const program = await house.start({ ...environment, WEB_PORT: String(web) })
+    await program.stop()
+    const other = await house.start({ ...environment, WEB_PORT: '0', BACKEND_PROT: '1', BACKEND_PORT: '' })
+    expect(other.lines.join('\n')).toContain('BACKEND_PROT is no setting and does nothing: is BACKEND_PORT meant?')
+    expect(other.lines.join('\n')).not.toContain('WEB_PRT')
+    expect((await other.stop()).exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'a locked database: exit 75 and one line, for serve and for every command that works on it',
+  async () => {
+    await using house = await openHouse()
+    await house.run(['migrate'])
+    const holder = Bun.spawn([process.execPath, HOLDER, join(house.dataDir, 'stead.db')], { stdout: 'pipe' })
+    try {
+      for await (const line of readLines(holder.stdout)) if (line === 'locked') break
+      const create = ['user', 'create', 'ada@example.com', '--password-stdin']
+      for (const args of [['serve'], create]) {
+        const { exitCode, stdout, stderr } = await house.run(args, { stdin: 'a long password' })
+        expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 75, stdout: '' })
+        expect(stderr).toMatch(/^stead: DATA_DIR: [^\n]*database is locked[^\n]*\n$/)
+      }
+    } finally {
+      holder.kill('SIGKILL')
+      await holder.exited
+    }
+    const { exitCode } = await house.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
+      stdin: 'a long password',
+    })
+    expect(exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'an address that is not of this machine: exit 78, and the line names HOST',
+  async () => {
+    await using house = await openHouse()
+    const environment = { HOST: '192.0.2.7', APP_URL: 'https://stead.example' }
+    const finished = await house.run(['serve'], { environment })
+    expect(finished).toEqual({
+      exitCode: 78,
+      stdout: '',
+      stderr: 'stead: HOST: this machine has no address 192.0.2.7\n',
+    })
+  },
+  PATIENCE_MS,
+)
+
+test.each(['docker', 'swarm'])(
+  'doctor: exit 1 when AGENT_RUNTIME=%s and no engine answers',
+  async (runtime) => {
+    await using house = await openHouse()
+    const environment = { AGENT_RUNTIME: runtime, DOCKER_HOST: '/nowhere/docker.sock' }
+    const { exitCode, stdout } = await house.run(['doctor'], { environment })
+    expect(exitCode).toBe(1)
+    expect(stdout).toContain(
+      `✗ agents: AGENT_RUNTIME=${runtime} cannot run them: no container engine answers at DOCKER_HOST=/nowhere/docker.sock\n`,
+    )
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'config print: every setting by its variable, as a shell would be given it or as JSON',
+  async () => {
+    await using house = await openHouse()
+    const environment = { WEB_PORT: '4000', ADMIN_EMAILS: 'a@x.org, B@x.org', AGENT_RUNTIME: '', SMTP_URL: '' }
+    const { stdout } = await house.run(['config', 'print'], { environment })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines).toContain('WEB_PORT=4000')
+    expect(lines).toContain('ADMIN_EMAILS=a@x.org,b@x.org')
+    expect(lines).toContain('AGENT_RUNTIME=auto')
+    expect(lines).toContain('SMTP_URL=')
+    expect(lines.every((line) => /^[A-Z][A-Z0-9_]*=/.test(line))).toBe(true)
+    const json = JSON.parse((await house.run(['config', 'print', '--json'], { environment })).stdout)
+    expect(json).toMatchObject({ WEB_PORT: 4000, ADMIN_EMAILS: ['a@x.org', 'b@x.org'], SMTP_URL: null })
+  },
+  PATIENCE_MS,
+)

@@ -1,0 +1,23 @@
+import { expect, test } from 'bun:test'
+import { findNearName } from './near-name.ts'
+
+const KNOWN = ['HOST', 'WEB_PORT', 'APP_URL', 'LOG_LEVEL', 'SUMMARIZER_ALLOW_PRIVATE', 'OPENAI_API_KEY']
+
+test.each([
+  ['WEB_PRT', 'WEB_PORT'],
+  ['WEB_PROT', 'WEB_PORT'],
+  ['WEB_PORTS', 'WEB_PORT'],
+  ['WEBPORT', 'WEB_PORT'],
+  ['HSOT', 'HOST'],
+  ['SUMARIZER_ALLOW_PRIVAT', 'SUMMARIZER_ALLOW_PRIVATE'],
+  ['OPENAI_APIKEY', 'OPENAI_API_KEY'],
+])('%s is a slip of %s', (given, meant) => {
+  expect(findNearName(given, KNOWN)).toBe(meant)
+})
+
+test.each(['HOME', 'PORT', 'DB_PORT', 'PATH', 'HOSTNAME', 'OPENAI_API_BASE', 'LOGNAME', ''])(
+  '%s is a name of its own',
+  (given) => {
+    expect(findNearName(given, KNOWN)).toBeNull()
+  },
+)
