@@ -1,7 +1,9 @@
 /** `bun run endpoints`: writes `tests/endpoints.txt`, one line a route; `--check` only says whether it is up to date. */
 import { join } from 'node:path'
 import { createNoRuntime } from '../src/adapters/no-runtime.ts'
+import { onlyRuntime } from '../src/adapters/runtimes.ts'
 import { createApp } from '../src/apps/app.ts'
+import { openMigrated } from '../src/apps/database.ts'
 import { openPlatform } from '../src/apps/platform.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { readConfig } from '../src/core/config.ts'
@@ -27,14 +29,15 @@ process.exit(0)
 
 /** The routes depend on no setting, so the app stands on an empty database in memory. */
 function createEmptyApp() {
+  const config = readConfig({})
   const platform = openPlatform({
-    config: readConfig({}),
+    config,
     clock: systemClock,
     log: createLog('silent'),
     fetch,
-    databaseFile: ':memory:',
+    connection: openMigrated(':memory:', config.dataDir).connection,
     encryptionKey: 'only for listing routes',
-    runtime: createNoRuntime('process', 'Only routes are listed here.'),
+    runtimes: onlyRuntime(createNoRuntime('process', 'Only routes are listed here.')),
     providers: [],
     bound: {
       webUrl: 'http://localhost:3000',

@@ -2,22 +2,25 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSy
 import { join } from 'node:path'
 import { createEchoProvider } from './adapters/ai-echo.ts'
 import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
-import type { Runtime } from './adapters/runtime.ts'
+import { createEngine, hasContainer } from './adapters/engine.ts'
+import type { RuntimeName } from './adapters/runtime.ts'
 import { createAgentDoor } from './apps/agent-door.ts'
 import { createApp } from './apps/app.ts'
 import { openDashboard } from './apps/dashboard.ts'
+import { openMigrated } from './apps/database.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/hosts.ts'
 import { jobKinds, repeatingJobs } from './apps/jobs.ts'
 import { type House, listen } from './apps/listen.ts'
 import { openPlatform, type Platform } from './apps/platform.ts'
 import { createReach } from './apps/reach.ts'
-import { openRuntime } from './apps/runtime.ts'
+import { openRuntimes } from './apps/runtime.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
 import { errorMessage, StartupError } from './core/errors.ts'
 import { newId, randomText } from './core/ids.ts'
 import type { Log } from './core/log.ts'
 import { lockDataDir } from './db/instance-lock.ts'
+import { assignRuntimes, isAssigned } from './features/deployments/assign.ts'
 import { reconcileAgents } from './features/deployments/reconcile.ts'
 import { freeLeases } from './jobs/queue.ts'
 import { startRunner } from './jobs/runner.ts'
@@ -35,7 +38,8 @@ export type ServeOptions = {
 export type Server = {
   urls: { web: string; backend: string; summarizer: string }
   isFirstRun: boolean
-  runtimeName: Runtime['name']
+  /** What new agents get. */
+  runtimeName: RuntimeName
   models: string[]
   /** Drains requests for up to 10 s, then closes. Agents go on unless `stopAgents` is set. */
   stop(options?: { stopAgents?: boolean }): Promise<void>
@@ -63,17 +67,27 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   const providers = await openProviders(config)
   const encryptionKey = config.encryptionKey ?? readOrCreateKey(config.dataDir)
-  const runtime = await openRuntime({
+  const { connection } = openMigrated(config.databaseFile, config.dataDir)
+  const { db } = connection
+  const processes = join(config.dataDir, 'agents')
+  const instance = readOrCreateInstance(config.dataDir)
+  await assignRuntimes(db, {
+    configured: config.agents.runtime,
+    processes,
+    hasContainer: (id) => hasContainer(createEngine(config.agents.dockerHost), instance, id),
+  })
+  const runtimes = await openRuntimes({
     config: config.agents,
-    instance: readOrCreateInstance(config.dataDir),
+    instance,
     digestKey: encryptionKey,
     clock: systemClock,
     log,
     process: {
-      dir: join(config.dataDir, 'agents'),
+      dir: processes,
       command: options.agentCommand,
       path: options.path,
       lang: options.lang,
+      mayStart: (id) => isAssigned(db, id, 'process'),
     },
   })
   const platform = openPlatform({
@@ -81,15 +95,15 @@ export async function serve(options: ServeOptions): Promise<Server> {
     clock: systemClock,
     log,
     fetch,
-    databaseFile: config.databaseFile,
+    connection,
     encryptionKey,
-    runtime,
+    runtimes,
     providers,
     bound: {
       webUrl: listeners.urls.web,
       webPort: listeners.ports.web,
       backendUrl: listeners.localUrls.backend,
-      urlForAgents: createAgentDoor({ config, runtime, listeners }),
+      urlForAgents: createAgentDoor({ config, listeners }),
     },
     openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),
   })
@@ -99,13 +113,13 @@ export async function serve(options: ServeOptions): Promise<Server> {
   return {
     urls: listeners.urls,
     isFirstRun,
-    runtimeName: runtime.name,
+    runtimeName: await runtimes.choose(),
     models: providers.map((provider) => provider.id),
     async stop({ stopAgents = false } = {}) {
       await listeners.stop()
       await jobs.stop()
       await platform.usage.flush()
-      await runtime.close({ stopAgents })
+      await runtimes.close({ stopAgents })
       platform.close()
       unlock()
     },

@@ -55,8 +55,8 @@ export type ProcessTiming = {
 }
 
 /**
- * What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port, `tell`
- * hears what happens to it unasked.
+ * What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port,
+ * `mayStart` whether it may be started when nobody asks, `tell` hears what happens to it unasked.
  */
 export type ProcessAgentDeps = {
   spawn: SpawnSettings
@@ -65,6 +65,7 @@ export type ProcessAgentDeps = {
   clock: Clock
   log: Log
   isPortWanted: (port: number, id: string) => boolean
+  mayStart: (id: string) => boolean
   tell: (event: RuntimeEvent) => void
 }
 
@@ -303,7 +304,8 @@ export class ProcessAgent {
   }
 
   #shouldRun(): boolean {
-    return this.#record?.desired === 'running' && !this.#hasBadConfiguration(this.#record)
+    const record = this.#record
+    return record?.desired === 'running' && !this.#hasBadConfiguration(record) && this.#deps.mayStart(record.spec.id)
   }
 
   #isLive(): boolean {

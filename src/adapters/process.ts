@@ -12,7 +12,8 @@ import { agentNotFound, type Inspection, type Runtime, type RuntimeEvent, requir
 
 /**
  * `dir` is this runtime's alone, `command` has absolute paths (agents have working directories of their own), `path` and
- * `lang` are the `PATH` and `LANG` that agents get. `table` and `timing` are for tests.
+ * `lang` are the `PATH` and `LANG` that agents get. `mayStart` says which agents are started again that are found dead and
+ * should run: all, unless it is given. `table` and `timing` are for tests.
  */
 export type ProcessRuntimeDeps = {
   dir: string
@@ -21,6 +22,7 @@ export type ProcessRuntimeDeps = {
   lang: string
   clock: Clock
   log: Log
+  mayStart?: (id: string) => boolean
   table?: ProcessTable
   timing?: Partial<ProcessTiming>
 }
@@ -55,7 +57,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   const createAgent = (id: string) => {
     const spawn = { command: deps.command, path: deps.path, lang: deps.lang }
     const agent = new ProcessAgent(
-      { spawn, table, timing, clock, log, isPortWanted, tell: events.tell },
+      { spawn, table, timing, clock, log, isPortWanted, mayStart: deps.mayStart ?? (() => true), tell: events.tell },
       agentFolder(dir, id),
     )
     agents.set(id, agent)

@@ -16,6 +16,10 @@ const RESERVED = new Set(['PATH', 'HOME', 'TMPDIR', 'LANG', 'PORT', 'HOST', 'NOD
 export const AGENT_KINDS = ['stead', 'openclaw'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
 
+/** The ways to run agents. */
+export const RUNTIMES = ['process', 'docker', 'swarm'] as const
+export type RuntimeName = (typeof RUNTIMES)[number]
+
 /**
  * What an agent is deployed from; two equal specs mean one deployment. `image` is null where agents are processes. `port`
  * is on 127.0.0.1 of the host (of its node in a swarm), `environment` holds plain settings, each of `secrets` becomes a
@@ -100,7 +104,7 @@ export type AgentStats = {
  * with nothing known of the outcome) and `unavailable` (the runtime is closed).
  */
 export type Runtime = {
-  readonly name: 'docker' | 'swarm' | 'process'
+  readonly name: RuntimeName
   /**
    * Makes the agent run as `spec` says: nothing happens when it does already, another spec replaces it. Resolves when the
    * agent has been started, which is before it is healthy.

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'bun:test'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { bearer, INTERNAL_KEY, testPlatform } from '../../tests/harness/platform.ts'
+import { findFreePorts } from '../../tests/harness/server.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { createAgentDoor } from './agent-door.ts'
 import { hostRuleOf } from './hosts.ts'
@@ -24,7 +26,8 @@ function open(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())
   const config = { host, dataDir: folder.path }
-  const door = createAgentDoor({ config, runtime: { platformHost: async () => platformHost }, listeners })
+  const enter = createAgentDoor({ config, listeners })
+  const door = (host = platformHost) => enter({ platformHost: async () => host })
   return { listeners, door, config, [Symbol.asyncDispose]: () => listeners.stop() }
 }
 
@@ -58,12 +61,32 @@ test('the door is opened once, and at the same port after a restart', async () =
   await new Promise((resolve) => holder.close(resolve))
 
   await using again = open()
-  const door = createAgentDoor({
-    config: house.config,
-    runtime: { platformHost: async () => ELSEWHERE },
-    listeners: again.listeners,
-  })
-  expect(await door()).toBe(urls[0] ?? '')
+  const door = createAgentDoor({ config: house.config, listeners: again.listeners })
+  expect(await door({ platformHost: async () => ELSEWHERE })).toBe(urls[0] ?? '')
+})
+
+test('each of two doors is at its own port again after a restart', async () => {
+  const other = '127.0.0.3'
+  await using house = open()
+  const first = await house.door()
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(house.listeners.ports.backend, other, resolve))
+  const second = await house.door(other)
+  expect(new URL(second).port).not.toBe(new URL(first).port)
+  await house.listeners.stop()
+  await new Promise((resolve) => holder.close(resolve))
+
+  await using again = open()
+  const door = createAgentDoor({ config: house.config, listeners: again.listeners })
+  expect(await door({ platformHost: async () => other })).toBe(second)
+  expect(await door({ platformHost: async () => ELSEWHERE })).toBe(first)
+})
+
+test('a port that was remembered when there was one door is that of the first', async () => {
+  await using house = open()
+  const [free] = await findFreePorts(1)
+  await Bun.write(join(house.config.dataDir, 'agents.port'), String(free))
+  expect(await house.door()).toBe(`http://${ELSEWHERE}:${free}`)
 })
 
 test('no door is opened where a listener is reached anyway', async () => {

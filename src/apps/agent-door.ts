@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { z } from 'zod'
 import type { Runtime } from '../adapters/runtime.ts'
 import type { Config } from '../core/config.ts'
 import type { Listeners } from './listen.ts'
@@ -8,19 +9,22 @@ const EVERYWHERE = ['0.0.0.0', '::']
 
 type Deps = {
   config: Pick<Config, 'host' | 'dataDir'>
-  runtime: Pick<Runtime, 'platformHost'>
   listeners: Pick<Listeners, 'ports' | 'localUrls' | 'listenForAgents'>
 }
 
+/** Where agents of a runtime call this platform. */
+export type AgentDoor = (runtime: Pick<Runtime, 'platformHost'>) => Promise<string>
+
 /**
  * Finds the address at which agents call this platform, and opens a door there when none of the listeners is reachable
- * from where they run. The port is remembered: another one would mean that every agent has to be told, and restarted.
+ * from where they run. The port of a door is remembered: another one would mean that every agent has to be told, and
+ * restarted.
  */
-export function createAgentDoor({ config, runtime, listeners }: Deps): () => Promise<string> {
+export function createAgentDoor({ config, listeners }: Deps): AgentDoor {
   const urls = new Map<string, string>()
   const file = join(config.dataDir, 'agents.port')
 
-  return async () => {
+  return async (runtime) => {
     const host = await runtime.platformHost()
     const known = urls.get(host)
     if (known) return known
@@ -36,16 +40,24 @@ export function createAgentDoor({ config, runtime, listeners }: Deps): () => Pro
     return host === '127.0.0.1' ? listeners.localUrls.backend : `http://${host}:${listeners.ports.backend}`
   }
   function open(host: string): number {
-    const port = listeners.listenForAgents(host, [...remembered(), listeners.ports.backend, 0])
-    writeFileSync(file, String(port), { mode: 0o600 })
+    const known = readPorts(file)
+    const own = typeof known === 'number' ? known : known[host]
+    const port = listeners.listenForAgents(host, [...(own ? [own] : []), listeners.ports.backend, 0])
+    const others = typeof known === 'number' ? {} : known
+    writeFileSync(file, JSON.stringify({ ...others, [host]: port }), { mode: 0o600 })
     return port
   }
-  function remembered(): number[] {
-    try {
-      const port = Number(readFileSync(file, 'utf8'))
-      return Number.isInteger(port) && port > 0 && port <= 65_535 ? [port] : []
-    } catch {
-      return []
-    }
+}
+
+const Port = z.number().int().min(1).max(65_535)
+/** By address. A number alone is that of the only door there was. */
+const Ports = z.union([z.record(z.string(), Port), Port]).catch({})
+
+function readPorts(file: string): z.infer<typeof Ports> {
+  try {
+    const text: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return Ports.parse(text)
+  } catch {
+    return {}
   }
 }

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { migrations } from '../../migrations/list.ts'
 import { type AgentGateway, createAgentGateway } from '../adapters/agent-gateway.ts'
 import type { AiProvider } from '../adapters/ai-provider.ts'
 import { createAttestations } from '../adapters/attestations.ts'
@@ -17,6 +16,7 @@ import { createMailer } from '../adapters/mail.ts'
 import { createPageReader } from '../adapters/page-reader.ts'
 import { createRadioProvider } from '../adapters/radio.ts'
 import type { Runtime } from '../adapters/runtime.ts'
+import type { Runtimes } from '../adapters/runtimes.ts'
 import { createTelegram } from '../adapters/telegram.ts'
 import { createTokenPayments } from '../adapters/token-payments.ts'
 import { createVideoProvider } from '../adapters/video.ts'
@@ -26,9 +26,7 @@ import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
 import { createChangeFeed } from '../db/change-feed.ts'
-import { migrate } from '../db/migrate.ts'
-import { openDatabase, type Tx } from '../db/open.ts'
-import { openWriteQueue } from '../db/write.ts'
+import type { Connection, Tx } from '../db/open.ts'
 import { createPasswords } from '../features/accounts/passwords.ts'
 import { createProofOfWork, DIFFICULTY_BITS } from '../features/accounts/proof-of-work.ts'
 import { createSessions } from '../features/accounts/sessions.ts'
@@ -75,27 +73,21 @@ export type PlatformParts = {
   clock: Clock
   log: Log
   fetch: typeof fetch
-  databaseFile: string
+  connection: Connection
   encryptionKey: string
-  runtime: Runtime
+  runtimes: Runtimes
   providers: AiProvider[]
-  /** Where the listeners are; `backendUrl` leads to this machine, `urlForAgents` from wherever agents run. */
-  bound: { webUrl: string; webPort: number; backendUrl: string; urlForAgents: () => Promise<string> }
+  /** Where the listeners are; `backendUrl` leads to this machine, `urlForAgents` from wherever the agents of a runtime are. */
+  bound: { webUrl: string; webPort: number; backendUrl: string; urlForAgents: (runtime: Runtime) => Promise<string> }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
 }
 
 export type Platform = ReturnType<typeof openPlatform>
 
-/**
- * Opens the database and makes the parts that rooms share; each room takes the few it names.
- * @throws StartupError when the database cannot be opened or migrated.
- */
+/** Makes the parts that rooms share; each room takes the few it names. Closing it closes the database as well. */
 export function openPlatform(parts: PlatformParts) {
-  const { config, clock, log, runtime, providers, bound } = parts
-  const connection = openDatabase(parts.databaseFile)
-  migrate(connection.sqlite, migrations, { backupDir: join(config.dataDir, 'backups') })
-  openWriteQueue(connection)
+  const { config, clock, log, connection, runtimes, providers, bound } = parts
   const { db } = connection
 
   const appUrl = config.appUrl ?? bound.webUrl
@@ -193,7 +185,7 @@ export function openPlatform(parts: PlatformParts) {
     enqueue: queue.enqueue,
     mailer: createMailer({ ...config.mail, writesToLog: !config.isProduction }, { log }),
     queue,
-    runtime,
+    runtimes,
     gateway,
     backend,
     catalogue,
@@ -251,7 +243,7 @@ export function openPlatform(parts: PlatformParts) {
       enqueueNotification({ clock, enqueue: queue.enqueue, channels }, tx, notification),
     snapshotDir: join(config.dataDir, 'backups', 'agents'),
     imageRules: createImageRules({ image: config.agents.image, named: config.agents.images }),
-    agentImage: runtime.name === 'process' ? null : config.agents.image,
+    agentImage: config.agents.image,
     egress,
     feeds: createFeeds({ egress, clock, log, feeds: config.feeds }),
     pages,

@@ -1,38 +1,63 @@
 import { createDockerRuntime } from '../adapters/docker.ts'
 import { createEngine } from '../adapters/engine.ts'
 import { hasImage } from '../adapters/engine-images.ts'
-import { createProcessRuntime } from '../adapters/process.ts'
-import type { Runtime } from '../adapters/runtime.ts'
+import { createProcessRuntime, type ProcessRuntimeDeps } from '../adapters/process.ts'
+import type { RuntimeName } from '../adapters/runtime.ts'
+import { createRuntimes, type Runtimes } from '../adapters/runtimes.ts'
 import { createSwarmRuntime } from '../adapters/swarm.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
 
 /** `instance` names this installation in an engine that others may share; `digestKey` is a secret of its own. */
-export type RuntimeOptions = {
+export type RuntimesOptions = {
   config: Config['agents']
   instance: string
   digestKey: string
   clock: Clock
   log: Log
-  /** For agents that are processes: their folder, and what starts one. */
-  process: { dir: string; command: readonly [string, ...string[]]; path: string; lang: string }
+  /** For agents that are processes: their folder, what starts one, and which of those that are found may be started. */
+  process: Pick<ProcessRuntimeDeps, 'dir' | 'command' | 'path' | 'lang' | 'mayStart'>
 }
 
+/** How long a look at the engine tells what the next agent gets. */
+const CHOICE_MS = 5000
+
 /**
- * What runs the agents, as `AGENT_RUNTIME` says. With `auto` that is the engine when it answers and has the image, because
- * only then an agent can run in it, and processes otherwise: the log says which, and why.
+ * All that agents may run in. Processes are looked after from now on, the engine as soon as an agent needs it. New agents
+ * get what `AGENT_RUNTIME` says. With `auto` that is the engine when it answers and has the image, because only then an
+ * agent can run in it, and processes otherwise: the log says which, and why.
  */
-export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> {
   const { config, instance, digestKey, clock, log } = options
   const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log }
-  const reason = config.runtime === 'process' ? 'processes were asked for' : await whyNoContainers(config)
-  if (config.runtime === 'process' || (config.runtime === 'auto' && reason !== null)) {
-    if (config.runtime === 'auto') log.info(`Agents run as processes: ${reason}.`)
-    return createProcessRuntime({ ...options.process, clock, log })
+  const processes = await createProcessRuntime({ ...options.process, clock, log })
+  const runtimes = createRuntimes({
+    open: {
+      process: () => processes,
+      docker: () => createDockerRuntime(parts),
+      swarm: () => createSwarmRuntime(parts),
+    },
+    choose: createChoice(config),
+  })
+  const reason = config.runtime === 'process' ? null : await whyNoContainers(config)
+  if (reason !== null && config.runtime === 'auto') log.info(`New agents run as processes: ${reason}.`)
+  else if (reason !== null) log.warn(`New agents cannot run now: ${reason}.`)
+  for (const runtime of ['process', await runtimes.choose()] as const) runtimes.of({ runtime })
+  return runtimes
+}
+
+function createChoice(config: Config['agents']): () => Promise<RuntimeName> {
+  const { runtime } = config
+  if (runtime !== 'auto') return async () => runtime
+  let last: { atMs: number; choice: Promise<RuntimeName> } | null = null
+  return () => {
+    if (!last || performance.now() - last.atMs > CHOICE_MS) {
+      const choice = whyNoContainers(config).then((reason) => (reason === null ? 'docker' : 'process'))
+      last = { atMs: performance.now(), choice }
+    }
+    return last.choice
   }
-  if (reason !== null) log.warn(`Agents cannot run now: ${reason}.`)
-  return config.runtime === 'swarm' ? createSwarmRuntime(parts) : createDockerRuntime(parts)
 }
 
 /** What keeps new agents from running in containers now, in words; null when nothing does. */

@@ -1,9 +1,6 @@
-import { join } from 'node:path'
-import { migrations } from '../../migrations/list.ts'
+import { openMigrated } from '../apps/database.ts'
 import { type Config, readConfig } from '../core/config.ts'
-import { migrate } from '../db/migrate.ts'
-import { type Connection, openDatabase } from '../db/open.ts'
-import { openWriteQueue } from '../db/write.ts'
+import type { Connection } from '../db/open.ts'
 import { warnOfMisspelt } from './misspelt.ts'
 
 /**
@@ -16,10 +13,8 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const config = readConfig(process.env)
   warnOfMisspelt(process.env)
-  const connection = openDatabase(config.databaseFile)
+  const { connection, applied } = openMigrated(config.databaseFile, config.dataDir)
   try {
-    const applied = migrate(connection.sqlite, migrations, { backupDir: join(config.dataDir, 'backups') })
-    openWriteQueue(connection)
     return await work(connection, config, applied)
   } finally {
     connection.close()

@@ -6,7 +6,9 @@ import type { ZodType } from 'zod'
 import type { AiProvider } from '../../src/adapters/ai-provider.ts'
 import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
 import type { Runtime } from '../../src/adapters/runtime.ts'
+import { onlyRuntime } from '../../src/adapters/runtimes.ts'
 import { createApp } from '../../src/apps/app.ts'
+import { openMigrated } from '../../src/apps/database.ts'
 import { openPlatform } from '../../src/apps/platform.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
@@ -72,9 +74,9 @@ export function testPlatform(options: TestOptions = {}) {
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
     fetch,
-    databaseFile: ':memory:',
+    connection: openMigrated(':memory:', dataDir).connection,
     encryptionKey: 'a key that only tests use',
-    runtime: options.runtime ?? createNoRuntime('process', 'This test has no runtime'),
+    runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     providers: options.providers ?? [],
     openProvider: options.openProvider ?? (() => null),
     bound: {

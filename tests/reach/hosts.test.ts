@@ -73,10 +73,9 @@ test('the door of agents in containers has the same hosts: the address they call
   using folder = tempFolder()
   const door = createAgentDoor({
     config: { host: '127.0.0.1', dataDir: folder.path },
-    runtime: { platformHost: async () => '127.0.0.2' },
     listeners: reach.listeners,
   })
-  const url = await door()
+  const url = await door({ platformHost: async () => '127.0.0.2' })
   expect((await fetch(`${url}/v1/models`)).status).toBe(401)
   const statusOf = async (...hosts: string[]) =>
     (await askRaw(url, ['GET /v1/models HTTP/1.1', ...hosts.map((host) => `Host: ${host}`)], '', '127.0.0.2')).status

@@ -1,6 +1,8 @@
 import { eq } from 'drizzle-orm'
 import { createAgentGateway } from '../../src/adapters/agent-gateway.ts'
+import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
 import type { Inspection, RuntimeEvent } from '../../src/adapters/runtime.ts'
+import { onlyRuntime } from '../../src/adapters/runtimes.ts'
 import { write } from '../../src/db/write.ts'
 import { insertAgent } from '../../src/features/agents/create.ts'
 import { agents } from '../../src/features/agents/tables.ts'
@@ -66,7 +68,8 @@ export async function openWatch({ agents: count, settings = {}, speed = 1, probe
     notify: (_tx: unknown, notification: Notification) => void notices.push(notification),
     gateway: createAgentGateway({ fetch }, { probeMs, ...UNUSED_MS }),
     watchdogSettings: { ...platform.watchdogSettings, checkMs: 200, degradedCheckMs: 60, ...settings },
-    runtime: {
+    runtimes: onlyRuntime({
+      ...createNoRuntime('process', 'No test asks for this'),
       async inspect(id: string) {
         looks += 1
         if (!isEngineThere) throw new Error('The engine does not answer')
@@ -90,7 +93,7 @@ export async function openWatch({ agents: count, settings = {}, speed = 1, probe
         }
         listeners.delete(listener)
       },
-    },
+    }),
     async repairAgent(id: string, signal: AbortSignal) {
       repairs.push(id)
       mostAtOnce = Math.max(mostAtOnce, ++atOnce)

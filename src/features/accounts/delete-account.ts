@@ -5,8 +5,8 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { recordAudit } from '../administration/audit.ts'
-import { REMOVE_JOB, removeKey } from '../agents/delete.ts'
 import { agents } from '../agents/tables.ts'
+import { enqueueRemoval } from '../deployments/delete.ts'
 import { abandonStreams } from '../radio/abandon.ts'
 import { confirmPassword } from './confirm-password.ts'
 import type { Passwords } from './passwords.ts'
@@ -40,8 +40,8 @@ export async function deleteAccount(
 
 /** The rows of other tables go with the account's: they refer to it. */
 function removeAccount(tx: Tx, { clock, enqueue }: DeleteAccountDeps, userId: string): void {
-  const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning({ id: agents.id }).all()
-  for (const { id } of owned) enqueue(tx, REMOVE_JOB, { agentId: id }, { key: removeKey(id) })
+  const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning().all()
+  for (const agent of owned) enqueueRemoval({ enqueue }, tx, agent)
   abandonStreams(tx, enqueue, userId)
   tx.delete(users).where(eq(users.id, userId)).run()
   enqueue(tx, FORGET_JOB, { userId }, { key: `forget:${userId}` })

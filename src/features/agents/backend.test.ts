@@ -153,7 +153,7 @@ test('DELETE /api/agents/:id: one answer for own, foreign and missing ids; only 
   }
   const left = Listed.parse(await (await backend.request('/api/agents', { headers: as() })).json())
   expect(left.map(({ id }) => id).sort()).toEqual([ids.ada, ids.operator].sort())
-  expect(countRows(platform.db).jobs).toBe(1)
+  expect(countRows(platform.db).jobs).toBe(0)
 })
 
 const PROTECTED = [

@@ -1,28 +1,23 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
-import type { Runtime } from '../../adapters/runtime.ts'
 import { VERSION } from '../../core/version.ts'
-import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { BackendEnv, Principal } from '../../http/env.ts'
 import { validate } from '../../http/validate.ts'
-import type { Enqueue } from '../../jobs/queue.ts'
+import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from './address.ts'
 import { type CreateDeps, insertAgent } from './create.ts'
-import { deleteAgent } from './delete.ts'
 import { getAgent, listAgents } from './list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
 import { findShownStatus, toBackendStatus } from './status.ts'
 import { updateAgent } from './update.ts'
 
-export type AgentsBackendDeps = CreateDeps & {
-  db: Db
-  enqueue: Enqueue
-  runtime: Pick<Runtime, 'inspect'>
-  addresses: AgentAddresses
-  internalKey: MiddlewareHandler<BackendEnv>
-}
+export type AgentsBackendDeps = CreateDeps &
+  DeleteDeps & {
+    addresses: AgentAddresses
+    internalKey: MiddlewareHandler<BackendEnv>
+  }
 
 /** Agents as services see them: flat, behind the internal key (Spec 4.4, backend). */
 export function agentsBackend(deps: AgentsBackendDeps) {
@@ -74,7 +69,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
     )
     return c.json({
       id: agent.id,
-      status: toBackendStatus(await findShownStatus(deps.runtime, agent)),
+      status: toBackendStatus(await findShownStatus(deps.runtimes, agent)),
       startedAt: (agent.startedAt ?? agent.createdAt).toISOString(),
       plan: agent.plan,
       subdomain: toSubdomain(agent.id, addresses),

@@ -1,4 +1,4 @@
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import type { AgentRow } from './tables.ts'
 
@@ -13,10 +13,10 @@ export function toWebStatus(status: string): string {
 }
 
 /** The agent's status, `unknown` when it should run and the engine cannot be asked about it. Its row stays as it is. */
-export async function findShownStatus(runtime: Pick<Runtime, 'inspect'>, agent: AgentRow): Promise<AgentRow['status']> {
+export async function findShownStatus(runtimes: Pick<Runtimes, 'of'>, agent: AgentRow): Promise<AgentRow['status']> {
   if (agent.status !== 'running') return agent.status
   try {
-    await runtime.inspect(agent.id)
+    await runtimes.of(agent).inspect(agent.id)
     return agent.status
   } catch (error) {
     if (error instanceof AppError) return 'unknown'

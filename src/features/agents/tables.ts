@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { AGENT_KINDS } from '../../adapters/runtime.ts'
+import { AGENT_KINDS, RUNTIMES } from '../../adapters/runtime.ts'
 import { oneOf } from '../../db/checks.ts'
 import { users } from '../accounts/tables.ts'
 
@@ -9,7 +9,8 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 
 /**
  * One row per agent. `ownerId` is null for agents that the operator made with the internal key.
  * `port` is the lease of a host port, held until the row goes; `host` is the machine it is on, null for this one. `image`
- * is null until one is chosen for it: then the platform's is taken. `kind`, `host` and `runtimeVersion` are what was last
+ * is null until one is chosen for it: then the platform's is taken. `runtime` is what runs it, chosen at its first
+ * deployment and null before: it never changes afterwards (rulings, 41). `kind`, `host` and `runtimeVersion` are what was last
  * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
  * opens the agent, `accessToken` is what the agent shows to us and is found by its hash.
  */
@@ -26,6 +27,7 @@ export const agents = sqliteTable(
     port: integer().unique(),
     host: text(),
     image: text(),
+    runtime: text({ enum: RUNTIMES }),
     kind: text({ enum: AGENT_KINDS }).notNull().default('stead'),
     runtimeVersion: text(),
     config: text().notNull().default('{}'),

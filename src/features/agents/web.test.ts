@@ -4,6 +4,8 @@ import { countRows, dumpTables } from '../../../tests/harness/dump.ts'
 import { startJobs } from '../../../tests/harness/jobs.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { until } from '../../../tests/harness/until.ts'
+import { createNoRuntime } from '../../adapters/no-runtime.ts'
+import type { Runtime } from '../../adapters/runtime.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
 import { CreatedKey } from '../keys/schemas.ts'
@@ -120,13 +122,20 @@ test.each([
 })
 
 test('DELETE /api/agents/:id: 200 for the owner, and the agent is gone with all that belongs to it', async () => {
-  const test = testPlatform()
+  const removed: string[] = []
+  const runtime: Runtime = {
+    ...createNoRuntime('process', 'Not in this test'),
+    inspect: async () => null,
+    remove: async (agentId) => void removed.push(agentId),
+  }
+  const test = testPlatform({ runtime })
   const { user, cookie } = await test.signIn()
   const { id } = await addAgent(test, user.id, { port: 20_000 })
   const response = await test.web.request(`/api/agents/${id}`, { method: 'DELETE', headers: cookie })
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({ id, deleted: true })
-  expect(countRows(test.platform.db)).toMatchObject({ agents: 0, jobs: 1 })
+  expect(removed).toEqual([id])
+  expect(countRows(test.platform.db)).toMatchObject({ agents: 0, jobs: 0 })
   expect((await test.web.request(`/api/agents/${id}`, { headers: cookie })).status).toBe(404)
 })
 

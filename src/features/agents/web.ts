@@ -6,10 +6,9 @@ import type { Idempotency } from '../../http/idempotency.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
-import type { Enqueue } from '../../jobs/queue.ts'
+import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { type AgentAddresses, toWebsocketUrl } from './address.ts'
 import { createAgent } from './create-own.ts'
-import { deleteAgent } from './delete.ts'
 import { getAgent, listAgents } from './list.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
 import {
@@ -24,14 +23,14 @@ import { toWebStatus } from './status.ts'
 import type { AgentRow } from './tables.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
-export type AgentsWebDeps = ProvisionDeps & {
-  backend: Backend
-  enqueue: Enqueue
-  guards: Guards
-  idempotency: Idempotency
-  addresses: AgentAddresses
-  requestsPerMinute: { agents: number }
-}
+export type AgentsWebDeps = ProvisionDeps &
+  DeleteDeps & {
+    backend: Backend
+    guards: Guards
+    idempotency: Idempotency
+    addresses: AgentAddresses
+    requestsPerMinute: { agents: number }
+  }
 
 /** Agents as the dashboard sees them: own agents only (Spec 4.4, web). */
 export function agentsWeb(deps: AgentsWebDeps) {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { FolderRoot } from '../../adapters/workspace-files-open.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
@@ -8,7 +8,7 @@ import type { Principal } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
 import type { AgentRow } from '../agents/tables.ts'
 
-export type WorkspaceDeps = { db: Db; runtime: Pick<Runtime, 'name'>; browseRoot: string; agentsFolder: string }
+export type WorkspaceDeps = { db: Db; runtimes: Pick<Runtimes, 'of'>; browseRoot: string; agentsFolder: string }
 
 /** A working tree that somebody may see; `agent` is null for the one that belongs to no agent. */
 export type Workspace = { root: FolderRoot; agent: AgentRow | null }
@@ -27,8 +27,8 @@ export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId
     return { root: { base: deps.browseRoot, below: [] }, agent: null }
   }
   const agent = getAgent(deps.db, principal, agentId)
-  if (deps.runtime.name !== 'process') {
-    throw new AppError('unavailable', 'Files of agents in containers cannot be reached: AGENT_RUNTIME is not process', {
+  if (deps.runtimes.of(agent).name !== 'process') {
+    throw new AppError('unavailable', 'Files of agents in containers cannot be reached', {
       code: 'NOT_CONFIGURED',
     })
   }

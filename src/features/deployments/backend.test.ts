@@ -6,7 +6,7 @@ import { until } from '../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
 import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
-import { insertAgent } from '../agents/create.ts'
+import { enqueueRemoval } from './delete.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 
@@ -68,10 +68,8 @@ test('POST /api/deployments: 500 with the reason when the runtime cannot start i
 
 test('POST /api/deployments: 409 while a deleted agent of that id is still being removed', async () => {
   const runtime = { ...createNoRuntime('process', 'Not in this test'), remove: async () => {} }
-  const { deploy, platform, backend } = deployable({ runtime })
-  const agent = { id: 'ada-1', ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
-  await write(platform.db, (tx) => insertAgent(platform, tx, { ...agent, status: 'running' }))
-  await backend.request('/api/agents/ada-1', { method: 'DELETE', headers: OPERATOR })
+  const { deploy, platform } = deployable({ runtime })
+  await write(platform.db, (tx) => enqueueRemoval(platform, tx, { id: 'ada-1', runtime: null }))
   const response = await deploy({ agentId: 'ada-1' })
   expect(response.status).toBe(409)
   expect(await response.json()).toEqual({ error: 'A deleted agent of this id is still being removed' })

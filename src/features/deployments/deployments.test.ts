@@ -109,7 +109,7 @@ test('GET /api/agents/:id/events: the stream ends with the agent', async () => {
   const id = await createAgent(person)
   const following = follow(person, id, () => false)
   await person.delete(`/api/agents/${id}`)
-  expect((await following).at(-1)).toMatchObject({ status: 'running' })
+  expect((await following)[0]).toMatchObject({ status: 'running' })
 })
 
 test('a deployment that fails leaves the agent in error, and says why wherever it is asked', async () => {

@@ -28,7 +28,11 @@ export function createImageRules({ image, named }: { image: string; named: reado
  * Says no before anything is asked of the agent, and without a word to any registry.
  * @throws AppError `invalid` for an image that `principal` may not choose, that nobody has or that is no agent.
  */
-export async function requireImage(deps: ImageDeps, principal: Principal, image: string): Promise<void> {
+export async function requireImage(
+  deps: Pick<ImageDeps, 'imageRules' | 'runtime'>,
+  principal: Principal,
+  image: string,
+): Promise<void> {
   const mayFetch = isTrusted(principal) || isAllowed(deps.imageRules, image)
   if (!mayFetch && !deps.imageRules.takesLabelled) throw notAllowed(image)
   const found = await deps.runtime.findImage(image)

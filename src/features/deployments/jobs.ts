@@ -1,16 +1,15 @@
 import { z } from 'zod'
 import { defineJob, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
-import { REMOVE_JOB } from '../agents/delete.ts'
-import { DEPLOY_JOB } from './operations.ts'
+import { finishDeletion, Removal } from './delete.ts'
+import { DEPLOY_JOB, REMOVE_JOB } from './operations.ts'
 import { createReconciler, type ReconcileDeps } from './reconcile.ts'
 import { giveUp, runOperations } from './run.ts'
-import { removeSnapshots } from './snapshots.ts'
 import type { OperationDeps } from './start.ts'
 import { watchAgents } from './watch.ts'
 
 const RECONCILE_MS = 30_000
-/** How soon the engine is listened to again when it could not be. */
+/** How soon the runtimes are listened to again when that failed. */
 const WATCH_AGAIN_MS = 5000
 
 const AgentJob = z.object({ agentId: z.string() })
@@ -27,11 +26,10 @@ export function deployJob(deps: OperationDeps): JobKind {
 export function removeJob(deps: OperationDeps): JobKind {
   return defineJob({
     kind: REMOVE_JOB,
-    payload: AgentJob,
-    async run({ agentId }) {
-      await deps.agentTurns.take(agentId, () => deps.runtime.remove(agentId))
-      await removeSnapshots(deps, agentId)
-    },
+    payload: Removal,
+    // An engine may be away for days: what it runs is ended when it is back.
+    maxAttempts: Number.POSITIVE_INFINITY,
+    run: (removal) => finishDeletion(deps, removal),
   })
 }
 

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import { toRepository } from '../../core/image-reference.ts'
 import type { Tx } from '../../db/open.ts'
@@ -11,9 +11,11 @@ import { type ImageDeps, requireImage } from './images.ts'
 import { findOperation, requestOperation, toRequester } from './operations.ts'
 import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
 import { toBackupPath } from './snapshots.ts'
+import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
-export type LifecycleDeps = RequestDeps & ImageDeps & { runtime: Runtime; agentImage: string | null }
+export type LifecycleDeps = RequestDeps &
+  Omit<ImageDeps, 'runtime'> & { runtimes: Pick<Runtimes, 'of'>; agentImage: string }
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000
@@ -47,7 +49,7 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
   const before = getAgent(deps.db, principal, id)
   const stopped = await write(deps.db, (tx) => setStatus(tx, id, 'stopped', deps.clock.now()))
   try {
-    await stopIfDeployed(deps.runtime, id)
+    await stopIfDeployed(deps.runtimes.of(before), id)
   } catch (error) {
     await write(deps.db, (tx) => setStatus(tx, id, before.status, deps.clock.now()))
     throw error instanceof AppError ? new AppError('internal', error.message, {}, { cause: error }) : error
@@ -92,11 +94,11 @@ export async function updateUserAgent(
   wanted: string | undefined,
 ): Promise<UpdateOutcome> {
   const requestedBy = toRequester(principal)
-  getAgent(deps.db, principal, id)
-  if (wanted !== undefined && deps.agentImage !== null) await requireImage(deps, principal, wanted)
+  const runtime = deps.runtimes.of(getAgent(deps.db, principal, id))
+  if (wanted !== undefined && runtime.name !== 'process') await requireImage({ ...deps, runtime }, principal, wanted)
   const operationId = await write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
-    const previousImage = deps.agentImage && (agent.image ?? deps.agentImage)
+    const previousImage = imageOf(deps, agent)
     const image = previousImage && (wanted ?? newestOf(previousImage, deps.agentImage))
     return requestOperation(deps, tx, id, { kind: 'update', requestedBy, image, previousImage })
   })
@@ -111,8 +113,8 @@ export async function updateUserAgent(
 }
 
 /** The platform's image when `image` is another version of it, else `image` itself: an agent keeps its program. */
-function newestOf(image: string, platformImage: string | null): string {
-  return platformImage && toRepository(platformImage) === toRepository(image) ? platformImage : image
+function newestOf(image: string, platformImage: string): string {
+  return toRepository(platformImage) === toRepository(image) ? platformImage : image
 }
 
 async function request(

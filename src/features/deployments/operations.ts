@@ -1,13 +1,17 @@
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, ne } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
+import { jobs } from '../../jobs/tables.ts'
 import { agents } from '../agents/tables.ts'
 import { type DeploymentRow, deploymentHistory, deployments, type OperationRow } from './tables.ts'
 
 /** The job that carries out what was asked of one agent. */
 export const DEPLOY_JOB = 'agents.deploy'
+/** The job that ends and removes what runs for a deleted agent. */
+export const REMOVE_JOB = 'agents.remove'
 /** So much history is kept of an agent. */
 const MAX_HISTORY = 50
 /** Of what an agent wrote before it failed. */
@@ -36,10 +40,26 @@ export function deployKey(agentId: string): string {
   return `deploy:${agentId}`
 }
 
+/** The key of an agent's removal, which only an unfinished one has. */
+export function removeKey(agentId: string): string {
+  return `remove:${agentId}`
+}
+
+/** Is what ran for an agent of this id still being removed? */
+export function isBeingRemoved(db: Db, agentId: string): boolean {
+  return (
+    db
+      .select({ id: jobs.id })
+      .from(jobs)
+      .where(eq(jobs.key, removeKey(agentId)))
+      .get() !== undefined
+  )
+}
+
 /**
  * Writes the intent and its job in the caller's closure: a crash from here on loses nothing. The same thing asked for
  * twice, before anybody began with it, is one operation.
- * @returns its id.
+ * @returns its id. @throws AppError `conflict` while the agent is being deleted.
  */
 export function requestOperation(
   deps: { clock: Clock; enqueue: Enqueue },
@@ -47,6 +67,7 @@ export function requestOperation(
   agentId: string,
   operation: NewOperation,
 ): number {
+  if (isBeingRemoved(tx, agentId)) throw new AppError('conflict', 'The agent is being deleted')
   const now = deps.clock.now()
   const statusBefore = findStatusBefore(tx, agentId)
   deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: deployKey(agentId) })

@@ -1,6 +1,6 @@
 import { and, eq, isNotNull } from 'drizzle-orm'
 import { isPortFree } from '../../adapters/process-spawn.ts'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
@@ -24,11 +24,11 @@ export function leasePort(tx: Tx, agentId: string, options: { basePort: number; 
  * runs already is its own.
  */
 export async function findTakenPorts(
-  deps: { db: Db; runtime: Pick<Runtime, 'inspect'>; basePort: number },
+  deps: { db: Db; runtimes: Pick<Runtimes, 'of'>; basePort: number },
   agent: AgentRow,
   taken: Set<number>,
 ): Promise<void> {
-  const inspection = await deps.runtime.inspect(agent.id)
+  const inspection = await deps.runtimes.of(agent).inspect(agent.id)
   const isUp = inspection?.state === 'running' || inspection?.state === 'restarting'
   for (;;) {
     // Read again each time: to look at a port is to hold it for a moment, which must not disturb whoever has just leased it.

@@ -87,10 +87,11 @@ export async function reconcileAgent(deps: OperationDeps, agentId: string, down:
 
 async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | null): Promise<void> {
   if (agent.port === null) return
-  const inspection = await deps.runtime.inspect(agent.id)
+  const runtime = deps.runtimes.of(agent)
+  const inspection = await runtime.inspect(agent.id)
   if (inspection?.state === 'running') {
     down?.delete(agent.id)
-    await deps.runtime.deploy(await toSpec(deps, agent, agent.port))
+    await runtime.deploy(await toSpec(deps, agent, agent.port))
     await noteWhatIsSeen(deps, agent, inspection)
   } else if (mayBeDown(deps, agent.id, inspection, down)) {
     return
@@ -98,7 +99,7 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
     const reason = 'The agent ended with a configuration error'
     await write(deps.db, (tx) => markFailed(tx, agent.id, reason, deps.clock.now()))
   } else {
-    await deps.runtime.deploy(await toSpec(deps, agent, agent.port))
+    await runtime.deploy(await toSpec(deps, agent, agent.port))
   }
 }
 

@@ -90,6 +90,29 @@ test('what no row knows is removed after ten minutes, and all that it had stored
   expect(existsSync(join(world.platform.snapshotDir, '..', 'orphans', 'ghost.tar.gz'))).toBe(true)
 })
 
+test('what a runtime has under the name of an agent that runs in another one is removed as well', async () => {
+  const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]))
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  await write(world.platform.db, (tx) => tx.update(agents).set({ runtime: 'process', status: 'error' }).run())
+  const reconcile = createReconciler(world.platform)
+  await reconcile()
+  world.clock.advance(600_000)
+  await reconcile()
+  expect(asked).toEqual(['stop ada', 'snapshot ada', 'remove ada'])
+  expect(world.platform.db.select().from(agents).all()).toHaveLength(1)
+})
+
+test('an event of a runtime that the agent is not in wakes nobody', async () => {
+  const events: RuntimeEvent[] = [{ id: 'ada', type: 'changed', at: new Date(0) }]
+  const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]), events)
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  await write(world.platform.db, (tx) => tx.update(agents).set({ runtime: 'process' }).run())
+  await watchAgents(world.platform, new AbortController().signal)
+  expect(asked).toEqual([])
+})
+
 test('a database without any agent removes nothing from the engine', async () => {
   const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]))
   const world = testPlatform({ runtime })

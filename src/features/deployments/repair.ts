@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
 import { pause } from '../../jobs/runner.ts'
@@ -9,9 +9,9 @@ import { type SpecDeps, toSpec } from './spec.ts'
 import type { AgentTurns } from './turns.ts'
 
 export type RepairDeps = SpecDeps &
-  Omit<HealthDeps, 'runtime'> & {
+  HealthDeps & {
     db: Db
-    runtime: Pick<Runtime, 'inspect' | 'kill' | 'start' | 'deploy' | 'stop'>
+    runtimes: Pick<Runtimes, 'of'>
     agentTurns: AgentTurns
     watchdog: { killWaitSeconds: number; restartWaitSeconds: number }
   }
@@ -37,18 +37,20 @@ export async function runRepair(
   signal: AbortSignal,
 ): Promise<boolean> {
   const isWanted = () => find(deps.db, agentId)?.status === wanted
-  if (!isWanted()) return false
-  const isThere = (await deps.runtime.inspect(agentId)) !== null
-  if (isThere) await deps.runtime.kill(agentId)
+  const before = find(deps.db, agentId)
+  if (!before || !isWanted()) return false
+  const runtime = deps.runtimes.of(before)
+  const isThere = (await runtime.inspect(agentId)) !== null
+  if (isThere) await runtime.kill(agentId)
   await pause(deps.watchdog.killWaitSeconds * 1000, signal)
   signal.throwIfAborted()
   const agent = find(deps.db, agentId)
   if (!agent || !isWanted()) return false
-  if (isThere) await deps.runtime.start(agentId, { repair: true })
-  else if (agent.port !== null) await deps.runtime.deploy(await toSpec(deps, agent, agent.port))
+  if (isThere) await runtime.start(agentId, { repair: true })
+  else if (agent.port !== null) await runtime.deploy(await toSpec(deps, agent, agent.port))
   const isVerified = await isHealthyInTime(deps, agent, isWanted, signal)
   // The start may have crossed with a stop.
-  if (find(deps.db, agentId)?.status === 'stopped') await deps.runtime.stop(agentId)
+  if (find(deps.db, agentId)?.status === 'stopped') await runtime.stop(agentId)
   return isVerified && isWanted()
 }
 

@@ -6,17 +6,16 @@ import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { pause } from '../../jobs/runner.ts'
-import { jobs } from '../../jobs/tables.ts'
 import { users } from '../accounts/tables.ts'
 import { changeSettings } from '../agents/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../agents/create.ts'
-import { removeKey } from '../agents/delete.ts'
 import { findAgent, getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import {
   findOperation,
   findUnfinished,
   hasNewer,
+  isBeingRemoved,
   type NewOperation,
   requestOperation,
   toRequester,
@@ -114,12 +113,8 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
   const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, request.agentId)).get() !== undefined
   if (isTaken) throw new AppError('not_found', 'Agent not found')
   // Its removal would end this one as well, and until then its folder is there for this one to read.
-  const removal = tx
-    .select({ id: jobs.id })
-    .from(jobs)
-    .where(eq(jobs.key, removeKey(request.agentId)))
-    .get()
-  if (removal) throw new AppError('conflict', 'A deleted agent of this id is still being removed')
+  if (isBeingRemoved(tx, request.agentId))
+    throw new AppError('conflict', 'A deleted agent of this id is still being removed')
   const agent = insertAgent(deps, tx, {
     id: request.agentId,
     ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),

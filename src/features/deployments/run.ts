@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { Runtime } from '../../adapters/runtime.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
@@ -6,8 +7,10 @@ import { agents } from '../agents/tables.ts'
 import { endOperation, findOperation, findUnfinished, hasNewer, type OperationKind, setStep } from './operations.ts'
 import { runRepair } from './repair.ts'
 import { runResetMemory } from './reset-memory.ts'
+import { imageOf } from './spec.ts'
 import {
   bringUp,
+  chooseRuntime,
   commit,
   endIfUnwanted,
   findAgentRow,
@@ -16,6 +19,7 @@ import {
   type OperationDeps,
   pullImage,
   readLogTail,
+  runtimeOf,
   stopIfDeployed,
   toLogged,
   toReason,
@@ -61,7 +65,9 @@ export async function giveUp(deps: Pick<OperationDeps, 'db' | 'clock'>, agentId:
 
 async function runOperation(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   try {
-    if (await begin(deps, operation)) await RUNNERS[operation.kind](deps, operation, signal)
+    if (!(await begin(deps, operation))) return
+    await chooseRuntime(deps, operation.agentId)
+    await RUNNERS[operation.kind](deps, operation, signal)
   } catch (error) {
     // The platform stops, not the operation, and an update is not left half undone: the job is run again.
     if (signal.aborted || error instanceof GoingBackError) throw error
@@ -89,11 +95,11 @@ async function begin(deps: OperationDeps, operation: OperationRow): Promise<bool
 async function runDeployment(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   if (operation.kind === 'restart' && (operation.step === 'queued' || operation.step === 'stop')) {
     await write(deps.db, (tx) => setStep(tx, operation, 'stop'))
-    await stopIfDeployed(deps.runtime, operation.agentId)
+    await stopIfDeployed(runtimeOf(deps, operation), operation.agentId)
   }
   const agent = findAgentRow(deps.db, operation.agentId)
   if (!agent) return
-  await pullImage(deps, operation, deps.agentImage && (agent.image ?? deps.agentImage), signal)
+  await pullImage(deps, operation, imageOf(deps, agent), signal)
   const isWanted = () => isCurrent(deps.db, operation)
   await commit(deps, operation, await bringUp(deps, operation, agent, { signal, isWanted }))
 }
@@ -101,7 +107,7 @@ async function runDeployment(deps: OperationDeps, operation: OperationRow, signa
 async function runUserRepair(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   await write(deps.db, (tx) => setStep(tx, operation, 'health'))
   const isVerified = await runRepair(deps, operation.agentId, 'provisioning', signal)
-  const inspection = await deps.runtime.inspect(operation.agentId)
+  const inspection = await runtimeOf(deps, operation).inspect(operation.agentId)
   if (!isVerified || !inspection) throw new AppError('unavailable', 'The agent was not healthy after its repair')
   await commit(deps, operation, inspection)
 }
@@ -113,11 +119,14 @@ async function runUserRepair(deps: OperationDeps, operation: OperationRow, signa
 async function fail(deps: OperationDeps, operation: OperationRow, error: unknown): Promise<void> {
   const { agentId, kind } = operation
   deps.log.error({ agent: agentId, kind, error: toLogged(error) }, 'deployment failed')
-  const isUntouched = isBeforeChange(deps.db, operation) || !(await deps.runtime.isAvailable())
+  const agent = findAgentRow(deps.db, agentId)
+  if (!agent) return
+  const runtime = deps.runtimes.of(agent)
+  const isUntouched = isBeforeChange(deps.db, operation) || !(await runtime.isAvailable())
   const logTail = isUntouched
     ? null
-    : (findOperation(deps.db, operation.id)?.logTail ?? (await readLogTail(deps.runtime, agentId)))
-  if (!isUntouched && isCurrent(deps.db, operation)) await stopFailed(deps, agentId)
+    : (findOperation(deps.db, operation.id)?.logTail ?? (await readLogTail(runtime, agentId)))
+  if (!isUntouched && isCurrent(deps.db, operation)) await stopFailed(deps, runtime, agentId)
   await write(deps.db, (tx) => {
     const now = deps.clock.now()
     const status = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()?.status
@@ -145,9 +154,9 @@ function isBeforeChange(db: Db, { id, kind }: OperationRow): boolean {
   return kind === 'update' && (step === 'queued' || step === 'pull')
 }
 
-async function stopFailed(deps: OperationDeps, agentId: string): Promise<void> {
+async function stopFailed(deps: OperationDeps, runtime: Runtime, agentId: string): Promise<void> {
   try {
-    await stopIfDeployed(deps.runtime, agentId)
+    await stopIfDeployed(runtime, agentId)
   } catch (error) {
     deps.log.warn({ agent: agentId, error: errorMessage(error) }, 'a failed agent could not be stopped')
   }

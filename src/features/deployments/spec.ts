@@ -1,4 +1,5 @@
-import type { AgentSpec } from '../../adapters/runtime.ts'
+import type { AgentSpec, Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import { type AgentAddresses, toOrigin } from '../agents/address.ts'
 import { agentSettings } from '../agents/config.ts'
@@ -25,12 +26,18 @@ export function isLarger(plan: string, than: string): boolean {
   return memory > most
 }
 
-/** `platformUrl` leads agents to this platform; `agentImage` is null where agents are processes. */
+/** `platformUrl` leads the agents of a runtime to this platform; `agentImage` is what containers run unless told otherwise. */
 export type SpecDeps = {
   sealer: Sealer
   addresses: AgentAddresses
-  platformUrl: () => Promise<string>
-  agentImage: string | null
+  runtimes: Pick<Runtimes, 'of'>
+  platformUrl: (runtime: Runtime) => Promise<string>
+  agentImage: string
+}
+
+/** The image that `agent` runs, or will; null where agents are processes. */
+export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'agentImage'>, agent: AgentRow): string | null {
+  return deps.runtimes.of(agent).name === 'process' ? null : (agent.image ?? deps.agentImage)
 }
 
 /** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
@@ -40,7 +47,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
   const [memoryGigabytes, cpus] = SIZES[agent.plan] ?? SMALLEST
   return {
     id: agent.id,
-    image: deps.agentImage && (agent.image ?? deps.agentImage),
+    image: imageOf(deps, agent),
     port,
     environment: {
       ...settings.environment,
@@ -48,7 +55,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       AGENT_NAME: agent.name,
       AGENT_MODEL: agent.model,
       AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
-      PLATFORM_URL: await deps.platformUrl(),
+      PLATFORM_URL: await deps.platformUrl(deps.runtimes.of(agent)),
     },
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },

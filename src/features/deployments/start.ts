@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../adapters/agent-gateway.ts'
 import type { Inspection, PullProgress, Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -21,7 +22,7 @@ export type OperationDeps = RepairDeps &
   Omit<ImageDeps, 'runtime'> & {
     clock: Clock
     log: Log
-    runtime: Runtime
+    runtimes: Runtimes
     gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory'>
     basePort: number
     /** A folder for each agent's snapshots. */
@@ -41,6 +42,20 @@ export function isCurrent(db: Db, operation: OperationRow): boolean {
   return findAgentRow(db, operation.agentId)?.status === 'provisioning' && !hasNewer(db, operation)
 }
 
+/** The runtime of an agent, which is chosen when it is deployed for the first time (rulings, 41). */
+export async function chooseRuntime(deps: Pick<OperationDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
+  if (findAgentRow(deps.db, agentId)?.runtime !== null) return
+  const runtime = await deps.runtimes.choose()
+  await write(deps.db, (tx) => tx.update(agents).set({ runtime }).where(eq(agents.id, agentId)).run())
+}
+
+/** What runs the agent that `operation` is about. @throws AppError `not_found` when it was deleted. */
+export function runtimeOf(deps: Pick<OperationDeps, 'db' | 'runtimes'>, { agentId }: { agentId: string }): Runtime {
+  const agent = findAgentRow(deps.db, agentId)
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+  return deps.runtimes.of(agent)
+}
+
 /** Ends what runs for the agent and keeps its data; fine when nothing does. */
 export async function stopIfDeployed(runtime: Runtime, agentId: string): Promise<void> {
   const inspection = await runtime.inspect(agentId)
@@ -58,9 +73,10 @@ export async function pullImage(
   signal: AbortSignal,
 ): Promise<void> {
   if (!image) return
+  const runtime = runtimeOf(deps, operation)
   await write(deps.db, (tx) => setStep(tx, operation, 'pull'))
   if (!mayFetch(deps, operation.requestedBy, image)) {
-    if (!(await deps.runtime.findImage(image))) throw notAllowed(image)
+    if (!(await runtime.findImage(image))) throw notAllowed(image)
     return
   }
   let shown = ''
@@ -72,7 +88,7 @@ export async function pullImage(
       deps.log.warn({ agent: operation.agentId, error: errorMessage(error) }, 'progress cannot be shown'),
     )
   }
-  await deps.runtime.pull(image, show, signal)
+  await runtime.pull(image, show, signal)
 }
 
 /**
@@ -94,7 +110,7 @@ export async function startOnFreePort(
     const placed = { ...agent, port }
     await write(deps.db, (tx) => setStep(tx, operation, 'starting'))
     try {
-      await deps.runtime.deploy(await toSpec(deps, placed, port))
+      await deps.runtimes.of(agent).deploy(await toSpec(deps, placed, port))
       return placed
     } catch (error) {
       const isTaken = error instanceof AppError && error.extra.code === 'PORT_TAKEN'
@@ -152,11 +168,11 @@ export function toSeen(inspection: Inspection, version: string | null): Partial<
   }
 }
 
-/** Undoes a start that crossed with a stop or a deletion, and a stop that a crash cut short. */
-export async function endIfUnwanted(deps: { db: Db; runtime: Runtime }, agentId: string): Promise<void> {
+/** Undoes a start that crossed with a stop, and a stop that a crash cut short. */
+export async function endIfUnwanted(deps: Pick<OperationDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
   const agent = findAgentRow(deps.db, agentId)
-  if (!agent) return deps.runtime.remove(agentId)
-  if (agent.status === 'stopped') await stopIfDeployed(deps.runtime, agentId)
+  // What a deleted one left is removed by the job of its deletion, which has its turn after this.
+  if (agent?.status === 'stopped') await stopIfDeployed(deps.runtimes.of(agent), agentId)
 }
 
 /** Status and reason together, so that nobody sees one without the other. An agent that was stopped stays so. */

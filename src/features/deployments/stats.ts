@@ -1,5 +1,5 @@
 import { and, count, desc, eq, gte } from 'drizzle-orm'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
@@ -9,11 +9,7 @@ import { type MessageRow, messages } from '../chat/tables.ts'
 import { formatStats, NOT_MEASURED } from '../metrics/format.ts'
 import { containerHealth, type HealthDeps } from './health.ts'
 
-export type StatsDeps = Omit<HealthDeps, 'runtime'> & {
-  db: Db
-  clock: Clock
-  runtime: Pick<Runtime, 'inspect' | 'stats'>
-}
+export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
 
 /** Whoever asks for numbers does not wait for an agent that is starting. */
 const PROBE_MS = 2000
@@ -23,7 +19,7 @@ const RECENT_LINES = 400
 
 /** What an agent uses now, as its runtime measures it, and what came of the messages it was sent. */
 export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
-  const status = await findShownStatus(deps.runtime, agent)
+  const status = await findShownStatus(deps.runtimes, agent)
   return {
     agentId: agent.id,
     ...(await findUse(deps, agent, status)),
@@ -34,9 +30,9 @@ export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
   }
 }
 
-async function findUse({ runtime }: StatsDeps, agent: AgentRow, status: AgentRow['status']) {
+async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRow['status']) {
   try {
-    const { blockIO: _blockIO, ...use } = formatStats(await runtime.stats(agent.id))
+    const { blockIO: _blockIO, ...use } = formatStats(await runtimes.of(agent).stats(agent.id))
     return use
   } catch (error) {
     if (!(error instanceof AppError)) throw error

@@ -12,6 +12,7 @@ import {
   type OperationDeps,
   pullImage,
   readLogTail,
+  runtimeOf,
   stopIfDeployed,
   toLogged,
   toReason,
@@ -46,7 +47,7 @@ export async function runUpdate(deps: OperationDeps, operation: OperationRow, si
   } catch (error) {
     if (signal.aborted) throw error
     deps.log.error({ agent: operation.agentId, image: operation.image, error: toLogged(error) }, 'update failed')
-    const logTail = await readLogTail(deps.runtime, operation.agentId)
+    const logTail = await readLogTail(runtimeOf(deps, operation), operation.agentId)
     await write(deps.db, (tx) => setStep(tx, operation, 'restore', { error: toReason(error), logTail }))
     await goBack(deps, operation, signal)
   }
@@ -60,9 +61,10 @@ export function isWantedUp(db: Db, agentId: string): boolean {
 /** Stops the agent and keeps what it has stored; `starting` is recorded with the snapshot's name. */
 export async function keepState(deps: OperationDeps, operation: OperationRow): Promise<void> {
   await write(deps.db, (tx) => setStep(tx, operation, 'stop'))
-  await stopIfDeployed(deps.runtime, operation.agentId)
+  const runtime = runtimeOf(deps, operation)
+  await stopIfDeployed(runtime, operation.agentId)
   await write(deps.db, (tx) => setStep(tx, operation, 'snapshot'))
-  const snapshot = await takeSnapshot(deps, operation)
+  const snapshot = await takeSnapshot({ runtime, snapshotDir: deps.snapshotDir }, operation)
   await write(deps.db, (tx) => setStep(tx, operation, 'starting', { snapshot }))
 }
 
@@ -96,8 +98,9 @@ async function goBack(deps: OperationDeps, { id, agentId }: OperationRow, signal
   if (!operation) return
   const { snapshot, error } = operation
   try {
-    await stopIfDeployed(deps.runtime, agentId)
-    if (snapshot) await deps.runtime.restore(agentId, snapshotFile(deps, agentId, snapshot))
+    const runtime = runtimeOf(deps, operation)
+    await stopIfDeployed(runtime, agentId)
+    if (snapshot) await runtime.restore(agentId, snapshotFile(deps, agentId, snapshot))
   } catch (cause) {
     throw new GoingBackError(`Cannot put back what the agent had stored: ${toLogged(cause)}`, { cause })
   }
@@ -109,7 +112,7 @@ async function goBack(deps: OperationDeps, { id, agentId }: OperationRow, signal
     await commit(deps, operation, inspection, { result: 'rolled-back', error })
   } catch (cause) {
     if (signal.aborted || !isWanted()) throw cause
-    if (!(await deps.runtime.isAvailable())) throw new GoingBackError(toLogged(cause), { cause })
+    if (!(await deps.runtimes.of(agent).isAvailable())) throw new GoingBackError(toLogged(cause), { cause })
     throw new AppError('internal', `${error}. Going back failed as well: ${toReason(cause)}`, {}, { cause })
   }
 }

@@ -1,10 +1,10 @@
+import { watchAgentEvents } from '../agents/events.ts'
 import { type ReconcileDeps, reconcileAgent } from './reconcile.ts'
 
 /**
- * Listens to the engine until `signal` aborts and compares each agent that something happened to with its row. One that
- * died is the watchdog's business. Nothing happens without an engine.
+ * Listens to the runtimes until `signal` aborts and compares each agent that something happened to with its row. One that
+ * died is the watchdog's business.
  */
 export async function watchAgents(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
-  if (!(await deps.runtime.isAvailable())) return
-  for await (const { id } of deps.runtime.watch(signal)) await reconcileAgent(deps, id, new Map())
+  for await (const { id } of watchAgentEvents(deps, signal)) await reconcileAgent(deps, id, new Map())
 }

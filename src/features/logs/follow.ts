@@ -1,7 +1,9 @@
-import type { LogLine, Runtime } from '../../adapters/runtime.ts'
+import type { LogLine } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import type { AgentRow } from '../agents/tables.ts'
 import { inBatches } from './batches.ts'
 import { MAX_LINE_LENGTH } from './clean.ts'
 import { appendLines, findCursor, MAX_STORED_BYTES, type NewLine, storedBytes } from './store.ts'
@@ -15,7 +17,7 @@ const MAX_LINES = 10_000
 /** What an agent may write for ever; after a quiet time it may write as much as is kept of it at once. */
 const BYTES_PER_SECOND = 256 * 1024
 
-export type FollowDeps = { db: Db; clock: Clock; runtime: Pick<Runtime, 'followLogs'> }
+export type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
 
 /** What of a batch is stored, and how many lines are not. */
 type Ration = (lines: readonly LogLine[]) => number
@@ -27,10 +29,11 @@ type Ration = (lines: readonly LogLine[]) => number
  */
 export async function followAgent(
   deps: FollowDeps,
-  agentId: string,
+  agent: Pick<AgentRow, 'id' | 'runtime'>,
   clean: () => (text: string) => string,
   signal: AbortSignal,
 ): Promise<void> {
+  const agentId = agent.id
   const ration = createRation(deps.clock)
   const session = new AbortController()
   const end = () => session.abort()
@@ -38,7 +41,7 @@ export async function followAgent(
   if (signal.aborted) end()
   try {
     let before = findCursor(deps.db, agentId)
-    const lines = deps.runtime.followLogs(agentId, { after: before, signal: session.signal })
+    const lines = deps.runtimes.of(agent).followLogs(agentId, { after: before, signal: session.signal })
     for await (const batch of inBatches(lines, { gatherMs: GATHER_MS, maxItems: MAX_LINES, session })) {
       for (const { lines: kept, after } of toParts(batch, ration(batch), clean())) {
         const cursor = { before, after }

@@ -1,9 +1,10 @@
-import { and, inArray, isNotNull } from 'drizzle-orm'
-import type { Runtime } from '../../adapters/runtime.ts'
+import { and, eq, inArray, isNotNull } from 'drizzle-orm'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { write } from '../../db/write.ts'
 import { pause } from '../../jobs/runner.ts'
+import { watchAgentEvents } from '../agents/events.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
 import { createLineCleaner } from './clean.ts'
@@ -19,8 +20,7 @@ const RETRY_MS = 1000
 /** The last words of an agent that died are stored by then. */
 const SETTLE_MS = 1500
 
-export type IngestDeps = FollowDeps &
-  SpecDeps & { log: Log; runtime: Pick<Runtime, 'followLogs' | 'inspect' | 'watch'> }
+export type IngestDeps = FollowDeps & SpecDeps & { log: Log; runtimes: Pick<Runtimes, 'of' | 'watch'> }
 
 /** One agent that is followed. `secrets` is what its lines are cleaned of, as they were when its row had `updatedAt`. */
 type Follower = {
@@ -107,16 +107,16 @@ function startFollower(deps: IngestDeps, agent: AgentRow, clean: Follower['clean
     isLeaving: false,
     done: Promise.resolve(),
   }
-  follower.done = keepFollowing(deps, agent.id, follower)
+  follower.done = keepFollowing(deps, agent, follower)
   return follower
 }
 
 /** A runtime that fails, or does not know the agent yet, is asked again. */
-async function keepFollowing(deps: IngestDeps, agentId: string, follower: Follower): Promise<void> {
+async function keepFollowing(deps: IngestDeps, agent: AgentRow, follower: Follower): Promise<void> {
   const { signal } = follower.ending
   await keepTrying(deps.log, 'cannot follow the log of an agent', signal, async () => {
     try {
-      await followAgent(deps, agentId, () => follower.clean, signal)
+      await followAgent(deps, agent, () => follower.clean, signal)
     } catch (error) {
       if (!(error instanceof AppError) || error.kind !== 'not_found') throw error
     }
@@ -149,7 +149,7 @@ async function letGo(deps: IngestDeps, agentId: string, follower: Follower, sign
 async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
   const storing = new Set<Promise<void>>()
   await keepTrying(deps.log, 'cannot watch agents for their ends', signal, async () => {
-    for await (const { id, type, at } of deps.runtime.watch(signal)) {
+    for await (const { id, type, at } of watchAgentEvents(deps, signal)) {
       if (type !== 'died') continue
       const stored = storeEnd(deps, id, at, pause(SETTLE_MS, signal)).finally(() => storing.delete(stored))
       storing.add(stored)
@@ -161,7 +161,8 @@ async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
 /** The exit code is that of now, its line comes after what is stored before `settled`. */
 async function storeEnd(deps: IngestDeps, agentId: string, at: Date, settled: Promise<void>): Promise<void> {
   try {
-    const exitCode = (await deps.runtime.inspect(agentId))?.exitCode ?? null
+    const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
+    const exitCode = (agent && (await deps.runtimes.of(agent).inspect(agentId)))?.exitCode ?? null
     await settled
     const end = { at, stream: 'exit', text: exitCode === null ? '' : String(exitCode) } as const
     await write(deps.db, (tx) => {

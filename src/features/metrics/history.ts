@@ -1,6 +1,6 @@
 import { and, asc, eq, gte, sql } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
 import { agents } from '../agents/tables.ts'
@@ -9,7 +9,7 @@ import { hourOf } from './sample.ts'
 import type { HistoricalMetrics, HistoricalQuery, MetricPoint } from './schemas.ts'
 import { agentMetricHours } from './tables.ts'
 
-export type HistoryDeps = { db: Db; clock: Clock; runtime: Pick<Runtime, 'stats'> }
+export type HistoryDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
 
 const HOUR_MS = 3_600_000
 const HOURS: Readonly<Record<HistoricalQuery['range'], number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
@@ -58,13 +58,13 @@ function readHours({ db, clock }: HistoryDeps, userId: string, range: Historical
   }))
 }
 
-async function measureNow({ db, clock, runtime }: HistoryDeps, userId: string): Promise<MetricPoint[]> {
+async function measureNow({ db, clock, runtimes }: HistoryDeps, userId: string): Promise<MetricPoint[]> {
   const running = db
-    .select({ id: agents.id })
+    .select({ id: agents.id, runtime: agents.runtime })
     .from(agents)
     .where(and(eq(agents.ownerId, userId), eq(agents.status, 'running')))
     .all()
-  const results = await Promise.allSettled(running.map(({ id }) => runtime.stats(id)))
+  const results = await Promise.allSettled(running.map((agent) => runtimes.of(agent).stats(agent.id)))
   const stats = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   if (stats.length === 0) return []
   const cpu = stats.reduce((sum, { cpuPercent }) => sum + cpuPercent, 0) / stats.length

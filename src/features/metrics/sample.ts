@@ -1,15 +1,16 @@
 import { and, count, desc, gt, inArray, isNotNull, lt, max, sql } from 'drizzle-orm'
-import type { AgentStats, Runtime } from '../../adapters/runtime.ts'
+import type { AgentStats } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { addDays, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { agents } from '../agents/tables.ts'
+import { type AgentRow, agents } from '../agents/tables.ts'
 import { messages } from '../chat/tables.ts'
 import { toPercent } from './format.ts'
 import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
 
-export type SampleDeps = { db: Db; clock: Clock; runtime: Pick<Runtime, 'stats'> }
+export type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
 
 /** Agents that are asked at once: an engine takes a second or two for each. */
 const ASKED_AT_ONCE = 10
@@ -29,18 +30,22 @@ type Counts = { messages: number; errors: number }
  */
 export async function sampleAgents(deps: SampleDeps): Promise<void> {
   const shouldRun = and(inArray(agents.status, ['running', 'error', 'unknown']), isNotNull(agents.port))
-  const ids = deps.db.select({ id: agents.id }).from(agents).where(shouldRun).all()
+  const asked = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).where(shouldRun).all()
   const samples: Sample[] = []
-  for (let start = 0; start < ids.length; start += ASKED_AT_ONCE) {
-    const asked = ids.slice(start, start + ASKED_AT_ONCE).map(({ id }) => measure(deps.runtime, id))
-    for (const sample of await Promise.all(asked)) if (sample) samples.push(sample)
+  for (let start = 0; start < asked.length; start += ASKED_AT_ONCE) {
+    const some = asked.slice(start, start + ASKED_AT_ONCE).map((agent) => measure(deps.runtimes, agent))
+    for (const sample of await Promise.all(some)) if (sample) samples.push(sample)
   }
   await write(deps.db, (tx) => store(tx, samples, deps.clock.now()))
 }
 
-async function measure(runtime: SampleDeps['runtime'], agentId: string): Promise<Sample | null> {
+async function measure(
+  runtimes: SampleDeps['runtimes'],
+  agent: Pick<AgentRow, 'id' | 'runtime'>,
+): Promise<Sample | null> {
+  const agentId = agent.id
   try {
-    return { agentId, stats: await runtime.stats(agentId) }
+    return { agentId, stats: await runtimes.of(agent).stats(agentId) }
   } catch (error) {
     const isDown = error instanceof AppError && (error.kind === 'conflict' || error.kind === 'not_found')
     return isDown ? { agentId, stats: null } : null

@@ -1,5 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { errorHandler } from '../../http/errors.ts'
@@ -15,7 +15,7 @@ import { type Provisioned, ProvisionOrder } from './schemas.ts'
 import type { Vouched } from './tenant.ts'
 
 export type ProvisioningBackendDeps = OrderDeps & {
-  runtime: Pick<Runtime, 'inspect'>
+  runtimes: Pick<Runtimes, 'of'>
   internalKey: MiddlewareHandler<BackendEnv>
   idempotency: Idempotency
   addresses: AgentAddresses
@@ -40,7 +40,7 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
       const agent = once.made
         ? getAgent(deps.db, principal, once.made)
         : await provisionForTenant(deps, principal, c.req.valid('json'), vouched)
-      const container = await findContainer(deps.runtime, agent.id)
+      const container = await findContainer(deps.runtimes, agent)
       return c.json({ ...toProvisioned(deps, agent), ...(container && { container }) })
     },
   )

@@ -1,4 +1,4 @@
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
@@ -59,12 +59,12 @@ export async function provisionForTenant(
 
 /** What the runtime calls the state of a container; undefined when it cannot be asked. */
 export async function findContainer(
-  runtime: Pick<Runtime, 'inspect'>,
-  agentId: string,
+  runtimes: Pick<Runtimes, 'of'>,
+  agent: AgentRow,
 ): Promise<{ name: string; status: string } | undefined> {
   try {
-    const inspection = await runtime.inspect(agentId)
-    return { name: agentId, status: inspection?.state ?? 'missing' }
+    const inspection = await runtimes.of(agent).inspect(agent.id)
+    return { name: agent.id, status: inspection?.state ?? 'missing' }
   } catch (error) {
     if (error instanceof AppError) return undefined
     throw error

@@ -7,7 +7,7 @@ export function runtimeBackend(deps: RuntimeDeps & { internalKey: MiddlewareHand
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.get('/api/runtime/version', (c) => c.json(getRuntimeVersion(deps)))
+  app.get('/api/runtime/version', async (c) => c.json(await getRuntimeVersion(deps)))
 
   app.get('/api/runtime/instances', internalKey, async (c) => {
     const instances = await listInstances(deps, c.var.principal)

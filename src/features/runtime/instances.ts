@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNotNull, max } from 'drizzle-orm'
-import type { Inspection, Runtime } from '../../adapters/runtime.ts'
+import type { Inspection, RuntimeName } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { VERSION } from '../../core/version.ts'
@@ -11,36 +12,32 @@ import { deploymentHistory } from '../deployments/tables.ts'
 import { formatStats, formatUpFor } from '../metrics/format.ts'
 import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
 
-/** `agentImage` is null where agents are processes: then they are of our own version. */
-export type RuntimeDeps = {
-  db: Db
-  clock: Clock
-  runtime: Pick<Runtime, 'list' | 'stats'>
-  agentImage: string | null
-}
+/** `agentImage` is what new containers run. */
+export type RuntimeDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
 
 const UNKNOWN = 'unknown'
 
-/** What new agents run on, and when one was last brought onto it; null before the first. */
-export function getRuntimeVersion({ db, agentImage }: RuntimeDeps): RuntimeVersion {
+/** What new agents run on, and when one was last brought onto it; null before the first. Processes are of our own version. */
+export async function getRuntimeVersion({ db, runtimes, agentImage }: RuntimeDeps): Promise<RuntimeVersion> {
+  const isProcess = (await runtimes.choose()) === 'process'
   const row = db
     .select({ deployedAt: max(deploymentHistory.finishedAt) })
     .from(deploymentHistory)
     .where(and(inArray(deploymentHistory.kind, ['deploy', 'update']), eq(deploymentHistory.result, 'succeeded')))
     .get()
   return {
-    runtimeVersion: agentImage === null ? VERSION : (findImageVersion(db) ?? UNKNOWN),
-    image: agentImage,
+    runtimeVersion: isProcess ? VERSION : (findImageVersion(db) ?? UNKNOWN),
+    image: isProcess ? null : agentImage,
     deployedAt: row?.deployedAt?.toISOString() ?? null,
   }
 }
 
-/** The version last seen of an agent that runs the platform's image. */
+/** The version last seen of an agent in a container. */
 function findImageVersion(db: Db): string | null {
   const row = db
     .select({ version: agents.runtimeVersion })
     .from(agents)
-    .where(and(eq(agents.status, 'running'), isNotNull(agents.runtimeVersion)))
+    .where(and(eq(agents.status, 'running'), isNotNull(agents.image), isNotNull(agents.runtimeVersion)))
     .orderBy(desc(agents.startedAt))
     .limit(1)
     .get()
@@ -49,10 +46,19 @@ function findImageVersion(db: Db): string | null {
 
 /** The agents that run, of those that `principal` may see. @throws AppError `internal` when the engine cannot be asked. */
 export async function listInstances(deps: RuntimeDeps, principal: Principal): Promise<RuntimeInstance[]> {
-  const rows = new Map(listAgents(deps.db, principal).map((agent) => [agent.id, agent]))
-  const inspections = await deps.runtime.list().catch((cause: unknown) => {
-    throw new AppError('internal', 'Failed to list instances', {}, { cause })
-  })
+  const rows = Map.groupBy(listAgents(deps.db, principal), ({ runtime }) => runtime)
+  const found = await Promise.all([...rows].map(([runtime, agents]) => listRunning(deps, runtime, agents)))
+  return found.flat()
+}
+
+async function listRunning(deps: RuntimeDeps, runtime: RuntimeName | null, own: AgentRow[]) {
+  const rows = new Map(own.map((agent) => [agent.id, agent]))
+  const inspections = await deps.runtimes
+    .of({ runtime })
+    .list()
+    .catch((cause: unknown) => {
+      throw new AppError('internal', 'Failed to list instances', {}, { cause })
+    })
   return inspections
     .filter(({ state }) => state === 'running')
     .flatMap((inspection) => {
@@ -83,10 +89,13 @@ export async function getInstanceStats(
   principal: Principal,
   agentId: string,
 ): Promise<RuntimeInstanceStats> {
-  const { id } = getAgent(deps.db, principal, agentId)
-  const stats = await deps.runtime.stats(id).catch((cause: unknown) => {
-    if (cause instanceof AppError && (cause.kind === 'not_found' || cause.kind === 'conflict')) throw cause
-    throw new AppError('internal', 'Failed to get container stats', {}, { cause })
-  })
-  return { agentId: id, ...formatStats(stats), status: 'running', timestamp: deps.clock.now().toISOString() }
+  const agent = getAgent(deps.db, principal, agentId)
+  const stats = await deps.runtimes
+    .of(agent)
+    .stats(agent.id)
+    .catch((cause: unknown) => {
+      if (cause instanceof AppError && (cause.kind === 'not_found' || cause.kind === 'conflict')) throw cause
+      throw new AppError('internal', 'Failed to get container stats', {}, { cause })
+    })
+  return { agentId: agent.id, ...formatStats(stats), status: 'running', timestamp: deps.clock.now().toISOString() }
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, lte } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { addDays, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
@@ -30,7 +30,7 @@ export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): 
   }
 }
 
-type EndDeps = { db: Db; runtime: Pick<Runtime, 'kill'>; agentTurns: Pick<AgentTurns, 'take'> }
+type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'of'>; agentTurns: Pick<AgentTurns, 'take'> }
 
 /** Ends an agent that was given up, unless somebody has started it since. */
 export function endAgentJob(deps: EndDeps): JobKind {
@@ -41,12 +41,15 @@ export function endAgentJob(deps: EndDeps): JobKind {
   })
 }
 
-async function endAgent({ db, runtime }: EndDeps, agentId: string): Promise<void> {
-  const agent = db.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
+async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<void> {
+  const agent = db.select().from(agents).where(eq(agents.id, agentId)).get()
   if (agent?.status !== 'error') return
-  await runtime.kill(agentId).catch((error) => {
-    if (!(error instanceof AppError && error.kind === 'not_found')) throw error
-  })
+  await runtimes
+    .of(agent)
+    .kill(agentId)
+    .catch((error) => {
+      if (!(error instanceof AppError && error.kind === 'not_found')) throw error
+    })
 }
 
 /** Forgets what is older than a month, and all but the last 500 events of an agent. */

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../adapters/agent-gateway.ts'
-import type { Inspection, Runtime } from '../../adapters/runtime.ts'
+import type { Inspection } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Log } from '../../core/log.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
@@ -17,7 +18,7 @@ export type LookDeps = RecordDeps & {
   db: Db
   log: Log
   sealer: Sealer
-  runtime: Pick<Runtime, 'inspect'>
+  runtimes: Pick<Runtimes, 'of'>
   gateway: Pick<AgentGateway, 'isLive'>
   agentTurns: Pick<AgentTurns, 'isTaken'>
 }
@@ -31,7 +32,7 @@ const INSPECT_TIMEOUT_MS = 5000
  * @returns false when somebody changed the agent during the look, which tells nothing then.
  */
 export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: boolean): Promise<boolean> {
-  const inspection = await inspect(deps, agent.id)
+  const inspection = await inspect(deps, agent)
   if (inspection === undefined) {
     await write(deps.db, (tx) => postponeCheck(deps, tx, agent.id))
     return true
@@ -50,13 +51,13 @@ export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: bool
 }
 
 /** Undefined when the engine did not answer. */
-async function inspect({ runtime, log }: LookDeps, agentId: string): Promise<Inspection | null | undefined> {
+async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<Inspection | null | undefined> {
   const late = Promise.withResolvers<undefined>()
   const timer = setTimeout(() => late.resolve(undefined), INSPECT_TIMEOUT_MS)
   try {
-    return await Promise.race([runtime.inspect(agentId), late.promise])
+    return await Promise.race([runtimes.of(agent).inspect(agent.id), late.promise])
   } catch (error) {
-    log.debug({ agent: agentId, error }, 'the engine cannot be asked about an agent')
+    log.debug({ agent: agent.id, error }, 'the engine cannot be asked about an agent')
     return undefined
   } finally {
     clearTimeout(timer)

@@ -1,9 +1,10 @@
 import { and, eq, isNotNull, ne, or } from 'drizzle-orm'
-import type { Runtime } from '../../adapters/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { write } from '../../db/write.ts'
 import { pause } from '../../jobs/runner.ts'
 import { jobs } from '../../jobs/tables.ts'
+import { watchAgentEvents } from '../agents/events.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { findHostFault } from './host-fault.ts'
 import { type LookDeps, lookAtAgent } from './look.ts'
@@ -12,7 +13,7 @@ import { recordEvents } from './record.ts'
 import { type WatchdogRow, watchdogs } from './tables.ts'
 
 export type WatchDeps = LookDeps & {
-  runtime: Pick<Runtime, 'inspect' | 'watch'>
+  runtimes: Pick<Runtimes, 'of' | 'watch'>
   /** The sequence of Spec 3: was the agent seen healthy at its end? @throws AppError. */
   repairAgent(agentId: string, signal: AbortSignal): Promise<boolean>
 }
@@ -67,7 +68,7 @@ class Watchman {
   async followEvents(): Promise<void> {
     while (!this.#signal.aborted) {
       try {
-        for await (const { id, type } of this.#deps.runtime.watch(this.#signal)) {
+        for await (const { id, type } of watchAgentEvents(this.#deps, this.#signal)) {
           this.#wanted.set(id, type === 'died' || (this.#wanted.get(id) ?? false))
         }
       } catch (error) {

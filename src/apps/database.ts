@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { migrations } from '../../migrations/list.ts'
+import { migrate } from '../db/migrate.ts'
+import { type Connection, openDatabase } from '../db/open.ts'
+import { openWriteQueue } from '../db/write.ts'
+
+/**
+ * Opens the database as it is to be used: migrated, with its write queue. `applied` are the migrations that were due.
+ * @throws StartupError when it cannot be opened or migrated.
+ */
+export function openMigrated(file: string, dataDir: string): { connection: Connection; applied: string[] } {
+  const connection = openDatabase(file)
+  try {
+    const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
+    openWriteQueue(connection)
+    return { connection, applied }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
