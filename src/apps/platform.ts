@@ -205,7 +205,7 @@ export function openPlatform(parts: PlatformParts) {
     addresses: { agentsDomain: config.agentsDomain, isHttps, webPort: bound.webPort },
     signUp: {
       mode: config.signUp,
-      firstUserOwnsPlan: config.mode === 'home',
+      firstUserOwnsHouse: config.mode === 'home',
       walletEmailDomain: config.walletEmailDomain,
     },
     botDetection: {

@@ -6,11 +6,13 @@ import type { Connection } from '../db/open.ts'
 import { createPasswords } from '../features/accounts/passwords.ts'
 import { RegisterRequest } from '../features/accounts/schemas.ts'
 import { type UserRow, users } from '../features/accounts/tables.ts'
+import { isAdmin } from '../features/accounts/users.ts'
 import {
   CLI,
   changeAccount,
   endAccountSessions,
   removeAccountTwoFactor,
+  setAccountAdmin,
 } from '../features/administration/change-account.ts'
 import { createAccount, resetPassword } from '../features/administration/create-account.ts'
 import { toAdminUser } from '../features/administration/list-users.ts'
@@ -29,7 +31,8 @@ export function withAccounts(command: (accounts: AccountCommands) => Promise<Rep
 }
 
 function accountCommands({ db }: Connection, config: Config) {
-  const deps = { db, clock: systemClock, passwords: createPasswords(1) }
+  const signUp = { firstUserOwnsHouse: config.mode === 'home' }
+  const deps = { db, clock: systemClock, passwords: createPasswords(1), signUp }
   const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
   const report = (row: UserRow, text: string): Report => ({ text, json: { user: toAdminUser(row, rules) } })
 
@@ -58,6 +61,12 @@ function accountCommands({ db }: Connection, config: Config) {
     disable: (email: string) => change(email, { disabled: true }, () => 'is disabled; all sessions were ended'),
     enable: (email: string) => change(email, { disabled: false }, () => 'is enabled'),
     verify: (email: string) => change(email, { emailVerified: true }, () => 'has a verified address'),
+    async setAdmin(email: string, word: string) {
+      if (word !== 'on' && word !== 'off') throw new AppError('invalid', 'set-admin takes on or off')
+      const row = await setAccountAdmin(deps, CLI, getByEmail(email).id, word === 'on')
+      if (isAdmin(row, rules) === row.isAdmin) return report(row, `${row.email} is ${row.isAdmin ? 'an' : 'no'} admin`)
+      return report(row, `${row.email} is still an admin: ADMIN_EMAILS names this address`)
+    },
     async resetPassword(email: string, password: string) {
       const row = await resetPassword(deps, CLI, parseAccount(email, password))
       return report(row, `${row.email} has a new password; all sessions were ended`)

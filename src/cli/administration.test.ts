@@ -1,8 +1,15 @@
 import { expect, test } from 'bun:test'
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { systemClock } from '../core/clock.ts'
+import { readConfig } from '../core/config.ts'
+import { createLog } from '../core/log.ts'
 import { openDatabase } from '../db/open.ts'
+import { openWriteQueue } from '../db/write.ts'
+import { createSessions } from '../features/accounts/sessions.ts'
+import { users } from '../features/accounts/tables.ts'
 import { auditLog } from '../features/administration/tables.ts'
 
 const MAIN = join(import.meta.dir, '..', 'main.ts')
@@ -49,6 +56,9 @@ test('stead user …: each command does what it says, in text or JSON, and leave
   expect((await home.user('set-plan', 'ada@example.com', 'label')).stdout).toBe('ada@example.com is on plan label\n')
   expect((await home.user('set-credits', 'ada@example.com', '12')).stdout).toBe('ada@example.com has 12 credits\n')
   expect((await home.user('verify', 'ADA@example.com')).stdout).toBe('ada@example.com has a verified address\n')
+  expect((await home.user('set-admin', 'ada@example.com', 'on')).stdout).toBe('ada@example.com is an admin\n')
+  const off = await home.user('set-admin', 'ada@example.com', 'off', '--json')
+  expect(JSON.parse(off.stdout)).toMatchObject({ user: { email: 'ada@example.com', isAdmin: false } })
   const disabled = await home.user('disable', 'ada@example.com', '--json')
   expect(JSON.parse(disabled.stdout)).toMatchObject({
     user: { email: 'ada@example.com', disabled: true, plan: 'label', credits: 12, emailVerified: true },
@@ -72,6 +82,8 @@ test('stead user …: each command does what it says, in text or JSON, and leave
     'account.change',
     'account.change',
     'account.change',
+    'account.change',
+    'account.change',
     'account.end-sessions',
     'account.remove-two-factor',
     'account.reset-password',
@@ -82,6 +94,8 @@ test('stead user …: each command does what it says, in text or JSON, and leave
 test.each([
   [['disable', 'bo@example.com'], 'No account has the address bo@example.com'],
   [['set-credits', 'ada@example.com', 'many'], 'credits must be a whole number'],
+  [['set-admin', 'bo@example.com', 'on'], 'No account has the address bo@example.com'],
+  [['set-admin', 'ada@example.com', 'yes'], 'set-admin takes on or off'],
   [['set-plan', 'ada@example.com', 'gold'], 'Invalid plan. Supported: solo, collective, label, network'],
 ])(
   'stead user %j: one line on standard error and exit code 1',
@@ -102,6 +116,7 @@ test.each([
   'user set-credits',
   'user list',
   'user reset-password',
+  'user set-admin',
   'user disable',
   'user enable',
   'user verify',
@@ -212,4 +227,48 @@ test('stead config print: names settings by their variable; a bad one is one lin
   using wrong = house({ WEB_PORT: 'none' })
   const bad = await wrong.run(['config', 'check'])
   expect([bad.exitCode, bad.stderr.trim().split('\n').length]).toEqual([78, 1])
+}, 30_000)
+
+test('stead user set-admin: counts for a running server at once, beside ADMIN_EMAILS, and doctor knows of it', async () => {
+  using home = house({ ADMIN_EMAILS: 'root@example.com' })
+  await home.create()
+  await home.run(['user', 'create', 'root@example.com', '--password-stdin'], 'a long password\n')
+  const off = await home.user('set-admin', 'root@example.com', 'off')
+  expect(off.stdout).toBe('root@example.com is still an admin: ADMIN_EMAILS names this address\n')
+
+  const config = readConfig({ DATA_DIR: home.dataDir })
+  const connection = openDatabase(config.databaseFile)
+  openWriteQueue(connection)
+  const sessions = createSessions({
+    db: connection.db,
+    clock: systemClock,
+    log: createLog('silent'),
+    rules: { adminEmails: [], requiresVerifiedEmail: false },
+  })
+  const [ada] = connection.db.select().from(users).where(eq(users.email, 'ada@example.com')).all()
+  const token = await sessions.create(ada?.id ?? '')
+  const isAdmin = async () => (await sessions.find(token))?.isAdmin
+  expect(await isAdmin()).toBe(false)
+  for (const [word, expected] of [
+    ['on', true],
+    ['off', false],
+    ['on', true],
+  ] as const) {
+    await home.user('set-admin', 'ada@example.com', word)
+    expect(await isAdmin()).toBe(expected)
+  }
+  connection.close()
+  const doctor = house({ DATA_DIR: home.dataDir })
+  expect((await doctor.run(['doctor'])).stdout).toContain('admins: 1 made by stead user set-admin, or first at home')
+  doctor[Symbol.dispose]()
+}, 60_000)
+
+test('stead user create: at home the first account is an admin with the plan network', async () => {
+  using home = house({ DEPLOYMENT_MODE: 'home' })
+  const create = (email: string) =>
+    home.run(['user', 'create', email, '--password-stdin', '--json'], 'a long password\n')
+  expect(JSON.parse((await create('ada@example.com')).stdout)).toMatchObject({
+    user: { isAdmin: true, plan: 'network' },
+  })
+  expect(JSON.parse((await create('eve@example.com')).stdout)).toMatchObject({ user: { isAdmin: false, plan: 'free' } })
 }, 30_000)

@@ -110,11 +110,29 @@ function checkInternalKey({ internalApiKey: key }: Config): Check {
   return ok(name, 'strong')
 }
 
-function checkAdmins({ adminEmails, mail }: Config): Check {
+function checkAdmins({ adminEmails, mail, databaseFile }: Config): Check {
   const name = 'admins'
-  if (adminEmails.length === 0) return warning(name, 'ADMIN_EMAILS is empty: nobody administers over the web')
+  const made = countMadeAdmins(databaseFile)
+  if (adminEmails.length === 0 && made === 0)
+    return warning(name, 'nobody administers over the web: set ADMIN_EMAILS, or use stead user set-admin EMAIL on')
+  if (adminEmails.length === 0) return ok(name, `${made} made by stead user set-admin, or first at home`)
   if (!mail.smtpUrl) return warning(name, 'ADMIN_EMAILS is believed without proof, because mail is not configured')
   return ok(name, `${adminEmails.length} addresses, each believed once it is verified`)
+}
+
+/** Accounts that are admins by their row; 0 where there is no database that knows of it. */
+function countMadeAdmins(databaseFile: string): number {
+  if (!existsSync(databaseFile)) return 0
+  let sqlite: Sqlite | undefined
+  try {
+    sqlite = openForReading(databaseFile)
+    return Number(sqlite.prepare('SELECT count(*) FROM users WHERE is_admin = 1').pluck().get())
+  } catch {
+    // What is wrong with it stands in the lines about the database.
+    return 0
+  } finally {
+    sqlite?.close()
+  }
 }
 
 function checkMail({ mail }: Config): Check {

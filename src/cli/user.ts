@@ -20,6 +20,12 @@ const CHANGES: readonly [usage: string, example: string, description: string, ru
     (accounts, email, credits) => accounts.setCredits(email, credits),
   ],
   [
+    'set-admin <email> <on|off>',
+    'set-admin ada@example.com on',
+    'lets an account administer over the web, or no longer',
+    (accounts, email, word) => accounts.setAdmin(email, word),
+  ],
+  [
     'disable <email>',
     'disable ada@example.com',
     'closes an account and ends all its sessions',

@@ -22,7 +22,7 @@ export function AdminOnly() {
   return (
     <Page title="Admins only">
       <Notice tone="note" title="This page is for the people who run this server">
-        Who they are stands in the setting ADMIN_EMAILS.
+        The setting ADMIN_EMAILS names them, and stead user set-admin makes one.
       </Notice>
     </Page>
   )

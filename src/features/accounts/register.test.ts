@@ -198,7 +198,33 @@ test('POST /api/register: at home the first account owns the house, the second d
   await web.request('/api/register', json('POST', ADA))
   await web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))
   expect(platform.db.select().from(users).all()).toMatchObject([
-    { email: 'ada@example.com', plan: 'network', subscriptionStatus: 'active' },
-    { email: 'eve@example.com', plan: 'free', subscriptionStatus: 'inactive' },
+    { email: 'ada@example.com', plan: 'network', subscriptionStatus: 'active', isAdmin: true },
+    { email: 'eve@example.com', plan: 'free', subscriptionStatus: 'inactive', isAdmin: false },
   ])
+})
+
+test('POST /api/register: at home the first account administers over the web, the second is told that it may not', async () => {
+  const { web } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const statuses = []
+  for (const email of ['ada@example.com', 'eve@example.com']) {
+    await web.request('/api/register', json('POST', { ...ADA, email }))
+    const login = await web.request('/api/auth/login', json('POST', { ...ADA, email }))
+    const cookie = login.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; ')
+    statuses.push((await web.request('/api/admin/users', { headers: { cookie } })).status)
+  }
+  expect(statuses).toEqual([200, 403])
+})
+
+test('POST /api/register: in the cloud nobody is an admin by being first, and of 20 first ones at home one is', async () => {
+  const cloud = testPlatform()
+  await cloud.web.request('/api/register', json('POST', ADA))
+  expect(cloud.platform.db.select().from(users).all()).toMatchObject([{ isAdmin: false, plan: 'free' }])
+  const home = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const emails = Array.from({ length: 20 }, (_, index) => `ada${index}@example.com`)
+  await Promise.all(emails.map((email) => home.web.request('/api/register', json('POST', { ...ADA, email }))))
+  const made = home.platform.db.select().from(users).all()
+  expect([made.length, made.filter(({ isAdmin }) => isAdmin).length]).toEqual([20, 1])
 })

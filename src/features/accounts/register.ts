@@ -17,8 +17,8 @@ import { isWalletEmail } from './wallet-email.ts'
 
 export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
-  /** At home the machine's owner signs up first and has no plan to buy (README, Decisions). */
-  firstUserOwnsPlan: boolean
+  /** At home the machine's owner signs up first, has no plan to buy and administers (README, Decisions). */
+  firstUserOwnsHouse: boolean
   /** Addresses of wallets are not for passwords (rulings, 5). */
   walletEmailDomain: string
 }
@@ -47,7 +47,7 @@ export async function register(deps: RegisterDeps, request: RegisterRequest): Pr
   return write(deps.db, (tx) => {
     requireFree(tx, email)
     if (deps.signUp.mode === 'invite' && !redeemInvite(tx, inviteCode ?? '', now)) throw invalidInvite()
-    const user = insertUser(tx, account, { now, plan: firstPlan(tx, deps.signUp) })
+    const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp) })
     if (referralCode) creditReferral(tx, user, referralCode, now)
     enqueueVerification(tx, deps, user)
     return user
@@ -66,17 +66,21 @@ function invalidInvite(): AppError {
   return new AppError('forbidden', 'Invalid invite code')
 }
 
+/** Null stands for no plan. */
+type FirstRights = { plan: UserRow['plan'] | null; isAdmin: boolean }
+
 /** Adds the row; a `plan` given here counts as an active subscription. */
 export function insertUser(
   tx: Tx,
   account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
-  start: { now: Date; plan: UserRow['plan'] | null },
+  start: Partial<FirstRights> & { now: Date },
 ): UserRow {
   return tx
     .insert(users)
     .values({
       ...account,
       id: newId('usr'),
+      isAdmin: start.isAdmin ?? false,
       plan: start.plan ?? 'free',
       subscriptionStatus: start.plan ? 'active' : 'inactive',
       referralCode: newReferralCode(tx),
@@ -94,8 +98,9 @@ export function requireFree(db: Db, email: string): void {
 }
 
 /** What a new account starts with: at home the first one owns the house, everybody else has no plan yet. */
-export function firstPlan(tx: Tx, signUp: Pick<SignUp, 'firstUserOwnsPlan'>): UserRow['plan'] | null {
-  return signUp.firstUserOwnsPlan && isEmpty(tx) ? 'network' : null
+export function firstRights(tx: Tx, signUp: Pick<SignUp, 'firstUserOwnsHouse'>): FirstRights {
+  const ownsHouse = signUp.firstUserOwnsHouse && isEmpty(tx)
+  return { plan: ownsHouse ? 'network' : null, isAdmin: ownsHouse }
 }
 
 function isEmpty(db: Db): boolean {

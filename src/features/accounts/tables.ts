@@ -8,7 +8,8 @@ const EMAIL_TOKEN_PURPOSES = ['reset-password', 'verify-email', 'change-email'] 
 
 /**
  * One row per account. `email` is lower case; `passwordHash` is null for accounts that sign in elsewhere.
- * `twoFactorSecret` is sealed and counts only once `twoFactorEnabledAt` is set.
+ * `twoFactorSecret` is sealed and counts only once `twoFactorEnabledAt` is set. `isAdmin` is what the first account at home
+ * gets and `stead user set-admin` gives; `ADMIN_EMAILS` names admins besides.
  */
 export const users = sqliteTable(
   'users',
@@ -17,6 +18,7 @@ export const users = sqliteTable(
     email: text().notNull().unique(),
     name: text().notNull(),
     passwordHash: text(),
+    isAdmin: integer({ mode: 'boolean' }).notNull().default(false),
     plan: text({ enum: PLANS }).notNull().default('free'),
     subscriptionStatus: text({ enum: SUBSCRIPTION_STATUSES }).notNull().default('inactive'),
     subscriptionId: text(),

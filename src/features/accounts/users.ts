@@ -3,7 +3,7 @@ import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { type UserRow, users } from './tables.ts'
 
-/** What decides who is an admin. An address counts only when it was proved, as soon as mail makes that possible (rulings, 5). */
+/** What decides who is an admin besides the account's own row. An address counts only when it was proved, as soon as mail makes that possible (rulings, 5). */
 export type AccountRules = { adminEmails: readonly string[]; requiresVerifiedEmail: boolean }
 
 /** The columns that say who someone is: all that is read on every request. */
@@ -11,6 +11,7 @@ export const identityColumns = {
   id: users.id,
   email: users.email,
   name: users.name,
+  isAdmin: users.isAdmin,
   plan: users.plan,
   subscriptionStatus: users.subscriptionStatus,
   subscriptionId: users.subscriptionId,
@@ -19,7 +20,7 @@ export const identityColumns = {
 }
 export type Identity = Pick<UserRow, keyof typeof identityColumns>
 
-/** The account as routes see it: no hash, the admin flag decided by e-mail (rulings, 5), a plan only while it is paid for. */
+/** The account as routes see it: no hash, the admin flag decided (rulings, 5 and 44), a plan only while it is paid for. */
 export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser {
   const isActive = row.subscriptionStatus === 'active'
   return {
@@ -32,8 +33,12 @@ export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser
   }
 }
 
-export function isAdmin(row: Pick<Identity, 'email' | 'emailVerifiedAt'>, rules: AccountRules): boolean {
-  return rules.adminEmails.includes(row.email) && (row.emailVerifiedAt !== null || !rules.requiresVerifiedEmail)
+/** Is it an admin by its row, or by an address that counts? */
+export function isAdmin(
+  row: Pick<Identity, 'isAdmin' | 'email' | 'emailVerifiedAt'>,
+  { adminEmails, requiresVerifiedEmail }: AccountRules,
+): boolean {
+  return row.isAdmin || (adminEmails.includes(row.email) && (row.emailVerifiedAt !== null || !requiresVerifiedEmail))
 }
 
 /** Looks an account up by its id, for callers that the internal key vouches for. */

@@ -42,6 +42,22 @@ export async function changeAccount(
   })
 }
 
+/** Makes an account an admin, or no longer one by its own row. @throws AppError `not_found`. */
+export async function setAccountAdmin(
+  deps: AdministerDeps,
+  by: Administrator,
+  id: string,
+  isAdmin: boolean,
+): Promise<UserRow> {
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const before = getUser(tx, id)
+    const after = updateUser(tx, before, { isAdmin, updatedAt: now })
+    audit(tx, by, { action: 'account.change', target: id, detail: describe(before, after) }, now)
+    return after
+  })
+}
+
 /** @returns how many sessions ended. @throws AppError `not_found`. */
 export async function endAccountSessions(deps: AdministerDeps, by: Administrator, id: string): Promise<number> {
   return write(deps.db, (tx) => {
@@ -99,6 +115,7 @@ function describe(before: UserRow, after: UserRow): Record<string, unknown> {
     subscriptionStatus: row.subscriptionStatus,
     credits: row.credits,
     emailVerified: row.emailVerifiedAt !== null,
+    admin: row.isAdmin,
   })
   const was = Object.entries(shown(before))
   const is = Object.values(shown(after))

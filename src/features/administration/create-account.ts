@@ -4,7 +4,7 @@ import { write } from '../../db/write.ts'
 import { endEmailTokens } from '../accounts/email-tokens.ts'
 import { forgetFailedLogins } from '../accounts/login.ts'
 import type { Passwords } from '../accounts/passwords.ts'
-import { insertUser, requireFree } from '../accounts/register.ts'
+import { firstRights, insertUser, requireFree, type SignUp } from '../accounts/register.ts'
 import type { RegisterRequest } from '../accounts/schemas.ts'
 import { endSessions } from '../accounts/sessions.ts'
 import { type UserRow, users } from '../accounts/tables.ts'
@@ -15,11 +15,12 @@ export type PasswordDeps = AdministerDeps & { passwords: Passwords }
 type Credentials = Pick<RegisterRequest, 'email' | 'password' | 'name'>
 
 /**
- * Creates an account for someone else; sign-up may be closed. A `plan` counts as an active subscription.
+ * Creates an account for someone else; sign-up may be closed. A `plan` counts as an active subscription; without one it
+ * starts as if it had signed up.
  * @throws AppError `conflict` when the address is taken.
  */
 export async function createAccount(
-  deps: PasswordDeps,
+  deps: PasswordDeps & { signUp: Pick<SignUp, 'firstUserOwnsHouse'> },
   by: Administrator,
   request: Credentials,
   plan: PlanName | null,
@@ -29,7 +30,8 @@ export async function createAccount(
     const now = deps.clock.now()
     requireFree(tx, request.email)
     const account = { email: request.email, name: request.name || request.email, passwordHash }
-    const user = insertUser(tx, account, { now, plan })
+    const first = firstRights(tx, deps.signUp)
+    const user = insertUser(tx, account, { now, plan: plan ?? first.plan, isAdmin: first.isAdmin })
     audit(tx, by, { action: 'account.create', target: user.id, detail: { plan: user.plan } }, now)
     return user
   })

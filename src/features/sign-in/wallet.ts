@@ -7,7 +7,7 @@ import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { firstPlan, insertUser, type SignUp } from '../accounts/register.ts'
+import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
 import { type UserRow, users } from '../accounts/tables.ts'
 import { recordAudit } from '../administration/audit.ts'
 import type { WalletAuthRequest } from './schemas.ts'
@@ -138,5 +138,5 @@ function createUser(
 ): UserRow {
   if (signUp.mode !== 'open') throw new AppError('forbidden', 'Sign-up is closed')
   const name = `Wallet:${wallet.slice(0, 6)}…${wallet.slice(-4)}`
-  return insertUser(tx, { email, name, passwordHash: null }, { now, plan: firstPlan(tx, signUp) })
+  return insertUser(tx, { email, name, passwordHash: null }, { now, ...firstRights(tx, signUp) })
 }
