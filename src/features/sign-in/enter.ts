@@ -6,7 +6,7 @@ import { AppError } from '../../core/errors.ts'
 import { type Sealer, sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { firstPlan, insertUser, type SignUp } from '../accounts/register.ts'
+import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
 import { type UserRow, users } from '../accounts/tables.ts'
 import { isWalletEmail } from '../accounts/wallet-email.ts'
 import { recordAudit } from '../administration/audit.ts'
@@ -88,7 +88,7 @@ function follow(tx: Tx, decision: LinkDecision, { linked, local, ...start }: Fou
 
 function createUser(tx: Tx, { email, name, signUp, now }: Start): UserRow {
   const account = { email, name: name?.trim().slice(0, MAX_NAME) || email, passwordHash: null }
-  const user = insertUser(tx, account, { now, plan: firstPlan(tx, signUp) })
+  const user = insertUser(tx, account, { now, ...firstRights(tx, signUp) })
   return proveEmail(tx, user.id, now)
 }
 
@@ -118,10 +118,12 @@ function toState(user: UserRow) {
 }
 
 function toLocalState(tx: Tx, user: UserRow, issuer: string) {
-  const own = tx.select({ issuer: identities.issuer }).from(identities).where(eq(identities.userId, user.id)).all()
+  const { issuer: ofIssuer, email } = identities
+  const own = tx.select({ issuer: ofIssuer, email }).from(identities).where(eq(identities.userId, user.id)).all()
   const wallet = tx.select({ address: wallets.address }).from(wallets).where(eq(wallets.userId, user.id)).get()
   return {
-    isEmailVerifiedHere: user.emailVerifiedAt !== null,
+    // Rulings, 45: only what a provider called verified stands in the row of an identity.
+    isEmailVerifiedHere: user.emailVerifiedAt !== null || own.some((identity) => identity.email === user.email),
     hasSubjectOfIssuer: own.some((identity) => identity.issuer === issuer),
     hasOtherSignIn: own.length > 0 || wallet !== undefined,
   }

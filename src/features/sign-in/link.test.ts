@@ -63,7 +63,7 @@ type Account = {
   isVerified: boolean
   /** Who knows the password, and who is linked. */
   password: string | null
-  subjects: { issuer: string; subject: string; person: string }[]
+  subjects: { issuer: string; subject: string; person: string; email: string }[]
   wallet: string | null
   isDisabled: boolean
 }
@@ -179,7 +179,7 @@ function ask(
     local: local
       ? {
           ...state(local),
-          isEmailVerifiedHere: local.isVerified,
+          isEmailVerifiedHere: local.isVerified || local.subjects.some((subject) => subject.email === local.email),
           hasSubjectOfIssuer: local.subjects.some(({ issuer }) => issuer === claim.issuer),
           hasOtherSignIn: local.subjects.length > 0 || local.wallet !== null,
         }
@@ -199,7 +199,7 @@ function enter(
 ): Account | null {
   if (decision === 'refuse') return null
   if (decision === 'sign-in') return linked ?? null
-  const identity = { issuer, subject, person }
+  const identity = { issuer, subject, person, email: claimed }
   if (decision === 'create') {
     const account = {
       email: claimed,

@@ -14,6 +14,7 @@ export type LinkQuestion = {
 
 type AccountState = { isDisabled: boolean; isExternalSignInDisabled: boolean }
 type LocalState = {
+  /** Its own e-mail was proved: by a mailed link, or by a provider that it is linked to already. */
   isEmailVerifiedHere: boolean
   /** It is linked to another subject of the same issuer. */
   hasSubjectOfIssuer: boolean
