@@ -222,3 +222,26 @@ test('every route below /api of the backend: 429 beyond the rate of one address'
   expect(response.status).toBe(429)
   expect(await response.json()).toEqual({ error: 'Too many requests, please slow down.' })
 })
+
+test('POST /api/agents and /api/deployments: 429 for a user at the cap of their plan, none for operator and admins', async () => {
+  const test = testPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
+  await using _jobs = startJobs(test.platform)
+  const as = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })
+  const create = (userId?: string) => test.backend.request('/api/agents', json('POST', { name: 'Ada' }, as(userId)))
+  const deploy = (agentId: string, userId?: string) =>
+    test.backend.request('/api/deployments', json('POST', { agentId }, as(userId)))
+  for (const [email, plan, limit] of [
+    ['ada@example.com', 'collective', 3],
+    ['eve@example.com', null, 1],
+  ] as const) {
+    const { user } = await test.signIn(email, plan)
+    const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await create(user.id)).status))
+    expect(statuses.filter((status) => status === 201)).toHaveLength(limit)
+    const error = `Agent limit reached for ${plan ?? 'free'} tier`
+    for (const refused of [await create(user.id), await deploy(`one-more-${limit}`, user.id)])
+      expect([refused.status, await refused.json()]).toEqual([429, { error, current: limit, limit }])
+  }
+  const root = await test.signIn('root@example.com')
+  for (const userId of [root.user.id, undefined])
+    for (const _ of [1, 2, 3]) expect((await create(userId)).status).toBe(201)
+})

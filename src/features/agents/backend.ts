@@ -1,13 +1,14 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { VERSION } from '../../core/version.ts'
-import { write } from '../../db/write.ts'
-import type { BackendEnv, Principal } from '../../http/env.ts'
+import type { BackendEnv } from '../../http/env.ts'
 import { validate } from '../../http/validate.ts'
 import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from './address.ts'
-import { type CreateDeps, insertAgent } from './create.ts'
+import { toCreated, toUpdated } from './answers.ts'
+import type { CreateDeps } from './create.ts'
+import { createAgentFor } from './create-own.ts'
 import { getAgent, listAgents } from './list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
 import { findShownStatus, toBackendStatus } from './status.ts'
@@ -37,29 +38,8 @@ export function agentsBackend(deps: AgentsBackendDeps) {
   )
 
   app.post('/api/agents', internalKey, validate('json', CreateAgentRequest), async (c) => {
-    const { name, config } = c.req.valid('json')
-    const agent = await write(deps.db, (tx) =>
-      insertAgent(deps, tx, {
-        ownerId: ownerOf(c.var.principal),
-        name,
-        model: 'default',
-        plan: config?.plan ?? 'free',
-        aiProvider: config?.aiProvider ?? 'openrouter',
-        status: 'pending',
-      }),
-    )
-    return c.json(
-      {
-        id: agent.id,
-        name: agent.name,
-        agentId: agent.id,
-        status: agent.status,
-        subdomain: toSubdomain(agent.id, addresses),
-        url: toUrl(agent.id, addresses),
-        createdAt: agent.createdAt.toISOString(),
-      },
-      201,
-    )
+    const agent = await createAgentFor(deps, c.var.principal, c.req.valid('json'))
+    return c.json(toCreated(agent, addresses), 201)
   })
 
   app.get('/api/agents/:id', internalKey, async (c) => {
@@ -84,14 +64,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.put('/api/agents/:id', internalKey, validate('json', UpdateAgentRequest), async (c) => {
     const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
-    return c.json({
-      id: agent.id,
-      plan: agent.plan,
-      aiProvider: agent.aiProvider,
-      subdomain: toSubdomain(agent.id, addresses),
-      status: toBackendStatus(agent.status),
-      message: 'Agent updated',
-    })
+    return c.json(toUpdated(agent, addresses, toBackendStatus(agent.status)))
   })
 
   app.delete('/api/agents/:id', internalKey, async (c) => {
@@ -101,8 +74,4 @@ export function agentsBackend(deps: AgentsBackendDeps) {
   })
 
   return app
-}
-
-function ownerOf(principal: Principal): string | null {
-  return principal.kind === 'user' ? principal.user.id : null
 }

@@ -1,8 +1,8 @@
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import type { SignedInUser } from '../../http/env.ts'
+import type { Principal, SignedInUser } from '../../http/env.ts'
 import { type CreateDeps, insertAgent } from './create.ts'
-import { requireProvisioning, requireRoom, requireSubscription } from './provision-room.ts'
+import { requireProvisioning, requireRoom, requireRoomFor, requireSubscription } from './provision-room.ts'
 import type { CreateAgentRequest } from './schemas.ts'
 import type { AgentRow } from './tables.ts'
 import { requireSize } from './update.ts'
@@ -24,5 +24,23 @@ export async function createAgent(
   return write(deps.db, (tx) => {
     if (!owner.isAdmin) requireRoom(tx, owner, undefined)
     return insertAgent(deps, tx, { ownerId: owner.id, name, model: 'default', plan, aiProvider, status: 'pending' })
+  })
+}
+
+/**
+ * Adds an agent for whoever the internal key vouches for; one that it makes for nobody is the operator's. What may be started
+ * is no question here, how many there are is.
+ * @throws AppError `limited` {current, limit} at the cap of the user's plan.
+ */
+export async function createAgentFor(
+  deps: CreateDeps & { db: Db },
+  principal: Principal,
+  { name, config }: CreateAgentRequest,
+): Promise<AgentRow> {
+  const { plan = 'free', aiProvider = 'openrouter' } = config ?? {}
+  const ownerId = principal.kind === 'user' ? principal.user.id : null
+  return write(deps.db, (tx) => {
+    requireRoomFor(tx, principal)
+    return insertAgent(deps, tx, { ownerId, name, model: 'default', plan, aiProvider, status: 'pending' })
   })
 }

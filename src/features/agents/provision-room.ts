@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import type { Tx } from '../../db/open.ts'
-import type { SignedInUser } from '../../http/env.ts'
-import { findPlan, WEB_AGENT_LIMITS } from '../plans/plans.ts'
+import type { Principal, SignedInUser } from '../../http/env.ts'
+import { agentsOfTier, findPlan } from '../plans/plans.ts'
 import { countAgents } from './list.ts'
 
 /** @throws AppError `unavailable` while the operator allows no new agents. */
@@ -19,15 +19,21 @@ export function requireSubscription(owner: SignedInUser): void {
 }
 
 /**
- * The smaller of what the owner's plan and the asked-for tier allow: a tier is a size, it cannot widen a plan.
+ * The smaller of what the owner's plan and the asked-for tier allow: a tier is a size, it cannot widen a plan. An unknown one
+ * allows one agent (Spec 4.4).
  * @throws AppError `limited` {current, limit}.
  */
 export function requireRoom(tx: Tx, owner: SignedInUser, tier: string | undefined): void {
   const plan = findPlan(owner.plan)
   const ofPlan = plan ? plan.agents : 1
-  const ofTier = tier ? (WEB_AGENT_LIMITS[tier] ?? 1) : null
+  const ofTier = tier ? agentsOfTier(tier) : null
   const limit = Math.min(ofPlan ?? Number.POSITIVE_INFINITY, ofTier ?? Number.POSITIVE_INFINITY)
   const current = countAgents(tx, owner.id)
   if (current >= limit)
     throw new AppError('limited', `Agent limit reached for ${tier ?? owner.plan} tier`, { current, limit })
+}
+
+/** The cap of the plan of whoever gets one more agent; the operator and admins have none. @throws AppError as `requireRoom`. */
+export function requireRoomFor(tx: Tx, principal: Principal): void {
+  if (principal.kind === 'user' && !principal.user.isAdmin) requireRoom(tx, principal.user, undefined)
 }

@@ -162,12 +162,15 @@ export type AgentMessages = z.infer<typeof AgentMessages>
 /** Settings that an agent may begin with; its plan is the tier, and its model stands beside them. */
 const ProvisionConfig = ConfigRequest.omit({ model: true }).extend({ plan: AgentConfig.shape.plan })
 
-/** `POST /api/agents/provision` (Spec 4.4, web). Without `model` the best configured one is taken. */
+/**
+ * `POST /api/agents/provision` (Spec 4.4, web). Without `model` the best configured one is taken; `tier` is `starter`, `pro` or
+ * `enterprise`, and any other is the smallest.
+ */
 export const ProvisionRequest = z.object({
   name: Name,
   model: Model.optional(),
   config: ProvisionConfig.optional(),
-  tier: z.enum(['starter', 'pro', 'enterprise'], 'tier must be starter, pro or enterprise').optional(),
+  tier: text('tier', 40).optional(),
 })
 export type ProvisionRequest = z.infer<typeof ProvisionRequest>
 

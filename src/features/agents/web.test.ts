@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import { countRows, dumpTables } from '../../../tests/harness/dump.ts'
 import { startJobs } from '../../../tests/harness/jobs.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
@@ -14,6 +15,9 @@ import { ProvisionResponse, WebAgentDetail, WebAgentList } from './schemas.ts'
 import { type AgentRow, agents } from './tables.ts'
 
 type TestPlatform = ReturnType<typeof testPlatform>
+
+/** What every answer to a creation has (Spec 4.4). */
+const Flat = z.object({ id: z.string(), createdAt: z.string() })
 
 /** An agent that is there without having been deployed. */
 function addAgent({ platform, clock }: TestPlatform, ownerId: string, agent: Partial<AgentRow> = {}) {
@@ -164,7 +168,8 @@ test.each([
   [{ name: 'Ada', model: '' }, 'Model must be text'],
   [{ name: 'Ada', model: 7 }, 'Model must be text'],
   [{ name: 'Ada', model: 'x'.repeat(201) }, 'Model must be at most 200 characters'],
-  [{ name: 'Ada', tier: 'huge' }, 'tier must be starter, pro or enterprise'],
+  [{ name: 'Ada', tier: 7 }, 'tier must be text'],
+  [{ name: 'Ada', tier: 'x'.repeat(41) }, 'tier must be at most 40 characters'],
   [{ name: 'Ada', config: { aiProvider: 7 } }, 'aiProvider must be text'],
   [{ name: 'Ada', config: { plan: 'x'.repeat(41) } }, 'plan must be at most 40 characters'],
 ])('POST /api/agents/provision: 400 for %j, and nothing is written', async (body, error) => {
@@ -201,6 +206,9 @@ test.each([
   ['network', 'starter', 1],
   ['network', 'pro', 3],
   ['solo', 'enterprise', 1],
+  ['network', 'huge', 1],
+  ['network', 'Pro', 1],
+  ['network', 'constructor', 1],
 ] as const)(
   'POST /api/agents/provision: plan %s with tier %p stops at %d, and tells current and limit',
   async (plan, tier, limit) => {
@@ -340,7 +348,16 @@ test('POST /api/agents: 201 with a pending agent that takes a place, and nothing
   const create = () => web.request('/api/agents', json('POST', { name: 'Ada', config: { plan: 'solo' } }, cookie))
   const created = await create()
   expect(created.status).toBe(201)
-  expect(await created.json()).toMatchObject({ agent: { name: 'Ada', status: 'pending' }, status: 'ok' })
+  const body = await created.json()
+  const { id, createdAt } = Flat.parse(body)
+  const address = { subdomain: `${id}.agents.localhost`, url: `https://${id}.agents.localhost` }
+  expect(body).toEqual({
+    ...{ id, agentId: id, name: 'Ada', status: 'pending', ...address, createdAt },
+    agent: {
+      ...{ id, name: 'Ada', model: 'default', status: 'pending', createdAt, updatedAt: createdAt },
+      websocketUrl: `ws://${id}.agents.localhost:3000`,
+    },
+  })
   const second = await create()
   expect(second.status).toBe(429)
   expect(await second.json()).toMatchObject({ current: 1, limit: 1 })
@@ -369,11 +386,12 @@ test('PUT and PATCH /api/agents/:id: 200 with what has changed, 404 for a strang
   const { cookie } = await signIn('ada@example.com', 'network')
   const stranger = await signIn('eve@example.com', 'network')
   const created = await web.request('/api/agents', json('POST', { name: 'Ada' }, cookie))
-  const { agent } = WebAgentDetail.parse(await created.json())
+  const agent = await read(Flat, created)
   const path = `/api/agents/${agent.id}`
   const put = await web.request(path, json('PUT', { plan: 'label', aiProvider: 'openai' }, cookie))
   const changed = { id: agent.id, plan: 'label', aiProvider: 'openai', status: 'pending' }
-  expect(await put.json()).toMatchObject({ agent: changed, status: 'ok', message: 'Agent updated' })
+  const flat = { ...changed, subdomain: `${agent.id}.agents.localhost`, message: 'Agent updated' }
+  expect(await put.json()).toMatchObject({ ...flat, agent: { ...changed, name: 'Ada' } })
   const patch = await web.request(path, json('PATCH', { name: ' Bo ' }, cookie))
   const renamed = { id: agent.id, name: 'Bo', status: 'pending', updatedAt: expect.any(String) }
   expect(await patch.json()).toEqual({ success: true, agent: renamed })
@@ -387,4 +405,21 @@ test('PUT and PATCH /api/agents/:id: 200 with what has changed, 404 for a strang
     expect((await web.request(path, json(method, body, stranger.cookie))).status).toBe(404)
     expect((await web.request(path, json(method, body))).status).toBe(401)
   }
+})
+
+test('PUT /api/agents/:id: whose it is comes before what it would cost', async () => {
+  const test = testPlatform()
+  const ada = await test.signIn('ada@example.com', 'network')
+  const eve = await test.signIn('eve@example.com', 'solo')
+  const { id } = await addAgent(test, ada.user.id)
+  const ask = async (target: string, body: unknown) => {
+    const response = await test.web.request(`/api/agents/${target}`, json('PUT', body, eve.cookie))
+    return [response.status, await response.json()]
+  }
+  for (const body of [{ plan: 'network' }, { config: { plan: 'network' } }, { plan: 'solo' }])
+    for (const target of [id, 'missing-00000000'])
+      expect(await ask(target, body)).toEqual([404, { error: 'Agent not found' }])
+  const own = await addAgent(test, eve.user.id)
+  expect(await ask(own.id, { plan: 'network' })).toMatchObject([402, { code: 'PLAN_REQUIRED' }])
+  expect(dumpTables(test.platform.db)).not.toContain('"network","openrouter"')
 })

@@ -8,6 +8,7 @@ import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { type AgentAddresses, toWebsocketUrl } from './address.ts'
+import { toCreated, toUpdated } from './answers.ts'
 import { createAgent } from './create-own.ts'
 import { getAgent, listAgents } from './list.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
@@ -64,7 +65,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
 
   app.post('/api/agents', signedIn, validate('json', CreateAgentRequest), async (c) => {
     const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
-    return c.json({ agent: toWeb(agent), status: 'ok' }, 201)
+    return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
   })
 
   app.get('/api/agents/:id', signedIn, async (c) => {
@@ -77,10 +78,12 @@ export function agentsWeb(deps: AgentsWebDeps) {
   app.put('/api/agents/:id', signedIn, validate('json', UpdateAgentRequest), async (c) => {
     const principal = { kind: 'user', user: c.var.user } as const
     const request = c.req.valid('json')
+    // Whose it is comes first: an answer about a plan would tell that the agent exists.
+    const { id } = getAgent(deps.db, principal, c.req.param('id'))
     requireSize(c.var.user, request.plan ?? request.config?.plan)
-    const agent = await updateAgent(deps, principal, c.req.param('id'), request)
-    const { plan, aiProvider } = agent
-    return c.json({ agent: { ...toWeb(agent), plan, aiProvider }, status: 'ok', message: 'Agent updated' })
+    const agent = await updateAgent(deps, principal, id, request)
+    const { plan, aiProvider, status } = agent
+    return c.json({ ...toUpdated(agent, deps.addresses, status), agent: { ...toWeb(agent), plan, aiProvider } })
   })
 
   app.patch('/api/agents/:id', signedIn, validate('json', RenameAgentRequest), async (c) => {

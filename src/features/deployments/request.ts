@@ -10,6 +10,7 @@ import { users } from '../accounts/tables.ts'
 import { changeSettings } from '../agents/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../agents/create.ts'
 import { findAgent, getAgent } from '../agents/list.ts'
+import { requireRoomFor } from '../agents/provision-room.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import {
   findOperation,
@@ -36,7 +37,7 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
  * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (rulings, 38).
  * An agent without a row gets one for `principal`, or for `request.userId` when the operator asks.
  * @throws AppError `not_found` for someone else's agent, `conflict` while a deleted one of this id is being removed,
- * `internal` with the reason when the deployment failed.
+ * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
   deps: RequestDeps,
@@ -115,6 +116,7 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
   // Its removal would end this one as well, and until then its folder is there for this one to read.
   if (isBeingRemoved(tx, request.agentId))
     throw new AppError('conflict', 'A deleted agent of this id is still being removed')
+  requireRoomFor(tx, principal)
   const agent = insertAgent(deps, tx, {
     id: request.agentId,
     ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),

@@ -8,22 +8,21 @@ import type { AgentRow } from '../agents/tables.ts'
 
 const GIGABYTE = 1024 ** 3
 /** Memory in GB, processor cores: by plan, and by the web's tiers (wire-compatible with older clients). */
-const SIZES: Readonly<Record<string, [number, number]>> = {
-  solo: [2, 1],
-  collective: [4, 2],
-  label: [8, 4],
-  network: [16, 4],
-  starter: [2, 1],
-  pro: [4, 2],
-  enterprise: [16, 4],
-}
-const SMALLEST: [number, number] = [2, 1]
+const SIZES: ReadonlyMap<string, readonly [number, number]> = new Map([
+  ['solo', [2, 1]],
+  ['collective', [4, 2]],
+  ['label', [8, 4]],
+  ['network', [16, 4]],
+  ['starter', [2, 1]],
+  ['pro', [4, 2]],
+  ['enterprise', [16, 4]],
+])
+const SMALLEST = [2, 1] as const
 const MAX_PROCESSES = 256
 
 /** Is an agent of `plan` larger than one of `than`? */
 export function isLarger(plan: string, than: string): boolean {
-  const [[memory], [most]] = [SIZES[plan] ?? SMALLEST, SIZES[than] ?? SMALLEST]
-  return memory > most
+  return sizeOf(plan)[0] > sizeOf(than)[0]
 }
 
 /** `platformUrl` leads the agents of a runtime to this platform; `agentImage` is what containers run unless told otherwise. */
@@ -44,7 +43,7 @@ export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'agentImage'>, agent: 
 export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Promise<AgentSpec> {
   const { gatewayToken, accessToken } = openTokens(deps.sealer, agent)
   const settings = agentSettings(deps.sealer, agent)
-  const [memoryGigabytes, cpus] = SIZES[agent.plan] ?? SMALLEST
+  const [memoryGigabytes, cpus] = sizeOf(agent.plan)
   return {
     id: agent.id,
     image: imageOf(deps, agent),
@@ -60,4 +59,9 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },
   }
+}
+
+/** A plan's name may be any word; one that is not known is the smallest. */
+function sizeOf(plan: string): readonly [number, number] {
+  return SIZES.get(plan) ?? SMALLEST
 }

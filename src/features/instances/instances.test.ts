@@ -10,6 +10,7 @@ import { WebAgentDetail } from '../agents/schemas.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 
 const Token = z.object({ token: z.string() })
+const Created = z.object({ agent: WebAgentDetail.shape.agent })
 const NOT_FOUND = { error: 'No instance found. Please deploy first.' }
 const ROUTES: [method: string, part: string][] = [
   ['GET', ''],
@@ -80,7 +81,7 @@ test('POST /api/instance/:userId/:action: a failure says so, 400 for a bad image
   const { web, signIn } = testPlatform({ environment: { SIGN_UP: 'open' } })
   const { cookie } = await signIn('ada@example.com', 'network')
   const created = await web.request('/api/agents', json('POST', { name: 'Ada' }, cookie))
-  const { agent } = await read(WebAgentDetail, created)
+  const { agent } = await read(Created, created)
   const failed = await web.request(`/api/instance/${agent.id}/stop`, json('POST', {}, cookie))
   expect(failed.status).toBe(500)
   expect(await failed.json()).toEqual({ success: false, error: 'This test has no runtime' })
@@ -96,7 +97,7 @@ test.each(ROUTES)(
     const { cookie, user } = await signIn('ada@example.com', 'network')
     const stranger = await signIn('eve@example.com', 'network')
     const created = await web.request('/api/agents', json('POST', { name: 'Ada' }, cookie))
-    const { agent } = await read(WebAgentDetail, created)
+    const { agent } = await read(Created, created)
     const before = dumpTables(platform.db)
     expect((await web.request(`/api/instance/${user.id}${part}`, { method })).status).toBe(401)
     for (const name of [user.id, agent.id, stranger.user.id, 'nobody']) {

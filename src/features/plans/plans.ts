@@ -59,8 +59,13 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
   },
 }
 
-/** Agents per tier on the web's provisioning route; every other plan may have one (Spec 4.4). */
+/** Agents per tier on the web's provisioning route (Spec 4.4). */
 export const WEB_AGENT_LIMITS: Readonly<Record<string, number>> = { starter: 1, pro: 3, enterprise: 100 }
+
+/** How many agents a tier allows on the web; an unknown one, which may be any word, allows a single one. */
+export function agentsOfTier(tier: string): number {
+  return Object.hasOwn(WEB_AGENT_LIMITS, tier) ? (WEB_AGENT_LIMITS[tier] ?? 1) : 1
+}
 
 /** Null for `free`, for nothing and for words that name no plan. */
 export function findPlan(name: string | null | undefined): Plan | null {
