@@ -341,9 +341,18 @@ test.each(['/api/auth/login', '/api/register', '/api/wallet-auth'])(
   },
 )
 
-test('GET /api/auth/csrf: 401 for nobody', async () => {
-  const { web } = testPlatform()
-  expect((await web.request('/api/auth/csrf')).status).toBe(401)
+test('GET /api/auth/csrf: 200 for nobody, with a token that opens nothing', async () => {
+  const { web, signIn } = testPlatform()
+  const response = await web.request('/api/auth/csrf')
+  expect(response.status).toBe(200)
+  const { header } = z
+    .object({ token: z.string(), signed: z.string(), header: z.string() })
+    .parse(await response.json())
+  const headers = { ...FOREIGN, 'x-csrf-token': header }
+  const { cookie } = await signIn()
+  const body = { email: 'ada@example.com', password: 'any password' }
+  expect((await web.request('/api/auth/login', json('POST', body, headers))).status).toBe(403)
+  expect((await web.request('/api/keys', json('POST', { name: 'x' }, { ...headers, ...cookie }))).status).toBe(403)
 })
 
 const FOREIGN = { origin: 'https://evil.example' }

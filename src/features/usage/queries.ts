@@ -4,7 +4,6 @@ import { AppError } from '../../core/errors.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
-import { getAgent } from '../agents/list.ts'
 import { toolEvents, usageDays } from './tables.ts'
 
 export type QueryDeps = { db: Db; clock: Clock }
@@ -40,16 +39,10 @@ export function summarizeUsage(deps: QueryDeps, principal: Principal, days: numb
   }))
 }
 
-/**
- * What one agent used, by model and provider (Spec 4.10).
- * @throws AppError `not_found` for an agent that is not the user's, and for one that never was.
- */
+/** What one agent used, by model and provider (Spec 4.10): nothing of one that is not the user's, or that never was. */
 export function listUsageOfAgent(deps: QueryDeps, principal: Principal, agentId: string, days: number) {
   const isThis = and(since(deps.clock, principal, days), eq(usageDays.agentId, agentId))
-  const rows = listByModel(deps.db, isThis)
-  // Usage outlives its agent, for the operator.
-  if (principal.kind === 'user' || rows.length === 0) getAgent(deps.db, principal, agentId)
-  return rows.map(({ calls: events, ...row }) => ({ ...row, events }))
+  return listByModel(deps.db, isThis).map(({ calls: events, ...row }) => ({ ...row, events }))
 }
 
 /** What each model was used for, the most expensive first (Spec 4.10). */
@@ -75,10 +68,9 @@ export function listDailyUsage(deps: QueryDeps, principal: Principal, days: numb
 
 /**
  * How often each tool was used, how often that went well and how long it took on average (Spec 4.10), over one agent or
- * all. @throws AppError `not_found` when a user asks for an agent that is not theirs.
+ * all: nothing of an agent that is not the user's.
  */
 export function listToolUsage(deps: QueryDeps, principal: Principal, agentId: string | undefined, days: number) {
-  if (agentId !== undefined && principal.kind === 'user') getAgent(deps.db, principal, agentId)
   const { toolName, success, durationMs, createdAt } = toolEvents
   const isWanted = and(
     gte(createdAt, new Date(`${firstDay(deps.clock, days)}T00:00:00Z`)),
