@@ -1,5 +1,6 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ForgotPasswordRequest } from '../../src/features/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
@@ -9,10 +10,47 @@ import { Notice } from '../ui/notice.tsx'
 import { Patience } from '../ui/patience.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { Honeypot } from './honeypot.tsx'
+import { providersQuery } from './providers.ts'
 import { requestPasswordLink } from './session.ts'
 
-/** `/forgot-password`: has a link for a new password mailed. */
+/** What is promised before anybody has asked: nothing that the server cannot keep. */
+const leads = {
+  'by-mail': 'A link in a mail lets you choose a new one.',
+  'to-log': 'This server sends no mail: the link for a new one goes to its log, for whoever runs it.',
+  nowhere: 'This server sends no mail.',
+}
+
+/** `/forgot-password`: has a link for a new password made, where there is a way for it to arrive. */
 export function ForgotPasswordPage() {
+  const links = useQuery(providersQuery).data?.links
+  return (
+    <AuthFrame
+      title="Forgot your password?"
+      lead={
+        <>
+          {links && `${leads[links]} `}
+          <Link to="/login" className="font-medium text-accent underline">
+            Back to sign-in
+          </Link>
+        </>
+      }
+    >
+      {links === 'nowhere' ? <AskTheOperator /> : <LinkForm isMailed={links === 'by-mail'} />}
+    </AuthFrame>
+  )
+}
+
+function AskTheOperator(): ReactNode {
+  return (
+    <Notice tone="note" title="Ask whoever runs this server">
+      <p>
+        They set a new password with <code>stead user reset-password EMAIL --password-stdin</code>.
+      </p>
+    </Notice>
+  )
+}
+
+function LinkForm({ isMailed }: { isMailed: boolean }) {
   const [answer, setAnswer] = useState<string | null>(null)
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     ForgotPasswordRequest,
@@ -20,38 +58,26 @@ export function ForgotPasswordPage() {
     (error) => (error instanceof ApiError && error.status === 400 ? 'email' : null),
   )
   return (
-    <AuthFrame
-      title="Forgot your password?"
-      lead={
-        <>
-          A link in a mail lets you choose a new one.{' '}
-          <Link to="/login" className="font-medium text-accent underline">
-            Back to sign-in
-          </Link>
-        </>
-      }
-    >
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-        {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
-        {isDone && answer && (
-          <Notice tone="good" title="Look into your mail">
-            {answer}. It works for one hour.
-          </Notice>
-        )}
-        <TextField
-          label="Email"
-          name="email"
-          type="email"
-          autoComplete="username"
-          autoFocus
-          error={problem?.fields.email}
-        />
-        <Honeypot />
-        <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
-          {isDone ? 'Send the link again' : 'Send the link'}
-        </Button>
-        <Patience isPending={isPending}>Making sure that you are no robot. This takes a few seconds.</Patience>
-      </form>
-    </AuthFrame>
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
+      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+      {isDone && answer && (
+        <Notice tone="good" title={isMailed ? 'Look into your mail' : 'Look into the server’s log'}>
+          {answer}. It works for one hour.
+        </Notice>
+      )}
+      <TextField
+        label="Email"
+        name="email"
+        type="email"
+        autoComplete="username"
+        autoFocus
+        error={problem?.fields.email}
+      />
+      <Honeypot />
+      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+        {isMailed ? (isDone ? 'Send the link again' : 'Send the link') : 'Make a link'}
+      </Button>
+      <Patience isPending={isPending}>Making sure that you are no robot. This takes a few seconds.</Patience>
+    </form>
   )
 }

@@ -11,7 +11,7 @@ import { forgetSession, resetPassword } from './session.ts'
 
 const route = getRouteApi('/reset-password')
 
-/** `/reset-password?token=`: the page that the mailed link leads to. */
+/** `/reset-password?token=`: the page that the link for a new password leads to. */
 export function ResetPasswordPage() {
   const { token } = route.useSearch()
   return (
@@ -20,7 +20,7 @@ export function ResetPasswordPage() {
         <ResetForm token={token} />
       ) : (
         <Notice tone="problem" title="The link is not complete">
-          <p>Open it from the mail once more, or ask for a new one.</p>
+          <p>Open it once more, whole, or ask for a new one.</p>
           <NewLink />
         </Notice>
       )}

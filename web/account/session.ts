@@ -51,19 +51,19 @@ export async function startSession(client: QueryClient): Promise<void> {
   await client.fetchQuery(sessionQuery)
 }
 
-/** Has a link for a new password mailed; whether there is such an account is not told. */
+/** Has a link for a new password made; whether there is such an account is not told. */
 export function requestPasswordLink(body: ForgotPasswordRequest) {
   return withProof((proof) =>
     request(MessageResponse, '/api/auth/forgot-password', { method: 'POST', body: { ...body, proof } }),
   )
 }
 
-/** Sets the password by a mailed link; every session ends. */
+/** Sets the password by a link; every session ends. */
 export function resetPassword(body: ResetPasswordRequest) {
   return request(MessageResponse, '/api/auth/reset-password', { method: 'POST', body })
 }
 
-/** Follows a mailed link, which works once. */
+/** Follows a link, which works once. */
 export function verifyEmail(token: string) {
   return request(MessageResponse, '/api/auth/verify-email', { method: 'POST', body: { token } })
 }

@@ -8,16 +8,16 @@ import { sessionQuery, verifyEmail } from './session.ts'
 
 const route = getRouteApi('/verify-email')
 
-/** `/verify-email?token=`: follows the mailed link as soon as it is opened. */
+/** `/verify-email?token=`: follows the link as soon as it is opened. */
 export function VerifyEmailPage() {
   const { token } = route.useSearch()
   return (
-    <AuthFrame title="Confirm your email" lead="The link in the mail shows that the address is yours.">
+    <AuthFrame title="Confirm your email" lead="The link that you followed shows that the address is yours.">
       {token ? (
         <Outcome token={token} />
       ) : (
         <Notice tone="problem" title="The link is not complete">
-          Open it from the mail once more.
+          Open it once more, whole.
         </Notice>
       )}
     </AuthFrame>
@@ -50,7 +50,7 @@ function Outcome({ token }: { token: string }) {
     return (
       <>
         <Notice tone="problem" title={error.message}>
-          Links work once, for one day. A new one is sent from your profile.
+          Links work once, for one day. You get a new one on your profile.
         </Notice>
         <GoOn />
       </>

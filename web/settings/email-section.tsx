@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { type Settings, UpdateSettingsRequest } from '../../src/features/accounts/schemas.ts'
+import { providersQuery } from '../account/providers.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
@@ -77,17 +78,24 @@ function PendingEmail({ email, pendingEmail }: { email: string; pendingEmail: st
 }
 
 function Unverified() {
+  const links = useQuery(providersQuery).data?.links
   const sending = useMutation({ mutationFn: sendVerification })
+  // Where no link arrives nobody can confirm anything.
+  if (links === undefined || links === 'nowhere') return null
   return (
     <Notice tone="warning" title="This address is not confirmed">
       {sending.isSuccess ? (
         <p>{sending.data.message}</p>
       ) : (
         <>
-          <p>A link in a mail confirms it.</p>
+          <p>
+            {links === 'by-mail'
+              ? 'A link in a mail confirms it.'
+              : 'This server sends no mail: the link that confirms it goes to its log, for whoever runs it.'}
+          </p>
           {sending.isError && <p className="text-bad">{messageFor(sending.error)}</p>}
           <Button className="justify-self-start" isPending={sending.isPending} onClick={() => sending.mutate()}>
-            Send the link
+            {links === 'by-mail' ? 'Send the link' : 'Make a link'}
           </Button>
         </>
       )}

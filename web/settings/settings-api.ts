@@ -74,7 +74,7 @@ export async function patchSettings(client: QueryClient, body: PatchSettingsRequ
   return keep(client, await request(Settings, '/api/settings', { method: 'PATCH', body }))
 }
 
-/** Mails the link that proves the caller's address, once more. */
+/** Asks for the link that proves the caller's address, once more. */
 export function sendVerification() {
   return request(MessageResponse, '/api/auth/verify-email/send', { method: 'POST', body: {} })
 }

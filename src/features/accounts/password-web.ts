@@ -44,7 +44,13 @@ export function passwordWeb(deps: PasswordWebDeps) {
     const { email, website, proof } = c.req.valid('json')
     await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot: website, proof })
     await forgotPassword(deps, email)
-    return c.json(said('If an account exists, a reset link has been sent'))
+    return c.json(
+      said(
+        deps.mailer.isConfigured
+          ? 'If an account exists, a reset link has been sent'
+          : 'This server sends no mail. If an account exists, a reset link was written to its log',
+      ),
+    )
   })
 
   app.post('/api/auth/reset-password', seldom(), validate('json', ResetPasswordRequest), async (c) => {
@@ -53,8 +59,15 @@ export function passwordWeb(deps: PasswordWebDeps) {
   })
 
   app.post('/api/auth/verify-email/send', deps.guards.withSession, seldom(), async (c) => {
-    const isSent = await requestVerification(deps, c.var.user.id)
-    return c.json(said(isSent ? 'A verification link has been sent' : 'Email already verified'))
+    const isAsked = await requestVerification(deps, c.var.user.id)
+    if (!isAsked) return c.json(said('Email already verified'))
+    return c.json(
+      said(
+        deps.mailer.isConfigured
+          ? 'A verification link has been sent'
+          : 'This server sends no mail. A verification link was written to its log',
+      ),
+    )
   })
 
   app.post('/api/auth/verify-email', seldom(), validate('json', VerifyEmailRequest), async (c) => {

@@ -8,6 +8,7 @@ import { write } from '../../db/write.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { type EmailTokenPurpose, findPendingEmail, issueEmailToken } from './email-tokens.ts'
 import { composeMail, type MailName } from './mails.ts'
+import type { LinksGo } from './schemas.ts'
 import { type UserRow, users } from './tables.ts'
 import { isWalletEmail } from './wallet-email.ts'
 
@@ -52,9 +53,15 @@ export function enqueueMail(tx: Tx, enqueue: Enqueue, request: MailRequest): voi
   enqueue(tx, MAIL_JOB, request, isLink ? { key: `mail:${request.mail}:${request.userId}` } : {})
 }
 
+/** How a link gets to whoever asked for it: by mail, by the log of whoever runs this, or not at all. */
+export function linksGo(mailer: Mailer): LinksGo {
+  if (mailer.isConfigured) return 'by-mail'
+  return mailer.writesToLog ? 'to-log' : 'nowhere'
+}
+
 /** @throws AppError `unavailable` NOT_CONFIGURED when a link could reach nobody: neither mail nor a developer's log. */
 export function requireMail(mailer: Mailer): void {
-  if (mailer.isConfigured || mailer.writesToLog) return
+  if (linksGo(mailer) !== 'nowhere') return
   throw new AppError('unavailable', 'Mail is not configured: set SMTP_URL', { code: 'NOT_CONFIGURED' })
 }
 

@@ -100,6 +100,15 @@ test.each([
   expect(await response.json()).toEqual({ error })
 })
 
+test('POST /api/auth/verify-email/send: in development without mail it says that the link is in the log', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn()
+  const response = await web.request('/api/auth/verify-email/send', { method: 'POST', headers: cookie })
+  expect(await response.json()).toEqual({
+    message: 'This server sends no mail. A verification link was written to its log',
+  })
+})
+
 test('without mail registering asks for no proof', async () => {
   const { web, platform } = testPlatform()
   await web.request('/api/register', json('POST', ADA))

@@ -97,7 +97,7 @@ test.each(['idp-a', 'idp-b'])('GET /api/auth/%s: 302 to /login when it is not co
 
 test('GET /api/auth/providers: 200 with what is set up', async () => {
   const none = await testPlatform().web.request('/api/auth/providers')
-  expect(await none.json()).toEqual({ idpA: false, idpB: false, wallet: true, siweChainId: 8453 })
+  expect(await none.json()).toEqual({ idpA: false, idpB: false, wallet: true, siweChainId: 8453, links: 'to-log' })
   const both = testPlatform({
     environment: {
       IDP_A_CLIENT_ID: 'a',
@@ -105,11 +105,19 @@ test('GET /api/auth/providers: 200 with what is set up', async () => {
       IDP_B_CLIENT_ID: 'b',
       IDP_B_CLIENT_SECRET: 'b',
       SIWE_CHAIN_ID: '1',
+      ...MAIL,
     },
   })
   const names = { idpAName: 'GitHub', idpBName: 'Google' }
   const response = await both.web.request('/api/auth/providers')
-  expect(await response.json()).toEqual({ idpA: true, idpB: true, wallet: true, ...names, siweChainId: 1 })
+  expect(await response.json()).toEqual({
+    idpA: true,
+    idpB: true,
+    wallet: true,
+    ...names,
+    siweChainId: 1,
+    links: 'by-mail',
+  })
 })
 
 test('GET /api/auth/idp-a/callback: makes an account with the verified primary e-mail and signs it in', async () => {
@@ -333,8 +341,9 @@ test('20 browsers of one person at once make one account and one link', async ()
   expect(countRows(it.platform.db)).toMatchObject({ users: 1, identities: 1, sessions: 20 })
 })
 
-test('the first account at home owns the house, also when it comes from a provider', async () => {
+test('the first account at home owns the house and administers, also when it comes from a provider', async () => {
   await using it = await withProvider({ DEPLOYMENT_MODE: 'home' })
   await it.signIn()
+  expect(await it.whoIs()).toMatchObject({ isAdmin: true })
   expect(it.platform.db.select().from(users).where(eq(users.email, 'ada@example.com')).get()?.plan).toBe('network')
 })

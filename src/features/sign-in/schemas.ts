@@ -1,9 +1,13 @@
 import { z } from 'zod'
+import { LinksGo } from '../accounts/schemas.ts'
 
 const MISSING = 'Missing: address, message, signature'
 const MAX_MESSAGE = 4096
 
-/** `GET /api/auth/providers`: the ways to sign in without a password of ours that the operator has set up. */
+/**
+ * `GET /api/auth/providers`: the ways to sign in without a password of ours that the operator has set up, and how a link for
+ * a new password would come.
+ */
 export const ProvidersResponse = z.object({
   idpA: z.boolean(),
   idpB: z.boolean(),
@@ -11,6 +15,7 @@ export const ProvidersResponse = z.object({
   idpAName: z.string().optional(),
   idpBName: z.string().optional(),
   siweChainId: z.number().int(),
+  links: LinksGo,
 })
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>
 

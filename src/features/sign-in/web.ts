@@ -1,8 +1,10 @@
 import { type Context, Hono } from 'hono'
+import type { Mailer } from '../../adapters/mail.ts'
 import { AppError } from '../../core/errors.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
+import { linksGo } from '../accounts/send-mail.ts'
 import { type StartSessionDeps, startSession } from '../accounts/start-session.ts'
 import type { UserRow } from '../accounts/tables.ts'
 import type { ProviderName } from './attempts.ts'
@@ -12,7 +14,9 @@ import { finishPending, type PendingLink, startPending } from './pending.ts'
 import { type ProvidersResponse, SecondFactorRequest, WalletAuthRequest } from './schemas.ts'
 import { issueNonce, signInWithWallet, type WalletDeps } from './wallet.ts'
 
-export type SignInWebDeps = ExternalDeps & WalletDeps & StartSessionDeps & { requestsPerMinute: { login: number } }
+export type SignInWebDeps = ExternalDeps &
+  WalletDeps &
+  StartSessionDeps & { mailer: Mailer; requestsPerMinute: { login: number } }
 
 /** Sign-in without a password of ours: at a provider, with a wallet, and the second factor after either (Spec 4.2). */
 export function signInWeb(deps: SignInWebDeps) {
@@ -49,7 +53,7 @@ export function signInWeb(deps: SignInWebDeps) {
   return app
 }
 
-function toProviders({ identityProviders, siweChainId }: SignInWebDeps): ProvidersResponse {
+function toProviders({ identityProviders, siweChainId, mailer }: SignInWebDeps): ProvidersResponse {
   const { 'idp-a': a, 'idp-b': b } = identityProviders
   return {
     idpA: a !== null,
@@ -58,6 +62,7 @@ function toProviders({ identityProviders, siweChainId }: SignInWebDeps): Provide
     ...(a?.name && { idpAName: a.name }),
     ...(b?.name && { idpBName: b.name }),
     siweChainId,
+    links: linksGo(mailer),
   }
 }
 

@@ -1,0 +1,66 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { openHouse } from '../harness/server.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const EMAIL = 'ada@example.com'
+/** Any of these is a promise that somebody will find something in a mailbox. */
+const CLAIMS = /in a mail|your mail|been sent|was sent|mailed|send the link/i
+
+beforeAll(async () => {
+  if (existsSync(join(root, 'web/dist/index.html'))) return
+  const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
+  expect(await build.exited).toBe(0)
+}, 60_000)
+
+test.skipIf(!hasBrowser()).each([
+  ['development', 'the link for a new one goes to its log'],
+  ['production', 'stead user reset-password EMAIL --password-stdin'],
+])(
+  'without mail in %s no page claims that a mail was sent, and the way out is named',
+  async (mode, wayOut) => {
+    await using house = await openHouse({ environment: { NODE_ENV: mode } })
+    const { web } = (await house.start()).urls
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    const read = async () => (await page.locator('body').textContent()) ?? ''
+
+    await page.goto(`${web}/signup`)
+    await page.getByLabel('Email').fill(EMAIL)
+    await page.getByLabel('Password').fill('correct horse battery staple')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.waitForURL(/\/agents/)
+    expect(await read()).not.toMatch(CLAIMS)
+
+    await page.goto(`${web}/settings`)
+    await page.getByRole('heading', { name: 'Email', exact: true }).waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(await read()).not.toMatch(CLAIMS)
+    const confirm = page.getByRole('button', { name: 'Make a link' })
+    expect(await confirm.count()).toBe(mode === 'production' ? 0 : 1)
+    if (mode === 'development') {
+      await confirm.click()
+      await page.getByText('A verification link was written to its log').waitFor()
+      expect(await read()).not.toMatch(CLAIMS)
+    }
+
+    await page.goto(`${web}/forgot-password`)
+    await page.getByText(wayOut).waitFor()
+    expect(await read()).not.toMatch(CLAIMS)
+    if (mode === 'development') {
+      await page.getByLabel('Email').fill(EMAIL)
+      await page.getByRole('button', { name: 'Make a link' }).click()
+      await page.getByText('a reset link was written to its log').waitFor()
+      expect(await read()).not.toMatch(CLAIMS)
+    }
+    for (const path of ['/verify-email', '/verify-email?token=unknown', '/reset-password', '/reset-password?token=x']) {
+      await page.goto(`${web}${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle')
+      expect(await read()).not.toMatch(CLAIMS)
+    }
+  },
+  120_000,
+)
