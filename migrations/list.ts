@@ -6,6 +6,7 @@ import sql3 from './0003_gateway.sql' with { type: 'text' }
 import sql4 from './0004_rooms.sql' with { type: 'text' }
 import sql5 from './0005_sleepy_spacker_dave.sql' with { type: 'text' }
 import sql6 from './0006_runtimes.sql' with { type: 'text' }
+import sql7 from './0007_admins.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -16,4 +17,5 @@ export const migrations = [
   { name: '0004_rooms', sql: sql4 },
   { name: '0005_sleepy_spacker_dave', sql: sql5 },
   { name: '0006_runtimes', sql: sql6 },
+  { name: '0007_admins', sql: sql7 },
 ]
