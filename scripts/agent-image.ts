@@ -128,7 +128,8 @@ function toChanges(): string[] {
     `VOLUME ${steadDriver.stateDir}`,
     `EXPOSE ${steadDriver.port}`,
     `ENV HOST=0.0.0.0 PORT=${steadDriver.port} AGENT_DIR=${steadDriver.stateDir} HOME=${steadDriver.stateDir}`,
-    `HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=5 CMD ${JSON.stringify(steadDriver.health)}`,
+    // For whoever runs it without a platform, which would look itself.
+    `HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=5 CMD ["${EXECUTABLE}", "agent", "--check"]`,
     `LABEL stead.runtime=stead stead.runtimeVersion=${VERSION} ${DIGEST_LABEL}=${digest}`,
   ]
 }

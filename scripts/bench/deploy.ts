@@ -5,15 +5,20 @@ import { hasImage } from '../../src/adapters/engine-images.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { median } from './median.ts'
 import { type Measurement, toFigure } from './report.ts'
-import { createUser, deleteAgent, deployAgent, type House, prepareHouse, signIn, startStead } from './stead.ts'
+import { createUser, deleteAgent, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const DEPLOYMENTS = 5
+const SETTLE_MS = 10_000
+const IDLE_MS = 90_000
+const NANOSECONDS_A_MILLISECOND = 1_000_000
 
 /** From `POST /api/agents/provision` of an agent that is a process to `running`. */
 export async function measureDeploy(bench: Workbench): Promise<Measurement[]> {
   const house = await prepareHouse(bench, { AI_ECHO: 'true' })
-  return [toMeasurement('deploy a process', await deployAll(bench, house), 2)]
+  const email = await createUser(bench, house, 'network')
+  const stead = await startStead(bench, house)
+  return [toMeasurement('deploy a process', await deployAll(stead, await signIn(stead, email)), 2)]
 }
 
 /** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
@@ -28,17 +33,47 @@ export async function measureContainer(bench: Workbench): Promise<Measurement[]>
   const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image, AI_ECHO: 'true' }
   const house = await prepareHouse(bench, settings)
   try {
-    return [toMeasurement('deploy a container', await deployAll(bench, house), 5)]
+    const email = await createUser(bench, house, 'network')
+    const stead = await startStead(bench, house)
+    const cookie = await signIn(stead, email)
+    const deployments = toMeasurement('deploy a container', await deployAll(stead, cookie), 5)
+    const idle = await deployAgent(stead, cookie, 'Idle')
+    return [deployments, await measureIdle(engine, idle.id)]
   } finally {
     const instance = (await readFile(join(house.dataDir, 'instance.id'), 'utf8')).trim()
     await removeLeftovers(engine, instance)
   }
 }
 
-async function deployAll(bench: Workbench, house: House): Promise<number[]> {
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
-  const cookie = await signIn(stead, email)
+/** Processor time of a container that nobody talks to, while the platform looks after it. */
+async function measureIdle(engine: Engine, agentId: string): Promise<Measurement> {
+  const filters = { label: [`${LABELS.agent}=${agentId}`] }
+  const [container] = await engine.ask((docker) => docker.listContainers({ filters }))
+  if (!container) throw new Error(`Agent ${agentId} has no container`)
+  const readUsedMs = async () => {
+    const stats = await engine.ask((docker) =>
+      docker.getContainer(container.Id).stats({ stream: false, 'one-shot': true }),
+    )
+    return stats.cpu_stats.cpu_usage.total_usage / NANOSECONDS_A_MILLISECOND
+  }
+  await Bun.sleep(SETTLE_MS)
+  const [usedMs, startedAt] = [await readUsedMs(), performance.now()]
+  await Bun.sleep(IDLE_MS)
+  const percent = (100 * ((await readUsedMs()) - usedMs)) / (performance.now() - startedAt)
+  return {
+    name: 'processor of an idle container',
+    ours: percent,
+    bare: null,
+    unit: '%',
+    value: percent,
+    bound: 'at most',
+    floor: 0.1,
+    aim: null,
+    notes: [`of one core, for ${IDLE_MS / 1000} s`],
+  }
+}
+
+async function deployAll(stead: Stead, cookie: string): Promise<number[]> {
   const seconds: number[] = []
   for (let deployment = 0; deployment < DEPLOYMENTS; deployment++) {
     const agent = await deployAgent(stead, cookie, `Agent ${deployment}`)

@@ -9,16 +9,14 @@ export type AgentInputs = { environment: Record<string, string>; files: Record<s
 
 /**
  * What differs between the programs that agents can be, as far as containers are concerned. `stateDir` is all that outlives
- * a container; `user` is numeric, `uid:gid`; `port` is where the gateway listens inside; `health` is a command that exits 0
- * while the agent answers; `tmpfs` are folders in memory by their mount options, and everything else is read-only;
- * `entrypoint` starts it instead of the image's own, null keeps that one.
+ * a container; `user` is numeric, `uid:gid`; `port` is where the gateway listens inside; `tmpfs` are folders in memory by
+ * their mount options, and everything else is read-only; `entrypoint` starts it instead of the image's own, null keeps that.
  */
 export type AgentDriver = {
   kind: AgentKind
   stateDir: string
   user: `${number}:${number}`
   port: number
-  health: readonly string[]
   entrypoint: readonly string[] | null
   tmpfs: Readonly<Record<string, string>>
   /** A file of this name in `stateDir` makes the program mend its state when it starts; null when it has nothing to mend. */
@@ -57,7 +55,6 @@ export const steadDriver: AgentDriver = {
   stateDir: '/data',
   user: '10001:10001',
   port: 18_789,
-  health: ['/usr/local/bin/stead', 'agent', '--check'],
   entrypoint: null,
   tmpfs: { '/tmp': 'rw,nosuid,nodev,noexec,size=64m,mode=1777' },
   repairFile: null,

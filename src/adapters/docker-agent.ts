@@ -89,10 +89,11 @@ export async function restartAgent(deps: StepDeps, id: string): Promise<void> {
   await launch(deps, await getContainer(deps, id))
 }
 
-/** Ends it and deletes all that it has stored. */
-export async function removeAgent(deps: StepDeps, id: string): Promise<void> {
+/** Ends it and deletes all that it has stored; with the last agent the network goes as well. */
+export async function removeAgent(deps: DockerAgentDeps, id: string): Promise<void> {
   const { current, previous, next } = await findPlaces(deps, id)
   for (const container of [next, previous, current]) if (container) await removeContainer(deps, container.Id)
+  await deps.network.removeUnused()
   await removeVolumes(deps, id, null)
 }
 
@@ -121,7 +122,7 @@ export async function restoreAgent(deps: DockerAgentDeps, id: string, file: stri
   }
   await takePlace(deps, id, container, next)
   await removeContainer(deps, container.Id)
-  await removeVolumes(deps, id, volume)
+  await removeVolumes(deps, id, await getContainer(deps, id))
 }
 
 /** Which program it runs, as its image said when it was made. */
@@ -131,25 +132,34 @@ export function driverOf(deps: Pick<DockerAgentDeps, 'drivers'>, container: Cont
 
 async function replace(deps: DockerAgentDeps, current: Container | null, wanted: Wanted): Promise<void> {
   const { spec } = wanted
-  const { next, volume } = await createNext(deps, current, wanted)
-  try {
-    if (current) await end(deps, current, STOP_SECONDS)
-    await takePlace(deps, spec.id, current, next)
-    await launchWithSecrets(deps, await getByName(deps, spec.id, toNames(deps.instance, spec.id).current), spec)
-  } catch (error) {
+  const next = await deps.network.withOpen(() => createNext(deps, current, wanted))
+  const container = await startInPlace(deps, current, next, spec).catch(async (error: unknown) => {
     await removeContainer(deps, next)
     if (current && isRunning(current)) await launch(deps, await getContainer(deps, spec.id))
     throw error
-  }
+  })
   if (current) await removeContainer(deps, current.Id)
-  await removeVolumes(deps, spec.id, volume)
+  await removeVolumes(deps, spec.id, container)
+}
+
+async function startInPlace(
+  deps: DockerAgentDeps,
+  current: Container | null,
+  next: string,
+  spec: AgentSpec,
+): Promise<Container> {
+  if (current) await end(deps, current, STOP_SECONDS)
+  await takePlace(deps, spec.id, current, next)
+  const container = await getByName(deps, spec.id, toNames(deps.instance, spec.id).current)
+  await launchWithSecrets(deps, container, spec)
+  return container
 }
 
 async function createNext(deps: DockerAgentDeps, current: Container | null, { spec, image, digest }: Wanted) {
   const driver = deps.drivers[image.kind]
-  const kept = current ? volumeAt(current, driver.stateDir) : (await listVolumes(deps, spec.id))[0]
+  const kept = current ? volumeAt(current, driver.stateDir) : await findState(deps, spec.id)
   const volume = kept ?? newVolumeName(deps, spec.id)
-  const [, maxCpus] = await Promise.all([deps.network.open(), deps.countCpus()])
+  const maxCpus = await deps.countCpus()
   const order = toContainer({
     name: toNames(deps.instance, spec.id).next,
     instance: deps.instance,
@@ -162,7 +172,7 @@ async function createNext(deps: DockerAgentDeps, current: Container | null, { sp
     volume,
     maxCpus,
   })
-  return { next: await create(deps, order), volume }
+  return create(deps, order)
 }
 
 /** Its secrets are put in again: a crash may have come between its making and theirs. */
@@ -228,8 +238,15 @@ async function getStopped(deps: StepDeps, id: string): Promise<Container> {
   return container
 }
 
-async function removeVolumes(deps: StepDeps, id: string, kept: string | null): Promise<void> {
-  for (const name of await listVolumes(deps, id)) if (name !== kept) await removeVolume(deps, name)
+/** What an agent has stored whose container somebody has taken away. */
+async function findState(deps: StepDeps, id: string): Promise<string | undefined> {
+  return (await listVolumes(deps, id)).find(({ holdsSecrets }) => !holdsSecrets)?.name
+}
+
+/** All of an agent but those of `container`. */
+async function removeVolumes(deps: StepDeps, id: string, container: Container | null): Promise<void> {
+  const kept = new Set(container?.Mounts.map(({ Name }) => Name))
+  for (const { name } of await listVolumes(deps, id)) if (!kept.has(name)) await removeVolume(deps, name)
 }
 
 function newVolumeName({ instance }: StepDeps, id: string): string {

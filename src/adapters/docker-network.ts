@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts'
-import { type Engine, LABELS, orNull } from './engine.ts'
+import { type Engine, hasStatus, LABELS, orNull } from './engine.ts'
 import { TaskQueue } from './process-queue.ts'
 
 /** The network of this installation's agents: they reach the world and the platform's gateway, and not each other. */
@@ -7,13 +7,19 @@ export type DockerNetwork = {
   name: string
   /** Makes it when it is not there. @returns the address that this machine has in it. */
   open(): Promise<string>
+  /** Does `work` on a network that is there and stays there meanwhile. */
+  withOpen<T>(work: () => Promise<T>): Promise<T>
+  /** Takes it away once no container of this installation is left, running or not; the next `open` makes it again. */
+  removeUnused(): Promise<void>
 }
 
 /** @throws AppError from `open`: `conflict` when another network has the name. */
 export function createDockerNetwork(engine: Engine, instance: string): DockerNetwork {
   const name = `stead-${instance}`
+  const label = `${LABELS.instance}=${instance}`
   // The engine makes two of one name when it is asked twice at once.
   const queue = new TaskQueue()
+  let users = 0
 
   const find = () => engine.ask((docker) => orNull(docker.getNetwork(name).inspect()))
   const create = () =>
@@ -28,19 +34,47 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
         abortSignal,
       }),
     )
+  const findOrCreate = async (): Promise<string> => {
+    if (!(await find())) await create()
+    const network = await find()
+    if (network?.Labels?.[LABELS.instance] !== instance) {
+      throw new AppError('conflict', `A network named ${name} exists that is not this installation's`)
+    }
+    const address: unknown = network.IPAM?.Config?.[0]?.Gateway
+    if (typeof address !== 'string') throw new AppError('internal', `The network ${name} has no gateway`)
+    return address
+  }
+  const hasContainers = async () => {
+    const filters = { label: [label] }
+    const found = await engine.ask((docker, abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
+    return found.length > 0
+  }
 
   return {
     name,
-    open: () =>
+    open: () => queue.run(findOrCreate),
+    async withOpen(work) {
+      await queue.run(async () => {
+        await findOrCreate()
+        users += 1
+      })
+      try {
+        return await work()
+      } finally {
+        users -= 1
+      }
+    },
+    removeUnused: () =>
       queue.run(async () => {
-        if (!(await find())) await create()
+        if (users > 0 || (await hasContainers())) return
         const network = await find()
-        if (network?.Labels?.[LABELS.instance] !== instance) {
-          throw new AppError('conflict', `A network named ${name} exists that is not this installation's`)
-        }
-        const address: unknown = network.IPAM?.Config?.[0]?.Gateway
-        if (typeof address !== 'string') throw new AppError('internal', `The network ${name} has no gateway`)
-        return address
+        if (network?.Labels?.[LABELS.instance] !== instance) return
+        await engine
+          .change((docker, abortSignal) => docker.getNetwork(network.Id).remove({ abortSignal }))
+          .catch((error: unknown) => {
+            // It has gone, or somebody has put a container of their own into it.
+            if (!hasStatus(error, 403, 404, 409)) throw error
+          })
       }),
   }
 }

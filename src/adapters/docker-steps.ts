@@ -115,11 +115,20 @@ export async function rename(deps: StepDeps, id: string, name: string): Promise<
   await deps.engine.ask((docker, abortSignal) => docker.getContainer(id).rename({ name, abortSignal }))
 }
 
-/** Names of the volumes with this agent's labels, whether a container has them or not. */
-export async function listVolumes(deps: StepDeps, agentId: string): Promise<string[]> {
+/** A volume with an agent's labels, for what it stores or for its secrets. */
+export type AgentVolume = { name: string; holdsSecrets: boolean }
+
+/** Those of an agent, whether a container has them or not. */
+export async function listVolumes(
+  deps: Pick<StepDeps, 'engine' | 'instance'>,
+  agentId: string,
+): Promise<AgentVolume[]> {
   const label = [`${LABELS.instance}=${deps.instance}`, `${LABELS.agent}=${agentId}`]
   const found = await deps.engine.ask((docker, abortSignal) => docker.listVolumes({ filters: { label }, abortSignal }))
-  return (found.Volumes ?? []).map((volume) => volume.Name)
+  return (found.Volumes ?? []).map(({ Name, Labels }) => ({
+    name: Name,
+    holdsSecrets: Labels?.[LABELS.secrets] !== undefined,
+  }))
 }
 
 export async function removeVolume(deps: StepDeps, name: string): Promise<void> {

@@ -71,8 +71,6 @@ const MEANINGS: Readonly<Record<string, RuntimeEvent['type']>> = {
   destroy: 'removed',
   pause: 'changed',
   unpause: 'changed',
-  'health_status: healthy': 'changed',
-  'health_status: unhealthy': 'changed',
 }
 
 /** Listens to the engine from now on, however often it goes away. */

@@ -17,13 +17,15 @@ import { answersHealthz, runtimeContract } from './runtime-contract.ts'
 
 const found = await findEngine()
 const instance = randomText(12).toLowerCase()
+/** Of tests that look at everything an installation has. */
+const own = randomText(12).toLowerCase()
 const PATIENCE_MS = 15_000
 let lastId = 0
 
 describe.skipIf(!found)('docker', () => {
   if (!found) return
   const { engine, docker, image } = found
-  const createRuntime = () =>
+  const createRuntime = (instance: string) =>
     createDockerRuntime({ engine, instance, digestKey: 'key', clock: systemClock, log: createLog('silent') })
   const makeSpec = async (change: Partial<AgentSpec> = {}): Promise<AgentSpec> => {
     lastId += 1
@@ -60,8 +62,8 @@ describe.skipIf(!found)('docker', () => {
     const filters = { label: [`stead.instance=${instance}`, `stead.agent=${id}`] }
     return (await docker.listContainers({ all: true, filters })).map(({ Names }) => Names[0]?.slice(1))
   }
-  const withRuntime = async (run: (runtime: Runtime) => Promise<void>) => {
-    const runtime = createRuntime()
+  const withRuntime = async (run: (runtime: Runtime) => Promise<void>, of = instance) => {
+    const runtime = createRuntime(of)
     try {
       await run(runtime)
     } finally {
@@ -72,7 +74,7 @@ describe.skipIf(!found)('docker', () => {
   afterAll(() => removeAll(docker, instance))
 
   runtimeContract('docker', PATIENCE_MS, async () => {
-    const runtime = createRuntime()
+    const runtime = createRuntime(instance)
     return {
       runtime,
       makeSpec,
@@ -270,6 +272,66 @@ describe.skipIf(!found)('docker', () => {
         await runtime.remove(spec.id)
       }))
   })
+
+  describe('what is left over', () => {
+    const filters = { label: [`stead.instance=${own}`] }
+    const listLeft = async () => ({
+      containers: (await docker.listContainers({ all: true, filters })).map(({ Names }) => Names[0]),
+      volumes: (await docker.listVolumes({ filters })).Volumes.map(({ Name }) => Name),
+      networks: (await docker.listNetworks({ filters })).map(({ Name }) => Name),
+    })
+    const NOTHING = { containers: [], volumes: [], networks: [] }
+    const withOwn = (run: (runtime: Runtime) => Promise<void>) => withRuntime(run, own)
+
+    afterAll(() => removeAll(docker, own))
+
+    test('by the last agent is nothing, and the next one finds all that it needs', () =>
+      withOwn(async (runtime) => {
+        const [one, other] = [await deployHealthy(runtime), await deployHealthy(runtime)]
+        await runtime.stop(other.id)
+        await runtime.remove(one.id)
+        await runtime.start(other.id)
+        await until('the one that was stopped answers', () => answersHealthz(other.port))
+        await runtime.remove(other.id)
+        expect(await listLeft()).toEqual(NOTHING)
+        const next = await deployHealthy(runtime)
+        await runtime.remove(next.id)
+        expect(await listLeft()).toEqual(NOTHING)
+      }))
+
+    test('by containers that somebody took away goes with the agent, its secrets too', () =>
+      withOwn(async (runtime) => {
+        const spec = await deployHealthy(runtime)
+        const takeAway = () => docker.getContainer(`stead-${own}-${spec.id}`).remove({ force: true })
+        await takeAway()
+        expect((await listLeft()).volumes).toHaveLength(2)
+        await runtime.deploy(spec)
+        await until('it answers again', () => answersHealthz(spec.port))
+        // What it has stored, and the secrets that it has now.
+        expect((await listLeft()).volumes).toHaveLength(2)
+        await takeAway()
+        await runtime.remove(spec.id)
+        expect(await listLeft()).toEqual(NOTHING)
+      }))
+
+    test('is never taken from an agent that is being made', () =>
+      withOwn(async (runtime) => {
+        for (let round = 0; round < 5; round++) {
+          const [old, next] = [await deployHealthy(runtime), await makeSpec()]
+          await Promise.all([runtime.remove(old.id), runtime.deploy(next)])
+          await until('the new one answers', () => answersHealthz(next.port))
+          await runtime.remove(next.id)
+        }
+        expect(await listLeft()).toEqual(NOTHING)
+      }))
+  })
+
+  test('an idle container is left alone: its engine starts nothing in it', () =>
+    withRuntime(async (runtime) => {
+      const { State, Config } = await containerOf((await deployHealthy(runtime)).id)
+      expect(Config.Healthcheck?.Test).toEqual(['NONE'])
+      expect(State.Health).toBeUndefined()
+    }))
 
   test('what is not of this installation is not touched, whatever its name', () =>
     withRuntime(async (runtime) => {

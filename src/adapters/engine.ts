@@ -22,6 +22,8 @@ export const LABELS = {
   image: 'stead.image',
   port: 'stead.port',
   digest: 'stead.digest',
+  /** Of a volume that holds an agent's secrets, and nothing that it has stored. */
+  secrets: 'stead.secrets',
 } as const
 
 /**

@@ -15,7 +15,6 @@ export const openClawDriver: AgentDriver = {
   stateDir: STATE_DIR,
   user: '1000:1000',
   port: OPENCLAW_PORT,
-  health: ['curl', '-fsS', '-m', '4', '-o', '/dev/null', `http://127.0.0.1:${OPENCLAW_PORT}/healthz`],
   entrypoint: ['/bin/sh', '-c', start],
   tmpfs: {
     '/tmp': 'rw,nosuid,nodev,noexec,size=128m,mode=1777',

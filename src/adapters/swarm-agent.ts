@@ -258,7 +258,7 @@ async function findStarted(deps: SwarmDeps, found: Found, seen: Map<string, numb
   if (!task) return null
   if (task.Status.State === 'running') return task
   const self = await findSelf(deps)
-  // Until its first health check the swarm says of a task only that it is starting.
+  // Until its machine has told of the process the swarm says of a task only that it is starting.
   if (task.NodeID !== self) return isSteady(seen, task) ? task : null
   const container = await findContainer(deps, task)
   return container?.State.Running ? task : null

@@ -11,7 +11,7 @@ const LOOK_AGAIN_MS = 1000
 
 /**
  * The last `tail` lines, oldest first, of the tasks that the swarm still remembers: none of an agent that was stopped, because
- * its containers go with their tasks. From another machine they come once the task has passed its first health check.
+ * its containers go with their tasks. From another machine they come once the swarm knows that the task runs.
  */
 export async function readLastLines(deps: SwarmDeps, { service, tasks }: Found, tail: number): Promise<string[]> {
   if (tail === 0) return []

@@ -98,7 +98,7 @@ function toContainerSpec(plan: ServicePlan) {
     Ulimits: PROFILE.Ulimits,
     Privileges: { NoNewPrivileges: true },
     StopGracePeriod: STOP_SECONDS * SECOND_NS,
-    Healthcheck: { Test: ['CMD', ...driver.health], ...HEALTH },
+    Healthcheck: HEALTH,
     Mounts: [
       { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: { Labels } },
       ...Object.entries(driver.tmpfs).map(([path, options]) => toTmpfs(path, options)),
