@@ -13,6 +13,8 @@ export const STOP_SECONDS = 30
 /** Its host lets a wanted agent come back, and leaves one alone that was told to stop: also without the platform. */
 export const WANTED = { Name: 'unless-stopped' } as const
 export const UNWANTED = { Name: 'no' } as const
+/** Wanted, but not started again by its host: one start again was too many. */
+export const GIVEN_UP = { Name: 'on-failure', MaximumRetryCount: 1 } as const
 
 /**
  * What every agent's container is held to, whatever it is made from; nothing that a user says is ever merged into it.

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode'
 import { AppError } from '../core/errors.ts'
-import { toNames, UNWANTED, WANTED } from './docker-container.ts'
+import { GIVEN_UP, toNames, UNWANTED, WANTED } from './docker-container.ts'
 import type { AskedFor } from './docker-watch.ts'
 import { type Engine, hasStatus, LABELS, orNull, toAppError } from './engine.ts'
 import { BAD_CONFIGURATION_EXIT } from './runtime.ts'
@@ -14,7 +14,7 @@ export type StepDeps = { engine: Engine; instance: string; asked: AskedFor }
 const UPDATE_TRIES = 20
 const UPDATE_PAUSE_MS = 100
 
-type RestartPolicy = typeof WANTED | typeof UNWANTED
+type RestartPolicy = typeof WANTED | typeof UNWANTED | typeof GIVEN_UP
 
 /** A started container has had a process at some time, even if it ended at once. */
 export function wasStarted(container: Container): boolean {
@@ -78,6 +78,14 @@ export async function launch(deps: StepDeps, container: Container): Promise<void
     if (reason.extra.code !== 'ENGINE_UNAVAILABLE') await setRestartPolicy(deps, container, UNWANTED)
     throw reason
   }
+}
+
+/**
+ * Lets a container that its engine keeps starting end by itself for good. It is not ended from here: by then it may have
+ * been started again, and the exit code of that end would hide the one that says why.
+ */
+export async function giveUp(deps: StepDeps, container: Container): Promise<void> {
+  await setRestartPolicy(deps, container, GIVEN_UP)
 }
 
 /** What the policy says outlives the platform: an agent that somebody stopped is told from one that broke. */

@@ -19,7 +19,7 @@ import { toInspection } from './docker-inspection.ts'
 import { followLines, readLastLines } from './docker-logs.ts'
 import { createDockerNetwork } from './docker-network.ts'
 import { type CpuSample, toStats } from './docker-stats.ts'
-import { halt } from './docker-steps.ts'
+import { giveUp } from './docker-steps.ts'
 import { AskedFor, watchDocker } from './docker-watch.ts'
 import { type Engine, LABELS, toAppError } from './engine.ts'
 import { findImage, pullImage } from './engine-images.ts'
@@ -132,7 +132,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
       change(id, async () => {
         const container = await findContainer(parts, id)
         const { Restarting, ExitCode } = container?.State ?? {}
-        if (container && Restarting && ExitCode === BAD_CONFIGURATION_EXIT) await halt(parts, container, 0)
+        if (container && Restarting && ExitCode === BAD_CONFIGURATION_EXIT) await giveUp(parts, container)
       }),
   })
 

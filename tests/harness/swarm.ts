@@ -21,7 +21,7 @@ export type SwarmNode = {
   ): Bun.Subprocess<'ignore', 'pipe', 'inherit'>
   /** To the engine alone. */
   signal(signal: NodeJS.Signals): Promise<void>
-  /** As when the machine loses its power: the engine and all that it ran end at once. */
+  /** As when the machine loses its power: the engine and all that it ran end at once, and what was spawned on it. */
   kill(): Promise<void>
 }
 
@@ -65,6 +65,25 @@ export async function startSwarm(count: number) {
   const [first] = nodes
   if (!first) throw new Error('A swarm needs a node')
   return { nodes, manager: first, hostAddress: hub.hostAddress, [Symbol.asyncDispose]: () => dispose(hub, dir, nodes) }
+}
+
+/**
+ * A machine alone, with the firewall that an engine sets up where it may. From here it is another machine on the network,
+ * at its `address`.
+ */
+export async function startMachine(): Promise<SwarmNode & AsyncDisposable> {
+  const dir = await mkdtemp(join(tmpdir(), 'stead-machine-'))
+  const hub = openHub()
+  const nodes: SwarmNode[] = []
+  const end = () => dispose(hub, dir, nodes)
+  try {
+    const node = await startNode(hub, dir, 1)
+    nodes.push(node)
+    return { ...node, [Symbol.asyncDispose]: end }
+  } catch (error) {
+    await end()
+    throw error
+  }
 }
 
 type Hub = { name: string; prefix: string; hostAddress: string }
@@ -129,21 +148,28 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
     if (engine.exitCode !== null) throw new Error(`dockerd ended: ${await Bun.file(join(folder, 'errors')).text()}`)
     return docker.ping().then(Boolean, () => false)
   }
+  const spawned = new Set<ReturnType<SwarmNode['spawn']>>()
   const node: SwarmNode = {
     name,
     address,
     dockerHost,
     docker,
-    spawn: (command, environment) =>
-      Bun.spawn([...inNetwork, ...command], { stdio: ['ignore', 'pipe', 'inherit'], env: environment ?? process.env }),
+    spawn(command, environment) {
+      const child = Bun.spawn([...inNetwork, ...command], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: environment ?? process.env,
+      })
+      spawned.add(child)
+      return child
+    },
     async signal(signal) {
       const [pid] = (await Bun.file(`/proc/${engine.pid}/task/${engine.pid}/children`).text()).trim().split(' ')
       process.kill(Number(pid), signal)
     },
     async kill() {
       isWanted = false
-      engine.kill('SIGKILL')
-      await engine.exited
+      for (const child of [...spawned, engine]) child.kill('SIGKILL')
+      await Promise.all([...spawned, engine].map((child) => child.exited))
     },
   }
   try {
