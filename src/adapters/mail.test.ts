@@ -40,7 +40,7 @@ test('a refusal of the server is an error', async () => {
   const { log } = capturedLog()
   const mailer = createMailer({ smtpUrl: server.url, from: 'stead@example.org', writesToLog: false }, { log })
   server.refuse('try later')
-  expect(mailer.send(MAIL)).rejects.toThrow('try later')
+  await expect(mailer.send(MAIL)).rejects.toThrow('try later')
 })
 
 test('a server that is not there, or says nothing until the caller gives up, is an error', async () => {

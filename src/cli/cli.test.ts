@@ -51,7 +51,7 @@ test.each(WHEN)(
     expect(reset).toMatchObject({ exitCode: 0, stderr: '' })
     const web = house.web || (await house.start()).urls.web
     expect((await signIn(web, 'ada@example.com', 'new password')).email).toBe('ada@example.com')
-    expect(signIn(web, 'ada@example.com', PASSWORD)).rejects.toThrow('Invalid email or password')
+    await expect(signIn(web, 'ada@example.com', PASSWORD)).rejects.toThrow('Invalid email or password')
   },
   60_000,
 )

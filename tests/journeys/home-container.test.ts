@@ -54,7 +54,7 @@ test.skipIf(!canRun)(
         exitCode: 0,
         events: ['listening', 'connected', 'heartbeat', 'stopped'],
       })
-      expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
+      await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
     } finally {
       await removeAll(readFileSync(`${dir}/instance.id`, 'utf8'))
     }

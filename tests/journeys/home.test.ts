@@ -70,7 +70,7 @@ test('home: an agent here, registered there; it outlives the platform, comes bac
   const { exitCode, events, stderr } = await home.stop()
   expect(exitCode).toBe(0)
   expect(events.at(-1)).toBe('stopped')
-  expect(fetch(`${url}/healthz`)).rejects.toThrow()
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow()
   const said = `${JSON.stringify(home.events)}${stderr}`
   for (const secret of [platform.key, token]) expect(said).not.toContain(secret)
 }, 60_000)

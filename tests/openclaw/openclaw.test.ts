@@ -18,7 +18,7 @@ const TOKENS = { telegramToken: '123:of-telegram', discordBotToken: 'of-discord'
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o'] as const
 
 describe.skipIf(!found)('OpenClaw, the real one', () => {
-  if (!found) return
+  if (!found) return test('there is no real OpenClaw here', () => {})
   const { docker, dockerHost, images } = found
   const [older = '', newer = ''] = images
   const gateway = createAgentGateway({ fetch })

@@ -297,7 +297,7 @@ test('an agent that hangs up in the middle of an answer breaks it off: nobody ta
   await using reach = await openReach()
   await reach.add('ada', agent.port)
   const answer = reach.ask('ada', '/').then((response) => response.text())
-  expect(answer).rejects.toThrow()
+  await expect(answer).rejects.toThrow()
   await answer.catch(() => undefined)
 })
 
@@ -315,7 +315,7 @@ test('a caller who leaves before the answer aborts the request at the agent', as
   const response = reach.ask('ada', '/', { signal: leaving.signal })
   await asked.promise
   leaving.abort()
-  expect(response).rejects.toThrow()
+  await expect(response).rejects.toThrow()
   await aborted.promise
 })
 

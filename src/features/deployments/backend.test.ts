@@ -48,6 +48,7 @@ test('POST /api/deployments: 404 for the agent of another user and for an owner 
   const ada = await signIn('ada@example.com')
   const eve = await signIn('eve@example.com')
   await deploy({ agentId: 'ada-1' }, { 'x-user-id': ada.user.id })
+  await until('the end of its job', () => platform.db.select().from(jobs).get()?.status === 'done')
   const before = dumpTables(platform.db)
   const foreign = await deploy({ agentId: 'ada-1' }, { 'x-user-id': eve.user.id })
   expect(foreign.status).toBe(404)

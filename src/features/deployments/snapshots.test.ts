@@ -46,5 +46,5 @@ test('an agent that was never deployed has no snapshot; what goes wrong otherwis
     },
   })
   expect(await takeSnapshot(refusing('not_found'), updateAt(1))).toBeNull()
-  expect(takeSnapshot(refusing('internal'), updateAt(1))).rejects.toThrow('The disk is full')
+  await expect(takeSnapshot(refusing('internal'), updateAt(1))).rejects.toThrow('The disk is full')
 })
