@@ -1,49 +1,35 @@
-/** `bun run check`: the whole gate, the same as `.ci/run`. One line a step; the first failure ends it. */
-import { readdir, rm } from 'node:fs/promises'
+/** `bun run check`: the whole gate, the same as `.ci/run`. One line a step, one a file of tests; the first failed step ends it. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { endCommands, endCommandsWithProgram, runCommand } from './gate/command.ts'
+import { checkMigrations, type Outcome } from './gate/migrations.ts'
 import { findMissingPaths } from './readme-paths.ts'
+import { runTests } from './run-tests.ts'
 
-type Outcome = { isOk: boolean; output: string }
-type Step = { name: string; run(): Promise<Outcome> }
+type Step = readonly [name: string, run: () => Promise<Outcome>]
 
 const root = join(import.meta.dir, '..')
-const STEP_TIMEOUT_MS = 5 * 60_000
-const TESTS_TIMEOUT_MS = 13 * 60_000
-/** For a test that names no limit of its own. */
-const TEST_TIMEOUT_MS = 40_000
+/** A guard against hanging, nothing else. */
+const STEP_LIMIT_MS = 30 * 60_000
 
-/** Tests that wait most of the time: for machines to go, engines to end, platforms to die. They take as long as all others. */
-const WAITS = /chaos|swarm\.|docker\.|watchdog\/repair/
+/** The executable comes first: the tests run it. */
+const STEPS: readonly Step[] = [
+  ['dashboard and executable build', () => runScript('scripts/build.ts')],
+  ['types', () => runTool('tsc', '--noEmit', '-p', '.')],
+  ['types of the dashboard', () => runTool('tsc', '--noEmit', '-p', 'web')],
+  ['format and lint', () => runTool('biome', 'ci', '--colors=off', '--max-diagnostics=50')],
+  ['nothing unused', () => runTool('knip', '--no-progress')],
+  ['endpoints are as listed', () => runScript('scripts/endpoints.ts', '--check')],
+  ['paths in README.md exist', checkReadme],
+]
 
-const children = new Set<Bun.Subprocess>()
+endCommandsWithProgram()
+// It writes into the checkout, so it has it for itself.
+await runStep(['migrations are up to date', () => checkMigrations(root, () => runScript('scripts/migrations.ts'))])
+await runTwoAtATime(STEPS)
+process.exit((await runTests({ root })) ? 0 : 1)
 
-await runStep({ name: 'migrations are up to date', run: checkMigrations })
-await runTwoAtATime([
-  { name: 'dashboard and executable build', run: () => runScript('scripts/build.ts') },
-  { name: 'types', run: () => runTool('tsc', '--noEmit', '-p', '.') },
-  { name: 'types of the dashboard', run: () => runTool('tsc', '--noEmit', '-p', 'web') },
-  { name: 'format and lint', run: () => runTool('biome', 'ci', '--colors=off', '--max-diagnostics=50') },
-  { name: 'nothing unused', run: () => runTool('knip', '--no-progress') },
-  { name: 'endpoints are as listed', run: () => runScript('scripts/endpoints.ts', '--check') },
-  { name: 'paths in README.md exist', run: checkReadme },
-])
-const tests = await runStep({ name: 'tests', run: runTests })
-console.log(tests.output)
-
-/** Runs `step`, prints its line, and ends the program when it failed. */
-async function runStep(step: Step): Promise<Outcome> {
-  const startedAt = performance.now()
-  const outcome = await step.run()
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)
-  console.log(`${outcome.isOk ? 'ok  ' : 'FAIL'} ${seconds} s  ${step.name}`)
-  if (outcome.isOk) return outcome
-  console.log(`\n${outcome.output}`)
-  if (step.name !== 'tests') console.log('0 passed, 1 failed')
-  for (const child of children) child.kill()
-  return process.exit(1)
-}
-
-async function runTwoAtATime(steps: Step[]): Promise<void> {
+async function runTwoAtATime(steps: readonly Step[]): Promise<void> {
   const waiting = [...steps]
   const lane = async () => {
     for (let step = waiting.shift(); step; step = waiting.shift()) await runStep(step)
@@ -51,91 +37,35 @@ async function runTwoAtATime(steps: Step[]): Promise<void> {
   await Promise.all([lane(), lane()])
 }
 
-/** Generating again must change nothing; whatever it did write is taken back. */
-async function checkMigrations(): Promise<Outcome> {
-  const folder = join(root, 'migrations')
-  const before = await readFolder(folder)
-  const generated = await runScript('scripts/migrations.ts')
-  const after = await readFolder(folder)
-  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
-    (path) => before.get(path) !== after.get(path),
-  )
-  for (const path of changed) {
-    const text = before.get(path)
-    await (text === undefined ? rm(path) : Bun.write(path, text))
-  }
-  if (!generated.isOk || changed.length === 0) return generated
-  return { isOk: false, output: `Run \`bun run migrations\`: it changes ${changed.sort().join(', ')}\n` }
-}
-
-/** Every file below `folder`, its text by its path. */
-async function readFolder(folder: string): Promise<Map<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  return new Map(await Promise.all(paths.map(async (path) => [path, await Bun.file(path).text()] as const)))
+/** Prints the line of a step, and ends the program when it failed. */
+async function runStep([name, run]: Step): Promise<void> {
+  const startedAt = performance.now()
+  const { isOk, output } = await run()
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)
+  console.log(`${isOk ? 'ok  ' : 'FAIL'} ${seconds} s  ${name}`)
+  if (isOk) return
+  console.log(`\n${output}\n0 passed, 1 failed`)
+  endCommands()
+  process.exit(1)
 }
 
 async function checkReadme(): Promise<Outcome> {
-  const readme = Bun.file(join(root, 'README.md'))
-  if (!(await readme.exists())) return { isOk: true, output: '' }
-  const missing = findMissingPaths(await readme.text(), root)
+  const readme = join(root, 'README.md')
+  if (!existsSync(readme)) return { isOk: true, output: '' }
+  const missing = findMissingPaths(await Bun.file(readme).text(), root)
   return { isOk: missing.length === 0, output: `README.md names what does not exist: ${missing.join(', ')}\n` }
-}
-
-/**
- * All tests, in two lanes at once: those that wait for something to die, and the rest. The output ends with the line that
- * counts them.
- */
-async function runTests(): Promise<Outcome> {
-  const files = [...new Bun.Glob('{src,tests,web,scripts}/**/*.test.{ts,tsx}').scanSync({ cwd: root })].sort()
-  const [waiting, others] = [files.filter((file) => WAITS.test(file)), files.filter((file) => !WAITS.test(file))]
-  const lanes = await Promise.all([waiting, others].map(runTestFiles))
-  const isOk = lanes.every((lane) => lane.isOk)
-  const sum = (word: string) => lanes.reduce((total, { output }) => total + (countOf(output, word) ?? 0), 0)
-  const skipped = sum('skip')
-  const counts = `${sum('pass')} passed, ${sum('fail')} failed${skipped ? `, ${skipped} skipped` : ''}`
-  const output = lanes.filter((lane) => !lane.isOk).map((lane) => lane.output)
-  return { isOk, output: [...output, counts].join('\n') }
-}
-
-async function runTestFiles(files: string[]): Promise<Outcome> {
-  const options = ['--only-failures', `--timeout=${TEST_TIMEOUT_MS}`]
-  const { isOk, output } = await run([process.execPath, 'test', ...options, ...files], TESTS_TIMEOUT_MS)
-  if (countOf(output, 'pass') !== undefined) return { isOk, output }
-  return { isOk: false, output: `${output}\nThe tests did not end.\n 0 pass\n 1 fail` }
-}
-
-/** ` 12 pass` in the summary that ends the output of `bun test`. */
-function countOf(output: string, word: string): number | undefined {
-  const last = [...output.matchAll(new RegExp(`^\\s*(\\d+) ${word}$`, 'gm'))].at(-1)
-  return last ? Number(last[1]) : undefined
 }
 
 /** Tools run under this Bun: a machine without Node.js has all that is needed. */
 function runTool(name: string, ...args: string[]): Promise<Outcome> {
-  return run([process.execPath, '--bun', 'run', name, ...args], STEP_TIMEOUT_MS)
+  return run([process.execPath, '--bun', 'run', name, ...args])
 }
 
 function runScript(path: string, ...args: string[]): Promise<Outcome> {
-  return run([process.execPath, join(root, path), ...args], STEP_TIMEOUT_MS)
+  return run([process.execPath, join(root, path), ...args])
 }
 
-async function run(command: string[], timeoutMs: number): Promise<Outcome> {
-  const child = Bun.spawn(command, {
-    cwd: root,
-    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-  })
-  children.add(child)
-  const [exitCode, stdout, stderr] = await Promise.all([
-    child.exited,
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  children.delete(child)
-  return { isOk: exitCode === 0, output: stdout + stderr }
+async function run(command: string[]): Promise<Outcome> {
+  const { exitCode, output, reason } = await runCommand(command, { cwd: root, limitMs: STEP_LIMIT_MS })
+  return { isOk: exitCode === 0, output: reason === undefined ? output : `${output}\nThe step ${reason}.` }
 }

@@ -1,0 +1,117 @@
+/**
+ * How a command ended, all that it wrote, and what of that was its standard error. `busySeconds` is the processor time
+ * of it and of what it waited for; `reason` says why it was ended when it did not end by itself.
+ */
+export type Finished = {
+  exitCode: number
+  output: string
+  errors: string
+  seconds: number
+  busySeconds: number
+  reason?: string
+}
+
+export type Limits = {
+  cwd: string
+  /** A guard against hanging, nothing else. */
+  limitMs: number
+  /** Ends the command before its limit. */
+  signal?: AbortSignal
+}
+
+/** So long what a killed command had started may take to end. */
+const GRACE_MS = 15_000
+const POLL_MS = 50
+
+const running = new Set<number>()
+
+/** Runs `command` without a terminal and without standard input, in a process group of its own. */
+export async function runCommand(command: string[], { cwd, limitMs, signal }: Limits): Promise<Finished> {
+  const startedAt = performance.now()
+  const child = Bun.spawn(command, {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    detached: true,
+  })
+  running.add(child.pid)
+  const guard = guardCommand(child, limitMs, signal)
+  const output: Uint8Array[] = []
+  const errors: Uint8Array[] = []
+  const reading = Promise.all([collect(child.stdout, output), collect(child.stderr, output, errors)])
+  const exitCode = await child.exited
+  const reason = await guard.end()
+  // What the command left behind may hold its output open for ever.
+  await Promise.race([reading, Bun.sleep(GRACE_MS)])
+  running.delete(child.pid)
+  const seconds = (performance.now() - startedAt) / 1000
+  const busySeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000
+  return { exitCode, output: toText(output), errors: toText(errors), seconds, busySeconds, ...(reason && { reason }) }
+}
+
+/** Whoever ends this program by a signal ends its commands too. */
+export function endCommandsWithProgram(): void {
+  for (const [signal, exitCode] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    process.once(signal, () => {
+      endCommands()
+      process.exit(exitCode)
+    })
+  }
+}
+
+/** Ends every command that is under way, and what they started. */
+export function endCommands(): void {
+  for (const pid of running) signalGroup(pid, 'SIGKILL')
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, ...lists: Uint8Array[][]): Promise<void> {
+  for await (const chunk of stream) for (const list of lists) list.push(chunk)
+}
+
+function toText(chunks: Uint8Array[]): string {
+  return Buffer.concat(chunks).toString()
+}
+
+/** Kills `child` at its limit or at the signal; `end` tells which it was, once nothing of its group is left. */
+function guardCommand(child: Bun.Subprocess, limitMs: number, signal?: AbortSignal) {
+  let killing: Promise<string> | undefined
+  const kill = (reason: string) => {
+    killing ??= endGroup(child).then(() => reason)
+  }
+  const onAbort = () => kill('was ended: the time for everything is over')
+  const timer = setTimeout(() => kill(`did not end within ${Math.round(limitMs / 1000)} s`), limitMs)
+  signal?.addEventListener('abort', onAbort)
+  if (signal?.aborted) onAbort()
+  return {
+    async end(): Promise<string | undefined> {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      return killing
+    },
+  }
+}
+
+/** What the command had started is asked to end first: a container engine takes its containers with it then. */
+async function endGroup(child: Bun.Subprocess): Promise<void> {
+  child.kill('SIGKILL')
+  await child.exited
+  signalGroup(child.pid, 'SIGTERM')
+  const deadline = performance.now() + GRACE_MS
+  while (signalGroup(child.pid, 0) && performance.now() < deadline) await Bun.sleep(POLL_MS)
+  signalGroup(child.pid, 'SIGKILL')
+}
+
+/** Is there anybody in the group? Signal 0 only asks. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-pid, signal)
+  } catch {
+    return false
+  }
+}

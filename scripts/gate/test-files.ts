@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+
+/**
+ * What a test file needs of the machine. `engine` starts container engines, `browser` a browser, `measuring` compares
+ * times; `light` is everything else.
+ */
+export type Kind = 'light' | 'engine' | 'browser' | 'measuring'
+
+/** A test file below the root; `seconds` is how long it took last, or a guess. */
+export type TestFile = { path: string; kind: Kind; seconds: number }
+
+const PATTERN = '{src,tests,web,scripts}/**/*.test.{ts,tsx}'
+/** A file says what it is in a comment of its own, such as `// gate: measuring`. */
+const DECLARED = /^\/\/ gate: (\w+)$/m
+/** What needs an engine or a browser cannot but import one of these. */
+const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
+  [/from '[^']*harness\/(?:\w+\/)?(?:engine|swarm|openclaw|live-image)\.ts'/, 'engine'],
+  [/from '[^']*harness\/(?:\w+\/)?browser\.ts'/, 'browser'],
+]
+/** Guesses for files that were never run here: only their order counts. */
+const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 50, measuring: 30, light: 1 }
+const STARTS_PROGRAMS = /\b(?:openHouse|startServer)\(/
+const GUESSED_SECONDS_WITH_PROGRAMS = 15
+const GUESSED_BYTES_A_SECOND = 5000
+
+/**
+ * Every test file below `root` whose path contains one of `words`, or all of them without any. `remembered` has seconds
+ * by path. @throws Error naming a file that declares a kind which does not exist.
+ */
+export async function findTestFiles(
+  root: string,
+  { words = [], remembered = {} }: { words?: readonly string[]; remembered?: Readonly<Record<string, number>> } = {},
+): Promise<TestFile[]> {
+  const paths = [...new Bun.Glob(PATTERN).scanSync({ cwd: root })].sort()
+  const wanted = paths.filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+  return Promise.all(
+    wanted.map(async (path) => {
+      const text = await Bun.file(join(root, path)).text()
+      const kind = kindOf(path, text)
+      return { path, kind, seconds: remembered[path] ?? guessSeconds(kind, text) }
+    }),
+  )
+}
+
+function kindOf(path: string, text: string): Kind {
+  const declared = DECLARED.exec(text)?.[1]
+  if (declared === undefined) return IMPORTED.find(([pattern]) => pattern.test(text))?.[1] ?? 'light'
+  if (isKind(declared)) return declared
+  throw new Error(`${path} declares the kind ${declared}; there are ${Object.keys(GUESSED_SECONDS).join(', ')}`)
+}
+
+function isKind(word: string): word is Kind {
+  return Object.hasOwn(GUESSED_SECONDS, word)
+}
+
+function guessSeconds(kind: Kind, text: string): number {
+  const base = STARTS_PROGRAMS.test(text)
+    ? Math.max(GUESSED_SECONDS[kind], GUESSED_SECONDS_WITH_PROGRAMS)
+    : GUESSED_SECONDS[kind]
+  return base + text.length / GUESSED_BYTES_A_SECOND
+}

@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { findTestFiles, type Kind, type TestFile } from './test-files.ts'
+import { runQueue } from './test-queue.ts'
+
+const file = (path: string, seconds: number, kind: Kind = 'light'): TestFile => ({ path, seconds, kind })
+
+/** Runs the files; each ends when it is told to by its path. */
+function startQueue(files: TestFile[], lanes: number) {
+  const running = new Map<string, () => void>()
+  const order: string[] = []
+  const over = runQueue(files, lanes, ({ path }) => {
+    order.push(path)
+    return new Promise((resolve) => running.set(path, resolve))
+  })
+  return {
+    order,
+    over,
+    running: () => [...running.keys()].sort(),
+    async end(path: string) {
+      running.get(path)?.()
+      running.delete(path)
+      await Bun.sleep(0)
+    },
+  }
+}
+
+test('the longest come first, as many at once as there are lanes', async () => {
+  const queue = startQueue([file('short', 1), file('long', 9), file('middle', 5), file('tiny', 0)], 2)
+  expect(queue.running()).toEqual(['long', 'middle'])
+  await queue.end('middle')
+  expect(queue.running()).toEqual(['long', 'short'])
+  await queue.end('long')
+  await queue.end('short')
+  await queue.end('tiny')
+  await queue.over
+  expect(queue.order).toEqual(['long', 'middle', 'short', 'tiny'])
+})
+
+test('browsers and measurements have no second of their kind beside them; light files pass by', async () => {
+  const kinds: Kind[] = ['browser', 'measuring']
+  for (const kind of kinds) {
+    const queue = startQueue([file('one', 9, kind), file('two', 8, kind), file('light', 1)], 3)
+    expect(queue.running()).toEqual(['light', 'one'])
+    await queue.end('light')
+    expect(queue.running()).toEqual(['one'])
+    await queue.end('one')
+    await queue.end('two')
+    await queue.over
+  }
+})
+
+test('no file is no work', async () => {
+  await runQueue([], 4, () => Promise.reject(new Error('there is nothing to run')))
+})
+
+test('a file is of the kind that it declares, or that its imports tell', async () => {
+  using folder = tempFolder()
+  const files = {
+    'tests/declared.test.ts': '/** Long words. */\n// gate: measuring\n',
+    'src/adapters/docker.test.ts': "import { findEngine } from '../../tests/harness/engine.ts'\n",
+    'tests/browser/page.test.ts': "import { openBrowser } from '../harness/browser.ts'\n",
+    'src/plain.test.ts': "import { expect } from 'bun:test'\n",
+  }
+  for (const [path, text] of Object.entries(files)) await Bun.write(folder.file(path), text)
+  const found = await findTestFiles(folder.path)
+  expect(Object.fromEntries(found.map(({ path, kind }) => [path, kind]))).toEqual({
+    'tests/declared.test.ts': 'measuring',
+    'src/adapters/docker.test.ts': 'engine',
+    'tests/browser/page.test.ts': 'browser',
+    'src/plain.test.ts': 'light',
+  })
+  await Bun.write(folder.file('src/wrong.test.ts'), '// gate: quick\n')
+  await expect(findTestFiles(folder.path)).rejects.toThrow('src/wrong.test.ts declares the kind quick')
+})
