@@ -1,6 +1,6 @@
 import { emailTokensJob, forgetJob, mailJob, sessionsJob, throttlesJob } from '../features/accounts/jobs.ts'
 import { catalogueJob } from '../features/ai/jobs.ts'
-import { deployJob, reconcileJob, removeJob, watchJob } from '../features/deployments/jobs.ts'
+import { deployJob, emptyTrashJob, reconcileJob, removeJob, trashJob, watchJob } from '../features/deployments/jobs.ts'
 import { heartbeatJob } from '../features/heartbeat/due.ts'
 import { deliverMailJob } from '../features/inbox/jobs.ts'
 import { installationsJob } from '../features/installations/jobs.ts'
@@ -27,6 +27,7 @@ export function jobKinds(platform: Platform): JobKind[] {
   return [
     deployJob(platform),
     removeJob(platform),
+    emptyTrashJob(platform),
     mailJob(platform),
     forgetJob(platform),
     securityEventJob(platform),
@@ -45,6 +46,7 @@ export function jobKinds(platform: Platform): JobKind[] {
 export function repeatingJobs(platform: Platform): RepeatingJob[] {
   return [
     reconcileJob(platform),
+    trashJob(platform),
     followLogsJob(platform),
     forgetLogsJob(platform),
     sampleJob(platform),

@@ -7,6 +7,7 @@ import type { Enqueue } from '../../jobs/queue.ts'
 import { recordAudit } from '../administration/audit.ts'
 import { agents } from '../agents/tables.ts'
 import { enqueueRemoval } from '../deployments/delete.ts'
+import { enqueueEmptyTrash } from '../deployments/trash.ts'
 import { abandonStreams } from '../radio/abandon.ts'
 import { confirmPassword } from './confirm-password.ts'
 import type { Passwords } from './passwords.ts'
@@ -42,6 +43,7 @@ export async function deleteAccount(
 function removeAccount(tx: Tx, { clock, enqueue }: DeleteAccountDeps, userId: string): void {
   const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning().all()
   for (const agent of owned) enqueueRemoval({ enqueue }, tx, agent)
+  enqueueEmptyTrash({ enqueue }, tx, userId)
   abandonStreams(tx, enqueue, userId)
   tx.delete(users).where(eq(users.id, userId)).run()
   enqueue(tx, FORGET_JOB, { userId }, { key: `forget:${userId}` })

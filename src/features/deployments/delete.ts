@@ -2,7 +2,6 @@ import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { RUNTIMES, type RuntimeName } from '../../adapters/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes.ts'
-import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
@@ -13,10 +12,11 @@ import { findAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { REMOVE_JOB, removeKey } from './operations.ts'
 import { removeSnapshots } from './snapshots.ts'
+import { discardSnapshots, type TrashDeps } from './trash.ts'
 import type { AgentTurns } from './turns.ts'
 
-export type RemovalDeps = { db: Db; runtimes: Runtimes; agentTurns: AgentTurns; snapshotDir: string }
-export type DeleteDeps = RemovalDeps & { clock: Clock; enqueue: Enqueue }
+export type RemovalDeps = TrashDeps & { db: Db; runtimes: Runtimes; agentTurns: AgentTurns }
+export type DeleteDeps = RemovalDeps & { enqueue: Enqueue }
 
 /** What ran for an agent: its row may be gone. Jobs of before agents had runtimes of their own do not name one. */
 export const Removal = z.object({ agentId: z.string(), runtime: z.enum(RUNTIMES).nullish() })
@@ -26,7 +26,8 @@ export type Removal = z.infer<typeof Removal>
 const TAKE_OVER_MS = 60_000
 
 /**
- * Deletes an agent: what runs for it is ended, what it has stored removed, and then its row goes. Nothing happens while its
+ * Deletes an agent: what runs for it is ended, what it has stored removed, its snapshots are put aside for a week, and then
+ * its row goes. Nothing happens while its
  * engine does not answer; one that goes away in between leaves the agent stopped, and it is deleted when the engine is back.
  * Foreign and missing ids do nothing (rulings, 10).
  * @throws AppError with the reason why the agent is still there.
@@ -63,7 +64,8 @@ export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Re
     // One that was deployed for the first time meanwhile has a runtime since.
     const row = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
     if (!row || wasDeployed(row)) await removeEverywhere(deps.runtimes, agentId, row ? row.runtime : runtime)
-    await removeSnapshots(deps, agentId)
+    // Without a row its account was deleted with it.
+    await (row ? discardSnapshots(deps, row) : removeSnapshots(deps, agentId))
     await write(deps.db, (tx) => {
       tx.delete(agents).where(eq(agents.id, agentId)).run()
       // The one that waits has nothing left to do; one that runs ends by itself.

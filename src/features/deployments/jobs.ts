@@ -6,9 +6,11 @@ import { DEPLOY_JOB, REMOVE_JOB } from './operations.ts'
 import { createReconciler, type ReconcileDeps } from './reconcile.ts'
 import { giveUp, runOperations } from './run.ts'
 import type { OperationDeps } from './start.ts'
+import { EMPTY_TRASH_JOB, emptyTrash, forgetTrash } from './trash.ts'
 import { watchAgents } from './watch.ts'
 
 const RECONCILE_MS = 30_000
+const HOUR_MS = 3_600_000
 /** How soon the runtimes are listened to again when that failed. */
 const WATCH_AGAIN_MS = 5000
 
@@ -31,6 +33,18 @@ export function removeJob(deps: OperationDeps): JobKind {
     maxAttempts: Number.POSITIVE_INFINITY,
     run: (removal) => finishDeletion(deps, removal),
   })
+}
+
+export function emptyTrashJob(deps: { snapshotDir: string }): JobKind {
+  return defineJob({
+    kind: EMPTY_TRASH_JOB,
+    payload: z.object({ ownerId: z.string() }),
+    run: ({ ownerId }) => emptyTrash(deps, ownerId),
+  })
+}
+
+export function trashJob(deps: Parameters<typeof forgetTrash>[0]): RepeatingJob {
+  return { name: 'agents.trash', everyMs: HOUR_MS, run: () => forgetTrash(deps) }
 }
 
 export function reconcileJob(deps: ReconcileDeps): RepeatingJob {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
@@ -264,7 +264,7 @@ test('an engine that cannot be asked: status unknown, 500 for what needs it, and
   })
 })
 
-test('an agent that was deleted leaves no snapshot behind', async () => {
+test('an agent that was deleted leaves no snapshot among the others: it is in the trash', async () => {
   await using server = await startServer(QUICK)
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -273,6 +273,8 @@ test('an agent that was deleted leaves no snapshot behind', async () => {
   expect(existsSync(folder)).toBe(true)
   await person.delete(`/api/agents/${id}`)
   await until('the end of its snapshots', () => !existsSync(folder))
+  const trash = readdirSync(join(server.dataDir, 'backups', 'trash'), { recursive: true, encoding: 'utf8' })
+  expect(trash.filter((path) => path.includes(`/${id}@`) && path.endsWith('.tar.gz'))).toHaveLength(1)
 })
 
 const Token = z.object({ token: z.string().min(40) })

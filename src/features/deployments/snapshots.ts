@@ -10,9 +10,14 @@ type SnapshotDeps = { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string }
 const MAX_SNAPSHOTS = 3
 const NAME = /^[0-9TZ.-]+\.tar\.gz$/
 
+/** Where all snapshots of an agent are. */
+export function snapshotFolder({ snapshotDir }: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): string {
+  return join(snapshotDir, agentId)
+}
+
 /** The file of a snapshot by its name. */
 export function snapshotFile(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string, name: string): string {
-  return join(deps.snapshotDir, agentId, name)
+  return join(snapshotFolder(deps, agentId), name)
 }
 
 /** Where a snapshot is, from the data folder, as callers are told. */
@@ -27,7 +32,7 @@ export function toBackupPath(agentId: string, name: string | null): string | nul
 export async function takeSnapshot(deps: SnapshotDeps, operation: OperationRow): Promise<string | null> {
   const { agentId, requestedAt } = operation
   const name = `${requestedAt.toISOString().replaceAll(':', '-')}.tar.gz`
-  await mkdir(join(deps.snapshotDir, agentId), { recursive: true, mode: 0o700 })
+  await mkdir(snapshotFolder(deps, agentId), { recursive: true, mode: 0o700 })
   try {
     await deps.runtime.snapshot(agentId, snapshotFile(deps, agentId, name))
     return name
@@ -39,7 +44,7 @@ export async function takeSnapshot(deps: SnapshotDeps, operation: OperationRow):
 
 /** Deletes all but the newest snapshots of an agent. */
 export async function forgetSnapshots(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): Promise<void> {
-  const folder = join(deps.snapshotDir, agentId)
+  const folder = snapshotFolder(deps, agentId)
   const names = (await readdir(folder).catch(ignoreMissing)) ?? []
   const old = names.filter((name) => NAME.test(name)).sort()
   await Promise.all(old.slice(0, -MAX_SNAPSHOTS).map((name) => rm(join(folder, name), { force: true })))
@@ -47,10 +52,11 @@ export async function forgetSnapshots(deps: Pick<SnapshotDeps, 'snapshotDir'>, a
 
 /** Deletes every snapshot of an agent. */
 export async function removeSnapshots(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): Promise<void> {
-  await rm(join(deps.snapshotDir, agentId), { recursive: true, force: true })
+  await rm(snapshotFolder(deps, agentId), { recursive: true, force: true })
 }
 
-function ignoreMissing(error: unknown): undefined {
+/** Nothing for a file that is not there. @throws whatever else it is. */
+export function ignoreMissing(error: unknown): undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
   throw error
 }
