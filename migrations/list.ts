@@ -7,6 +7,7 @@ import sql4 from './0004_rooms.sql' with { type: 'text' }
 import sql5 from './0005_sleepy_spacker_dave.sql' with { type: 'text' }
 import sql6 from './0006_runtimes.sql' with { type: 'text' }
 import sql7 from './0007_admins.sql' with { type: 'text' }
+import sql8 from './0008_one_memory.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -18,4 +19,5 @@ export const migrations = [
   { name: '0005_sleepy_spacker_dave', sql: sql5 },
   { name: '0006_runtimes', sql: sql6 },
   { name: '0007_admins', sql: sql7 },
+  { name: '0008_one_memory', sql: sql8 },
 ]

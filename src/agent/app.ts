@@ -101,7 +101,7 @@ async function listFailing(deps: AgentAppDeps): Promise<string[]> {
   const folders = deps.folders.map((folder) => access(folder, constants.R_OK | constants.W_OK))
   return [
     ...((await isUsable(Promise.all(folders))) ? [] : ['state-folder']),
-    ...((await isUsable(deps.memory.list())) ? [] : ['memory']),
+    ...((await isUsable(deps.memory.check())) ? [] : ['memory']),
     ...(deps.isStopping() ? ['stopping'] : []),
   ]
 }

@@ -2,30 +2,41 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
+import { randomText } from '../core/ids.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const MAX_FACTS = 100
 const MAX_FACT_CHARS = 500
+const MAX_KEY_CHARS = 200
+const NEW_KEY_CHARS = 8
 
-const Fact = z.object({ id: z.number().int(), text: z.string(), at: z.string() })
-const MemoryFile = z.object({ nextId: z.number().int(), facts: z.array(Fact) })
-type MemoryFile = z.infer<typeof MemoryFile>
+/** Something the agent knows under a name; `text` is only the beginning unless it `isWhole`. */
+export type Fact = { key: string; text: string; isWhole: boolean }
 
-/** Something the agent was told to keep; `id` is never given twice. */
-export type Fact = z.infer<typeof Fact>
-
-/** What the agent knows in every session: at most 100 facts of 500 characters. */
+/** What the agent knows in every session. Changes hold when they return; whoever else stores there is seen at once. */
 export type Memory = {
-  /** @throws AppError `internal` when the file is damaged; `clear` repairs it. */
+  /** The newest last. @throws AppError when the store cannot be read. */
   list(): Promise<Fact[]>
-  /** @throws AppError `invalid` when it is too long or memory is full. */
-  remember(text: string): Promise<Fact>
+  /** The whole of one fact. @throws AppError `not_found`. */
+  recall(key: string, signal?: AbortSignal): Promise<string>
+  /** Keeps `text` under `key`, in place of what was there, or under a new key. @throws AppError `invalid` when it is too long or memory is full. */
+  remember(text: string, key?: string, signal?: AbortSignal): Promise<{ key: string }>
   /** @throws AppError `not_found`. */
-  forget(id: number): Promise<void>
+  forget(key: string, signal?: AbortSignal): Promise<void>
   clear(): Promise<void>
+  /** Throws while something on this machine keeps memory from working. */
+  check(): Promise<void>
 }
 
-export function createMemory(path: string, clock: Clock): Memory {
+const StoredFact = z.object({ id: z.number().int(), text: z.string(), at: z.string(), key: z.string().optional() })
+const MemoryFile = z.object({ nextId: z.number().int(), facts: z.array(StoredFact) })
+type MemoryFile = z.infer<typeof MemoryFile>
+
+/** A fact as it stands in the file of an agent that keeps its memory itself. */
+export type KeptFact = { key: string; text: string; at: string }
+
+/** A file of at most 100 facts, for an agent that no platform keeps a memory for. */
+export function createLocalMemory(path: string, clock: Clock): Memory {
   let last: Promise<unknown> = Promise.resolve()
   /** One change after another: sessions run side by side and share the file. */
   const change = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -35,32 +46,61 @@ export function createMemory(path: string, clock: Clock): Memory {
   }
 
   return {
-    list: async () => (await load(path)).facts,
-    remember: (text) =>
+    list: async () => (await load(path)).facts.map((fact) => ({ key: keyOf(fact), text: fact.text, isWhole: true })),
+    async recall(key) {
+      const found = (await load(path)).facts.find((fact) => keyOf(fact) === key)
+      if (!found) throw noSuchFact(key)
+      return found.text
+    },
+    remember: (text, name) =>
       change(async () => {
         const memory = await load(path)
-        const fact = { id: memory.nextId, text: toFactText(text), at: clock.now().toISOString() }
-        if (memory.facts.length >= MAX_FACTS) throw new AppError('invalid', 'Memory is full: forget something first')
-        await save(path, { nextId: fact.id + 1, facts: [...memory.facts, fact] })
-        return fact
+        const key = toKey(name)
+        const fact = { id: memory.nextId, text: toFactText(text), at: clock.now().toISOString(), key }
+        const others = memory.facts.filter((known) => keyOf(known) !== key)
+        if (others.length >= MAX_FACTS) throw new AppError('invalid', 'Memory is full: forget something first')
+        await save(path, { nextId: fact.id + 1, facts: [...others, fact] })
+        return { key }
       }),
-    forget: (id) =>
+    forget: (key) =>
       change(async () => {
         const memory = await load(path)
-        const facts = memory.facts.filter((fact) => fact.id !== id)
-        if (facts.length === memory.facts.length) throw new AppError('not_found', `There is no fact ${id}`)
+        const facts = memory.facts.filter((fact) => keyOf(fact) !== key)
+        if (facts.length === memory.facts.length) throw noSuchFact(key)
         await save(path, { ...memory, facts })
       }),
     clear: () => change(() => save(path, { nextId: 1, facts: [] })),
+    check: async () => void (await load(path)),
   }
 }
 
-/** One line: a fact is shown to the model as an item of a list. */
-function toFactText(text: string): string {
+/** What the file holds; none without it. @throws AppError `internal` when it is damaged. */
+export async function readKeptFacts(path: string): Promise<KeptFact[]> {
+  return (await load(path)).facts.map((fact) => ({ key: keyOf(fact), text: fact.text, at: fact.at }))
+}
+
+/** One line: a fact is shown to the model as an item of a list. @throws AppError `invalid`. */
+export function toFactText(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   if (line === '') throw new AppError('invalid', 'There is nothing to remember')
   if (line.length > MAX_FACT_CHARS) throw new AppError('invalid', `A fact has at most ${MAX_FACT_CHARS} characters`)
   return line
+}
+
+/** The name that was chosen, else one that was never given before. @throws AppError `invalid`. */
+export function toKey(name: string | undefined): string {
+  const key = name?.trim() || `fact-${randomText(NEW_KEY_CHARS).toLowerCase()}`
+  if (key.length > MAX_KEY_CHARS) throw new AppError('invalid', `A name has at most ${MAX_KEY_CHARS} characters`)
+  return key
+}
+
+export function noSuchFact(key: string): AppError {
+  return new AppError('not_found', `There is no fact ${JSON.stringify(key)}`)
+}
+
+/** Files of earlier versions know their facts by number. */
+function keyOf(fact: z.infer<typeof StoredFact>): string {
+  return fact.key ?? `fact-${fact.id}`
 }
 
 async function load(path: string): Promise<MemoryFile> {

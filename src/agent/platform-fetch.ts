@@ -88,13 +88,23 @@ function createEndCheck(watch: IdleWatch): TransformStream<Uint8Array, Uint8Arra
 }
 
 async function toStatusError(response: Response): Promise<AppError> {
-  const fallback = { message: `The platform answered with status ${response.status}`, type: undefined, code: undefined }
+  return toAnswerError(await readProblem(response), response.status)
+}
+
+/** What an answer that is no success says of itself; its status when it says nothing that can be read. */
+export async function readProblem(response: Response): Promise<PlatformError> {
   const text = await readStart(response)
+  const said = ErrorBody.safeParse(parseJson(text))
+  if (said.success) return said.data.error
+  return { message: `The platform answered with status ${response.status}`, type: undefined, code: undefined }
+}
+
+function parseJson(text: string): unknown {
   try {
-    return toAnswerError(ErrorBody.parse(JSON.parse(text)).error, response.status)
+    return JSON.parse(text)
   } catch (error) {
-    const plain = toAnswerError(fallback, response.status)
-    return new AppError(plain.kind, plain.message, plain.extra, { cause: error })
+    if (error instanceof SyntaxError) return undefined
+    throw error
   }
 }
 

@@ -1,6 +1,9 @@
 import { toDay } from '../core/clock.ts'
 import type { Fact } from './memory.ts'
 
+/** A memory that is larger is shown by name only, beginning with its oldest. */
+const MAX_MEMORY_CHARS = 40_000
+
 export type PromptParts = { name: string; now: Date; facts: Fact[]; canUseTools: boolean; callerInstructions: string[] }
 
 /** The system prompt: who the agent is, the day, what it can do, what it remembers, what this caller asks of it. */
@@ -8,13 +11,27 @@ export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructio
   const tools = canUseTools
     ? 'You keep text files in your own workspace and facts in your memory. Use your tools for that instead of saying that you did. When you are told something worth knowing in later conversations, remember it.'
     : 'You have no tools: do not claim to read or write files or to remember something for later.'
-  const memory = facts.map((fact) => `- [${fact.id}] ${fact.text}`).join('\n')
+  const memory = toLines(facts).join('\n')
   return [
     `You are ${name}, a helpful AI agent. Today is ${toDay(now)} (UTC). Answer briefly and plainly, in the language of the user.`,
     tools,
-    memory && `What you remember (the number is the fact's id):\n${memory}`,
+    memory && `What you remember (the name of each fact stands in brackets):\n${memory}`,
     ...callerInstructions,
   ]
     .filter(Boolean)
     .join('\n\n')
+}
+
+/** The newest facts have room first; of the rest the name is told, so that the model can ask for it. */
+function toLines(facts: Fact[]): string[] {
+  let chars = 0
+  return facts
+    .toReversed()
+    .map(({ key, text, isWhole }) => {
+      const shown = text.replace(/\s+/g, ' ').trim()
+      chars += shown.length
+      if (chars > MAX_MEMORY_CHARS) return `- [${key}] (recall it)`
+      return isWhole ? `- [${key}] ${shown}` : `- [${key}] ${shown} […] (recall the rest)`
+    })
+    .toReversed()
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hangs } from '../../tests/harness/platform-double.ts'
-import { startTestAgent } from '../../tests/harness/test-agent.ts'
+import { OWNER_KEY, startTestAgent } from '../../tests/harness/test-agent.ts'
 import { systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
@@ -33,8 +33,8 @@ test('GET /startupz: tells version and uptime to the holder of the token only', 
   expect(await (await agent.call('/startupz', { headers })).json()).toEqual({ ok: true, status: 'started' })
 })
 
-test('GET /readyz: 503 while the state folder is missing or memory is damaged; resetting memory repairs it', async () => {
-  await using agent = await startTestAgent()
+test('GET /readyz: 503 while the state folder is missing or its own memory is damaged; resetting repairs it', async () => {
+  await using agent = await startTestAgent({ platformToken: OWNER_KEY })
   await rename(join(agent.folder, 'sessions'), join(agent.folder, 'gone'))
   const missing = await agent.call('/readyz')
   expect(missing.status).toBe(503)

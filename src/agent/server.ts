@@ -2,11 +2,13 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import { AppError, errorMessage, StartupError } from '../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../core/ids.ts'
 import { toListenError } from '../core/listen-error.ts'
 import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
-import { createMemory } from './memory.ts'
+import { createLocalMemory, type Memory } from './memory.ts'
 import type { Model } from './model.ts'
+import { createPlatformMemory } from './platform-memory.ts'
 import { createSessions } from './sessions.ts'
 import { createToolReporter } from './tool-reports.ts'
 import { createTurnQueue } from './turn-queue.ts'
@@ -45,9 +47,9 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     workspace: join(settings.folder, 'workspace'),
   }
   await makeFolders([settings.folder, folders.sessions, folders.workspace])
-  const memory = createMemory(join(settings.folder, 'memory.json'), deps.clock)
+  const stopping = new AbortController()
+  const memory = createMemory(settings, deps, stopping.signal)
   const queue = createTurnQueue()
-  let isStopping = false
 
   const app = createAgentApp({
     ...settings,
@@ -62,7 +64,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       reportTool: createToolReporter(settings, deps),
     }),
     folders: Object.values(folders),
-    isStopping: () => isStopping,
+    isStopping: () => stopping.signal.aborted,
   })
   const server = listen(settings, (request, self) =>
     app.fetch(request, { keepOpen: (open: Request) => self.timeout(open, 0) }),
@@ -71,13 +73,20 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     url: `http://${server.hostname}:${server.port}`,
     port: server.port ?? settings.port,
     async stop(graceMs) {
-      isStopping = true
+      stopping.abort()
       const finished = server.stop()
       if (await isOverWithin(finished, graceMs)) return
       queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
       if (!(await isOverWithin(finished, 1000))) await server.stop(true)
     },
   }
+}
+
+/** The platform remembers for its own agents. One that runs elsewhere with its owner's key keeps its memory itself. */
+function createMemory(settings: AgentSettings, deps: AgentDeps, stopping: AbortSignal): Memory {
+  if (settings.platformToken.startsWith(AGENT_TOKEN_PREFIX))
+    return createPlatformMemory(settings, { ...deps, stopping })
+  return createLocalMemory(join(settings.folder, 'memory.json'), deps.clock)
 }
 
 /** The AI SDK takes memory that an agent nobody talks to need not have. */

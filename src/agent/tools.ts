@@ -6,6 +6,7 @@ import type { Workspace } from './workspace.ts'
 /** What one `read_file` shows the model at most: a whole file of 1 MB would outgrow its window. */
 const MAX_SHOWN_CHARS = 24_000
 
+const name = z.string().describe('The name that stands in brackets before the fact')
 const path = z.string().describe('Path relative to the workspace, such as notes/today.md')
 
 /** What a model may do. What a tool throws goes back to the model as its result, so that it can try otherwise. */
@@ -27,16 +28,28 @@ export function createTools(workspace: Workspace, memory: Memory) {
       execute: (input) => workspace.write(input.path, input.content),
     }),
     remember: tool({
-      description: 'Keeps one short fact in your memory, for all later conversations.',
-      inputSchema: z.object({ fact: z.string() }),
-      execute: async ({ fact }) => ({ id: (await memory.remember(fact)).id }),
+      description:
+        'Keeps one short fact in your memory, for all later conversations. Your owner sees it too. A name that is known replaces what was kept under it.',
+      inputSchema: z.object({
+        fact: z.string(),
+        name: z.string().optional().describe('A short name for the fact, such as favourite-tea'),
+      }),
+      execute: async ({ fact, name }, { abortSignal }) => ({
+        name: (await memory.remember(fact, name, abortSignal)).key,
+      }),
+    }),
+    recall: tool({
+      description:
+        'Shows the whole of a fact that is too long for the list of what you remember. A long one comes in parts: go on at nextOffset.',
+      inputSchema: z.object({ name, offset: z.number().int().min(0).default(0) }),
+      execute: async (input, { abortSignal }) => toPart(await memory.recall(input.name, abortSignal), input.offset),
     }),
     forget: tool({
-      description: 'Removes a fact from your memory by its id.',
-      inputSchema: z.object({ id: z.number().int() }),
-      execute: async ({ id }) => {
-        await memory.forget(id)
-        return { forgotten: id }
+      description: 'Removes a fact from your memory by its name.',
+      inputSchema: z.object({ name }),
+      execute: async (input, { abortSignal }) => {
+        await memory.forget(input.name, abortSignal)
+        return { forgotten: input.name }
       },
     }),
   }

@@ -49,11 +49,13 @@ export async function runTurn(
 async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: ModelEvent) => void) {
   const { sessionKey, signal } = request
   const startedAt = deps.clock.now()
-  const stored = sessionKey === null ? null : await deps.sessions.readLast(sessionKey, isEnoughHistory)
+  const [stored, facts, model] = await Promise.all([
+    sessionKey === null ? null : deps.sessions.readLast(sessionKey, isEnoughHistory),
+    deps.memory.list(),
+    deps.loadModel(),
+  ])
   const given = toConversation(request.messages)
   const added = stored ? given.slice(-1) : given
-  const facts = await deps.memory.list()
-  const model = await deps.loadModel()
 
   let text = ''
   const answer = await model.answer(

@@ -12,6 +12,7 @@ import { installationsBackend } from '../features/installations/backend.ts'
 import { invitesBackend } from '../features/invites/backend.ts'
 import { keysBackend } from '../features/keys/backend.ts'
 import { logsBackend } from '../features/logs/backend.ts'
+import { memoryBackend } from '../features/memory/backend.ts'
 import { metricsBackend } from '../features/metrics/backend.ts'
 import { missionControlBackend } from '../features/mission-control/backend.ts'
 import { provisioningBackend } from '../features/provisioning/backend.ts'
@@ -47,5 +48,6 @@ export function backendApp(platform: Platform) {
   app.route('/', browseBackend(platform))
   app.route('/', aiBackend(platform))
   app.route('/', openAiBackend(platform))
+  app.route('/', memoryBackend(platform))
   return app
 }

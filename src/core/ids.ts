@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
+/** How the tokens begin that agents of a platform show to it; keys of users begin otherwise. */
+export const AGENT_TOKEN_PREFIX = 'agt_'
+
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** `prefix_` and 22 letters and digits: 131 random bits, so ids cannot be guessed or collide. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { createMemoryDouble } from './memory-double.ts'
 
 const Asked = z.object({
   model: z.string(),
@@ -17,13 +18,16 @@ export function startPlatformDouble() {
   const tokens: (string | null)[] = []
   const script: Answerer[] = []
   const toolReports: unknown[] = []
+  const memory = createMemoryDouble()
   const waiting: ((asked: Asked) => void)[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request, self) {
       self.timeout(request, 0)
-      const { pathname } = new URL(request.url)
+      const url = new URL(request.url)
+      const { pathname } = url
+      if (pathname === '/v1/memory' || pathname === '/v1/memory/import') return memory.answer(request, url)
       if (pathname === '/v1/tool-events') {
         toolReports.push(await request.json())
         return new Response(null, { status: 204 })
@@ -40,6 +44,7 @@ export function startPlatformDouble() {
     url: `http://127.0.0.1:${server.port}`,
     asked,
     tokens,
+    memory,
     /** What the agent told of the tools it used. */
     toolReports,
     next: (...answers: Answerer[]) => void script.push(...answers),

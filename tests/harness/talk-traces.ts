@@ -16,7 +16,7 @@ export function addTalkTraces(
     .values({ ...own, id: `sess_${canary}`, createdAt: now, lastActivity: now })
     .run()
   tx.insert(agentMemory)
-    .values({ ...own, key: 'likes', value: JSON.stringify(canary), updatedAt: now })
+    .values({ agentId, key: 'likes', value: JSON.stringify(canary), source: 'agent', updatedAt: now })
     .run()
   tx.insert(agentSkills).values({ userId, skillId: 'browser', enabled: true, updatedAt: now }).run()
   tx.insert(agentCredentials).values({ userId, key: 'openai', sealedValue: sealed, updatedAt: now }).run()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type AgentSettings, startAgent } from '../../src/agent/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
-import { startPlatformDouble } from './platform-double.ts'
+import { callsTool, says, startPlatformDouble } from './platform-double.ts'
 
 const TOKEN = 'gw_test-token'
 
@@ -52,9 +52,19 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}) {
         ...(signal && { signal }),
       }),
     stop: (graceMs: number) => running.stop(graceMs),
-    async restart() {
+    async restart(before?: () => Promise<unknown>) {
       await running.stop(1000)
+      await before?.()
       running = await start()
+    },
+    /** What the model was told as its instructions by the latest turn. */
+    prompt: () => String(platform.asked.at(-1)?.messages[0]?.content),
+    /** Lets the model call one tool and returns what the model was then shown as its result. */
+    async runTool(name: string, input: unknown): Promise<string> {
+      platform.next(callsTool(name, input), says('done'))
+      const { status } = await this.chat('go')
+      if (status !== 200) throw new Error(`The turn ended with ${status}`)
+      return String(platform.asked.at(-1)?.messages.find((message) => message.role === 'tool')?.content)
     },
     async [Symbol.asyncDispose]() {
       await platform.stop()
@@ -63,3 +73,6 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}) {
     },
   }
 }
+
+/** What an agent is given that runs elsewhere: the key of its owner. It keeps its memory itself. */
+export const OWNER_KEY = 'sk_of-its-owner'

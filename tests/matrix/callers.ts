@@ -101,6 +101,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     if (proof === 'internal key') return 402
     return proof === 'reading key' || proof === 'wrong bearer' ? 403 : 401
   },
+  'agent-token': ({ proof }) => (proof === 'agent token' ? null : 401),
   'planned-bearer': ({ proof, headers }) => {
     if (proof === 'key' || proof === 'agent token') return null
     if (proof === 'reading key') return 403

@@ -230,6 +230,10 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /v1/chat/completions backend': { status: 200, body: () => QUESTION },
   // The offline model makes none.
   'POST /v1/embeddings backend': { status: 400, body: () => ({ model: 'local/echo', input: 'Hi' }) },
+  'DELETE /v1/memory backend': { status: 200, path: () => '/v1/memory?key=likes' },
+  'GET /v1/memory backend': reached,
+  'POST /v1/memory backend': { status: 200, body: () => ({ key: 'a', memory: 'x' }) },
+  'POST /v1/memory/import backend': { status: 200, body: () => ({ facts: [{ key: 'a', text: 'x' }] }) },
   'GET /v1/models backend': reached,
   'POST /v1/tool-events backend': {
     status: 204,

@@ -9,7 +9,7 @@ import { inboxMessages } from '../inbox/tables.ts'
 import { installations } from '../installations/tables.ts'
 import { invites } from '../invites/tables.ts'
 import { apiKeys } from '../keys/tables.ts'
-import { agentMemory } from '../memory/tables.ts'
+import { listRowsOfUser } from '../memory/read.ts'
 import { radioStreams } from '../radio/tables.ts'
 import { scheduledRuns, scheduledTasks } from '../scheduled-tasks/tables.ts'
 import { identities, wallets } from '../sign-in/tables.ts'
@@ -215,12 +215,7 @@ export const SECTIONS: readonly Section[] = [
       ),
   },
   whole('memory', (db, userId) =>
-    db
-      .select()
-      .from(agentMemory)
-      .where(eq(agentMemory.userId, userId))
-      .all()
-      .map(({ userId: _, value, ...kept }) => ({ ...kept, value: JSON.parse(value) })),
+    listRowsOfUser(db, userId).map(({ value, ...kept }) => ({ ...kept, value: JSON.parse(value) })),
   ),
   whole('skills', (db, userId) =>
     db

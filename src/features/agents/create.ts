@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { newSlug, randomText } from '../../core/ids.ts'
+import { AGENT_TOKEN_PREFIX, newSlug, randomText } from '../../core/ids.ts'
 import { type Sealer, sha256 } from '../../core/secrets.ts'
 import type { Tx } from '../../db/open.ts'
 import { type AgentRow, agents } from './tables.ts'
@@ -15,7 +15,7 @@ export type CreateDeps = { clock: Clock; sealer: Sealer }
 /** Adds the row of an agent with tokens of its own, sealed for its row alone. */
 export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow {
   const id = agent.id ?? newSlug(agent.name)
-  const accessToken = `agt_${randomText(TOKEN_LENGTH)}`
+  const accessToken = `${AGENT_TOKEN_PREFIX}${randomText(TOKEN_LENGTH)}`
   const now = deps.clock.now()
   return tx
     .insert(agents)

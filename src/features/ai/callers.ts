@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import { requireScope } from '../../core/scopes.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { memoize } from '../../db/memo.ts'
@@ -21,7 +22,6 @@ import type { Caller } from './complete.ts'
 
 /** Calls that no agent made, in usage logs. */
 const DIRECT = 'direct'
-export const AGENT_TOKEN_PREFIX = 'agt_'
 
 export type CallerDeps = { db: Db; verifyKey: VerifyKey; rules: AccountRules; internalApiKey: string | undefined }
 export type Headers = (name: string) => string | undefined
@@ -31,9 +31,12 @@ export type CallerFinder = {
   requirePlannedCaller(header: Headers): Caller
   /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
   requireBearer(header: Headers): Caller
+  /** The agent whose own token this is, whatever plan its owner has: what it does here costs nothing. */
+  requireAgentToken(header: Headers): string
 }
 
 export type CallerEnv = BackendEnv & { Variables: { caller: Caller } }
+export type AgentCallerEnv = BackendEnv & { Variables: { agentId: string } }
 
 /** Guard of `/api/ai/*` routes that cost money: sets `c.var.caller`. */
 export function requirePlannedCaller(callers: CallerFinder) {
@@ -57,6 +60,20 @@ export function requireCaller(callers: CallerFinder) {
       c.set(
         'caller',
         callers.requireBearer((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
+}
+
+/** Guard of what agents do for themselves: sets `c.var.agentId`. */
+export function requireAgent(callers: CallerFinder) {
+  return label(
+    'agent-token',
+    createMiddleware<AgentCallerEnv>(async (c, next) => {
+      c.set(
+        'agentId',
+        callers.requireAgentToken((name) => c.req.header(name)),
       )
       await next()
     }),
@@ -96,9 +113,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       if (!agent) return null
       // An agent without an owner is the operator's: nobody's plan limits it.
       if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network, key: null }
-      if (agent.user.disabledAt) {
-        throw new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
-      }
+      if (agent.user.disabledAt) throw accountDisabled()
       return toCaller(toSignedInUser(agent.user, deps.rules), agent.agentId, null)
     }
     if (!token?.startsWith('sk_')) return null
@@ -122,7 +137,18 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       requireServiceBearer(header, deps.internalApiKey)
       return callerOfHeaders(header, deps.rules)
     },
+    requireAgentToken(header) {
+      const token = bearerOf(header)
+      const agent = token?.startsWith(AGENT_TOKEN_PREFIX) ? findAgent(sha256(token)) : null
+      if (!agent) throw new AppError('unauthenticated', 'Unauthorized')
+      if (agent.user?.disabledAt) throw accountDisabled()
+      return agent.agentId
+    },
   }
+}
+
+function accountDisabled(): AppError {
+  return new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
 }
 
 /** @throws AppError `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */

@@ -2,16 +2,33 @@ import { and, eq } from 'drizzle-orm'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import type { SignedInUser } from '../../http/env.ts'
+import { findAgent } from '../agents/list.ts'
 import { agentMemory } from './tables.ts'
 
-/** @throws AppError `not_found` when the user has no such key with this agent. */
-export async function forgetKey(db: Db, userId: string, agentId: string, key: string): Promise<void> {
-  const isThis = and(eq(agentMemory.userId, userId), eq(agentMemory.agentId, agentId), eq(agentMemory.key, key))
-  const { changes } = await write(db, (tx) => tx.delete(agentMemory).where(isThis).run())
-  if (changes === 0) throw new AppError('not_found', 'Memory key not found')
+/** @throws AppError `not_found` when the user has no such agent, or the agent no such key. */
+export async function forgetKey(db: Db, user: SignedInUser, agentId: string, key: string): Promise<void> {
+  await write(db, (tx) => {
+    if (!findAgent(tx, { kind: 'user', user }, agentId)) throw noSuchKey()
+    removeKey(tx, agentId, key)
+  })
 }
 
-/** Takes away everything an agent was told to remember: part of resetting its memory (rulings, 19). */
+/** As `forgetKey`, for the agent itself. @throws AppError `not_found`. */
+export async function forgetOwnKey(db: Db, agentId: string, key: string): Promise<void> {
+  await write(db, (tx) => removeKey(tx, agentId, key))
+}
+
+/** Takes away everything that an agent remembers: part of resetting its memory (rulings, 19). */
 export function clearMemory(tx: Tx, agentId: string): void {
   tx.delete(agentMemory).where(eq(agentMemory.agentId, agentId)).run()
+}
+
+function removeKey(tx: Tx, agentId: string, key: string): void {
+  const isThis = and(eq(agentMemory.agentId, agentId), eq(agentMemory.key, key))
+  if (tx.delete(agentMemory).where(isThis).run().changes === 0) throw noSuchKey()
+}
+
+function noSuchKey(): AppError {
+  return new AppError('not_found', 'Memory key not found')
 }

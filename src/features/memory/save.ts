@@ -1,16 +1,16 @@
-import { and, eq } from 'drizzle-orm'
+import { and, count, eq, inArray } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
-import type { SaveMemoryRequest } from './schemas.ts'
-import { agentMemory } from './tables.ts'
+import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type SaveMemoryRequest } from './schemas.ts'
+import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
 
 const MAX_VALUE_BYTES = 100 * 1024
-const MAX_KEYS = 50
-const MAX_KEY_CHARACTERS = 200
+/** How many keys each side may fill, so that neither takes the other's room. */
+const MAX_KEYS: Readonly<Record<MemorySource, number>> = { user: 50, agent: 100 }
 
 export type SaveDeps = { db: Db; clock: Clock }
 
@@ -19,8 +19,8 @@ export type SavedMemory = { keys: string[]; savedAt: Date }
 
 /**
  * Keeps one value or several, all or none.
- * @throws AppError `invalid` without a value, for one over 100 KB of JSON, and when the agent would have more than 50 keys;
- * `not_found` for a missing agent and for someone else's.
+ * @throws AppError `invalid` without a value, for one over 100 KB of JSON, and when the user would have filled more than 50
+ * keys of the agent; `not_found` for a missing agent and for someone else's.
  */
 export async function saveMemory(deps: SaveDeps, user: SignedInUser, request: SaveMemoryRequest): Promise<SavedMemory> {
   const { agentId } = request
@@ -28,14 +28,55 @@ export async function saveMemory(deps: SaveDeps, user: SignedInUser, request: Sa
   const savedAt = deps.clock.now()
   await write(deps.db, (tx) => {
     getAgent(tx, { kind: 'user', user }, agentId)
-    requireRoom(tx, user.id, agentId, values)
-    for (const [key, value] of values) {
-      const row = { userId: user.id, agentId, key, value, updatedAt: savedAt }
-      const target = [agentMemory.userId, agentMemory.agentId, agentMemory.key]
-      tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: row }).run()
-    }
+    keep(tx, { agentId, source: 'user', savedAt }, values)
   })
   return { keys: [...values.keys()], savedAt }
+}
+
+/** As `saveMemory`, one value of the agent's own. @throws AppError `invalid`. */
+export async function rememberFact(deps: SaveDeps, agentId: string, request: RememberRequest): Promise<Date> {
+  const savedAt = deps.clock.now()
+  const values = new Map([[request.key, toJson(request.memory)]])
+  await write(deps.db, (tx) => keep(tx, { agentId, source: 'agent', savedAt }, values))
+  return savedAt
+}
+
+/**
+ * Takes over what an agent has kept in a file of its own: nothing of it is refused for want of room, and what is known
+ * already stays as it is, so that a second attempt changes nothing. @returns how many were new.
+ */
+export async function importFacts(deps: SaveDeps, agentId: string, { facts }: ImportRequest): Promise<number> {
+  const rows = facts.map(({ key, text, at }): MemoryRow => {
+    const updatedAt = at ? new Date(at) : deps.clock.now()
+    return { agentId, key, value: toJson(text), source: 'agent', updatedAt }
+  })
+  return write(deps.db, (tx) => {
+    if (rows.length === 0) return 0
+    const { changes } = tx.insert(agentMemory).values(rows).onConflictDoNothing().run()
+    // The file holds as much as the store: more than twice that is no file.
+    if (countKeys(tx, agentId, 'agent') > 2 * MAX_KEYS.agent) throw tooManyKeys('agent')
+    return changes
+  })
+}
+
+type Writer = { agentId: string; source: MemorySource; savedAt: Date }
+
+function keep(tx: Tx, { agentId, source, savedAt }: Writer, values: Map<string, string>): void {
+  const known = countKeys(tx, agentId, source)
+  const again = countKeys(tx, agentId, source, [...values.keys()])
+  if (values.size > again && known + values.size - again > MAX_KEYS[source]) throw tooManyKeys(source)
+  for (const [key, value] of values) {
+    const row: MemoryRow = { agentId, key, value, source, updatedAt: savedAt }
+    const target = [agentMemory.agentId, agentMemory.key]
+    tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: row }).run()
+  }
+}
+
+/** How many keys one side has filled, or of these how many. */
+function countKeys(tx: Tx, agentId: string, source: MemorySource, keys?: string[]): number {
+  const isOurs = and(eq(agentMemory.agentId, agentId), eq(agentMemory.source, source))
+  const isMeant = keys ? and(isOurs, inArray(agentMemory.key, keys)) : isOurs
+  return tx.select({ keys: count() }).from(agentMemory).where(isMeant).get()?.keys ?? 0
 }
 
 /** JSON text by key. */
@@ -45,7 +86,7 @@ function readValues({ key, memory }: SaveMemoryRequest): Map<string, string> {
     throw new AppError('invalid', 'Memory data required (object or key+memory pair)')
   }
   const values = Object.entries(memory).map(([name, value]): [string, string] => [requireKey(name), toJson(value)])
-  if (values.length > MAX_KEYS) throw tooManyKeys()
+  if (values.length > MAX_KEYS.user) throw tooManyKeys('user')
   return new Map(values)
 }
 
@@ -60,18 +101,8 @@ function toJson(value: unknown): string {
   return text
 }
 
-function requireRoom(tx: Tx, userId: string, agentId: string, values: Map<string, string>): void {
-  const known = tx
-    .select({ key: agentMemory.key })
-    .from(agentMemory)
-    .where(and(eq(agentMemory.userId, userId), eq(agentMemory.agentId, agentId)))
-    .all()
-  const keys = new Set([...known.map(({ key }) => key), ...values.keys()])
-  if (keys.size > MAX_KEYS) throw tooManyKeys()
-}
-
-function tooManyKeys(): AppError {
-  return new AppError('invalid', `Too many memory keys (max ${MAX_KEYS})`)
+function tooManyKeys(source: MemorySource): AppError {
+  return new AppError('invalid', `Too many memory keys (max ${MAX_KEYS[source]})`)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

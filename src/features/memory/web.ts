@@ -30,7 +30,7 @@ export function memoryWeb(deps: SaveDeps & { guards: Guards }) {
 
   app.delete('/api/memory', signedIn, validate('query', ForgetQuery), async (c) => {
     const { agentId, key } = c.req.valid('query')
-    await forgetKey(deps.db, c.var.user.id, agentId, key)
+    await forgetKey(deps.db, c.var.user, agentId, key)
     return c.json({ success: true, agentId, key, deleted: true })
   })
 
