@@ -27,6 +27,7 @@ import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
 import { createChangeFeed } from '../db/change-feed.ts'
 import type { Connection, Tx } from '../db/open.ts'
+import { createKnownDevices } from '../features/accounts/known-devices.ts'
 import { createPasswords } from '../features/accounts/passwords.ts'
 import { createProofOfWork, DIFFICULTY_BITS } from '../features/accounts/proof-of-work.ts'
 import { createSessions } from '../features/accounts/sessions.ts'
@@ -156,6 +157,7 @@ export function openPlatform(parts: PlatformParts) {
     changes,
     liveStreams: createLiveStreams(),
     logViewers: createLogViewers(clock),
+    knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
     csrf: createCsrf({
       key: sealer.deriveKey('csrf'),
       clock,

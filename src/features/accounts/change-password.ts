@@ -22,8 +22,9 @@ export type ChangePasswordDeps = { db: Db; clock: Clock; passwords: Passwords; m
 export type SessionCaller = { userId: string; sessionToken: string | undefined; address: string | null }
 
 /**
- * Sets a new password; all other sessions and every reset link end with it. An account without one, which signs in
- * elsewhere, gets its first after a recent sign-in.
+ * Sets a new password; all other sessions, every reset link and the marks of all known devices end with it. An account
+ * without one, which signs in elsewhere, gets its first after a recent sign-in.
+ * @returns the account as it is now.
  * @throws AppError `invalid` for a missing or common password, `unauthenticated` for a wrong current one, `limited`
  * after ten of those, `not_found`.
  */
@@ -31,7 +32,7 @@ export async function changePassword(
   deps: ChangePasswordDeps,
   caller: SessionCaller,
   { currentPassword, newPassword }: ChangePasswordRequest,
-): Promise<void> {
+): Promise<UserRow> {
   const user = deps.db.select().from(users).where(eq(users.id, caller.userId)).get()
   if (!user) throw new AppError('not_found', 'User not found')
   if (user.passwordHash !== null && currentPassword === undefined) {
@@ -39,14 +40,14 @@ export async function changePassword(
   }
   if (user.passwordHash === null) requireRecentSignIn(deps, user.id, caller.sessionToken)
   requireUncommon(newPassword)
-  await confirmPassword(deps, user, currentPassword)
+  await confirmPassword(deps, user, { password: currentPassword, sessionToken: caller.sessionToken })
   const passwordHash = await deps.passwords.hash(newPassword)
-  await write(deps.db, (tx) => {
-    if (!replaceHash(tx, user, { passwordHash, updatedAt: deps.clock.now() })) {
-      throw new AppError('unauthenticated', 'Current password is incorrect')
-    }
+  return write(deps.db, (tx) => {
+    const changed = replaceHash(tx, user, { passwordHash, updatedAt: deps.clock.now() })
+    if (!changed) throw new AppError('unauthenticated', 'Current password is incorrect')
     endSessions(tx, user.id, caller.sessionToken)
     noteNewPassword(tx, deps, user, { action: 'account.password-changed', address: caller.address })
+    return changed
   })
 }
 
@@ -64,13 +65,13 @@ export function noteNewPassword(
 }
 
 /** Somebody else may have set another password while this one was hashed: then the one that was confirmed is worth nothing. */
-function replaceHash(tx: Tx, user: UserRow, change: { passwordHash: string; updatedAt: Date }): boolean {
+function replaceHash(tx: Tx, user: UserRow, change: { passwordHash: string; updatedAt: Date }): UserRow | undefined {
   const isUnchanged =
     user.passwordHash === null ? isNull(users.passwordHash) : eq(users.passwordHash, user.passwordHash)
-  const { changes } = tx
+  return tx
     .update(users)
     .set(change)
     .where(and(eq(users.id, user.id), isUnchanged))
-    .run()
-  return changes > 0
+    .returning()
+    .get()
 }

@@ -35,7 +35,7 @@ export async function deleteAccount(
   if (!user) throw new AppError('not_found', 'User not found')
   if (confirm !== user.email) throw new AppError('invalid', 'Type your email address to confirm')
   if (user.passwordHash === null) requireRecentSignIn(deps, user.id, caller.sessionToken)
-  await confirmPassword(deps, user, password)
+  await confirmPassword(deps, user, { password, sessionToken: caller.sessionToken })
   await write(deps.db, (tx) => removeAccount(tx, deps, user.id))
 }
 

@@ -1,76 +1,50 @@
 import { eq } from 'drizzle-orm'
-import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { sha256 } from '../../core/secrets.ts'
-import type { Db, Tx } from '../../db/open.ts'
+import type { Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { addressKey } from '../../http/address.ts'
+import { passwordGuess, returnGuess, settleGuess, takeGuess } from './guesses.ts'
+import type { KnownDevices, Visitor } from './known-devices.ts'
 import type { Passwords } from './passwords.ts'
 import type { LoginRequest } from './schemas.ts'
+import { requireSecondFactor } from './second-factor.ts'
 import { type UserRow, users } from './tables.ts'
-import { forgetFailures, returnAttempt, type Throttle, takeAttempt } from './throttle.ts'
-import { redeemSecondFactor, type TwoFactorDeps } from './two-factor.ts'
+import type { TwoFactorDeps } from './two-factor.ts'
 
-export type LoginDeps = TwoFactorDeps & { db: Db; clock: Clock; passwords: Passwords }
-
-const WINDOW_MS = 15 * 60_000
-const FAILURES_PER_ACCOUNT = 10
-const FAILURES_PER_ADDRESS = 50
+export type LoginDeps = TwoFactorDeps & { passwords: Passwords; knownDevices: KnownDevices }
 
 /**
  * Checks the password, and the second factor of accounts that have one. Unknown, closed and password-less accounts and
- * wrong passwords cost the same work and get the same answer. `address` is the caller's.
+ * wrong passwords cost the same work and get the same answer.
  * @throws AppError `unauthenticated`, with code `TWO_FACTOR_REQUIRED` or `TWO_FACTOR_INVALID` after the right password;
- * `limited` after ten failures of an account, or fifty of an address, in a quarter of an hour.
+ * `limited` after ten failures of an account from one address or one known device, or fifty of an address, in a quarter of
+ * an hour; after fifty of an account in an hour except from a known device; and as `requireSecondFactor`.
  */
-export function login(deps: LoginDeps, request: LoginRequest, address: string | null): Promise<UserRow> {
-  return deps.passwords.admit(() => loginAdmitted(deps, request, address))
+export function login(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
+  return deps.passwords.admit(() => loginAdmitted(deps, request, visitor))
 }
 
-async function loginAdmitted(deps: LoginDeps, request: LoginRequest, address: string | null): Promise<UserRow> {
-  const [account, caller] = throttlesOf(request.email, address)
-  await takeAttempt(deps, account, caller)
-  const giveBack = () => write(deps.db, (tx) => returnAttempt(tx, account, caller))
-
+async function loginAdmitted(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
   const user = deps.db.select().from(users).where(eq(users.email, request.email)).get()
+  const device = user ? deps.knownDevices.find(visitor.markOf(user.id), user) : null
+  const taken = await takeGuess(deps, passwordGuess(request.email, visitor.address, device))
   const isRight = await deps.passwords.verify(request.password, user?.passwordHash ?? null).catch(async (error) => {
-    await giveBack()
+    await write(deps.db, (tx) => returnGuess(tx, taken))
     throw error
   })
   if (!user || !isRight || user.disabledAt) throw new AppError('unauthenticated', 'Invalid email or password')
   if (user.twoFactorEnabledAt) {
-    if (!request.code) {
-      await giveBack()
+    await write(deps.db, (tx) => settleGuess(tx, taken))
+    if (!request.code)
       throw new AppError('unauthenticated', 'Two-factor code required', { code: 'TWO_FACTOR_REQUIRED' })
-    }
-    if (!(await redeemSecondFactor(deps, user, request.code, address))) {
-      throw new AppError('unauthenticated', 'Invalid two-factor code', { code: 'TWO_FACTOR_INVALID' })
-    }
+    await requireSecondFactor(deps, user, request.code, visitor)
   }
 
   const newHash = await hashAnew(deps.passwords, user, request.password)
+  if (user.twoFactorEnabledAt && !newHash) return user
   return write(deps.db, (tx) => {
-    forgetFailures(tx, account.key)
-    returnAttempt(tx, caller)
+    if (!user.twoFactorEnabledAt) settleGuess(tx, taken)
     return newHash ? replaceHash(tx, user, newHash) : user
   })
-}
-
-/** Lets an account sign in at once after failures: for whoever has proved by mail to be its owner. */
-export function forgetFailedLogins(tx: Tx, email: string): void {
-  forgetFailures(tx, accountKey(email))
-}
-
-function accountKey(email: string): string {
-  return `login:account:${sha256(email)}`
-}
-
-/** Unknown accounts are counted as well: who is told to wait learns nothing. */
-function throttlesOf(email: string, address: string | null): [account: Throttle, caller: Throttle] {
-  return [
-    { key: accountKey(email), limit: FAILURES_PER_ACCOUNT, windowMs: WINDOW_MS },
-    { key: `login:address:${addressKey(address)}`, limit: FAILURES_PER_ADDRESS, windowMs: WINDOW_MS },
-  ]
 }
 
 /** Parameters grow with the years; the password is known only now. A busy hasher puts it off to the next sign-in. */

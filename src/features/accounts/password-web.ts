@@ -6,6 +6,7 @@ import { validate } from '../../http/validate.ts'
 import { type BotDetection, requireHuman } from './bot-detection.ts'
 import { type ChangePasswordDeps, changePassword } from './change-password.ts'
 import { forgotPassword } from './forgot-password.ts'
+import { type KnownDevices, rememberDevice, visitorOf } from './known-devices.ts'
 import { resetPasswordByLink } from './reset-password.ts'
 import {
   ChangePasswordRequest,
@@ -19,6 +20,8 @@ import { requestVerification, verifyEmail } from './verify-email.ts'
 
 export type PasswordWebDeps = ChangePasswordDeps & {
   guards: Guards
+  knownDevices: KnownDevices
+  isHttps: boolean
   botDetection: BotDetection
   requestsPerMinute: { password: number }
 }
@@ -35,7 +38,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
     validate('json', ChangePasswordRequest),
     async (c) => {
       const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c), address: c.env.address }
-      await changePassword(deps, caller, c.req.valid('json'))
+      rememberDevice(c, deps, await changePassword(deps, caller, c.req.valid('json')))
       return c.json({ success: true })
     },
   )
@@ -43,7 +46,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
   app.post('/api/auth/forgot-password', seldom(), validate('json', ForgotPasswordRequest), async (c) => {
     const { email, website, proof } = c.req.valid('json')
     await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot: website, proof })
-    await forgotPassword(deps, email)
+    await forgotPassword(deps, email, visitorOf(c, deps))
     return c.json(
       said(
         deps.mailer.isConfigured

@@ -92,7 +92,8 @@ async function requireOwner(
   user: UserRow,
   { currentPassword, sessionToken }: { currentPassword?: string | undefined; sessionToken: string | undefined },
 ): Promise<void> {
-  if (currentPassword !== undefined && user.passwordHash !== null) return confirmPassword(deps, user, currentPassword)
+  if (currentPassword !== undefined && user.passwordHash !== null)
+    return confirmPassword(deps, user, { password: currentPassword, sessionToken })
   if (user.passwordHash === null) return requireRecentSignIn(deps, user.id, sessionToken)
   if (hasRecentSignIn(deps, user.id, sessionToken)) return
   throw new AppError('unauthenticated', 'Current password is incorrect', FRESH_SESSION_REQUIRED)

@@ -5,16 +5,18 @@ import { AppError } from '../../core/errors.ts'
 import type { Tx } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { SESSION_COOKIE } from '../../http/session.ts'
+import { type KnownDevices, rememberDevice } from './known-devices.ts'
 import { SESSION_DAYS, type Sessions } from './sessions.ts'
 import { type UserRow, users } from './tables.ts'
 
-export type StartSessionDeps = { sessions: Sessions; isHttps: boolean }
+export type StartSessionDeps = { sessions: Sessions; knownDevices: KnownDevices; isHttps: boolean }
 
 const MAX_USER_AGENT = 256
 
 /**
  * Signs the browser in as `user`, the row as it was when the browser proved itself, whatever way: a new session in its
- * cookie. The one it came with ends, so that nobody can plant a session of his own and share it.
+ * cookie. The one it came with ends, so that nobody can plant a session of his own and share it. From now on the account
+ * knows the browser.
  * @throws AppError `unauthenticated` when the account was closed, or its ways in have changed, since then.
  */
 export async function startSession(c: Context<WebEnv>, deps: StartSessionDeps, user: UserRow): Promise<void> {
@@ -26,6 +28,7 @@ export async function startSession(c: Context<WebEnv>, deps: StartSessionDeps, u
   const token = await deps.sessions.create(user.id, visitor, (tx) => requireUnchanged(tx, user))
   if (planted) await deps.sessions.end(planted)
   setCookie(c, SESSION_COOKIE, token, { ...cookieFlags(deps), maxAge: SESSION_DAYS * 86_400 })
+  rememberDevice(c, deps, user)
 }
 
 /** A reset that ends all sessions must also end the sign-in with the old password that is under way. */

@@ -1,15 +1,12 @@
-import { and, eq, gt, lte, sql } from 'drizzle-orm'
+import { and, eq, gt, lt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { throttles } from './tables.ts'
 
-/** At most `limit` failures within `windowMs`, counted from the first. */
-export type ThrottleRule = { limit: number; windowMs: number }
-
-/** A rule for one key, such as an account or an address. */
-export type Throttle = ThrottleRule & { key: string }
+/** At most `limit` failures under `key` within `windowMs`, counted from the first. */
+export type Throttle = { key: string; limit: number; windowMs: number }
 
 /**
  * Takes one attempt from each of `throttles` before it is made, so that guesses made at once count as well.
@@ -17,8 +14,8 @@ export type Throttle = ThrottleRule & { key: string }
  */
 export async function takeAttempt(deps: { db: Db; clock: Clock }, ...throttles: Throttle[]): Promise<void> {
   await write(deps.db, (tx) => {
-    for (const { key, ...rule } of throttles) requireAttempt(tx, deps.clock, key, rule)
-    for (const { key, ...rule } of throttles) countFailure(tx, deps.clock, key, rule)
+    requireAttempts(tx, deps.clock, throttles)
+    for (const throttle of throttles) countFailure(tx, deps.clock, throttle)
   })
 }
 
@@ -33,25 +30,35 @@ export function returnAttempt(tx: Tx, ...taken: Throttle[]): void {
 }
 
 /**
- * Refuses when too many attempts under `key` have failed. The counters are rows: a restart forgives nothing.
+ * Refuses when too many attempts of one of `throttles` have failed. The counters are rows: a restart forgives nothing.
  * @throws AppError `limited` with the seconds to wait in `retryAfter`.
  */
-export function requireAttempt(db: Db, clock: Clock, key: string, rule: ThrottleRule): void {
-  const row = db.select().from(throttles).where(eq(throttles.key, key)).get()
-  const now = clock.now()
-  if (!row || row.resetAt <= now || row.count < rule.limit) return
-  const seconds = Math.ceil((row.resetAt.getTime() - now.getTime()) / 1000)
+export function requireAttempts(db: Db, clock: Clock, throttles: readonly Throttle[]): void {
+  const full = throttles.map((throttle) => findFull(db, clock, throttle)).find((row) => row !== null)
+  if (!full) return
+  const seconds = Math.ceil((full.resetAt.getTime() - clock.now().getTime()) / 1000)
   throw new AppError('limited', 'Too many attempts. Try again later.', { retryAfter: String(seconds) })
 }
 
+/** Is there an attempt left? */
+export function hasAttempt(db: Db, clock: Clock, throttle: Throttle): boolean {
+  return findFull(db, clock, throttle) === null
+}
+
+/** The counter, when it allows no more. */
+function findFull(db: Db, clock: Clock, { key, limit }: Throttle): typeof throttles.$inferSelect | null {
+  const row = db.select().from(throttles).where(eq(throttles.key, key)).get()
+  return row && row.resetAt > clock.now() && row.count >= limit ? row : null
+}
+
 /** Counts a failed attempt; the window begins with the first. */
-export function countFailure(tx: Tx, clock: Clock, key: string, rule: ThrottleRule): void {
+export function countFailure(tx: Tx, clock: Clock, { key, windowMs }: Omit<Throttle, 'limit'>): void {
   const now = clock.now()
   const row = tx.select().from(throttles).where(eq(throttles.key, key)).get()
   const isOpen = row !== undefined && row.resetAt > now
   const next = isOpen
     ? { count: row.count + 1, resetAt: row.resetAt }
-    : { count: 1, resetAt: new Date(now.getTime() + rule.windowMs) }
+    : { count: 1, resetAt: new Date(now.getTime() + windowMs) }
   tx.insert(throttles)
     .values({ key, ...next })
     .onConflictDoUpdate({ target: throttles.key, set: next })
@@ -61,6 +68,15 @@ export function countFailure(tx: Tx, clock: Clock, key: string, rule: ThrottleRu
 /** After a success the failures before it no longer count. */
 export function forgetFailures(tx: Tx, key: string): void {
   tx.delete(throttles).where(eq(throttles.key, key)).run()
+}
+
+/** Forgets what was counted under `key` and under every key that continues it after a colon. */
+export function forgetFailuresBelow(tx: Tx, key: string): void {
+  forgetFailures(tx, key)
+  tx.delete(throttles)
+    // A semicolon comes right after the colon, so this is a range of the primary key.
+    .where(and(gt(throttles.key, `${key}:`), lt(throttles.key, `${key};`)))
+    .run()
 }
 
 /** Removes counters whose window is over. */

@@ -64,5 +64,5 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 }
 
 function actorOf(c: Context<WebEnv>): Actor {
-  return { userId: c.var.user.id, address: c.env.address }
+  return { userId: c.var.user.id, sessionToken: readSessionToken(c), address: c.env.address }
 }

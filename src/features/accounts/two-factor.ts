@@ -5,7 +5,7 @@ import type { Sealer } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { recordAudit } from '../administration/audit.ts'
-import { confirmPassword } from './confirm-password.ts'
+import { confirmPassword, ownThrottle } from './confirm-password.ts'
 import type { Passwords } from './passwords.ts'
 import { requireRecentSignIn } from './recent-sign-in.ts'
 import { countRecoveryCodes, createRecoveryCodes, redeemRecoveryCode, replaceRecoveryCodes } from './recovery-codes.ts'
@@ -15,10 +15,8 @@ import { forgetFailures, takeAttempt } from './throttle.ts'
 import { createTotpSecret, findTotpStep, totpUri } from './totp.ts'
 
 export type TwoFactorDeps = { db: Db; clock: Clock; sealer: Sealer }
-/** Who changes his settings, and from where. */
-export type Actor = { userId: string; address: string | null }
-
-const THROTTLE = { limit: 10, windowMs: 15 * 60_000 }
+/** Who changes his settings, in which session, and from where. */
+export type Actor = { userId: string; sessionToken?: string | undefined; address: string | null }
 
 /** Is it on, and how many recovery codes are unused? @throws AppError `not_found`. */
 export function getTwoFactor(db: Db, userId: string): TwoFactorStatus {
@@ -38,7 +36,7 @@ export async function setUpTwoFactor(
 ): Promise<TwoFactorSetup> {
   const user = getUser(deps.db, userId)
   if (user.passwordHash === null) requireRecentSignIn(deps, userId, sessionToken)
-  await confirmPassword(deps, user, request.password)
+  await confirmPassword(deps, user, { password: request.password, sessionToken })
   const secret = createTotpSecret()
   const sealed = deps.sealer.seal(secret, purposeOf(userId))
   const { changes } = await write(deps.db, (tx) =>
@@ -61,7 +59,7 @@ export async function enableTwoFactor(deps: TwoFactorDeps, actor: Actor, code: s
   const user = getUser(deps.db, actor.userId)
   if (user.twoFactorEnabledAt) throw alreadyOn()
   if (!user.twoFactorSecret) throw new AppError('invalid', 'Set up two-factor sign-in first')
-  await requireRight(deps, user.id, async () => redeemTotpCode(deps, user, code))
+  await requireRight(deps, actor, async () => redeemTotpCode(deps, user, code))
   const codes = createRecoveryCodes()
   await write(deps.db, (tx) => {
     const now = deps.clock.now()
@@ -87,8 +85,8 @@ export async function disableTwoFactor(
   request: TwoFactorDisableRequest,
 ): Promise<void> {
   const user = requireOn(getUser(deps.db, actor.userId))
-  await confirmPassword(deps, user, request.password)
-  await requireRight(deps, user.id, () => redeemSecondFactor(deps, user, request.code, actor.address))
+  await confirmPassword(deps, user, { password: request.password, sessionToken: actor.sessionToken })
+  await requireRight(deps, actor, () => redeemSecondFactor(deps, user, request.code, actor.address))
   await write(deps.db, (tx) => {
     const now = deps.clock.now()
     removeTwoFactor(tx, user.id, now)
@@ -99,7 +97,7 @@ export async function disableTwoFactor(
 /** Replaces the recovery codes. @throws AppError `invalid` for a wrong code, `conflict` when it is off, `limited`. */
 export async function renewRecoveryCodes(deps: TwoFactorDeps, actor: Actor, code: string): Promise<string[]> {
   const user = requireOn(getUser(deps.db, actor.userId))
-  await requireRight(deps, user.id, () => redeemSecondFactor(deps, user, code, actor.address))
+  await requireRight(deps, actor, () => redeemSecondFactor(deps, user, code, actor.address))
   const codes = createRecoveryCodes()
   await write(deps.db, (tx) => {
     requireOn(getUser(tx, user.id))
@@ -149,8 +147,8 @@ async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRo
 }
 
 /** @throws AppError `invalid` when `check` says no, `limited` after ten of those. */
-async function requireRight(deps: TwoFactorDeps, userId: string, check: () => Promise<boolean>): Promise<void> {
-  const throttle = { ...THROTTLE, key: `two-factor:account:${userId}` }
+async function requireRight(deps: TwoFactorDeps, actor: Actor, check: () => Promise<boolean>): Promise<void> {
+  const throttle = ownThrottle(deps.db, 'two-factor', actor.userId, actor.sessionToken)
   await takeAttempt(deps, throttle)
   if (!(await check())) throw new AppError('invalid', 'Invalid two-factor code')
   await write(deps.db, (tx) => forgetFailures(tx, throttle.key))
@@ -161,7 +159,7 @@ function isSameSecretAs(user: UserRow) {
   return eq(users.twoFactorSecret, user.twoFactorSecret ?? '')
 }
 
-function audit(tx: Tx, { userId, address }: Actor, action: string, now: Date): void {
+function audit(tx: Tx, { userId, address }: Omit<Actor, 'sessionToken'>, action: string, now: Date): void {
   recordAudit(tx, { actor: userId, action, target: userId, address }, now)
 }
 

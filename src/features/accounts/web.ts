@@ -6,6 +6,7 @@ import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import { type BotDetection, requireHuman } from './bot-detection.ts'
+import { visitorOf } from './known-devices.ts'
 import { type LoginDeps, login } from './login.ts'
 import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
@@ -54,7 +55,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
     limitRate(deps.requestsPerMinute.login, 'Too many login attempts'),
     validate('json', LoginRequest),
     async (c) => {
-      const user = await login(deps, c.req.valid('json'), c.env.address)
+      const user = await login(deps, c.req.valid('json'), visitorOf(c, deps))
       await startSession(c, deps, user)
       return c.json({ ok: true, user: { id: user.id, name: user.name } })
     },

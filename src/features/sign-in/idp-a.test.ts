@@ -130,7 +130,7 @@ test('GET /api/auth/idp-a/callback: makes an account with the verified primary e
     email: 'ada@example.com',
     isAdmin: false,
   })
-  expect([...it.browser.cookies.keys()]).toEqual(['service-session'])
+  expect([...it.browser.cookies.keys()]).toEqual(['service-session', expect.stringMatching(/^service-device-/)])
   expect(it.platform.db.select().from(identities).all()).toMatchObject([
     { issuer: new URL(it.github.environment.IDP_A_AUTHORIZE_URL ?? '').origin, subject: '1815', provider: 'idp-a' },
   ])

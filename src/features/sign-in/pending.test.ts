@@ -64,7 +64,7 @@ test('POST /api/wallet-auth: 401 for an account with two factors, which waits fo
     200,
     { ok: true, user: { id: expect.any(String), name: expect.stringMatching(/^Wallet:/) } },
   ])
-  expect([...it.browser.cookies.keys()]).toEqual(['service-session'])
+  expect([...it.browser.cookies.keys()]).toEqual(['service-session', expect.stringMatching(/^service-device-/)])
   expect((await it.whoIs())?.name).toStartWith('Wallet:')
 })
 

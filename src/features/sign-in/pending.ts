@@ -4,9 +4,10 @@ import { AppError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { write } from '../../db/write.ts'
+import type { KnownDevices, Visitor } from '../accounts/known-devices.ts'
+import { requireSecondFactor } from '../accounts/second-factor.ts'
 import { type UserRow, users } from '../accounts/tables.ts'
-import { forgetFailures, takeAttempt } from '../accounts/throttle.ts'
-import { redeemSecondFactor, type TwoFactorDeps } from '../accounts/two-factor.ts'
+import type { TwoFactorDeps } from '../accounts/two-factor.ts'
 import { type EnterDeps, enterWithProfile } from './enter.ts'
 import { isUnused, rememberOnce, takeOnce } from './single-use.ts'
 
@@ -14,7 +15,6 @@ import { isUnused, rememberOnce, takeOnce } from './single-use.ts'
 export const PENDING_MS = 5 * 60_000
 const PURPOSE = 'sign-in waiting for a second factor'
 const ID_LENGTH = 43
-const FAILURES = { limit: 10, windowMs: 15 * 60_000 }
 
 /** Who came from a provider, to be linked once the second factor is there. Not the refresh token: a cookie is small. */
 const Link = z.object({
@@ -42,26 +42,20 @@ export async function startPending(
 
 /**
  * Ends the wait with a code of the authenticator or a recovery code.
- * @throws AppError `unauthenticated`: with code `SIGN_IN_EXPIRED` when nothing waits (any more), `TWO_FACTOR_INVALID` for
- * a wrong code; `limited` after ten of those.
+ * @throws AppError `unauthenticated` SIGN_IN_EXPIRED when nothing waits (any more), and as `requireSecondFactor`.
  */
 export async function finishPending(
-  deps: TwoFactorDeps & EnterDeps,
-  { ticket, code, address }: { ticket: string | undefined; code: string; address: string | null },
+  deps: TwoFactorDeps & EnterDeps & { knownDevices: KnownDevices },
+  { ticket, code, visitor }: { ticket: string | undefined; code: string; visitor: Visitor },
 ): Promise<UserRow> {
   const { id, userId, link } = openTicket(deps, ticket)
   const user = deps.db.select().from(users).where(eq(users.id, userId)).get()
   if (!user || user.disabledAt || !isUnused(deps.db, keyOf(id), deps.clock.now())) throw expired()
-  const throttle = { ...FAILURES, key: `two-factor-sign-in:account:${userId}` }
-  await takeAttempt(deps, throttle)
-  if (!(await redeemSecondFactor(deps, user, code, address))) {
-    throw new AppError('unauthenticated', 'Invalid two-factor code', { code: 'TWO_FACTOR_INVALID' })
-  }
+  await requireSecondFactor(deps, user, code, visitor)
   await write(deps.db, (tx) => {
     if (!takeOnce(tx, keyOf(id), deps.clock.now())) throw expired()
-    forgetFailures(tx, throttle.key)
   })
-  if (link) await enterAgain(deps, userId, link, address)
+  if (link) await enterAgain(deps, userId, link, visitor.address)
   return user
 }
 

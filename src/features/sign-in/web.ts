@@ -4,6 +4,7 @@ import { AppError } from '../../core/errors.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
+import { visitorOf } from '../accounts/known-devices.ts'
 import { linksGo } from '../accounts/send-mail.ts'
 import { type StartSessionDeps, startSession } from '../accounts/start-session.ts'
 import type { UserRow } from '../accounts/tables.ts'
@@ -44,7 +45,8 @@ export function signInWeb(deps: SignInWebDeps) {
 
   app.post('/api/auth/two-factor', limited(), validate('json', SecondFactorRequest), async (c) => {
     const ticket = readSignInCookie(c, isHttps, 'service-two-factor')
-    const user = await finishPending(deps, { ticket, code: c.req.valid('json').code, address: c.env.address })
+    const { code } = c.req.valid('json')
+    const user = await finishPending(deps, { ticket, code, visitor: visitorOf(c, deps) })
     clearSignInCookie(c, isHttps, 'service-two-factor')
     await startSession(c, deps, user)
     return c.json({ ok: true, user: { id: user.id, name: user.name } })

@@ -6,13 +6,13 @@ import { newId } from '../../core/ids.ts'
 import { isSameSecret } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { countFailure, requireAttempt, type ThrottleRule } from '../accounts/throttle.ts'
+import { countFailure, hasAttempt } from '../accounts/throttle.ts'
 
 /** Seconds that a session token holds. */
 export const SESSION_SECONDS = 86_400
 const REFRESH_SECONDS = 30 * 86_400
 /** A token is used once; the note that it was outlives it. */
-const ONCE: ThrottleRule = { limit: 1, windowMs: (REFRESH_SECONDS + 60) * 1000 }
+const ONCE = { limit: 1, windowMs: (REFRESH_SECONDS + 60) * 1000 }
 
 /** Whom a token speaks of. `address` is what they gave, not what they proved. */
 export type SocialIdentity = { sub: string; address: string | null }
@@ -74,21 +74,14 @@ export function createSocialTokens(deps: { db: Db; clock: Clock; key: Buffer }):
 /** A token that comes back after its use was copied by somebody: the whole family ends, thief and victim alike. */
 async function spend(deps: { db: Db; clock: Clock }, { jti, family }: Claims): Promise<boolean> {
   return write(deps.db, (tx) => {
-    const isSpent = (key: string) => {
-      try {
-        requireAttempt(tx, deps.clock, key, ONCE)
-        return false
-      } catch {
-        return true
-      }
-    }
+    const isSpent = (key: string) => !hasAttempt(tx, deps.clock, { key, ...ONCE })
     const [token, line] = [`social-refresh:token:${jti}`, `social-refresh:family:${family}`]
     if (isSpent(line)) return false
     if (isSpent(token)) {
-      countFailure(tx, deps.clock, line, ONCE)
+      countFailure(tx, deps.clock, { key: line, ...ONCE })
       return false
     }
-    countFailure(tx, deps.clock, token, ONCE)
+    countFailure(tx, deps.clock, { key: token, ...ONCE })
     return true
   })
 }
