@@ -3,7 +3,13 @@ import { AppError } from '../core/errors.ts'
 import type { AgentEndpoint } from './agent-endpoint.ts'
 import { type Call, createAsk, Problem } from './agent-gateway-http.ts'
 import { streamReply } from './agent-gateway-stream.ts'
-import { resetOpenClawMemory } from './openclaw-memory.ts'
+import {
+  type AgentNote,
+  isOpenClawNote,
+  readOpenClawNotes,
+  resetOpenClawMemory,
+  writeOpenClawNote,
+} from './openclaw-memory.ts'
 import type { AgentKind } from './runtime.ts'
 
 type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
@@ -36,6 +42,10 @@ export type AgentGateway = {
   history(endpoint: AgentEndpoint, sessionKey: string, limit: number): Promise<AgentMessage[]>
   /** Ends every session and empties memory. */
   resetMemory(endpoint: AgentEndpoint): Promise<void>
+  /** What an agent has written down in files of its own; nothing of the built-in one, whose memory is the platform's. */
+  readNotes(endpoint: AgentEndpoint): Promise<AgentNote[]>
+  /** Replaces one of these files; an empty text takes it away. */
+  writeNote(endpoint: AgentEndpoint, note: Pick<AgentNote, 'path' | 'text'>): Promise<void>
 }
 
 const Live = z.object({ ok: z.literal(true), status: z.literal('live') })
@@ -102,7 +112,19 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       if (endpoint.kind === 'openclaw') return resetOpenClawMemory(ask, endpoint, timeouts.changeMs)
       await ask(Changed, { endpoint, path: '/memory', method: 'DELETE', timeoutMs: timeouts.changeMs })
     },
+    async readNotes(endpoint) {
+      return endpoint.kind === 'openclaw' ? readOpenClawNotes(ask, endpoint, timeouts.probeMs) : []
+    },
+    async writeNote(endpoint, note) {
+      if (!isNote(endpoint.kind, note.path)) throw new AppError('invalid', `${note.path} is no note of this agent`)
+      await writeOpenClawNote(ask, endpoint, note, timeouts.changeMs)
+    },
   }
+}
+
+/** Does an agent of this kind keep what `key` names in a file of its own? */
+export function isNote(kind: AgentKind, key: string): boolean {
+  return kind === 'openclaw' && isOpenClawNote(key)
 }
 
 /** What each program calls the agent itself, whichever model that uses. */

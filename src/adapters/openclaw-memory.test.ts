@@ -1,59 +1,13 @@
 import { expect, test } from 'bun:test'
 import { refusal, SILENCE, startOpenClawDouble } from '../../tests/harness/openclaw-double.ts'
+import { createOpenClawState } from '../../tests/harness/openclaw-state.ts'
 import { createAgentGateway } from './agent-gateway.ts'
 
 const gateway = createAgentGateway({ fetch })
 const hasty = createAgentGateway({ fetch }, { probeMs: 200, changeMs: 200, chatIdleMs: 200, chatTotalMs: 200 })
 
-/** Sessions and files of an agent, and the calls that look at them and take them away. */
-function createState() {
-  const sessions = new Map([
-    ['agent:main:main', false],
-    ...numbered('agent:main:user:', 3, false),
-    ...numbered('old:', 2, true),
-  ])
-  const files = new Map([
-    ['MEMORY.md', 'tea'],
-    ['SOUL.md', 'kind'],
-    ['memory/a.md', 'likes tea'],
-    ['memory/deep/b.md', 'hates rain'],
-    ['memory/empty.md', ''],
-  ])
-  const listFolder = (folder: string) => {
-    const inside = [...files.keys()].filter((path) => path.startsWith(folder)).map((path) => path.slice(folder.length))
-    return [...new Set(inside.map((path) => path.split('/')[0] ?? ''))].map((name) => ({
-      path: `${folder}${name}`,
-      kind: files.has(`${folder}${name}`) ? 'file' : 'directory',
-    }))
-  }
-  const answer = (method: string, params: Record<string, unknown>): unknown => {
-    const { key = '', path = '', offset = 0 } = params
-    if (method === 'sessions.list') {
-      const kept = [...sessions].filter(([, archived]) => archived === params.archived)
-      return { sessions: kept.map(([name]) => ({ key: name, isMain: name === 'agent:main:main' })) }
-    }
-    if (method === 'sessions.delete') return { deleted: sessions.delete(String(key)) }
-    if (method === 'sessions.reset') return { ok: true }
-    if (method === 'agents.workspace.list') {
-      const entries = listFolder(path ? `${path}/` : '')
-      return { entries: entries.slice(Number(offset), Number(offset) + 2), totalEntries: entries.length }
-    }
-    const content = files.get(String(path))
-    if (content === undefined) return refusal('session file not found')
-    if (method === 'sessions.files.get') return { file: { missing: false, size: content.length, hash: `#${content}` } }
-    if (params.expectedHash !== `#${content}`) return refusal('file changed')
-    files.set(String(path), String(params.content))
-    return { file: {} }
-  }
-  return { sessions, files, answer }
-}
-
-function numbered(prefix: string, count: number, isArchived: boolean): [string, boolean][] {
-  return Array.from({ length: count }, (_, index) => [`${prefix}${index}`, isArchived])
-}
-
 test('resetMemory pairs once, ends every session but the main one, and empties what was learnt', async () => {
-  const state = createState()
+  const state = createOpenClawState()
   await using double = startOpenClawDouble(state.answer)
   await gateway.resetMemory(double.endpoint)
   expect([...state.sessions.keys()]).toEqual(['agent:main:main'])
@@ -72,13 +26,56 @@ test('resetMemory pairs once, ends every session but the main one, and empties w
   expect(double.paired.size).toBe(1)
 })
 
+test('resetMemory: an agent that never had a conversation has no workspace, and nothing to forget', async () => {
+  const state = createOpenClawState({ hasWorkspace: false })
+  await using double = startOpenClawDouble(state.answer)
+  await gateway.resetMemory(double.endpoint)
+  expect([...state.sessions.keys()]).toEqual(['agent:main:main'])
+  expect(await gateway.readNotes(double.endpoint)).toEqual([])
+})
+
+test('readNotes: what it has learnt and its diary, the newest last, without what is empty and who it is', async () => {
+  await using double = startOpenClawDouble(createOpenClawState().answer)
+  expect(await gateway.readNotes(double.endpoint)).toEqual([
+    { path: 'MEMORY.md', text: 'tea', updatedAt: new Date(1000) },
+    { path: 'memory/a.md', text: 'likes tea', updatedAt: new Date(3000) },
+    { path: 'memory/deep/b.md', text: 'hates rain', updatedAt: new Date(4000) },
+  ])
+})
+
+test('readNotes: of a long diary the newest hundred files', async () => {
+  const state = createOpenClawState()
+  for (let day = 0; day < 150; day++) state.files.set(`memory/${day}.md`, `day ${day}`)
+  await using double = startOpenClawDouble(state.answer)
+  const notes = await gateway.readNotes(double.endpoint)
+  expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([100, 'day 50', 'day 149'])
+})
+
+test('writeNote: replaces a note, empties it, and refuses what is no note', async () => {
+  const state = createOpenClawState()
+  await using double = startOpenClawDouble(state.answer)
+  await gateway.writeNote(double.endpoint, { path: 'MEMORY.md', text: 'coffee' })
+  await gateway.writeNote(double.endpoint, { path: 'memory/a.md', text: '' })
+  await gateway.writeNote(double.endpoint, { path: 'memory/deep/b.md', text: 'loves rain' })
+  expect(Object.fromEntries(state.files)).toMatchObject({
+    'MEMORY.md': 'coffee',
+    'memory/a.md': '',
+    'memory/deep/b.md': 'loves rain',
+  })
+  const refused = [gateway.writeNote(double.endpoint, { path: 'memory/new.md', text: 'x' })]
+  await expect(Promise.all(refused)).rejects.toMatchObject({ message: 'session file not found' })
+  for (const path of ['SOUL.md', '../openclaw.json', 'notes.md']) {
+    await expect(gateway.writeNote(double.endpoint, { path, text: 'x' })).rejects.toMatchObject({ kind: 'invalid' })
+  }
+})
+
 test('resetMemory: what the agent refuses comes out in its words, and a session that stays is no success', async () => {
   await using refusing = startOpenClawDouble(() => refusal('not now'))
   await expect(gateway.resetMemory(refusing.endpoint)).rejects.toMatchObject({
     kind: 'upstream_failed',
     message: 'not now',
   })
-  const { answer } = createState()
+  const { answer } = createOpenClawState()
   await using keeping = startOpenClawDouble((method, params) =>
     method === 'sessions.delete' ? { deleted: false } : answer(method, params),
   )

@@ -3,15 +3,13 @@ import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
+import type { Fact } from '../core/memory-lines.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const MAX_FACTS = 100
 const MAX_FACT_CHARS = 500
 const MAX_KEY_CHARS = 200
 const NEW_KEY_CHARS = 8
-
-/** Something the agent knows under a name; `text` is only the beginning unless it `isWhole`. */
-export type Fact = { key: string; text: string; isWhole: boolean }
 
 /** What the agent knows in every session. Changes hold when they return; whoever else stores there is seen at once. */
 export type Memory = {

@@ -1,8 +1,5 @@
 import { toDay } from '../core/clock.ts'
-import type { Fact } from './memory.ts'
-
-/** A memory that is larger is shown by name only, beginning with its oldest. */
-const MAX_MEMORY_CHARS = 40_000
+import { type Fact, toMemoryLines } from '../core/memory-lines.ts'
 
 export type PromptParts = { name: string; now: Date; facts: Fact[]; canUseTools: boolean; callerInstructions: string[] }
 
@@ -11,7 +8,7 @@ export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructio
   const tools = canUseTools
     ? 'You keep text files in your own workspace and facts in your memory. Use your tools for that instead of saying that you did. When you are told something worth knowing in later conversations, remember it.'
     : 'You have no tools: do not claim to read or write files or to remember something for later.'
-  const memory = toLines(facts).join('\n')
+  const memory = toMemoryLines(facts, '(recall it)').join('\n')
   return [
     `You are ${name}, a helpful AI agent. Today is ${toDay(now)} (UTC). Answer briefly and plainly, in the language of the user.`,
     tools,
@@ -20,18 +17,4 @@ export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructio
   ]
     .filter(Boolean)
     .join('\n\n')
-}
-
-/** The newest facts have room first; of the rest the name is told, so that the model can ask for it. */
-function toLines(facts: Fact[]): string[] {
-  let chars = 0
-  return facts
-    .toReversed()
-    .map(({ key, text, isWhole }) => {
-      const shown = text.replace(/\s+/g, ' ').trim()
-      chars += shown.length
-      if (chars > MAX_MEMORY_CHARS) return `- [${key}] (recall it)`
-      return isWhole ? `- [${key}] ${shown}` : `- [${key}] ${shown} […] (recall the rest)`
-    })
-    .toReversed()
 }

@@ -44,6 +44,7 @@ import { createFeeds } from '../features/feeds/feeds.ts'
 import { createHostProbe } from '../features/health/host.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
 import { createLogViewers } from '../features/logs/viewers.ts'
+import { createMemoryInstruction } from '../features/memory/instruct.ts'
 import { createDiskProbe } from '../features/metrics/disk.ts'
 import { createChannels } from '../features/notifications/channels.ts'
 import { enqueueNotification } from '../features/notifications/notify.ts'
@@ -191,6 +192,7 @@ export function openPlatform(parts: PlatformParts) {
     gateway,
     backend,
     catalogue,
+    instruct: createMemoryInstruction(db),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
     aggregator: config.ai.aggregator,
     ownKeys: createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider }),

@@ -28,8 +28,10 @@ export const SILENCE = Symbol('silence')
 type OpenClawDouble = AsyncDisposable & { endpoint: AgentEndpoint; calls: string[]; paired: Set<string> }
 
 /** `isStubborn` approves no device. */
-export function startOpenClawDouble(answer: Answering, { isStubborn = false } = {}): OpenClawDouble {
-  const gatewayToken = 'gw_1'
+export function startOpenClawDouble(
+  answer: Answering,
+  { isStubborn = false, gatewayToken = 'gw_1' } = {},
+): OpenClawDouble {
   const calls: string[] = []
   const paired = new Set<string>()
   const nonce = crypto.randomUUID()

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { createAgentGateway } from '../../src/adapters/agent-gateway.ts'
 import { SentMessage } from '../../src/features/chat/schemas.ts'
 import { type Deployment, DeploymentList } from '../../src/features/deployments/schemas.ts'
+import { Memory } from '../../src/features/memory/schemas.ts'
 import { type Person, signUp } from '../harness/client.ts'
 import { execIn } from '../harness/engine.ts'
 import { findOpenClaw } from '../harness/openclaw.ts'
@@ -117,6 +118,26 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
           ['assistant', 'I wrote it down.'],
         ]),
       )
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'one memory: /api/memory shows and changes its notes, and what is stored there is told to its model',
+    async () => {
+      const memory = async () => (await read(Memory, ada.get(`/api/memory?agentId=${agentId}`))).memory
+      const save = (body: object) => ada.post('/api/memory', { agentId, ...body })
+      expect(await memory()).toMatchObject({ 'memory/likes.md': 'Ada likes tea.\n' })
+      await save({ key: 'pets', memory: 'a cat' })
+      expect((await save({ key: 'MEMORY.md', memory: 'Ada plays the violin.' })).status).toBe(200)
+      provider.answerWith({ text: 'Yes.' })
+      expect(await say('Do you know my pets?')).toBe('Yes.')
+      const told = JSON.stringify(provider.chats.at(-1)?.body.messages)
+      expect(told).toContain('- [pets] a cat')
+      expect(told).toContain('Ada plays the violin.')
+      await ada.delete(`/api/memory?agentId=${agentId}&key=MEMORY.md`)
+      await ada.delete(`/api/memory?agentId=${agentId}&key=pets`)
+      expect(Object.keys(await memory())).toEqual(['memory/likes.md'])
     },
     PATIENCE_MS,
   )

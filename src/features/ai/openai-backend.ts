@@ -25,6 +25,8 @@ export type OpenAiBackendDeps = CompleteDeps & {
   clock: Clock
   log: Log
   callers: CallerFinder
+  /** What the model of an agent is told beside the agent's own words, null for nothing. */
+  instruct: (agentId: string) => string | null
   requestsPerMinute: { backend: number }
 }
 
@@ -43,8 +45,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
     const asked = {
       caller: c.var.caller,
       wish: toWish(body),
-      body,
-      json,
+      ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
       endpoint: CHAT_ENDPOINT,
       signal: c.req.raw.signal,
     }
@@ -96,6 +97,19 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   )
 
   return app
+}
+
+/** The request with one more instruction, behind those that it begins with. */
+function withInstruction(
+  request: { body: Asked; json: string },
+  content: string | null,
+): { body: Asked; json: string } {
+  if (content === null) return request
+  const { messages } = request.body
+  const end = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+  const instruction: { role: string } & { content: string } = { role: 'system', content }
+  const body = { ...request.body, messages: messages.toSpliced(end === -1 ? messages.length : end, 0, instruction) }
+  return { body, json: JSON.stringify(body) }
 }
 
 /** Two names for the same: ours beside `model`, and the aggregator's list that may begin with it. */

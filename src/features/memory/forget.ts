@@ -4,14 +4,24 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { findAgent } from '../agents/list.ts'
+import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
 import { agentMemory } from './tables.ts'
 
-/** @throws AppError `not_found` when the user has no such agent, or the agent no such key. */
-export async function forgetKey(db: Db, user: SignedInUser, agentId: string, key: string): Promise<void> {
-  await write(db, (tx) => {
-    if (!findAgent(tx, { kind: 'user', user }, agentId)) throw noSuchKey()
-    removeKey(tx, agentId, key)
-  })
+/**
+ * Of what the agent keeps in a file of its own the file is emptied.
+ * @throws AppError `not_found` when the user has no such agent, or the agent no such key; `conflict` when it is a file and
+ * the agent does not run.
+ */
+export async function forgetKey(
+  deps: NoteDeps & { db: Db },
+  user: SignedInUser,
+  agentId: string,
+  key: string,
+): Promise<void> {
+  const agent = findAgent(deps.db, { kind: 'user', user }, agentId)
+  if (!agent) throw noSuchKey()
+  if (isNoteOf(agent, key)) await writeNote(deps, agent, key, '')
+  else await write(deps.db, (tx) => removeKey(tx, agentId, key))
 }
 
 /** As `forgetKey`, for the agent itself. @throws AppError `not_found`. */

@@ -2,53 +2,58 @@ import { and, asc, eq } from 'drizzle-orm'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
-import { getAgent } from '../agents/list.ts'
+import { getAgent, listAgents } from '../agents/list.ts'
 import { agents } from '../agents/tables.ts'
+import { type NoteDeps, type Remembered, readNotes } from './notes.ts'
 import type { AgentMemory, Memory } from './schemas.ts'
 import { agentMemory, type MemoryRow } from './tables.ts'
 
 /** What an agent is shown of each value before it asks for the whole. */
 const MAX_SHOWN_CHARACTERS = 500
 
+export type ReadDeps = NoteDeps & { db: Db }
+
 /** @throws AppError `not_found` for a missing agent and for someone else's. */
-export function readMemory(db: Db, user: SignedInUser, agentId: string | undefined): Memory {
-  if (agentId) getAgent(db, { kind: 'user', user }, agentId)
-  const rows = agentId ? listRows(db, agentId) : listRowsOfUser(db, user.id)
-  const memory = toValues(rows)
+export async function readMemory(deps: ReadDeps, user: SignedInUser, agentId: string | undefined): Promise<Memory> {
+  const { entries, unread } = await listEntries(deps, user, agentId)
+  const memory = toValues(entries)
   return {
     memory,
     agentId: agentId ?? null,
     count: Object.keys(memory).length,
-    lastUpdated: rows.at(-1)?.updatedAt.toISOString() ?? null,
+    lastUpdated: entries.at(-1)?.updatedAt.toISOString() ?? null,
+    ...(unread.length > 0 && { unread }),
   }
 }
 
 /** Everything that a user's agents remember, by agent. */
-export function exportMemory(db: Db, userId: string): { agentId: string; memory: Memory['memory'] }[] {
-  const byAgent = Map.groupBy(listRowsOfUser(db, userId), (row) => row.agentId)
-  return [...byAgent].map(([agentId, rows]) => ({ agentId, memory: toValues(rows) }))
+export async function exportMemory(deps: ReadDeps, user: SignedInUser) {
+  const { entries, unread } = await listEntries(deps, user, undefined)
+  const byAgent = Map.groupBy(entries, (entry) => entry.agentId)
+  const remembered = [...byAgent].map(([agentId, own]) => ({ agentId, memory: toValues(own) }))
+  return { agents: remembered, ...(unread.length > 0 && { unread }) }
 }
 
-/** As rows, for the export of an account. */
+/** What the platform keeps of it, for the export of an account. */
 export function listRowsOfUser(db: Db, userId: string): MemoryRow[] {
-  const newestLast = [asc(agentMemory.updatedAt), asc(agentMemory.key)]
-  return db
+  const rows = db
     .select({ row: agentMemory })
     .from(agentMemory)
     .innerJoin(agents, eq(agents.id, agentMemory.agentId))
     .where(eq(agents.ownerId, userId))
-    .orderBy(...newestLast)
+  return rows
+    .orderBy(asc(agentMemory.updatedAt), asc(agentMemory.key))
     .all()
     .map(({ row }) => row)
 }
 
 /** What an agent remembers as it is shown it at the beginning of a turn, the newest last. */
-export function readOwnMemory(db: Db, agentId: string): AgentMemory {
+export function readOwnMemory(db: Db, agentId: string, maxShownCharacters = MAX_SHOWN_CHARACTERS): AgentMemory {
   const facts = listRows(db, agentId).map(({ key, value, source, updatedAt }) => {
     const text = toText(value)
-    const isWhole = text.length <= MAX_SHOWN_CHARACTERS
+    const isWhole = text.length <= maxShownCharacters
     // A pair of surrogates may be cut in two.
-    const shown = isWhole ? text : text.slice(0, MAX_SHOWN_CHARACTERS).toWellFormed()
+    const shown = isWhole ? text : text.slice(0, maxShownCharacters).toWellFormed()
     return { key, text: shown, isWhole, source, updatedAt: updatedAt.toISOString() }
   })
   return { facts }
@@ -63,6 +68,16 @@ export function recallKey(db: Db, agentId: string, key: string): string {
 }
 
 /** Oldest first, so that the newest of equal keys is the one that stays in an object. */
+async function listEntries(deps: ReadDeps, user: SignedInUser, agentId: string | undefined) {
+  const principal = { kind: 'user', user } as const
+  const own = agentId ? [getAgent(deps.db, principal, agentId)] : listAgents(deps.db, principal)
+  const { notes, unread } = await readNotes(deps, own)
+  const rows = agentId ? listRows(deps.db, agentId) : listRowsOfUser(deps.db, user.id)
+  const kept = rows.map((row): Remembered => ({ ...row, value: JSON.parse(row.value) }))
+  const entries = [...kept, ...notes].sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime())
+  return { entries, unread }
+}
+
 function listRows(db: Db, agentId: string): MemoryRow[] {
   return db
     .select()
@@ -72,8 +87,8 @@ function listRows(db: Db, agentId: string): MemoryRow[] {
     .all()
 }
 
-function toValues(rows: MemoryRow[]): Memory['memory'] {
-  return Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)]))
+function toValues(entries: readonly Remembered[]): Memory['memory'] {
+  return Object.fromEntries(entries.map(({ key, value }) => [key, value]))
 }
 
 /** A text is shown as it is, everything else as JSON. */

@@ -5,6 +5,7 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
+import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
 import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type SaveMemoryRequest } from './schemas.ts'
 import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
 
@@ -18,18 +19,26 @@ export type SaveDeps = { db: Db; clock: Clock }
 export type SavedMemory = { keys: string[]; savedAt: Date }
 
 /**
- * Keeps one value or several, all or none.
+ * Keeps one value or several, all or none. What the agent keeps in a file of its own is written there, after the rest.
  * @throws AppError `invalid` without a value, for one over 100 KB of JSON, and when the user would have filled more than 50
- * keys of the agent; `not_found` for a missing agent and for someone else's.
+ * keys of the agent; `not_found` for a missing agent and for someone else's; as `writeNote` for a file.
  */
-export async function saveMemory(deps: SaveDeps, user: SignedInUser, request: SaveMemoryRequest): Promise<SavedMemory> {
+export async function saveMemory(
+  deps: SaveDeps & NoteDeps,
+  user: SignedInUser,
+  request: SaveMemoryRequest,
+): Promise<SavedMemory> {
   const { agentId } = request
   const values = readValues(request)
   const savedAt = deps.clock.now()
-  await write(deps.db, (tx) => {
-    getAgent(tx, { kind: 'user', user }, agentId)
-    keep(tx, { agentId, source: 'user', savedAt }, values)
+  const { agent, notes } = await write(deps.db, (tx) => {
+    const found = getAgent(tx, { kind: 'user', user }, agentId)
+    const isFile = ([key]: [string, string]) => isNoteOf(found, key)
+    const files = [...values].filter(isFile).map(([path, json]) => ({ path, text: requireText(path, json) }))
+    keep(tx, { agentId, source: 'user', savedAt }, new Map([...values].filter((value) => !isFile(value))))
+    return { agent: found, notes: files }
   })
+  for (const { path, text } of notes) await writeNote(deps, agent, path, text)
   return { keys: [...values.keys()], savedAt }
 }
 
@@ -93,6 +102,12 @@ function readValues({ key, memory }: SaveMemoryRequest): Map<string, string> {
 function requireKey(key: string): string {
   if (key.length > 0 && key.length <= MAX_KEY_CHARACTERS) return key
   throw new AppError('invalid', `key must have 1 to ${MAX_KEY_CHARACTERS} characters`)
+}
+
+function requireText(path: string, json: string): string {
+  const value: unknown = JSON.parse(json)
+  if (typeof value === 'string') return value
+  throw new AppError('invalid', `${path} is a file of the agent and must be text`)
 }
 
 function toJson(value: unknown): string {

@@ -37,12 +37,16 @@ export const MemoryQuery = z.object({
 /** `DELETE /api/memory?agentId=&key=`. */
 export const ForgetQuery = z.object({ agentId: AgentId, key: NamedKey })
 
-/** What agents remember; `agentId` is null for all of them together, where the newest of equal keys is shown. */
+/**
+ * What agents remember; `agentId` is null for all of them together, where the newest of equal keys is shown. `unread` are
+ * agents that keep notes of their own and cannot be asked for them now.
+ */
 export const Memory = z.object({
   memory: z.record(z.string(), z.unknown()),
   agentId: z.string().nullable(),
   count: z.number(),
   lastUpdated: z.string().nullable(),
+  unread: z.array(z.string()).optional(),
 })
 export type Memory = z.infer<typeof Memory>
 

@@ -3,22 +3,23 @@ import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import { forgetKey } from './forget.ts'
-import { exportMemory, readMemory } from './read.ts'
+import { exportMemory, type ReadDeps, readMemory } from './read.ts'
 import { type SaveDeps, saveMemory } from './save.ts'
 import { ForgetQuery, MemoryQuery, SaveMemoryRequest } from './schemas.ts'
 
 /** What one's own agents are to remember (Spec 4.15). */
-export function memoryWeb(deps: SaveDeps & { guards: Guards }) {
+export function memoryWeb(deps: SaveDeps & ReadDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', signedIn, validate('query', MemoryQuery), (c) =>
-    c.json(readMemory(deps.db, c.var.user, c.req.valid('query').agentId)),
+  app.get('/api/memory', signedIn, validate('query', MemoryQuery), async (c) =>
+    c.json(await readMemory(deps, c.var.user, c.req.valid('query').agentId)),
   )
 
-  app.get('/api/memory/export', signedIn, (c) => {
+  app.get('/api/memory/export', signedIn, async (c) => {
+    const remembered = await exportMemory(deps, c.var.user)
     c.header('content-disposition', 'attachment; filename="agent-memory.json"')
-    return c.json({ exportedAt: deps.clock.now().toISOString(), agents: exportMemory(deps.db, c.var.user.id) })
+    return c.json({ exportedAt: deps.clock.now().toISOString(), ...remembered })
   })
 
   app.post('/api/memory', signedIn, validate('json', SaveMemoryRequest), async (c) => {
@@ -30,7 +31,7 @@ export function memoryWeb(deps: SaveDeps & { guards: Guards }) {
 
   app.delete('/api/memory', signedIn, validate('query', ForgetQuery), async (c) => {
     const { agentId, key } = c.req.valid('query')
-    await forgetKey(deps.db, c.var.user, agentId, key)
+    await forgetKey(deps, c.var.user, agentId, key)
     return c.json({ success: true, agentId, key, deleted: true })
   })
 
