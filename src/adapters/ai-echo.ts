@@ -26,6 +26,7 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
         id: base.id,
         model: ECHO_MODEL,
         content,
+        said: content,
         usage,
       }
     },
@@ -59,14 +60,14 @@ async function* streamReply(head: Record<string, unknown>, body: CompletionBody)
         ...head,
         choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: null }],
       }),
-      text,
+      said: text,
       isAnswer: true,
       usage: null,
     }
   }
   const usage = estimateUsage(body, content)
   const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }]
-  yield { json: JSON.stringify({ ...head, choices, usage: toWire(usage) }), text: '', isAnswer: true, usage }
+  yield { json: JSON.stringify({ ...head, choices, usage: toWire(usage) }), said: '', isAnswer: true, usage }
 }
 
 function reply(body: CompletionBody): string {
@@ -91,6 +92,7 @@ function toText(content: unknown): string {
 function estimateUsage(body: CompletionBody, content: string): TokenUsage {
   return {
     inputTokens: Math.ceil(JSON.stringify(body.messages ?? '').length / CHARACTERS_PER_TOKEN),
+    cachedInputTokens: 0,
     outputTokens: Math.ceil(content.length / CHARACTERS_PER_TOKEN),
     costUsd: null,
   }

@@ -2,6 +2,7 @@ import { createParser } from 'eventsource-parser'
 import { z } from 'zod'
 import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import { redact } from '../core/log.ts'
+import type { TokenPrice } from '../core/money.ts'
 
 /** A chat-completions request in the OpenAI form; what we do not know passes through untouched. */
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
@@ -9,17 +10,35 @@ export type CompletionBody = Readonly<Record<string, unknown>> & { model: string
 /** A request and its JSON text, which is the caller's own wherever nothing had to be changed. */
 export type CompletionRequest = { body: CompletionBody; json: string }
 
-/** `costUsd` is what the provider says the call cost, null when it does not say. */
-export type TokenUsage = { inputTokens: number; outputTokens: number; costUsd: number | null }
-
-/** A whole answer: `json` is the provider's own text, the rest is what we need to know of it. */
-export type Completion = { json: string; id: string; model: string; content: string; usage: TokenUsage | null }
+/**
+ * What a call used, as the provider reports it. `cachedInputTokens` are a part of `inputTokens`; `costUsd` is what it says
+ * the call cost, null when it does not say.
+ */
+export type TokenUsage = {
+  inputTokens: number
+  cachedInputTokens: number
+  outputTokens: number
+  costUsd: number | null
+}
 
 /**
- * One event of a streamed answer: `json` to pass on, the text it adds, and the usage when it carries it. `isAnswer` is true
- * from the first one that says something: text, thoughts, a tool call, a refusal or a reason to end.
+ * A whole answer: `json` is the provider's own text, the rest is what we need to know of it. `content` is the text of the
+ * first choice, `said` everything in all of them that costs tokens: text, thoughts, refusals and tool calls.
  */
-export type CompletionChunk = { json: string; text: string; isAnswer: boolean; usage: TokenUsage | null }
+export type Completion = {
+  json: string
+  id: string
+  model: string
+  content: string
+  said: string
+  usage: TokenUsage | null
+}
+
+/**
+ * One event of a streamed answer: `json` to pass on, what it says that costs tokens, and the usage when it carries it.
+ * `isAnswer` is true from the first one that says something: text, thoughts, a tool call, a refusal or a reason to end.
+ */
+export type CompletionChunk = { json: string; said: string; isAnswer: boolean; usage: TokenUsage | null }
 
 /** Vectors for texts: `json` is the provider's own answer. */
 export type Embedding = { json: string; model: string; usage: TokenUsage | null }
@@ -31,7 +50,7 @@ export type ListedProviderModel = {
   description: string | null
   /** What it can do, in the aggregator's words: `tools`, `vision`, `reasoning`. */
   tags: readonly string[]
-  price: { inputUsdPerMillion: number; outputUsdPerMillion: number } | null
+  price: TokenPrice | null
 }
 
 /**
@@ -41,20 +60,27 @@ export type ListedProviderModel = {
  */
 export type ProviderFailure = 'caller' | 'limited' | 'credentials' | 'missing' | 'broken' | 'timeout'
 
-/** What providers throw. `retryAfterMs` is the wait a `limited` one asked for. */
+/**
+ * What providers throw. `retryAfterMs` is the wait a `limited` one asked for. `isSpent`: the request was taken, so it may
+ * have cost something although no whole answer came; `usage` is what the provider reported of it.
+ */
 export class ProviderError extends AppError {
   readonly failure: ProviderFailure
   readonly retryAfterMs: number | null
+  readonly isSpent: boolean
+  readonly usage: TokenUsage | null
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: ErrorOptions & { retryAfterMs?: number | null } = {},
+    options: ErrorOptions & { retryAfterMs?: number | null; isSpent?: boolean; usage?: TokenUsage | null } = {},
   ) {
-    const { retryAfterMs = null } = options
+    const { retryAfterMs = null, isSpent = false, usage = null } = options
     const extra = retryAfterMs === null ? {} : { retryAfter: String(Math.ceil(retryAfterMs / 1000)) }
     super(KINDS[failure], message, extra, options)
     this.failure = failure
     this.retryAfterMs = retryAfterMs
+    this.isSpent = isSpent
+    this.usage = usage
   }
 }
 
@@ -88,9 +114,14 @@ export type ProviderOptions = {
 const MAX_ERROR_CHARACTERS = 500
 const MAX_DESCRIPTION_CHARACTERS = 1000
 
+const Count = z.number().int().min(0)
+/** Two providers call cached input by another name than the rest. */
 const Usage = z.object({
-  prompt_tokens: z.number().int().min(0),
-  completion_tokens: z.number().int().min(0).default(0),
+  prompt_tokens: Count,
+  completion_tokens: Count.default(0),
+  prompt_tokens_details: z.object({ cached_tokens: Count.nullish() }).nullish().catch(null),
+  prompt_cache_hit_tokens: Count.nullish().catch(null),
+  cached_tokens: Count.nullish().catch(null),
   cost: z.number().min(0).nullish().catch(null),
 })
 /** Everything by which a model can say something; one of them is enough for an answer. */
@@ -98,6 +129,9 @@ const Said = z.looseObject({ content: z.string().nullish() })
 type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
 /** Checked by hand: an answer may be long, and little of it is looked at. */
 const Choice = z.custom<Choice>(isChoice)
+const Called = z.object({ name: z.string().nullish(), arguments: z.string().nullish() })
+const ToolCalls = z.array(z.object({ function: Called }).catch({ function: {} }))
+const Thoughts = z.array(z.object({ text: z.string().nullish(), summary: z.string().nullish() }).catch({}))
 const CompletionResponse = z.object({
   id: z.string().default(''),
   model: z.string().default(''),
@@ -127,7 +161,13 @@ const ModelsResponse = z.object({
         .nullish()
         .catch(null),
       supported_parameters: z.array(z.string()).nullish().catch(null),
-      pricing: z.object({ prompt: z.coerce.number(), completion: z.coerce.number() }).nullish(),
+      pricing: z
+        .object({
+          prompt: z.coerce.number(),
+          completion: z.coerce.number(),
+          input_cache_read: z.coerce.number().nullish().catch(null),
+        })
+        .nullish(),
     }),
   ),
 })
@@ -150,6 +190,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     try {
       const response = await post(path, request, deadline.signal)
       if (!response.ok) throw await refusal(options.id, response)
+      if (isPage(response)) throw await notAModel(options.id, response)
       return read(await response.text())
     } catch (error) {
       throw toProviderError(options.id, error, deadline)
@@ -162,15 +203,16 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     id: options.id,
     complete: (request, signal) =>
       postWhole('/chat/completions', request, signal, (json) => toCompletion(options.id, json)),
-    embed: (request, signal) => postWhole('/embeddings', request, signal, toEmbedding),
+    embed: (request, signal) => postWhole('/embeddings', request, signal, (json) => toEmbedding(options.id, json)),
     async stream(request, signal) {
       const deadline = createDeadline(options.timeoutMs, signal)
       try {
         const response = await post('/chat/completions', request, deadline.signal)
         if (!response.ok) throw await refusal(options.id, response)
+        if (isPage(response)) throw await notAModel(options.id, response)
         if (!response.body || !response.headers.get('content-type')?.includes('text/event-stream')) {
           await response.body?.cancel()
-          throw new ProviderError('broken', `AI provider ${options.id} did not answer with a stream`)
+          throw new ProviderError('broken', `AI provider ${options.id} did not answer with a stream`, { isSpent: true })
         }
         return readStream(options.id, response.body, deadline)
       } catch (error) {
@@ -195,15 +237,33 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
 
 /** @throws ProviderError `broken` for an answer that says nothing, unless its length was the reason. */
 function toCompletion(provider: string, json: string): Completion {
-  const { id, model, choices, usage } = CompletionResponse.parse(JSON.parse(json))
+  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, json)
   const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
-  if (!isAnswer) throw new ProviderError('broken', `AI provider ${provider} gave an empty answer`)
-  return { json, id, model, content: choices[0]?.message.content ?? '', usage: usage ? toUsage(usage) : null }
+  const used = usage ? toUsage(usage) : null
+  if (!isAnswer) {
+    throw new ProviderError('broken', `AI provider ${provider} gave an empty answer`, { isSpent: true, usage: used })
+  }
+  // Nobody asks for it where the provider has counted.
+  const said = used ? '' : choices.map(({ message }) => toSaid(message)).join('')
+  return { json, id, model, content: choices[0]?.message.content ?? '', said, usage: used }
 }
 
-function toEmbedding(json: string): Embedding {
-  const { model, usage } = EmbeddingResponse.parse(JSON.parse(json))
+function toEmbedding(provider: string, json: string): Embedding {
+  const { model, usage } = readAnswer(provider, EmbeddingResponse, json)
   return { json, model, usage: usage ? toUsage(usage) : null }
+}
+
+/** What an unreadable answer reports of its cost is read all the same. @throws ProviderError `broken`, SyntaxError. */
+function readAnswer<T>(provider: string, schema: z.ZodType<T>, json: string): T {
+  const answer: unknown = JSON.parse(json)
+  const parsed = schema.safeParse(answer)
+  if (parsed.success) return parsed.data
+  const reported = z.object({ usage: Usage }).safeParse(answer)
+  throw new ProviderError('broken', unreadable(provider), {
+    isSpent: true,
+    usage: reported.success ? toUsage(reported.data.usage) : null,
+    cause: parsed.error,
+  })
 }
 
 function isChoice(choice: unknown): boolean {
@@ -218,6 +278,28 @@ function says(said: z.infer<typeof Said>): boolean {
   return Object.entries(said).some(
     ([key, value]) => key !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
   )
+}
+
+/** What was said that costs tokens, as text. Thoughts come under one of three names, calls of tools under two. */
+function toSaid(said: z.infer<typeof Said>): string {
+  const thoughts = toText(said.reasoning) || toText(said.reasoning_content) || toThoughts(said.reasoning_details)
+  return `${said.content ?? ''}${toText(said.refusal)}${thoughts}${toCalls(said)}`
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function toThoughts(details: unknown): string {
+  if (details === undefined) return ''
+  const { data = [] } = Thoughts.safeParse(details)
+  return data.map(({ text, summary }) => text ?? summary ?? '').join('')
+}
+
+function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said>): string {
+  if (calls === undefined && call === undefined) return ''
+  const { data = [] } = ToolCalls.safeParse(calls ?? [{ function: call }])
+  return data.map(({ function: called }) => `${called.name ?? ''}${called.arguments ?? ''}`).join('')
 }
 
 /** Passes events on as they come; the end without `[DONE]`, an error event or silence makes the iteration throw. */
@@ -238,7 +320,7 @@ async function* readStream(
         yield toChunk(provider, json)
       }
     }
-    throw new ProviderError('broken', `AI provider ${provider} cut the answer off`)
+    throw new ProviderError('broken', `AI provider ${provider} cut the answer off`, { isSpent: true })
   } catch (error) {
     throw toProviderError(provider, error, deadline)
   } finally {
@@ -246,33 +328,50 @@ async function* readStream(
   }
 }
 
+/** An error in place of the first word is a refusal; whoever reads the stream knows what came before it. */
 function toChunk(provider: string, json: string): CompletionChunk {
-  const { choices, usage, error } = ChunkResponse.parse(JSON.parse(json))
+  const { choices, usage, error } = readAnswer(provider, ChunkResponse, json)
   if (error !== undefined)
-    throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`)
+    throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, {
+      usage: usage ? toUsage(usage) : null,
+    })
   return {
     json,
-    text: choices.map((choice) => choice.delta?.content ?? '').join(''),
+    said: choices.map(({ delta }) => (delta ? toSaid(delta) : '')).join(''),
     isAnswer: choices.some(({ delta, finish_reason: reason }) => (delta ? says(delta) : false) || reason === 'length'),
     usage: usage ? toUsage(usage) : null,
   }
 }
 
 function toUsage(usage: z.infer<typeof Usage>): TokenUsage {
-  return { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens, costUsd: usage.cost ?? null }
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0
+  return {
+    inputTokens: usage.prompt_tokens,
+    cachedInputTokens: Math.min(cached, usage.prompt_tokens),
+    outputTokens: usage.completion_tokens,
+    costUsd: usage.cost ?? null,
+  }
 }
 
 function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): ListedProviderModel {
-  const { pricing } = model
   return {
     id: model.id,
     name: model.name ?? null,
     contextLength: model.context_length ?? null,
     description: model.description?.slice(0, MAX_DESCRIPTION_CHARACTERS) ?? null,
     tags: toTags(model),
-    price: pricing
-      ? { inputUsdPerMillion: pricing.prompt * 1_000_000, outputUsdPerMillion: pricing.completion * 1_000_000 }
-      : null,
+    price: toPrice(model.pricing),
+  }
+}
+
+/** A price below zero is how the aggregator writes that it depends. */
+function toPrice(pricing: z.infer<typeof ModelsResponse>['data'][number]['pricing']): ListedProviderModel['price'] {
+  if (!pricing || pricing.prompt < 0 || pricing.completion < 0) return null
+  const cached = pricing.input_cache_read
+  return {
+    inputUsdPerMillion: pricing.prompt * 1_000_000,
+    outputUsdPerMillion: pricing.completion * 1_000_000,
+    ...(typeof cached === 'number' && cached >= 0 && { cachedInputUsdPerMillion: cached * 1_000_000 }),
   }
 }
 
@@ -319,15 +418,44 @@ function toWaitMs(retryAfter: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
 
+/** What answers with a page for people is something on the way to the model. */
+function isPage(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('text/html') ?? false
+}
+
+async function notAModel(provider: string, response: Response): Promise<ProviderError> {
+  await response.body?.cancel()
+  return new ProviderError('broken', unreadable(provider))
+}
+
+function unreadable(provider: string): string {
+  return `AI provider ${provider} gave an answer that cannot be read`
+}
+
 function toProviderError(provider: string, error: unknown, deadline: Deadline): unknown {
   if (error instanceof AppError) return error
   if (deadline.isOver())
-    return new ProviderError('timeout', `AI provider ${provider} did not answer in time`, { cause: error })
+    return new ProviderError('timeout', `AI provider ${provider} did not answer in time`, {
+      isSpent: true,
+      cause: error,
+    })
   if (deadline.signal.aborted) return error
   if (error instanceof z.ZodError || error instanceof SyntaxError) {
-    return new ProviderError('broken', `AI provider ${provider} gave an answer that cannot be read`, { cause: error })
+    return new ProviderError('broken', unreadable(provider), { isSpent: true, cause: error })
   }
-  return new ProviderError('broken', `AI provider ${provider} cannot be reached`, { cause: errorMessage(error) })
+  const isSpent = !isUnsent(error)
+  return new ProviderError('broken', `AI provider ${provider} cannot be reached`, {
+    isSpent,
+    cause: errorMessage(error),
+  })
+}
+
+/** What goes wrong before a request leaves: the name, the way there, the connection, the certificate. */
+const UNSENT =
+  /^(?:E(?:CONNREFUSED|NOTFOUND|AI_\w+|HOSTUNREACH|NETUNREACH)|CERT_\w+|UNABLE_TO_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|ERR_TLS_\w+)$/
+
+function isUnsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSENT.test(error.code)
 }
 
 type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }

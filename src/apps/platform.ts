@@ -55,9 +55,9 @@ import { createSecurityEventVerifier } from '../features/security-events/verify.
 import { createTokenGate } from '../features/social-identity/gate.ts'
 import { createSocialId } from '../features/social-identity/identity.ts'
 import { createSocialTokens } from '../features/social-identity/tokens.ts'
-import { createKeySums, createUserSums } from '../features/usage/monthly-sums.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
+import { createKeySums, createUserSums } from '../features/usage/running-sums.ts'
 import { createUsageWriter } from '../features/usage/save.ts'
 import { createUsageSpool } from '../features/usage/spool.ts'
 import { toWatchdogSettings } from '../features/watchdog/settings.ts'
@@ -108,6 +108,7 @@ export function openPlatform(parts: PlatformParts) {
     return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
   }
   const findUser = createUserFinder(db, rules)
+  const ownKeys = createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider })
   const queue = createJobQueue({ db, clock, log })
   const gateway: AgentGateway = createAgentGateway({ fetch: parts.fetch })
   const backend: Backend = createBackend(
@@ -166,7 +167,7 @@ export function openPlatform(parts: PlatformParts) {
     }),
     internalKey: requireInternalKey(config.internalApiKey, findUser),
     findUser,
-    callers: createCallerFinder({ db, verifyKey, rules, internalApiKey: config.internalApiKey }),
+    callers: createCallerFinder({ db, verifyKey, rules, ownKeys, findUser, internalApiKey: config.internalApiKey }),
     verifySecurityEvent: createSecurityEventVerifier(securityEvents, { keys: securityEventKeys, clock }),
     identityIssuer: config.idpB.issuer,
     socialId: createSocialId(config.socialId, { keys: socialIdKeys, clock }),
@@ -195,7 +196,7 @@ export function openPlatform(parts: PlatformParts) {
     instruct: createMemoryInstruction(db),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
     aggregator: config.ai.aggregator,
-    ownKeys: createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider }),
+    ownKeys,
     ...sums,
     demoBudget: createDemoBudget({ db, clock, dailyBudgetUsd: config.ai.demoDailyBudgetUsd }),
     quota: createQuota(sums),
@@ -221,6 +222,7 @@ export function openPlatform(parts: PlatformParts) {
         difficulty: config.botDetection === 'pow' ? DIFFICULTY_BITS : 0,
       }),
     },
+    plansArePaid: config.mode !== 'home',
     killSwitch: config.agents.killSwitch,
     defaultAiProvider: config.ai.aggregator,
     aiProviderUrls: Object.fromEntries(config.ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),

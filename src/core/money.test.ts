@@ -15,14 +15,19 @@ test.each([
 ])(
   '%i tokens in, %i out, at $%f and $%f a million cost %i micro-dollars',
   (input, output, inputPrice, outputPrice, cost) => {
-    expect(tokenCost(input, output, { inputUsdPerMillion: inputPrice, outputUsdPerMillion: outputPrice })).toBe(cost)
+    expect(
+      tokenCost(
+        { inputTokens: input, outputTokens: output },
+        { inputUsdPerMillion: inputPrice, outputUsdPerMillion: outputPrice },
+      ),
+    ).toBe(cost)
   },
 )
 
 test('a cost is whole, within half a micro-dollar of exact, and only a free call is free', () => {
   fc.assert(
     fc.property(tokens, tokens, usd, usd, (input, output, inputUsdPerMillion, outputUsdPerMillion) => {
-      const cost = tokenCost(input, output, { inputUsdPerMillion, outputUsdPerMillion })
+      const cost = tokenCost({ inputTokens: input, outputTokens: output }, { inputUsdPerMillion, outputUsdPerMillion })
       const exact = input * inputUsdPerMillion + output * outputUsdPerMillion
       expect(Number.isSafeInteger(cost)).toBe(true)
       expect(cost === 0).toBe(exact === 0)

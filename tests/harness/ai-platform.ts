@@ -21,8 +21,8 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
   return {
     ...test,
     provider,
-    /** An account on `plan`, with a key and an agent that carry the plan with them. */
-    join: async (plan: PlanName | null = 'solo', email = 'ada@example.com') => {
+    /** An account on `plan`, with a key, and an agent made for `aiProvider`, that carry the plan with them. */
+    join: async (plan: PlanName | null = 'solo', email = 'ada@example.com', aiProvider = 'openrouter') => {
       const { user } = await signIn(email, plan)
       const { key } = await createKey({ db: platform.db, clock }, user.id, { name: 'laptop' })
       const agent = await write(platform.db, (tx) =>
@@ -31,7 +31,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
           name: 'Ada',
           model: 'openai/gpt-4o-mini',
           plan: 'solo',
-          aiProvider: 'openrouter',
+          aiProvider,
           status: 'running',
         }),
       )

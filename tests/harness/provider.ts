@@ -13,11 +13,20 @@ export type Fault =
   | 'empty-choices'
   | 'no-done'
 
+/** What an answer says it used, with whatever else a provider tells of it. */
+type Usage = {
+  prompt_tokens: number
+  completion_tokens: number
+  prompt_tokens_details?: { cached_tokens: number }
+  prompt_cache_hit_tokens?: number
+  cost?: number
+}
+
 /** One answer; an empty one says `Hello.` and counts 1000 tokens in and 500 out. `text` in pieces is streamed so. */
 export type Answer = {
   text?: string | string[]
   toolCalls?: { name: string; arguments: Record<string, unknown> }[]
-  usage?: { prompt_tokens: number; completion_tokens: number } | null
+  usage?: Usage | null
   fault?: Fault
 }
 
@@ -46,6 +55,8 @@ export type ProviderDouble = AsyncDisposable & {
   answerWith(answer: Answer | Answering): void
   /** From now on `GET /models` gets this status. */
   listModelsWith(status: number): void
+  /** From now on `GET /models` lists these. */
+  offer(models: readonly string[]): void
   stop(): Promise<void>
 }
 
@@ -60,7 +71,7 @@ const DETAILS: Readonly<Record<string, object>> = {
     context_length: 256_000,
     architecture: { input_modalities: ['text', 'image'] },
     supported_parameters: ['tools', 'temperature'],
-    pricing: { prompt: '0.0000025', completion: '0.00001' },
+    pricing: { prompt: '0.0000025', completion: '0.00001', input_cache_read: '0.00000125' },
   },
 }
 
@@ -71,6 +82,7 @@ const DETAILS: Readonly<Record<string, object>> = {
 export async function startProvider(first: Answer | Answering = {}): Promise<ProviderDouble> {
   let answer = first
   let modelsStatus = 200
+  let models: readonly string[] = MODELS
   const chats: ProviderRequest[] = []
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -78,7 +90,7 @@ export async function startProvider(first: Answer | Answering = {}): Promise<Pro
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
     void serveOne(socket, async (request) => {
-      if (request.path.endsWith('/models')) return { status: modelsStatus, type: JSON_TYPE, body: modelList() }
+      if (request.path.endsWith('/models')) return { status: modelsStatus, type: JSON_TYPE, body: modelList(models) }
       chats.push(request)
       return toReply(request, typeof answer === 'function' ? await answer(request) : answer)
     })
@@ -98,6 +110,9 @@ export async function startProvider(first: Answer | Answering = {}): Promise<Pro
     },
     listModelsWith(status) {
       modelsStatus = status
+    },
+    offer(next) {
+      models = next
     },
     stop,
     [Symbol.asyncDispose]: stop,
@@ -260,9 +275,9 @@ function errorBody(status: number): string {
   return JSON.stringify({ error: { message: `the provider says ${status}`, type: 'error', code: status } })
 }
 
-function modelList(): string {
+function modelList(models: readonly string[]): string {
   return JSON.stringify({
     object: 'list',
-    data: MODELS.map((id) => ({ id, object: 'model', created: 0, owned_by: 'double', ...DETAILS[id] })),
+    data: models.map((id) => ({ id, object: 'model', created: 0, owned_by: 'double', ...DETAILS[id] })),
   })
 }

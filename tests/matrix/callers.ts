@@ -102,6 +102,10 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     return proof === 'reading key' || proof === 'wrong bearer' ? 403 : 401
   },
   'agent-token': ({ proof }) => (proof === 'agent token' ? null : 401),
+  'any-bearer': ({ proof }) => {
+    if (proof === 'key' || proof === 'agent token' || proof === 'internal key') return null
+    return proof === 'reading key' || proof === 'wrong bearer' ? 403 : 401
+  },
   'planned-bearer': ({ proof, headers }) => {
     if (proof === 'key' || proof === 'agent token') return null
     if (proof === 'reading key') return 403

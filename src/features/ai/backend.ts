@@ -4,9 +4,17 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { tokenCost, toUsd } from '../../core/money.ts'
 import { limitRate } from '../../http/rate-limit.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
+import { NO_PLAN, PLANS } from '../plans/plans.ts'
 import { streamChunks, tellCompleted } from './answers.ts'
-import { type CallerEnv, type CallerFinder, limitCaller, requireCaller, requirePlannedCaller } from './callers.ts'
+import {
+  type CallerEnv,
+  type CallerFinder,
+  DIRECT,
+  identifyCaller,
+  limitCaller,
+  requirePlannedCaller,
+} from './callers.ts'
 import type { Catalogue, CatalogueModel } from './catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
 import type { ProviderHealth } from './health.ts'
@@ -58,9 +66,12 @@ export function aiBackend(deps: AiBackendDeps) {
     return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.post('/api/ai/models/select', requireCaller(deps.callers), validate('json', SelectRequest), (c) => {
+  app.post('/api/ai/models/select', identifyCaller(deps.callers), validateAnyBody(SelectRequest), (c) => {
     const { taskType = 'general' } = c.req.valid('json')
-    const [model] = listForTask(deps, taskType, c.var.caller)
+    const { caller } = c.var
+    // Whoever has no plan is shown what the smallest one would be given.
+    const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
+    const [model] = listForTask(deps, taskType, { ...caller, plan })
     if (!model) throw new AppError('not_found', 'No models available')
     return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
   })
@@ -99,9 +110,10 @@ export function aiBackend(deps: AiBackendDeps) {
     })
   })
 
-  app.get('/api/me/usage', requireCaller(deps.callers), async (c) => {
+  app.get('/api/me/usage', identifyCaller(deps.callers), async (c) => {
     await deps.usage.flush()
-    return c.json(getMyUsage(deps, c.var.caller))
+    const { caller } = c.var
+    return c.json(getMyUsage(deps, { ...caller, agentId: caller.agentId === DIRECT ? null : caller.agentId }))
   })
 
   return app
@@ -109,9 +121,9 @@ export function aiBackend(deps: AiBackendDeps) {
 
 /** @throws AppError `not_found` for a model that nobody has, or whose price nobody knows. */
 function estimateCost(catalogue: Catalogue, name: string, inputTokens: number, outputTokens: number) {
-  const price = catalogue.offers(name)[0]?.price
+  const price = catalogue.findPrice(name)
   if (!price) throw new AppError('not_found', `The price of model ${name} is not known`)
-  return tokenCost(inputTokens, outputTokens, price)
+  return tokenCost({ inputTokens, outputTokens }, price)
 }
 
 const LONG_CONTEXT_TOKENS = 200_000

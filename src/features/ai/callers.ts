@@ -10,27 +10,37 @@ import type { Db } from '../../db/open.ts'
 import { parameter } from '../../db/parameters.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
 import { label } from '../../http/guard-label.ts'
-import { readBearer, requireKey } from '../../http/internal-key.ts'
+import { type FindUserById, readBearer, requireKey } from '../../http/internal-key.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { users } from '../accounts/tables.ts'
 import { type AccountRules, identityColumns, toSignedInUser } from '../accounts/users.ts'
 import { agents } from '../agents/tables.ts'
 import type { VerifyKey } from '../keys/verify.ts'
-import { findPlan, PLANS } from '../plans/plans.ts'
-import type { KeyLimits } from '../usage/quota.ts'
+import type { OwnKeys } from '../own-keys/own-keys.ts'
+import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../plans/plans.ts'
 import type { Caller } from './complete.ts'
 
 /** Calls that no agent made, in usage logs. */
-const DIRECT = 'direct'
+export const DIRECT = 'direct'
 
-export type CallerDeps = { db: Db; verifyKey: VerifyKey; rules: AccountRules; internalApiKey: string | undefined }
+export type CallerDeps = {
+  db: Db
+  verifyKey: VerifyKey
+  rules: AccountRules
+  ownKeys: Pick<OwnKeys, 'list'>
+  findUser: FindUserById
+  internalApiKey: string | undefined
+}
 export type Headers = (name: string) => string | undefined
 
+/** The first three refuse a key without the scope `models`. Who has no plan, but own keys at providers, gets `NO_PLAN`. */
 export type CallerFinder = {
-  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). Both refuse a key without the scope `models`. */
+  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). */
   requirePlannedCaller(header: Headers): Caller
   /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
   requireBearer(header: Headers): Caller
+  /** The same whatever the plan: nothing is spent behind it. */
+  identify(header: Headers): Caller
   /** The agent whose own token this is, whatever plan its owner has: what it does here costs nothing. */
   requireAgentToken(header: Headers): string
 }
@@ -80,6 +90,20 @@ export function requireAgent(callers: CallerFinder) {
   )
 }
 
+/** Guard of routes that ask who calls, but not for a plan: sets `c.var.caller`. */
+export function identifyCaller(callers: CallerFinder) {
+  return label(
+    'any-bearer',
+    createMiddleware<CallerEnv>(async (c, next) => {
+      c.set(
+        'caller',
+        callers.identify((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
+}
+
 /**
  * Holds a caller to the platform's rate for one bearer, and to the key's own where that is lower: all agents of a machine
  * share an address. Stands behind the guard, so that strangers cannot fill the counters with made-up bearers.
@@ -100,42 +124,65 @@ export function limitCaller(requestsPerMinute: number) {
 /** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const ownerOfAgent = deps.db
-    .select({ agentId: agents.id, user: identityColumns })
+    .select({ agentId: agents.id, aiProvider: agents.aiProvider, user: identityColumns })
     .from(agents)
     .leftJoin(users, eq(users.id, agents.ownerId))
     .where(eq(agents.accessTokenHash, parameter('hash')))
     .prepare()
   const findAgent = memoize(deps.db, (hash) => ownerOfAgent.get({ hash }) ?? null)
 
-  const findByToken = (token: string | null): Caller | null => {
+  const findByToken = (token: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) {
       const agent = findAgent(sha256(token))
       if (!agent) return null
+      const { agentId } = agent
+      const aiProvider = toProviderId(agent.aiProvider)
       // An agent without an owner is the operator's: nobody's plan limits it.
-      if (!agent.user) return { userId: 'operator', agentId: agent.agentId, plan: PLANS.network, key: null }
+      if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
       if (agent.user.disabledAt) throw accountDisabled()
-      return toCaller(toSignedInUser(agent.user, deps.rules), agent.agentId, null)
+      const user = toSignedInUser(agent.user, deps.rules)
+      return { userId: user.id, agentId, planned: planOfUser(user), key: null, aiProvider }
     }
     if (!token?.startsWith('sk_')) return null
     const holder = deps.verifyKey(token)
     if (!holder) return null
     requireScope(holder.scopes, 'models')
-    return toCaller(toSignedInUser(holder, deps.rules), DIRECT, holder.key)
+    const user = toSignedInUser(holder, deps.rules)
+    return { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: holder.key, aiProvider: null }
+  }
+  /** Nobody has to pay us for what they pay somebody else for. */
+  const requirePlanOrOwnKeys = (found: Found): Caller => {
+    const { planned, ...caller } = found
+    if (!(planned instanceof AppError)) return { ...caller, plan: planned }
+    if (deps.ownKeys.list(found.userId).length === 0) throw planned
+    return { ...caller, plan: NO_PLAN }
+  }
+
+  /** Whom the internal key speaks for, where its headers say nothing of a plan. */
+  const findKnown = (header: Headers): Found | null => {
+    const user = header('x-user-plan') === undefined ? deps.findUser(header('x-user-id') ?? '') : null
+    return user && { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: null, aiProvider: null }
   }
 
   return {
     requirePlannedCaller(header) {
       const known = findByToken(bearerOf(header))
-      if (known) return known
-      const caller = callerOfHeaders(header, deps.rules)
+      if (known) return requirePlanOrOwnKeys(known)
+      const caller = requirePlanOrOwnKeys(findByHeaders(header, deps.rules))
       requireServiceBearer(header, deps.internalApiKey)
       return caller
     },
     requireBearer(header) {
       const known = findByToken(bearerOf(header))
-      if (known) return known
+      if (known) return requirePlanOrOwnKeys(known)
       requireServiceBearer(header, deps.internalApiKey)
-      return callerOfHeaders(header, deps.rules)
+      return requirePlanOrOwnKeys(findByHeaders(header, deps.rules))
+    },
+    identify(header) {
+      const known = findByToken(bearerOf(header))
+      if (!known) requireServiceBearer(header, deps.internalApiKey)
+      const { planned, ...caller } = known ?? findKnown(header) ?? findByHeaders(header, deps.rules)
+      return { ...caller, plan: planned instanceof AppError ? NO_PLAN : planned }
     },
     requireAgentToken(header) {
       const token = bearerOf(header)
@@ -151,39 +198,36 @@ function accountDisabled(): AppError {
   return new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
 }
 
-/** @throws AppError `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */
-function toCaller(user: SignedInUser, agentId: string, key: KeyLimits | null): Caller {
-  const plan = user.isAdmin ? PLANS.network : requirePlan(user.plan, user.subscriptionId)
-  return { userId: user.id, agentId, plan, key }
-}
+/** Somebody with a plan, or with the reason why there is none. */
+type Found = Omit<Caller, 'plan'> & { planned: Plan | AppError }
 
-function callerOfHeaders(header: Headers, rules: AccountRules): Caller {
+function findByHeaders(header: Headers, rules: AccountRules): Found {
   const userId = header('x-user-id') ?? 'anonymous'
   const isAdmin = rules.adminEmails.includes(header('x-user-email')?.toLowerCase() ?? '')
-  if (isAdmin) return { userId, agentId: DIRECT, plan: PLANS.network, key: null }
-  return {
-    userId,
-    agentId: DIRECT,
-    plan: requirePlan(header('x-user-plan'), header('x-billing-subscription-id') ?? null),
-    key: null,
-  }
+  const planned = isAdmin
+    ? PLANS.network
+    : planOrReason(header('x-user-plan'), header('x-billing-subscription-id') ?? null)
+  return { userId, agentId: DIRECT, planned, key: null, aiProvider: null }
 }
 
-function requirePlan(name: string | undefined, subscriptionId: string | null) {
+function planOfUser(user: SignedInUser): Plan | AppError {
+  return user.isAdmin ? PLANS.network : planOrReason(user.plan, user.subscriptionId)
+}
+
+/** The plan, or `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */
+function planOrReason(name: string | undefined, subscriptionId: string | null): Plan | AppError {
   const plan = findPlan(name)
-  if (!plan) {
-    throw new AppError('payment_required', 'Valid subscription required. Choose a plan at /pricing', {
-      success: false,
-      code: 'PLAN_REQUIRED',
-    })
-  }
-  if (!subscriptionId) {
-    throw new AppError('payment_required', 'Active subscription required. Subscribe at /pricing', {
-      success: false,
-      code: 'SUBSCRIPTION_REQUIRED',
-    })
-  }
-  return plan
+  if (!plan) return planRequired()
+  if (subscriptionId) return plan
+  return new AppError('payment_required', 'Active subscription required. Subscribe at /pricing', {
+    success: false,
+    code: 'SUBSCRIPTION_REQUIRED',
+  })
+}
+
+/** Agents may be made for `google`, whose own API is the provider `gemini`. */
+function toProviderId(aiProvider: string): string {
+  return aiProvider === 'google' ? 'gemini' : aiProvider
 }
 
 /** A key or agent token that matches nothing is a wrong credential, not a wrong internal key. */

@@ -4,7 +4,7 @@ import type { Log } from '../../core/log.ts'
 import type { TokenPrice } from '../../core/money.ts'
 import type { Plan } from '../plans/plans.ts'
 import type { Spender } from '../usage/quota.ts'
-import { BUILT_IN_PRICES } from './prices.ts'
+import { BUILT_IN_MODELS, type BuiltInModel } from './prices.ts'
 
 /** Whose models are allowed. */
 type Allowance = Pick<Spender, 'plan' | 'key'>
@@ -28,6 +28,8 @@ export type Catalogue = {
   list(): CatalogueModel[]
   /** Everyone who serves the model that `name` means, a vendor's own API before the aggregator; none when nobody does. */
   offers(name: string): readonly CatalogueModel[]
+  /** What the model costs, at whoever is asked first or else as published; null when nobody knows. */
+  findPrice(name: string): TokenPrice | null
   /** The same at a provider that a user brings along; null when it does not serve that model. */
   offerOf(provider: AiProvider, name: string, userId: string): CatalogueModel | null
   /** @throws AppError `unavailable` NOT_CONFIGURED without any provider. */
@@ -40,7 +42,7 @@ export type Catalogue = {
 
 export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
 
-/** Other names under which clients know a model. */
+/** Other names under which clients know a model; they count only where nobody offers one of that very name. */
 const ALIASES: Readonly<Record<string, string>> = {
   'claude-opus-4-6': PREMIUM_MODEL,
   'gpt-4': 'openai/gpt-4',
@@ -63,8 +65,10 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
   const first = (id: string) => offers.get(id)?.[0]
   const list = () => [...offers.values()].flatMap((offered) => toListed(offered) ?? [])
 
+  const offersOf = (name: string) => offers.get(name) ?? offers.get(ALIASES[name] ?? '') ?? []
+
   const findDefault = (plan: Plan) => {
-    const wanted = plan.models === null ? [PREMIUM_MODEL] : plan.models.map(toCanonicalId)
+    const wanted = plan.models === null ? [PREMIUM_MODEL] : plan.models.flatMap(toIds)
     for (const id of wanted) {
       const model = first(id)
       if (model) return model
@@ -77,16 +81,19 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
   return {
     list,
     findDefault,
-    offers: (name) => offers.get(toCanonicalId(name)) ?? [],
+    offers: offersOf,
+    findPrice: (name) => offersOf(name)[0]?.price ?? findBuiltIn(name)?.price ?? null,
     offerOf(provider, name, userId) {
-      const id = toCanonicalId(name)
-      const model = modelsOf(provider, deps.aggregator, undefined).find((known) => known.id === id)
-      if (model) return { ...model, paidBy: userId }
+      const known = modelsOf(provider, deps.aggregator, listed.get(provider.id))
+      for (const id of toIds(name)) {
+        const model = known.find((offered) => offered.id === id)
+        if (model) return { ...model, paidBy: userId }
+      }
       // A provider whose models nobody lists is asked for what its name stands before.
       const prefix = `${provider.id}/`
-      if (!id.startsWith(prefix)) return null
-      const listed = { ...NOTHING_KNOWN, id: id.slice(prefix.length), price: null }
-      return { ...toModel(provider, id, listed), paidBy: userId }
+      if (!name.startsWith(prefix)) return null
+      const asked = { ...NOTHING_KNOWN, id: name.slice(prefix.length), price: null }
+      return { ...toModel(provider, name, asked), paidBy: userId }
     },
     requireConfigured() {
       if (deps.providers.length > 0) return
@@ -117,28 +124,37 @@ export function requireAllowed(model: CatalogueModel, spender: Allowance): void 
   const { plan, key } = spender
   if (isAllowed(model, spender)) return
   if (isAllowed(model, { plan, key: null })) {
-    const isListed = key?.models?.map(toCanonicalId).includes(model.id) ?? true
-    const reason = isListed ? 'has no known price, and this key has a budget' : 'is not among the models of this key'
-    throw new AppError('forbidden', `Model ${model.id} ${reason}.`, {
-      code: 'MODEL_RESTRICTED',
-      allowedModels: key?.models ?? plan.models ?? [],
-    })
+    const reason = isListedForKey(model, { key })
+      ? 'has no known price, and this key has a budget'
+      : 'is not among the models of this key'
+    throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
   }
-  const reason = plan.models?.map(toCanonicalId).includes(model.id)
-    ? 'has no known price'
-    : 'not available on your plan'
-  throw new AppError('forbidden', `Model ${model.id} ${reason}. Upgrade for more models.`, {
-    code: 'MODEL_RESTRICTED',
-    allowedModels: plan.models ?? [],
-  })
+  const reason = isIn(plan.models, model.id) ? 'has no known price' : 'not available on your plan'
+  throw restricted(`Model ${model.id} ${reason}. Upgrade for more models.`, plan.models)
+}
+
+/**
+ * The same for a model that nobody serves here: what plan or key do not include is refused before anybody looks for it.
+ * @throws AppError `forbidden` MODEL_RESTRICTED for a published model that they do not include.
+ */
+export function requireIncluded(name: string, { plan, key }: Allowance): void {
+  if (!findBuiltIn(name)) return
+  if (!isIn(plan.models, name))
+    throw restricted(`Model ${name} not available on your plan. Upgrade for more models.`, plan.models)
+  if (!isIn(key?.models ?? null, name))
+    throw restricted(`Model ${name} is not among the models of this key.`, key?.models ?? null)
+}
+
+function restricted(message: string, allowedModels: readonly string[] | null): AppError {
+  return new AppError('forbidden', message, { code: 'MODEL_RESTRICTED', allowedModels: allowedModels ?? [] })
 }
 
 /** The first offer, with what the others tell of the model: a vendor's own API seldom describes what it has. */
 function toListed([first, ...others]: readonly CatalogueModel[]): CatalogueModel | null {
-  const described = others.find(({ contextLength }) => contextLength !== null)
-  if (!first || first.contextLength !== null || !described) return first ?? null
-  const { name, contextLength, description, tags } = described
-  return { ...first, name, contextLength, description, tags }
+  const described = others.find(({ description }) => description !== null)
+  if (!first || first.description !== null || !described) return first ?? null
+  const { name, description, tags } = described
+  return { ...first, name, contextLength: described.contextLength ?? first.contextLength, description, tags }
 }
 
 /** Models on this machine are free, and on every plan; a key's own list counts for them as well. */
@@ -146,31 +162,39 @@ export function isAllowed(model: CatalogueModel, { plan, key }: Allowance): bool
   if (!isListedForKey(model, { key })) return false
   if (isLocal(model)) return true
   if (model.price === null && (plan.models !== null || key?.budgetMicroUsd != null)) return false
-  return plan.models === null || toCanonicalIds(plan.models).has(model.id)
+  return isIn(plan.models, model.id)
 }
 
 /** Does the key's own list of models have it, or has the key none? */
 export function isListedForKey(model: CatalogueModel, { key }: Pick<Allowance, 'key'>): boolean {
-  return !key?.models || toCanonicalIds(key.models).has(model.id)
+  return isIn(key?.models ?? null, model.id)
 }
 
 function isLocal(model: CatalogueModel): boolean {
   return LOCAL_PROVIDERS.has(model.provider.id)
 }
 
-const canonicalIds = new WeakMap<readonly string[], ReadonlySet<string>>()
+const idsOfLists = new WeakMap<readonly string[], ReadonlySet<string>>()
 
-/** Lists belong to plans and keys and never change: each is looked through once. */
-function toCanonicalIds(names: readonly string[]): ReadonlySet<string> {
-  const known = canonicalIds.get(names)
-  if (known) return known
-  const ids = new Set(names.map(toCanonicalId))
-  canonicalIds.set(names, ids)
-  return ids
+/**
+ * Does a list of names, null for all, include a model? What a name stands for is included with it. Lists belong to plans
+ * and keys and never change: each is looked through once.
+ */
+function isIn(names: readonly string[] | null, id: string): boolean {
+  if (names === null) return true
+  const known = idsOfLists.get(names) ?? new Set(names.flatMap(toIds))
+  idsOfLists.set(names, known)
+  return known.has(id)
 }
 
-function toCanonicalId(name: string): string {
-  return ALIASES[name] ?? name
+/** The very name first, then what it is another name for. */
+function toIds(name: string): string[] {
+  const alias = ALIASES[name]
+  return alias === undefined ? [name] : [name, alias]
+}
+
+function findBuiltIn(name: string): BuiltInModel | null {
+  return BUILT_IN_MODELS.get(name) ?? BUILT_IN_MODELS.get(ALIASES[name] ?? '') ?? null
 }
 
 /** A vendor's own API comes before the aggregator; a provider's own list before the built-in one. */
@@ -204,16 +228,17 @@ function modelsOf(provider: AiProvider, aggregator: string, own: ListedProviderM
 }
 
 function toModel(provider: AiProvider, id: string, model: ListedProviderModel): CatalogueModel {
+  const published = findBuiltIn(id)
   const free = LOCAL_PROVIDERS.has(provider.id) ? { inputUsdPerMillion: 0, outputUsdPerMillion: 0 } : null
   return {
     id,
     name: model.name ?? id,
     provider,
     upstreamId: model.id,
-    contextLength: model.contextLength,
+    contextLength: model.contextLength ?? published?.contextLength ?? null,
     description: model.description,
     tags: model.tags,
-    price: free ?? model.price ?? BUILT_IN_PRICES.get(id) ?? null,
+    price: free ?? model.price ?? published?.price ?? null,
     paidBy: null,
   }
 }
@@ -221,9 +246,9 @@ function toModel(provider: AiProvider, id: string, model: ListedProviderModel): 
 const NOTHING_KNOWN = { name: null, contextLength: null, description: null, tags: [] } as const
 
 function builtIn(prefix: string): ListedProviderModel[] {
-  return [...BUILT_IN_PRICES.entries()]
+  return [...BUILT_IN_MODELS.entries()]
     .filter(([id]) => id.startsWith(prefix) && !/:/.test(id.slice(prefix.length)))
-    .map(([id, price]) => ({ ...NOTHING_KNOWN, id, price }))
+    .map(([id, known]) => ({ ...NOTHING_KNOWN, ...known, id }))
 }
 
 /** The aggregator writes versions with dots where Anthropic's own names have dashes. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform, echoProvider } from '../../../tests/harness/ai-platform.ts'
 import { bearer, INTERNAL_KEY, json, testPlatform } from '../../../tests/harness/platform.ts'
-import type { Fault } from '../../../tests/harness/provider.ts'
+import { type Fault, startProvider } from '../../../tests/harness/provider.ts'
+import { createHttpProvider } from '../../adapters/ai-provider.ts'
 import { write } from '../../db/write.ts'
 import { PLANS } from '../plans/plans.ts'
 import { usageMonths } from '../usage/tables.ts'
@@ -181,6 +182,36 @@ test('POST /api/ai/chat: 429 when the month’s tokens are used up, until the ne
   expect((await test.ask('/api/ai/chat', HELLO, ON_SOLO)).status).toBe(200)
 })
 
+test.each([
+  ['forth', '2100-05-02T00:00:00Z'],
+  ['back', '2100-02-02T00:00:00Z'],
+])(
+  'POST /api/ai/chat: a clock that jumped %s and is set right counts in the right month again',
+  async (_how, wrong) => {
+    await using test = await aiPlatform()
+    const right = new Date('2100-03-15T12:00:00Z')
+    const { key, user } = await test.join('solo')
+    const tokens = 1_990_000
+    await write(test.platform.db, (tx) =>
+      tx.insert(usageMonths).values({ userId: user.id, month: '2100-03', tokens }).run(),
+    )
+    const ask = async (max_tokens: number) =>
+      (await test.ask('/api/ai/chat', { ...HELLO, max_tokens }, bearer(key))).status
+    test.clock.set(right)
+    expect(await ask(1000)).toBe(200)
+    test.clock.set(new Date(wrong))
+    expect(await ask(1000)).toBe(200)
+    test.clock.set(right)
+    expect(await ask(9000)).toBe(429)
+    // 1500 tokens of one call, and room for one more: what was used before the jump counts, what came meanwhile does not.
+    expect(await ask(8000)).toBe(200)
+    await test.booked()
+    const months = test.platform.db.select().from(usageMonths).orderBy(usageMonths.month).all()
+    expect(months.find(({ month }) => month === '2100-03')?.tokens).toBe(tokens + 3000)
+    expect(months.find(({ month }) => month === wrong.slice(0, 7))?.tokens).toBe(1500)
+  },
+)
+
 test('POST /api/ai/chat: calls at once cannot pass the quota together', async () => {
   await using test = await aiPlatform()
   const month = test.clock.now().toISOString().slice(0, 7)
@@ -261,6 +292,32 @@ test('POST /api/ai/chat: an answer without counts is booked by its length', asyn
   const [row] = await test.booked()
   expect(row).toMatchObject({ outputTokens: 100, success: true })
   expect(row?.inputTokens).toBeGreaterThan(0)
+})
+
+test.each([
+  // 600 fresh at $2.5 and 400 cached at $1.25 a million, 500 out at $10.
+  [{ prompt_tokens_details: { cached_tokens: 400 } }, 7000],
+  [{ prompt_cache_hit_tokens: 400 }, 7000],
+  [{ prompt_tokens_details: { cached_tokens: 5000 } }, 6250],
+  [{}, 7500],
+  [{ prompt_tokens_details: { cached_tokens: 400 }, cost: 0.5 }, 500_000],
+])('POST /api/ai/chat: cached input is priced as cached: %j costs %d', async (details, costMicroUsd) => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(new AbortController().signal)
+  test.provider.answerWith({ usage: { prompt_tokens: 1000, completion_tokens: 500, ...details } })
+  await test.ask('/api/ai/chat', { ...HELLO, model: 'openai/gpt-4o' }, ON_SOLO)
+  expect(await test.booked()).toMatchObject([{ inputTokens: 1000, outputTokens: 500, costMicroUsd }])
+})
+
+test('POST /api/ai/chat: a vendor that lists no prices has the published price of cached input', async () => {
+  await using vendor = await startProvider({
+    usage: { prompt_tokens: 1_000_000, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 1_000_000 } },
+  })
+  const { baseUrl } = vendor
+  const providers = [createHttpProvider({ id: 'openai', baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })]
+  await using test = await aiPlatform({ providers })
+  await test.ask('/api/ai/chat', HELLO, ON_SOLO)
+  expect(await test.booked()).toMatchObject([{ inputTokens: 1_000_000, costMicroUsd: 75_000 }])
 })
 
 test('POST /api/ai/chat: the offline model says what it is', async () => {

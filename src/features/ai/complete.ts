@@ -17,7 +17,14 @@ import { chooseTargets, type RouteDeps, type Wish } from './route.ts'
 import { type Attempted, tryInTurn } from './try-in-turn.ts'
 
 /** Who pays for a call and what limits it: the plan, and the key when it has limits of its own. Calls of no agent are booked under `direct`. */
-export type Caller = { userId: string; agentId: string; plan: Plan; key: KeyLimits | null }
+export type Caller = {
+  userId: string
+  agentId: string
+  plan: Plan
+  key: KeyLimits | null
+  /** The provider that is asked first with the platform's keys; null where nobody chose one. */
+  aiProvider: string | null
+}
 
 export type CompleteDeps = RouteDeps & { quota: Quota; usage: UsageRecorder; cooldowns: Cooldowns }
 /** `json` is the body as the caller sent it; it goes on untouched when the provider knows the model by the same name. */
@@ -169,7 +176,10 @@ function open(deps: CompleteDeps, request: CompletionRequest): Call {
   const outputTokens = (asked ?? DEFAULT_MAX_TOKENS) * answersAsked(body)
   const reservation: Reservation = deps.quota.reserve(countedFor(caller, targets), {
     tokens: countForReservation(json) + outputTokens,
-    costMicroUsd: Math.max(0, ...targets.map(({ price }) => (price ? tokenCost(inputTokens, outputTokens, price) : 0))),
+    costMicroUsd: Math.max(
+      0,
+      ...targets.map(({ price }) => (price ? tokenCost({ inputTokens, outputTokens }, price) : 0)),
+    ),
   })
   const startedAt = performance.now()
 
@@ -219,12 +229,12 @@ function countedFor(caller: Caller, targets: readonly CatalogueModel[]): Caller 
   return targets.every(({ paidBy }) => paidBy !== null) ? { ...caller, plan: PLANS.network } : caller
 }
 
-const NOTHING: TokenUsage = { inputTokens: 0, outputTokens: 0, costUsd: null }
+const NOTHING: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costUsd: null }
 
 /** What the provider says, or else what the price list says (rulings, 27: an unknown price counts as nothing). */
 function costOf({ price }: CatalogueModel, usage: TokenUsage): MicroUsd {
   if (usage.costUsd !== null) return toMicroUsd(usage.costUsd)
-  return price ? tokenCost(usage.inputTokens, usage.outputTokens, price) : 0
+  return price ? tokenCost(usage, price) : 0
 }
 
 /** Ours, not the provider's: it would choose further models by itself, outside the plan. */
@@ -255,7 +265,7 @@ async function* book(call: Call, served: Attempted<AsyncIterable<CompletionChunk
   try {
     for await (const chunk of served.value) {
       usage = chunk.usage ?? usage
-      textLength += chunk.text.length
+      textLength += chunk.said.length
       yield chunk
     }
     failure = null
@@ -272,7 +282,7 @@ async function* book(call: Call, served: Attempted<AsyncIterable<CompletionChunk
 /** For providers that do not count: four characters are about one token. */
 function estimateUsage(inputTokens: number, content: string | number): TokenUsage {
   const length = typeof content === 'string' ? content.length : content
-  return { inputTokens, outputTokens: Math.ceil(length / CHARACTERS_PER_TOKEN), costUsd: null }
+  return { inputTokens, cachedInputTokens: 0, outputTokens: Math.ceil(length / CHARACTERS_PER_TOKEN), costUsd: null }
 }
 
 function countForReservation(json: string): number {

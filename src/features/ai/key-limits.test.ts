@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { aiPlatform } from '../../../tests/harness/ai-platform.ts'
-import { bearer, json, read } from '../../../tests/harness/platform.ts'
+import { bearer, INTERNAL_KEY, json, read } from '../../../tests/harness/platform.ts'
+import { write } from '../../db/write.ts'
+import { users } from '../accounts/tables.ts'
 import { createKey } from '../keys/create.ts'
 import { type CreateKeyRequest, RotatedKey } from '../keys/schemas.ts'
 import type { PlanName } from '../plans/plans.ts'
@@ -125,6 +128,7 @@ test('GET /api/me/usage: the key itself tells what it used, what is left and unt
       requestsPerMinute: null,
       models: [MINI],
     },
+    agent: null,
     byModel: [{ model: MINI, calls: 2, tokens: 3000, costUsd: 0.0009 }],
   })
 })
@@ -138,6 +142,49 @@ test('GET /api/me/usage: 401 for nobody, on both faces; on the web a session see
   expect(eve).toMatchObject({ plan: 'solo', tokens: { used: 0 }, key: null, byModel: [] })
   const ada = await read(MyUsage, test.web.request('/api/me/usage', { headers: bearer(test.key) }))
   expect(ada).toMatchObject({ key: { id: test.keyId, calls: 1 } })
+})
+
+test('GET /api/me/usage: an agent is told what it has used itself, beside the plan it shares', async () => {
+  await using test = await aiPlatform()
+  const { agentId, agentToken, key } = await test.join('solo')
+  await test.ask(OPENAI, HELLO, bearer(agentToken))
+  await test.ask(OPENAI, { ...HELLO, model: BIG }, bearer(key))
+  const usage = await read(MyUsage, test.backend.request('/api/me/usage', { headers: bearer(agentToken) }))
+  expect(usage).toMatchObject({
+    plan: 'solo',
+    tokens: { used: 3000, limit: 2_000_000 },
+    key: null,
+    agent: { id: agentId, calls: 1, tokens: 1500, costUsd: 0.00045 },
+    byModel: [{ model: MINI, calls: 1, tokens: 1500, costUsd: 0.00045 }],
+  })
+})
+
+test('GET /api/me/usage: without a plan in force the limit is zero, on both faces', async () => {
+  await using test = await aiPlatform()
+  const poor = await test.join(null)
+  const lapsed = await test.join('solo', 'eve@example.com')
+  await write(test.platform.db, (tx) =>
+    tx.update(users).set({ subscriptionStatus: 'canceled' }).where(eq(users.id, lapsed.user.id)).run(),
+  )
+  for (const { key, agentToken } of [poor, lapsed]) {
+    const answers = await Promise.all([
+      test.backend.request('/api/me/usage', { headers: bearer(key) }),
+      test.backend.request('/api/me/usage', { headers: bearer(agentToken) }),
+      test.web.request('/api/me/usage', { headers: bearer(key) }),
+    ])
+    for (const answer of answers) {
+      expect(answer.status).toBe(200)
+      expect(await read(MyUsage, answer)).toMatchObject({ plan: 'free', tokens: { used: 0, limit: 0, remaining: 0 } })
+    }
+  }
+})
+
+test('GET /api/me/usage: the internal key asks for a user, whose own plan is told', async () => {
+  await using test = await aiPlatform()
+  const { user } = await test.join('label')
+  const headers = { ...bearer(INTERNAL_KEY), 'x-user-id': user.id }
+  const usage = await read(MyUsage, test.backend.request('/api/me/usage', { headers }))
+  expect(usage).toMatchObject({ plan: 'label', tokens: { limit: 20_000_000 } })
 })
 
 test('a rotated key keeps its limits and what it has used', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { aiPlatform, echoProvider } from '../../../tests/harness/ai-platform.ts'
-import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
+import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { createHttpProvider } from '../../adapters/ai-provider.ts'
 import { createKey } from '../keys/create.ts'
@@ -10,6 +10,9 @@ import { ModelList } from './schemas.ts'
 
 const Models = z.looseObject({ models: z.array(z.looseObject({ id: z.string() })), count: z.number() })
 const NEVER = new AbortController().signal
+const OPENAI = '/v1/chat/completions'
+const MINI = 'openai/gpt-4o-mini'
+const ON_SOLO = { ...bearer(INTERNAL_KEY), 'x-user-plan': 'solo', 'x-billing-subscription-id': 'sub_1' }
 
 test('GET /api/ai/health: 200 healthy while every provider answers, degraded when one does not', async () => {
   await using test = await aiPlatform()
@@ -64,7 +67,7 @@ test('GET /api/ai/models: 200 with what can be asked, prices, and a count for ea
     tags: ['cloud'],
     inputCost: 0.15,
     outputCost: 0.6,
-    contextWindow: null,
+    contextWindow: 128_000,
     available: true,
   })
   expect(body.models.find(({ id }) => id === 'unknown/nobody-knows-its-price')).toMatchObject({
@@ -114,7 +117,7 @@ test.each([
   })
 })
 
-test('POST /api/ai/models/select: long texts get the cheapest model that reads them; 401, 404, 503', async () => {
+test('POST /api/ai/models/select: long texts get the cheapest model that reads them; 401 and 404', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   const { key } = await test.join('network')
@@ -132,8 +135,26 @@ test('POST /api/ai/models/select: long texts get the cheapest model that reads t
   const none = await select({}, bearer(narrow))
   expect(none.status).toBe(404)
   expect(await none.json()).toEqual({ error: 'No models available' })
-  const bare = testPlatform()
-  expect((await bare.backend.request('/api/ai/models/select', json('POST', {}, bearer(key)))).status).toBe(401)
+})
+
+test('POST /api/ai/models/select: any bearer will do, without a plan and without a body', async () => {
+  await using test = await aiPlatform()
+  const poor = await test.join(null)
+  const select = (headers: Record<string, string>, body?: object) =>
+    test.backend.request('/api/ai/models/select', body ? json('POST', body, headers) : { method: 'POST', headers })
+  for (const token of [poor.key, poor.agentToken, INTERNAL_KEY]) {
+    const response = await select(bearer(token), { taskType: 'general' })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ model: { id: MINI, provider: 'openrouter' } })
+    expect((await select(bearer(token))).status).toBe(200)
+  }
+  expect((await select(bearer('sk_wrong'), {})).status).toBe(401)
+})
+
+test('POST /api/ai/models/select: 404 where nothing is configured', async () => {
+  const { backend } = testPlatform()
+  const response = await backend.request('/api/ai/models/select', json('POST', {}, bearer(INTERNAL_KEY)))
+  expect([response.status, await response.json()]).toEqual([404, { error: 'No models available' }])
 })
 
 test('POST /api/ai/estimate-cost: 200 with what the price list says, 400, 402 and 404', async () => {
@@ -158,6 +179,61 @@ test('POST /api/ai/estimate-cost: 200 with what the price list says, 400, 402 an
   expect((await estimate({ ...asked, outputTokens: -1 })).status).toBe(400)
   expect((await estimate(asked, {})).status).toBe(402)
   expect((await estimate({ ...asked, model: 'nobody/nothing' })).status).toBe(404)
+})
+
+test('POST /api/ai/estimate-cost: a published model has its price, whoever serves it here', async () => {
+  const { backend, platform } = testPlatform({ providers: [echoProvider()] })
+  await platform.catalogue.refresh(NEVER)
+  const asked = { model: 'google/gemini-2.0-flash', inputTokens: 1_000_000, outputTokens: 1_000_000 }
+  const response = await backend.request('/api/ai/estimate-cost', json('POST', asked, ON_SOLO))
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ estimatedCost: 0.5 })
+})
+
+test('a name that somebody offers is that model; what it is another name for counts only where nobody does', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  const ask = async (model: string) => {
+    const response = await test.ask(OPENAI, { model, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
+    return [response.status, test.provider.chats.at(-1)?.body.model]
+  }
+  test.provider.offer(['google/gemini-2.0-flash-001'])
+  await test.platform.catalogue.refresh(NEVER)
+  expect(await ask('google/gemini-2.0-flash')).toEqual([200, 'google/gemini-2.0-flash-001'])
+  test.provider.offer(['google/gemini-2.0-flash', 'google/gemini-2.0-flash-001'])
+  await test.platform.catalogue.refresh(NEVER)
+  expect(await ask('google/gemini-2.0-flash')).toEqual([200, 'google/gemini-2.0-flash'])
+  expect(await ask('google/gemini-2.0-flash-001')).toEqual([200, 'google/gemini-2.0-flash-001'])
+})
+
+test.each([
+  ['openai/gpt-4', 'solo', 403],
+  ['gpt-4', 'solo', 403],
+  ['anthropic/claude-opus-4.6', 'label', 403],
+  ['openai/gpt-4o-mini', 'solo', 404],
+  ['openai/gpt-4', 'network', 404],
+  ['nobody/nothing', 'solo', 404],
+] as const)('a model that nobody serves here: %s on %s is %d', async (model, plan, status) => {
+  await using test = await aiPlatform()
+  test.provider.offer(['mistralai/mistral-7b-instruct'])
+  await test.platform.catalogue.refresh(NEVER)
+  const { key } = await test.join(plan)
+  const response = await test.ask(OPENAI, { model, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
+  expect(response.status).toBe(status)
+  expect(await response.json()).toMatchObject({ error: { code: status === 403 ? 'MODEL_RESTRICTED' : null } })
+})
+
+test('GET /api/ai/models: a price that depends on something is none', async () => {
+  const depends = { id: 'openrouter/auto', pricing: { prompt: '-1', completion: '-1' } }
+  using server = Bun.serve({ port: 0, fetch: () => Response.json({ data: [depends] }) })
+  const provider = createHttpProvider(
+    { id: 'openrouter', baseUrl: `http://127.0.0.1:${server.port}`, apiKey: 'k', timeoutMs: 5000 },
+    { fetch },
+  )
+  const { backend, platform } = testPlatform({ providers: [provider] })
+  await platform.catalogue.refresh(NEVER)
+  const { models } = await read(Models, backend.request('/api/ai/models'))
+  expect(models).toMatchObject([{ id: 'openrouter/auto', inputCost: null, outputCost: null }])
 })
 
 test('GET /api/ai/models: before the provider has answered the built-in list serves', async () => {
@@ -221,7 +297,7 @@ test.each([
       id: 'openai/gpt-4o-mini',
       name: 'openai/gpt-4o-mini',
       provider: 'openrouter',
-      contextLength: null,
+      contextLength: 128_000,
       pricing: { prompt: 0.00000015, completion: 0.0000006 },
     })
   },

@@ -1,37 +1,53 @@
-import { and, eq, like } from 'drizzle-orm'
-import { type Clock, toMonth } from '../../core/clock.ts'
-import { toUsd } from '../../core/money.ts'
+import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
+import { type Clock, toDay, toMonth } from '../../core/clock.ts'
+import { toMicroUsd, toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import type { Plan } from '../plans/plans.ts'
-import { readKeyUsage } from '../usage/key-usage.ts'
-import type { MonthlySums } from '../usage/monthly-sums.ts'
-import type { Spender } from '../usage/quota.ts'
+import { type KeyUsage, readKeyUsage } from '../usage/key-usage.ts'
+import type { KeyLimits, Spender } from '../usage/quota.ts'
+import type { RunningSums } from '../usage/running-sums.ts'
 import { usageDays } from '../usage/tables.ts'
 import type { MyUsage } from './schemas.ts'
 
-export type MyUsageDeps = { db: Db; clock: Clock; userSums: MonthlySums }
+export type MyUsageDeps = { db: Db; clock: Clock; userSums: RunningSums }
 
-/** What the caller has used this month (UTC) and what is left: of the plan, and of the key that asks. Models over all keys. */
-export function getMyUsage(deps: MyUsageDeps, { userId, plan, key }: Spender): MyUsage {
+/** Whose usage is asked for: a user's, or with `agentId` that of one agent of theirs. */
+type Asker = Spender & { agentId: string | null }
+
+/**
+ * What the caller has used this month (UTC) and what is left: of the plan, and of the key that asks. An agent is told what
+ * it has used itself, beside the plan that all agents of its owner share. Models over all keys.
+ */
+export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: Asker): MyUsage {
   const now = deps.clock.now()
-  const month = toMonth(now)
-  const used = deps.userSums.used(userId).tokens
-  const keyUsed = key && readKeyUsage(deps.db, key.id, month)
+  const windowStart = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
+  const windowEnd = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
+  const isOf = and(
+    eq(usageDays.userId, userId),
+    gte(usageDays.day, toDay(windowStart)),
+    lt(usageDays.day, toDay(windowEnd)),
+    agentId === null ? undefined : eq(usageDays.agentId, agentId),
+  )
+  const byModel = listByModel(deps.db, isOf)
   return {
-    windowStart: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString(),
-    windowEnd: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
+    windowStart: windowStart.toISOString(),
+    windowEnd: windowEnd.toISOString(),
     plan: plan.name,
-    tokens: toMeter(used, plan.tokensPerMonth),
-    key: key &&
-      keyUsed && {
-        id: key.id,
-        calls: keyUsed.calls,
-        tokens: toMeter(keyUsed.tokens, key.tokensPerMonth),
-        costUsd: toMeter(toUsd(keyUsed.costMicroUsd), key.budgetMicroUsd === null ? null : toUsd(key.budgetMicroUsd)),
-        requestsPerMinute: key.requestsPerMinute,
-        models: key.models === null ? null : [...key.models],
-      },
-    byModel: listByModel(deps.db, userId, month),
+    tokens: toMeter(deps.userSums.used(userId).tokens, plan.tokensPerMonth),
+    key: key && toKeyMeters(key, readKeyUsage(deps.db, key.id, toMonth(now))),
+    agent: agentId === null ? null : { id: agentId, ...sumOf(byModel) },
+    byModel,
+  }
+}
+
+function toKeyMeters(key: KeyLimits, used: KeyUsage): MyUsage['key'] {
+  return {
+    id: key.id,
+    calls: used.calls,
+    tokens: toMeter(used.tokens, key.tokensPerMonth),
+    costUsd: toMeter(toUsd(used.costMicroUsd), key.budgetMicroUsd === null ? null : toUsd(key.budgetMicroUsd)),
+    requestsPerMinute: key.requestsPerMinute,
+    models: key.models === null ? null : [...key.models],
   }
 }
 
@@ -39,9 +55,8 @@ function toMeter(used: number, limit: Plan['tokensPerMonth']) {
   return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) }
 }
 
-function listByModel(db: Db, userId: string, month: string): MyUsage['byModel'] {
-  const isThis = and(eq(usageDays.userId, userId), like(usageDays.day, `${month}-%`))
-  const rows = db.select().from(usageDays).where(isThis).all()
+function listByModel(db: Db, isOf: SQL | undefined): MyUsage['byModel'] {
+  const rows = db.select().from(usageDays).where(isOf).all()
   return [...Map.groupBy(rows, ({ model }) => model)]
     .map(([model, days]) => ({
       model,
@@ -50,4 +65,12 @@ function listByModel(db: Db, userId: string, month: string): MyUsage['byModel'] 
       costUsd: toUsd(days.reduce((sum, day) => sum + day.costMicroUsd, 0)),
     }))
     .sort((one, other) => other.costUsd - one.costUsd || other.tokens - one.tokens)
+}
+
+function sumOf(lines: MyUsage['byModel']) {
+  return {
+    calls: lines.reduce((sum, line) => sum + line.calls, 0),
+    tokens: lines.reduce((sum, line) => sum + line.tokens, 0),
+    costUsd: toUsd(lines.reduce((sum, line) => sum + toMicroUsd(line.costUsd), 0)),
+  }
 }

@@ -147,6 +147,46 @@ test('the same model at a second provider answers when the first one cannot', as
   expect(aggregator.chats.map(({ body }) => body.model)).toEqual([MINI])
 })
 
+test.each([
+  ['openrouter', ['openrouter', 'openai']],
+  ['openai', ['openai', 'openrouter']],
+  ['gemini', ['openai', 'openrouter']],
+])('an agent made for %s: its provider is asked first, then the others that serve the model', async (chosen, order) => {
+  await using aggregator = await startProvider()
+  await using vendor = await startProvider()
+  const open = (id: string, baseUrl: string) =>
+    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
+  const providers = [open('openrouter', aggregator.baseUrl), open('openai', vendor.baseUrl)]
+  await using test = await aiPlatform({ providers })
+  const { agentToken } = await test.join('solo', 'ada@example.com', chosen)
+  const asked: string[] = []
+  const failAs =
+    (id: string): Answering =>
+    () => {
+      asked.push(id)
+      return { fault: { status: 500 } }
+    }
+  aggregator.answerWith(failAs('openrouter'))
+  vendor.answerWith(failAs('openai'))
+  await test.ask(OPENAI, { model: MINI, messages: HI }, bearer(agentToken))
+  expect(asked).toEqual(order)
+})
+
+test('an agent made for a vendor that names no model gets what that vendor is asked for by default', async () => {
+  await using aggregator = await startProvider()
+  await using vendor = await startProvider()
+  const open = (id: string, baseUrl: string) =>
+    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
+  const providers = [open('openrouter', aggregator.baseUrl), open('gemini', vendor.baseUrl)]
+  await using test = await aiPlatform({ providers })
+  const ada = await test.join('network', 'ada@example.com', 'google')
+  const bo = await test.join('network', 'bo@example.com', 'openrouter')
+  const ask = async (token: string) =>
+    (await test.ask(OPENAI, { model: 'default', messages: HI }, bearer(token))).headers.get('x-provider')
+  expect([await ask(ada.agentToken), await ask(bo.agentToken)]).toEqual(['gemini', 'openrouter'])
+  expect(vendor.chats.map(({ body }) => body.model)).toEqual(['gemini-2.0-flash-001'])
+})
+
 test('who asked to be left alone is not asked again until then', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')

@@ -71,7 +71,10 @@ export type ChatRequest = z.infer<typeof ChatRequest>
 /** How much of something is used; `limit` and `remaining` are null without one. */
 const Meter = z.object({ used: z.number(), limit: z.number().nullable(), remaining: z.number().nullable() })
 
-/** `GET /api/me/usage`: the current month (UTC). `key` is null for a caller without a key of their own. */
+/**
+ * `GET /api/me/usage`: the current month (UTC). `key` is null for a caller without a key of their own, `agent` for one that
+ * is no agent; to an agent `byModel` tells of itself alone.
+ */
 export const MyUsage = z.object({
   windowStart: z.string(),
   windowEnd: z.string(),
@@ -87,6 +90,7 @@ export const MyUsage = z.object({
       models: z.array(z.string()).nullable(),
     })
     .nullable(),
+  agent: z.object({ id: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() }).nullable(),
   byModel: z.array(z.object({ model: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() })),
 })
 export type MyUsage = z.infer<typeof MyUsage>

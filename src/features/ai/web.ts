@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
-import type { SignedInUser, WebEnv } from '../../http/env.ts'
+import type { WebEnv } from '../../http/env.ts'
 import { readBearer } from '../../http/internal-key.ts'
 import type { Guards } from '../../http/session.ts'
 import type { VerifyKey } from '../keys/verify.ts'
-import { findPlan, PLANS, type Plan } from '../plans/plans.ts'
+import { NO_PLAN, PLANS, planInForce } from '../plans/plans.ts'
 import type { UsageRecorder } from '../usage/record.ts'
 import type { Catalogue } from './catalogue.ts'
 import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
@@ -25,13 +25,14 @@ export function aiWeb(deps: AiWebDeps) {
     const { user } = c.var
     const bearer = readBearer(c.req.header('authorization'))
     const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
-    return c.json(getMyUsage(deps, { userId: user.id, plan: planOf(user), key }))
+    return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
   })
 
   app.get('/api/models', async (c) => {
     const user = await deps.guards.findUser(c)
-    // `defaultModel` is what the caller's plan would be given.
-    const plan = user ? planOf(user) : PLANS.solo
+    // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none.
+    const own = user ? planInForce(user) : NO_PLAN
+    const plan = own === NO_PLAN ? PLANS.solo : own
     const models = deps.catalogue.list().map(
       (model): ListedModel => ({
         id: model.id,
@@ -47,8 +48,4 @@ export function aiWeb(deps: AiWebDeps) {
     return c.json({ models, defaultModel: deps.catalogue.findDefault(plan)?.id ?? null })
   })
   return app
-}
-
-function planOf(user: SignedInUser): Plan {
-  return user.isAdmin ? PLANS.network : (findPlan(user.plan) ?? PLANS.solo)
 }

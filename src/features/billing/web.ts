@@ -5,11 +5,11 @@ import type { SignedInUser, WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
-import { findPlan, PLANS } from '../plans/plans.ts'
-import type { MonthlySums } from '../usage/monthly-sums.ts'
+import { PLANS, planInForce } from '../plans/plans.ts'
+import type { RunningSums } from '../usage/running-sums.ts'
 import { BillingRequest } from './schemas.ts'
 
-export type BillingWebDeps = { clock: Clock; guards: Guards; ownKeys: OwnKeys; userSums: MonthlySums }
+export type BillingWebDeps = { clock: Clock; guards: Guards; ownKeys: OwnKeys; userSums: RunningSums }
 
 /** Plan, use and own provider keys of the signed-in user (Spec 4.15). Cards are not configured here, and say so. */
 export function billingWeb(deps: BillingWebDeps) {
@@ -55,8 +55,7 @@ export function billingWeb(deps: BillingWebDeps) {
 
 /** Tokens of the plan this month (UTC); null without a limit. */
 function toUsage(deps: BillingWebDeps, user: SignedInUser) {
-  const plan = user.isAdmin ? PLANS.network : findPlan(user.plan)
-  const limit = plan ? plan.tokensPerMonth : 0
+  const limit = planInForce(user).tokensPerMonth
   const { tokens: used } = deps.userSums.used(user.id)
   const now = deps.clock.now()
   return {

@@ -34,9 +34,11 @@ export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest, sig
   const json = JSON.stringify(body)
   const { price } = model
   const inputTokens = Math.ceil(json.length / CHARACTERS_PER_TOKEN)
-  const reservation = deps.demoBudget.reserve(price ? tokenCost(inputTokens, MAX_OUTPUT_TOKENS, price) : 0)
+  const reservation = deps.demoBudget.reserve(
+    price ? tokenCost({ inputTokens, outputTokens: MAX_OUTPUT_TOKENS }, price) : 0,
+  )
   try {
-    const caller = { userId: DEMO_USER, agentId: DEMO_AGENT, plan: PLANS.network, key: null }
+    const caller = { userId: DEMO_USER, agentId: DEMO_AGENT, plan: PLANS.network, key: null, aiProvider: null }
     return await complete(deps, { caller, wish: { model: model.id }, body, json, endpoint: DEMO_ENDPOINT, signal })
   } catch (error) {
     if (signal.aborted) throw error

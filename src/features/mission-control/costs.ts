@@ -11,8 +11,11 @@ import type { FleetCosts } from './schemas.ts'
 /** What nobody sees. */
 const NOTHING: FleetCosts = { costs: [], totalSpend: 0, managedAiCost: 0, coordinationRevenue: 0 }
 
-/** What the user's agents have used, read from daily sums, beside the price of the plan. */
-export function getFleetCosts({ db, clock }: { db: Db; clock: Clock }, user: SignedInUser | null): FleetCosts {
+/** At home plans are nobody's bill. */
+export type CostsDeps = { db: Db; clock: Clock; plansArePaid: boolean }
+
+/** What the user's agents have used, read from daily sums, beside the price of the plan where somebody pays it. */
+export function getFleetCosts({ db, clock, plansArePaid }: CostsDeps, user: SignedInUser | null): FleetCosts {
   if (!user) return NOTHING
   const agents = listAgents(db, { kind: 'user', user })
   const firstMade = agents.at(-1)?.createdAt ?? clock.now()
@@ -27,7 +30,7 @@ export function getFleetCosts({ db, clock }: { db: Db; clock: Clock }, user: Sig
       createdAt: agent.createdAt.toISOString(),
     })),
     totalSpend: toUsd([...sumByAgent(db, user.id, '').values()].reduce((sum, cost) => sum + cost, 0)),
-    managedAiCost: findPlan(user.plan)?.priceGbp ?? 0,
+    managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(user.plan)?.priceGbp ?? 0) : 0,
     coordinationRevenue: 0,
     plan: user.plan,
     agentCount: agents.length,

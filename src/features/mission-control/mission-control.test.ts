@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { write } from '../../db/write.ts'
+import { users } from '../accounts/tables.ts'
 import { insertAgent } from '../agents/create.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { Swarm } from '../swarms/schemas.ts'
@@ -189,6 +190,17 @@ test('GET costs: what each agent used this month and all did ever, beside the pr
     ['One', 2.5, 'running'],
   ])
   expect(await read(FleetCosts, get('costs', eve))).toMatchObject({ costs: [], totalSpend: 0, managedAiCost: 0 })
+})
+
+test('GET costs: a plan that nobody pays costs nothing', async () => {
+  const { ada, get, platform } = await withPeople()
+  await write(platform.db, (tx) => tx.update(users).set({ subscriptionStatus: 'canceled' }).run())
+  expect(await read(FleetCosts, get('costs'))).toMatchObject({ plan: 'collective', managedAiCost: 0 })
+  const home = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const { cookie } = await home.signIn('ada@example.com', 'network')
+  const costs = home.web.request('/api/mission-control/fleet/costs', { headers: cookie })
+  expect(await read(FleetCosts, costs)).toMatchObject({ plan: 'network', managedAiCost: 0 })
+  expect(ada.user.plan).toBe('collective')
 })
 
 test('GET bookings: the newest ten own agents that are pending', async () => {

@@ -74,6 +74,31 @@ test('what an own key serves is logged, outside plan and quota', async () => {
   expect(test.platform.db.select().from(usageMonths).all()).toMatchObject([{ tokens: 2_000_000 }])
 })
 
+test('what an own key serves needs no plan; everything else still does', async () => {
+  await using test = await house()
+  const poor = await test.join(null, 'poor@example.com')
+  const cookie = { cookie: `service-session=${await test.platform.sessions.create(poor.user.id)}` }
+  const ask = (path: '/api/ai/chat' | '/v1/chat/completions', token: string, body: object) =>
+    test.ask(path, { messages: HI, ...body }, bearer(token))
+  expect((await ask(OPENAI, poor.key, { model: 'openai/gpt-4o' })).status).toBe(402)
+  await test.bill({ action: 'enable-byok', apiKey: OWN_KEY, provider: 'openai' }, cookie)
+  for (const token of [poor.key, poor.agentToken]) {
+    for (const body of [{ model: 'openai/gpt-4' }, { model: 'openai/gpt-4', stream: true }, {}]) {
+      const response = await ask(OPENAI, token, body)
+      expect([response.status, response.headers.get('x-provider')]).toEqual([200, 'openai'])
+      await response.text()
+    }
+  }
+  expect((await ask('/api/ai/chat', poor.key, { model: 'openai/gpt-4o' })).status).toBe(200)
+  expect(test.provider.chats).toEqual([])
+  const refused = await ask(OPENAI, poor.key, { model: 'anthropic/claude-3.5-sonnet' })
+  expect([refused.status, await refused.json()]).toMatchObject([402, { error: { code: 'PLAN_REQUIRED' } }])
+  // An agent is told in a way that it does not take for a broken provider.
+  expect((await ask(OPENAI, poor.agentToken, { model: 'anthropic/claude-3.5-sonnet' })).status).toBe(429)
+  expect((await ask(OPENAI, poor.key, { model: 'openai/gpt-4o', fallbacks: ['local/echo'] })).status).toBe(402)
+  expect((await test.booked()).every(({ isOwnKey, userId }) => isOwnKey && userId === poor.user.id)).toBe(true)
+})
+
 test('one user’s key serves nobody else, and its failure is that user’s alone', async () => {
   await using test = await house()
   await test.enable()

@@ -6,7 +6,7 @@ export type PlanName = (typeof PLAN_NAMES)[number]
 
 /** What a plan allows; null means no limit. Prices are whole pounds a month. */
 export type Plan = {
-  name: PlanName
+  name: PlanName | 'free'
   priceGbp: number
   models: readonly string[] | null
   agents: number | null
@@ -57,6 +57,31 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     messagesPerDay: 10_000,
     tokensPerMonth: null,
   },
+}
+
+/** What somebody without a plan has: nothing that the platform pays for (Spec 2: the limit of `free` is zero). */
+export const NO_PLAN: Plan = {
+  name: 'free',
+  priceGbp: 0,
+  models: [],
+  agents: 0,
+  skills: 0,
+  messagesPerDay: 0,
+  tokensPerMonth: 0,
+}
+
+/** The plan that is in force for somebody: admins have the largest, and one that is not active counts for nothing. */
+export function planInForce(user: { isAdmin: boolean; plan: string; subscriptionId: string | null }): Plan {
+  if (user.isAdmin) return PLANS.network
+  return (user.subscriptionId !== null && findPlan(user.plan)) || NO_PLAN
+}
+
+/** What somebody without a plan is told. */
+export function planRequired(): AppError {
+  return new AppError('payment_required', 'Valid subscription required. Choose a plan at /pricing', {
+    success: false,
+    code: 'PLAN_REQUIRED',
+  })
 }
 
 /** Agents per tier on the web's provisioning route (Spec 4.4). */

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import { type MicroUsd, toUsd } from '../../core/money.ts'
 import type { Plan } from '../plans/plans.ts'
-import type { MonthlySums, Sums } from './monthly-sums.ts'
+import type { RunningSums, Sums } from './running-sums.ts'
 
 /** What an API key allows beside its owner's plan; null means no limit. Months are UTC. */
 export type KeyLimits = {
@@ -34,7 +34,7 @@ type Account = { id: string; used: Sums; maxTokens: number; maxCostMicroUsd: num
  * The monthly limits of plans and keys (Spec 8). A call reserves what it may use before it is dispatched, so calls in
  * parallel cannot pass a limit together. Reservations live in memory: only one process serves a database.
  */
-export function createQuota(deps: { userSums: MonthlySums; keySums: MonthlySums }): Quota {
+export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums }): Quota {
   const held = new Map<string, Sums>()
 
   const heldBy = (id: string) => held.get(id) ?? { tokens: 0, costMicroUsd: 0 }
@@ -82,7 +82,7 @@ export function createQuota(deps: { userSums: MonthlySums; keySums: MonthlySums 
   }
 }
 
-function accountsOf(deps: { userSums: MonthlySums; keySums: MonthlySums }, { userId, plan, key }: Spender): Account[] {
+function accountsOf(deps: { userSums: RunningSums; keySums: RunningSums }, { userId, plan, key }: Spender): Account[] {
   const accounts: Account[] = []
   if (plan.tokensPerMonth !== null) {
     accounts.push({

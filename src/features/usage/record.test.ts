@@ -106,6 +106,7 @@ test('a write that fails is told in the log, leaves no half, and throws at nobod
   await platform.usage.flush()
   expect(messages(logLines)).toEqual([
     expect.stringMatching(/^\[UsageLogger\] Logging: /),
+    expect.stringMatching(/^\[UsageLogger\] Failed to count usage: .*usage_months/),
     expect.stringMatching(/^\[UsageLogger\] Failed to log usage: .*usage_months/),
   ])
   expect(platform.db.select().from(usageLogs).all()).toEqual([])

@@ -3,7 +3,7 @@ import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Timed, UsageEvent } from './event.ts'
-import type { MonthlySums } from './monthly-sums.ts'
+import type { RunningSums } from './running-sums.ts'
 import type { UsageWriter } from './save.ts'
 import type { UsageSpool } from './spool.ts'
 
@@ -27,8 +27,8 @@ export function createUsageRecorder(deps: {
   spool: Pick<UsageSpool, 'add'>
   clock: Clock
   log: Log
-  userSums: MonthlySums
-  keySums: MonthlySums
+  userSums: RunningSums
+  keySums: RunningSums
 }): UsageRecorder {
   const underWay = new Set<Promise<void>>()
   const waiting: Timed[] = []
@@ -51,16 +51,26 @@ export function createUsageRecorder(deps: {
     underWay.add(work)
   }
 
+  /** Sums that cannot be read now are read when somebody asks, and hold what is written by then. */
+  const count = ({ userId, keyId, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent, at: Date) => {
+    const sums = { tokens: inputTokens + outputTokens, costMicroUsd }
+    try {
+      if (!isOwnKey) deps.userSums.add(userId, at, sums)
+      if (keyId) deps.keySums.add(keyId, at, sums)
+    } catch (error) {
+      deps.log.error(`[UsageLogger] Failed to count usage: ${errorMessage(error)}`)
+    }
+  }
+
   return {
     record(event) {
       const { agentId, model, inputTokens, outputTokens, costMicroUsd } = event
       deps.log.info(
         `[UsageLogger] Logging: ${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${toUsd(costMicroUsd).toFixed(6)}`,
       )
-      const sums = { tokens: inputTokens + outputTokens, costMicroUsd }
-      if (!event.isOwnKey) deps.userSums.add(event.userId, sums)
-      if (event.keyId) deps.keySums.add(event.keyId, sums)
-      waiting.push({ ...event, at: deps.clock.now() })
+      const at = deps.clock.now()
+      count(event, at)
+      waiting.push({ ...event, at })
       timer ??= setTimeout(saveWaiting, GATHER_MS)
     },
     async flush() {
