@@ -34,6 +34,7 @@ test.skipIf(!hasBrowser())(
     await readHistory(page)
     await seeOverview(page, agentId)
     await stopAndStart(page)
+    await seeMemory(page, agentId)
     await resetMemory(page)
     await refuseImage(page)
     await changeSettings(page)
@@ -138,6 +139,28 @@ async function stopAndStart(page: Page): Promise<void> {
   await page.getByText('Last: Start succeeded').waitFor()
 }
 
+/** What others store is here, what is stored here is there, and a reset takes both away. */
+async function seeMemory(page: Page, agentId: string): Promise<void> {
+  const memory = async () => {
+    const response = await page.request.get(urlOf(page, `/api/memory?agentId=${agentId}`))
+    return (await response.json()).memory
+  }
+  await page.request.post(urlOf(page, '/api/memory'), { data: { agentId, key: 'pets', memory: { cat: 'Bo' } } })
+  await page.reload()
+  const facts = page.getByRole('list', { name: 'What it remembers' })
+  await facts.getByText('{"cat":"Bo"}').waitFor()
+  await page.getByRole('button', { name: 'Remember', exact: true }).click()
+  await page.getByText('Please fill in this field.').first().waitFor()
+  await page.getByLabel('Name of the fact').fill('favourite-tea')
+  await page.getByLabel('What to remember').fill('Green, no sugar')
+  await page.getByRole('button', { name: 'Remember', exact: true }).click()
+  await facts.getByText('Green, no sugar').waitFor()
+  expect(await memory()).toEqual({ pets: { cat: 'Bo' }, 'favourite-tea': 'Green, no sugar' })
+  await page.getByRole('button', { name: 'Forget pets' }).click()
+  await facts.getByText('pets').waitFor({ state: 'detached' })
+  expect(await memory()).toEqual({ 'favourite-tea': 'Green, no sugar' })
+}
+
 async function resetMemory(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Reset memory…' }).click()
   const dialog = page.getByRole('alertdialog', { name: 'Reset the memory of Lovelace?' })
@@ -149,6 +172,7 @@ async function resetMemory(page: Page): Promise<void> {
   await page.keyboard.press('Enter')
   await dialog.getByRole('button', { name: 'Reset memory' }).click()
   await page.getByText('Last: Memory reset succeeded').waitFor()
+  await page.getByText('Nothing yet.').waitFor()
   const history = page.getByRole('region', { name: 'What was done' }).getByRole('listitem')
   expect(await history.first().textContent()).toContain('Snapshot: backups/')
   expect(await history.count()).toBe(3)

@@ -5,6 +5,7 @@ import { Figures } from './figures.tsx'
 import { HealthPanel } from './health-panel.tsx'
 import { HistoryPanel } from './history-panel.tsx'
 import { useLiveAgent } from './live-agent.ts'
+import { MemorySection } from './memory-section.tsx'
 import { ReachSection } from './reach-section.tsx'
 import { useOperation } from './use-operation.ts'
 import { WorkSection } from './work-section.tsx'
@@ -30,6 +31,7 @@ function Overview(page: AgentPageProps) {
       <Figures agentId={id} />
       <WorkSection {...page} operation={operation} event={event} />
       <HealthPanel agentId={id} />
+      <MemorySection agent={page.agent} />
       <ReachSection agent={page.agent} />
       <HistoryPanel agent={page.agent} operation={operation} />
     </div>

@@ -1,0 +1,25 @@
+import { queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { Memory } from '../../src/features/memory/schemas.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { request } from '../api/request.ts'
+
+const Success = z.object({ success: z.literal(true) })
+
+/** What an agent remembers now: it and its owner change the same. */
+export function memoryQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'memory'],
+    queryFn: ({ signal }) => request(Memory, `/api/memory?agentId=${encodeURIComponent(agentId)}`, { signal }),
+    refetchInterval: 10_000,
+  })
+}
+
+export function saveFact(agentId: string, key: string, memory: string) {
+  return request(Success, '/api/memory', { method: 'POST', body: { agentId, key, memory } })
+}
+
+export function forgetFact(agentId: string, key: string) {
+  const query = new URLSearchParams({ agentId, key })
+  return request(Success, `/api/memory?${query}`, { method: 'DELETE' })
+}

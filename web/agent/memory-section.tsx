@@ -1,0 +1,124 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { forgetFact, memoryQuery, saveFact } from './memory-api.ts'
+
+/** A long value is shown by its beginning. */
+const MAX_SHOWN_CHARACTERS = 400
+
+const FactForm = z.object({
+  key: z.string().trim().min(1, 'A name is needed').max(200),
+  fact: z.string().trim().min(1, 'There is nothing to remember'),
+})
+
+/** What the agent knows in every conversation, whoever told it; taken away here it is forgotten at once. */
+export function MemorySection({ agent }: { agent: WebAgent }) {
+  const { data, error, refetch } = useQuery(memoryQuery(agent.id))
+  return (
+    <Section
+      title="Memory"
+      lead={`What ${agent.name} knows in every conversation. It adds to this by itself, and so can you.`}
+    >
+      {data ? (
+        <>
+          {data.unread && (
+            <Notice tone="warning">It keeps notes in files of its own, which can be seen while it runs.</Notice>
+          )}
+          <FactList agent={agent} memory={data.memory} />
+          <FactFields agent={agent} />
+        </>
+      ) : error ? (
+        <LoadProblem what="Its memory" error={error} onRetry={refetch} />
+      ) : (
+        <Skeleton className="h-24" />
+      )}
+    </Section>
+  )
+}
+
+function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, unknown> }) {
+  const forgetting = useChange(agent.id, (key: string) => forgetFact(agent.id, key))
+  const facts = Object.entries(memory)
+  if (facts.length === 0) return <p className="text-sm text-muted">Nothing yet.</p>
+  return (
+    <>
+      {forgetting.isError && <Notice tone="problem">{messageFor(forgetting.error)}</Notice>}
+      <ul aria-label="What it remembers" className="-mt-3 max-h-96 divide-y divide-line overflow-y-auto">
+        {facts.map(([key, value]) => (
+          <li key={key} className="flex items-start gap-3 py-3">
+            <div className="grid min-w-0 flex-1 grid-cols-1 gap-0.5">
+              <p className="text-sm font-medium wrap-anywhere">{key}</p>
+              <p className="text-sm wrap-anywhere whitespace-pre-wrap text-muted">{toText(value)}</p>
+            </div>
+            <Button
+              aria-label={`Forget ${key}`}
+              isPending={forgetting.isPending && forgetting.variables === key}
+              onClick={() => forgetting.mutate(key)}
+            >
+              Forget
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function FactFields({ agent }: { agent: WebAgent }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    FactForm,
+    async ({ key, fact }) => {
+      await saveFact(agent.id, key, fact)
+      formRef.current?.reset()
+      await client.invalidateQueries({ queryKey: memoryQuery(agent.id).queryKey })
+    },
+    () => null,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
+        <TextField
+          label="Name of the fact"
+          name="key"
+          maxLength={200}
+          autoComplete="off"
+          placeholder="favourite-tea"
+          error={problem?.fields.key}
+        />
+        <TextField
+          label="What to remember"
+          name="fact"
+          autoComplete="off"
+          placeholder="Likes green tea, no sugar"
+          error={problem?.fields.fact}
+        />
+      </div>
+      <Button type="submit" className="justify-self-start" isPending={isPending}>
+        Remember
+      </Button>
+    </form>
+  )
+}
+
+/** A change of the memory, which is read anew afterwards. */
+function useChange(agentId: string, mutationFn: (key: string) => Promise<unknown>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn,
+    onSettled: () => client.invalidateQueries({ queryKey: memoryQuery(agentId).queryKey }),
+  })
+}
+
+function toText(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
+}
