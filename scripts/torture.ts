@@ -19,6 +19,11 @@ const CASES: Readonly<Record<string, Case>> = {
     files: ['flood/', 'summarizer/hostile'],
     environment: { FLOOD_SECONDS: '30', FLOOD_STRICT: '1' },
   },
+  bodies: {
+    promise: 'bodies that come slowly or by the dozen hold neither memory nor connections',
+    files: ['bodies/'],
+    environment: { BODY_STRICT: '1' },
+  },
   commits: {
     promise: 'killed in the middle of commits: the repository is whole',
     files: ['browse/git-crash'],

@@ -47,6 +47,8 @@ test.each(ALLOWED)('allowed: %s %j', (file, text) => {
 })
 
 const REFUSED: [file: string, text: string][] = [
+  ['src/features/agents/web.ts', 'export const a = (c) => c.req.json()'],
+  ['src/agent/app.ts', 'export const a = (c) => c.req.raw.body'],
   ['src/core/a.ts', "import { a } from '../db/open.ts'"],
   ['src/core/a.ts', "import type { Deps } from '../features/keys/verify.ts'"],
   ['src/db/a.ts', "import { a } from '../http/a.ts'"],

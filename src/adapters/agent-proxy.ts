@@ -1,29 +1,33 @@
-import { type IncomingMessage, request as openRequest } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { AppError } from '../core/errors.ts'
 import { type ProxyClient, toAgentHeaders, toClientHeaders } from './proxy-headers.ts'
 
-/** How long to wait for a connection, and for the first byte of an answer: a turn of an agent may take ten minutes. */
-type ProxyTimeouts = { connectMs: number; answerMs: number }
-const TIMEOUTS: ProxyTimeouts = { connectMs: 5000, answerMs: 660_000 }
+/**
+ * How long to wait for a connection, for the whole body of a request, and for the first byte of an answer: a turn of an
+ * agent may take ten minutes.
+ */
+export type ProxyTimeouts = { connectMs: number; bodyMs: number; answerMs: number }
+const TIMEOUTS: ProxyTimeouts = { connectMs: 5000, bodyMs: 30_000, answerMs: 660_000 }
 /** What is read ahead of a slow caller. */
 const BUFFERED_BYTES = 64 * 1024
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /**
  * Passes a request on to the agent at `baseUrl` and its answer back, both ways as they come and no faster than they are
- * taken. The caller's abort ends it. Not by `fetch`: all of this process share its 256 connections, and open streams of
+ * taken. The caller's abort ends it; `onBodyWhole` is told when all of their body has come. Not by `fetch`: all of this process share its 256 connections, and open streams of
  * agents must not use them up.
- * @throws AppError `upstream_failed`, `upstream_timeout`.
+ * @throws AppError `upstream_failed`, `upstream_timeout`, `too_slow` for a body that takes its time.
  */
 export async function forward(
   request: Request,
   baseUrl: string,
   client: ProxyClient | null,
   signal: AbortSignal,
+  onBodyWhole: () => void = () => undefined,
   timeouts = TIMEOUTS,
 ): Promise<Response> {
-  const answer = await send(request, baseUrl, client, signal, timeouts)
+  const answer = await send(request, baseUrl, client, signal, { onBodyWhole, timeouts })
   const status = answer.statusCode ?? 502
   const isEmpty = request.method === 'HEAD' || WITHOUT_BODY.has(status)
   if (isEmpty) answer.resume()
@@ -39,7 +43,7 @@ function send(
   baseUrl: string,
   client: ProxyClient | null,
   signal: AbortSignal,
-  timeouts: ProxyTimeouts,
+  { onBodyWhole, timeouts }: { onBodyWhole: () => void; timeouts: ProxyTimeouts },
 ): Promise<IncomingMessage> {
   const { pathname, search } = new URL(request.url)
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -57,7 +61,7 @@ function send(
   outgoing.once('response', resolve)
   outgoing.once('close', () => reject(toProxyError(null)))
   outgoing.on('error', (error) => reject(toProxyError(error)))
-  sendBody(request, outgoing)
+  sendBody(request, outgoing, timeouts.bodyMs, onBodyWhole)
   return promise.finally(() => {
     clearTimeout(answering)
     clearTimeout(connecting)
@@ -65,12 +69,16 @@ function send(
 }
 
 /** An agent may answer before it has read everything, and the caller may go away: neither is an error of its own. */
-function sendBody(request: Request, outgoing: ReturnType<typeof openRequest>): void {
+function sendBody(request: Request, outgoing: ClientRequest, maxMs: number, onWhole: () => void): void {
   if (!request.body) {
     outgoing.end()
     return
   }
   const body = Readable.fromWeb(request.body)
+  const expire = () => outgoing.destroy(new AppError('too_slow', 'Request body took too long'))
+  const receiving = setTimeout(expire, maxMs)
+  body.on('end', onWhole)
+  body.on('close', () => clearTimeout(receiving))
   body.on('error', () => outgoing.destroy())
   outgoing.on('close', () => body.destroy())
   body.pipe(outgoing)

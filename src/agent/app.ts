@@ -3,7 +3,8 @@ import { access } from 'node:fs/promises'
 import { type Context, Hono, type Next } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret } from '../core/secrets.ts'
-import { checkBody } from '../http/body.ts'
+import { createBodies } from '../http/bodies.ts'
+import { boundBodies } from '../http/body.ts'
 import { readBearer } from '../http/internal-key.ts'
 import { validate } from '../http/validate.ts'
 import { type CompletionsDeps, complete } from './completions.ts'
@@ -28,6 +29,7 @@ export function createAgentApp(deps: AgentAppDeps) {
   const uptimeMs = () => deps.clock.now().getTime() - startedAt
   const hasToken = (c: Context) => isSameSecret(readBearer(c.req.header('authorization')) ?? '', deps.gatewayToken)
 
+  app.use(boundBodies(createBodies()))
   app.onError(openAiErrorHandler(deps.log))
   app.notFound((c) => c.json({ error: { message: 'Not found', type: 'not_found' } }, 404))
 
@@ -63,7 +65,7 @@ export function createAgentApp(deps: AgentAppDeps) {
     await next()
   }
 
-  app.post('/v1/chat/completions', requireToken, requireRunning, checkBody, validate('json', ChatRequest), (c) =>
+  app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', ChatRequest), (c) =>
     complete(deps, c, c.req.valid('json')),
   )
   app.get('/sessions', requireToken, async (c) => c.json({ sessions: await deps.sessions.list() }))

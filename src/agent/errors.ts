@@ -11,6 +11,7 @@ const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: st
   forbidden: { status: 403, type: 'forbidden' },
   not_found: { status: 404, type: 'not_found' },
   conflict: { status: 409, type: 'conflict' },
+  too_slow: { status: 408, type: 'invalid_request_error' },
   too_large: { status: 413, type: 'invalid_request_error' },
   limited: { status: 429, type: 'rate_limit_error' },
   misconfigured: { status: 500, type: 'server_error' },

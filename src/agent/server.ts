@@ -106,12 +106,23 @@ async function makeFolders(folders: string[]): Promise<void> {
   }
 }
 
+/** The app answers 413 by itself; this bound is for what never reaches it. */
+const MAX_BODY_BYTES = 2 * 1024 * 1024
+
 export type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
 
 /** @throws StartupError when the port is taken or the address is not this machine’s. */
 export function listen(settings: Pick<AgentSettings, 'host' | 'port'>, fetch: Handler) {
   try {
-    return Bun.serve({ hostname: settings.host, port: settings.port, fetch })
+    return Bun.serve({
+      hostname: settings.host,
+      port: settings.port,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      // Otherwise the server shows stacks, in its own error page and on stderr.
+      development: false,
+      reusePort: false,
+      fetch,
+    })
   } catch (error) {
     throw toListenError(error, settings.host, settings.port, 'PORT')
   }

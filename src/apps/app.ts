@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import type { Caller } from '../adapters/backend.ts'
-import { checkBody } from '../http/body.ts'
+import { boundBodies } from '../http/body.ts'
 import type { BaseEnv, Bindings } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
 import { frame } from '../http/frame.ts'
@@ -17,7 +17,7 @@ export type App = ReturnType<typeof createApp>
 export function createApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<BaseEnv>({ getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)) })
   app.use(frame(platform.log, { isHttps: platform.isHttps }))
-  app.use(checkBody)
+  app.use(boundBodies(platform.bodies))
   app.route('/web', webApp(platform, dashboard))
   app.route('/backend', backendApp(platform))
   app.route('/summarizer', summarizerApp(platform))

@@ -120,6 +120,10 @@ function listenOn(
       port,
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
+      // Otherwise the server shows stacks: in its own error page, and on stderr whenever an agent breaks an answer off.
+      development: false,
+      // Without development the server would share a taken port without a word.
+      reusePort: false,
       websocket: createTunnels(stopping),
       fetch(received, server) {
         const hostHeader = received.headers.get('host')

@@ -62,6 +62,7 @@ import { createUsageWriter } from '../features/usage/save.ts'
 import { createUsageSpool } from '../features/usage/spool.ts'
 import { toWatchdogSettings } from '../features/watchdog/settings.ts'
 import { createSteadyClock } from '../features/watchdog/steady-clock.ts'
+import { createBodies } from '../http/bodies.ts'
 import { createCsrf } from '../http/csrf.ts'
 import { createIdempotency } from '../http/idempotency.ts'
 import { requireInternalKey } from '../http/internal-key.ts'
@@ -158,6 +159,7 @@ export function openPlatform(parts: PlatformParts) {
     guards: createGuards({ findUserBySession: sessions.find, findUserByKey }),
     changes,
     liveStreams: createLiveStreams(),
+    bodies: createBodies(),
     logViewers: createLogViewers(clock),
     knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
     csrf: createCsrf({

@@ -1,4 +1,4 @@
-import { forward } from '../adapters/agent-proxy.ts'
+import { forward, type ProxyTimeouts } from '../adapters/agent-proxy.ts'
 import {
   closeTunnel,
   createTunnelHandlers,
@@ -13,7 +13,7 @@ import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
 import { createGatewayFinder } from '../features/reach/find.ts'
 import { createHostReader } from '../features/reach/host.ts'
-import { statusOf, toAppError } from '../http/errors.ts'
+import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
 
 /** Where a request came in; `stopping` ends the subscriptions that would never end. */
 export type ReachCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
@@ -25,11 +25,22 @@ export type Reach = {
   answer(request: Request, agent: { id: string }, from: ReachCaller): Promise<Response | undefined>
 }
 
+/** A little longer than a body may take. */
+const BODY_SECONDS = 40
+
+type ReachDeps = {
+  db: Db
+  sealer: Sealer
+  log: Log
+  addresses: { agentsDomain: string }
+  timeouts?: ProxyTimeouts
+}
+
 /**
  * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Spec 2). Their gateways check who calls by their own token; here nothing is
  * added to a request but where it came from.
  */
-export function createReach(deps: { db: Db; sealer: Sealer; log: Log; addresses: { agentsDomain: string } }): Reach {
+export function createReach(deps: ReachDeps): Reach {
   const readHost = createHostReader(deps.addresses.agentsDomain)
   const findGateway = createGatewayFinder(deps)
 
@@ -37,9 +48,12 @@ export function createReach(deps: { db: Db; sealer: Sealer; log: Log; addresses:
     const { baseUrl, kind } = findGateway(id)
     const told = kind === 'openclaw' ? null : client
     if (isWebSocket(request)) return upgrade(request, server, await openTunnel(request, baseUrl, told))
-    server.timeout(request, 0)
-    const { signal } = request
-    return forward(request, baseUrl, told, isSubscription(request) ? AbortSignal.any([signal, stopping]) : signal)
+    const keepOpen = () => server.timeout(request, 0)
+    // What comes of a body after the answer must not hold the connection for ever.
+    if (request.body) server.timeout(request, BODY_SECONDS)
+    else keepOpen()
+    const ending = isSubscription(request) ? AbortSignal.any([request.signal, stopping]) : request.signal
+    return forward(request, baseUrl, told, ending, keepOpen, deps.timeouts)
   }
 
   return {
@@ -82,8 +96,12 @@ function toResponse(error: unknown, agentId: string, log: Log): Response {
   const known = toAppError(error)
   const status = statusOf(known.kind)
   if (status >= 500 && known.kind !== 'unavailable') {
-    log.warn({ agentId, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, known.message)
+    log.warn({ agentId, error: known.kind === 'internal' ? describeFailure(error) : summarize(error) }, known.message)
   }
-  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+  const headers = {
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(known.kind === 'too_slow' && { connection: 'close' }),
+  }
   return Response.json({ error: known.message }, { status, headers })
 }

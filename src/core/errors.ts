@@ -7,6 +7,7 @@ export type ErrorKind =
   | 'not_found'
   | 'conflict'
   | 'too_large'
+  | 'too_slow'
   | 'limited'
   | 'misconfigured'
   | 'internal'

@@ -3,16 +3,22 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { post, testApp } from '../../tests/harness/http.ts'
+import { openRaw } from '../../tests/harness/raw-http.ts'
+import { until } from '../../tests/harness/until.ts'
+import { receiveText } from './body.ts'
 import { validate } from './validate.ts'
 
 const MEGABYTE = 1024 * 1024
 const TOO_LARGE = { error: 'Request body too large' }
 
 /** Answers with what arrived, so that a test sees whether the body survived the checks. */
+const echo: Parameters<typeof testApp>[0] = (app) =>
+  app.post('/echo', async (c) => c.json({ length: (await receiveText(c)).length }))
+
 const { request, listen } = testApp((app) => {
-  app.post('/echo', async (c) => c.json({ length: (await c.req.text()).length }))
-  app.post('/json', async (c) => c.json(await c.req.json()))
-  app.post('/backend/v1/chat/completions', async (c) => c.json({ length: (await c.req.text()).length }))
+  echo(app)
+  app.post('/json', async (c) => c.json(JSON.parse(await receiveText(c))))
+  app.post('/backend/v1/chat/completions', async (c) => c.json({ length: (await receiveText(c)).length }))
   app.post('/checked', validate('json', z.object({ name: z.string('Name is required') })), (c) =>
     c.json(c.req.valid('json')),
   )
@@ -70,6 +76,87 @@ describe('the size of a body', () => {
     const response = await request('/json', post(text))
     expect(response.status).toBe(200)
     expect(await response.json()).toBe(text)
+  })
+})
+
+describe('a body that does not come', () => {
+  const half = 'POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: '
+
+  test.each([
+    ['small', 100],
+    ['large', 500_000],
+  ])('%s, byte by byte: 408 when its time is up, and the connection ends', async (_size, length) => {
+    const slow = testApp(echo, { bodies: { timeoutMs: 300 } })
+    await using server = slow.listen()
+    using connection = await openRaw(server.url.href)
+    await connection.write(`${half}${length}\r\n\r\n`)
+    const drip = setInterval(() => void connection.write('x'), 20)
+    const answer = await connection.answer().finally(() => clearInterval(drip))
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([408, { error: 'Request body took too long' }])
+    await until('the end of the connection', connection.isOver)
+    expect(slow.lines.filter(({ level }) => Number(level) >= 40)).toEqual([])
+  })
+
+  test.each([
+    ['small', 100],
+    ['large', 500_000],
+  ])('%s, whose caller leaves in the middle, is no error', async (_size, length) => {
+    const left = Promise.withResolvers<unknown>()
+    const app = testApp((routes) =>
+      routes.post('/echo', (c) =>
+        receiveText(c).then(
+          () => c.json({}),
+          (error) => {
+            left.resolve(error)
+            throw error
+          },
+        ),
+      ),
+    )
+    await using server = app.listen()
+    using connection = await openRaw(server.url.href)
+    await connection.write(`${half}${length}\r\n\r\n{"half": `)
+    connection[Symbol.dispose]()
+    expect(await left.promise).toMatchObject({ kind: 'invalid', message: 'Request body was cut off' })
+    expect(app.lines.filter(({ level }) => Number(level) >= 40)).toEqual([])
+  })
+
+  test('beyond the room for bodies: 503 with Retry-After, while small ones still come through', async () => {
+    const full = testApp(echo, { bodies: { strangerBytes: 200_000 } })
+    await using server = full.listen()
+    using holding = await openRaw(server.url.href)
+    await holding.write(`${half}150000\r\n\r\n${'x'.repeat(149_999)}`)
+    const refused = await until('503', async () => {
+      const response = await fetch(new URL('/echo', server.url), { method: 'POST', body: 'x'.repeat(150_000) })
+      return response.status === 503 ? response : null
+    })
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.json()).toMatchObject({ error: 'Too many request bodies are under way' })
+    expect((await fetch(new URL('/echo', server.url), { method: 'POST', body: 'x'.repeat(1000) })).status).toBe(200)
+    await holding.write('x')
+    expect((await holding.answer()).status).toBe(200)
+    const again = await fetch(new URL('/echo', server.url), { method: 'POST', body: 'x'.repeat(150_000) })
+    expect(again.status).toBe(200)
+  })
+
+  test('nobody reads what no handler wants, and the server is told not to wait for it', async () => {
+    const kept: unknown[] = []
+    let pulls = 0
+    const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
+    const ignoring = testApp((app) => app.post('/echo', (c) => c.json({ ignored: true })))
+    const response = await ignoring.request(
+      '/echo',
+      { method: 'POST', body, headers: { 'content-length': '500000', 'content-type': 'application/json' } },
+      { keepOpen: (_request, seconds) => void kept.push(seconds) },
+    )
+    expect([response.status, pulls, kept]).toEqual([200, 0, [10]])
+    const whole = testApp(echo)
+    await whole.request(
+      '/echo',
+      { method: 'POST', body: 'x' },
+      { keepOpen: (_request, seconds) => void kept.push(seconds) },
+    )
+    expect(kept).toEqual([10])
   })
 })
 

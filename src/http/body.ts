@@ -1,64 +1,161 @@
 import type { Context, Next } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { AppError } from '../core/errors.ts'
+import { addressKey } from './address.ts'
+import type { Bodies } from './bodies.ts'
+import type { BaseEnv } from './env.ts'
 
 const KILOBYTE = 1024
 /** Spec 4.1: JSON bodies are limited to 1 MB, chunked ones as well. */
 const MAX_BODY_BYTES = KILOBYTE * KILOBYTE
 /** Rulings, 36: the route that agents call carries whole conversations. */
 export const MAX_COMPLETION_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
-const MAX_DEPTH = 64
 const COMPLETIONS_PATH = '/backend/v1/chat/completions'
+/** As much as a request's head may have anyway: counting it piece by piece costs more than it takes. */
+const UNCOUNTED_BYTES = 16 * KILOBYTE
+/** What was not read is waited for no longer than this once the answer is there. */
+const REST_SECONDS = 10
+const MAX_DEPTH = 64
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
 
-const refuse = () => {
-  throw new AppError('too_large', 'Request body too large')
+/**
+ * Stands before every handler. Refuses a body that says it is too large, and reads none: that is done by whoever wants it,
+ * behind the guards and the rate limits, with `receiveBytes` or `receiveText`. What nobody wanted is thrown away by the
+ * server, which takes no memory, and not for long.
+ */
+export function boundBodies(bodies: Bodies) {
+  return async (c: Context<BaseEnv>, next: Next) => {
+    if (c.req.method === 'GET' || !hasBody(c)) return next()
+    if (lengthOf(c) > maxBytes(c)) refuseLarge(c)
+    c.set('bodies', bodies)
+    await next()
+    if (!c.get('isBodyWhole')) c.env.keepOpen?.(c.req.raw, REST_SECONDS)
+  }
 }
-const smallBody = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuse })
-const completionBody = bodyLimit({ maxSize: MAX_COMPLETION_BODY_BYTES, onError: refuse })
+
+/** Did the caller send a body, empty ones apart? Those made in this process come without a length. */
+export function hasBody(c: Context): boolean {
+  if (c.req.header('transfer-encoding') !== undefined) return true
+  const length = c.req.header('content-length')
+  return length === undefined ? c.req.raw.body !== null : length !== '0'
+}
 
 /**
- * Stands before every handler: a body is small enough, and one that says it is JSON is UTF-8 and not nested too deeply.
- * What was read here is kept by the request, so it is read once.
+ * The body, read once however often it is asked for.
+ * @throws AppError `too_large`; `too_slow` after 30 s; `unavailable` while too many are under way; `invalid` for one that
+ * its caller cut off, and for JSON that is no UTF-8 or nested too deeply (rulings, 12).
  */
-export async function checkBody(c: Context, next: Next) {
-  if (c.req.method === 'GET') return next()
-  const length = c.req.header('content-length')
-  if (length === undefined || c.req.header('transfer-encoding') !== undefined) return checkUncountedBody(c, next)
-  if (Number(length) > maxBytes(c)) refuse()
-  if (Number(length) > 0 && hasJsonType(c)) await checkJson(c)
-  return next()
+export function receiveBytes(c: Context): Promise<Uint8Array> {
+  const known: Promise<Uint8Array> | undefined = c.get('receivedBody')
+  if (known) return known
+  const received = receive(c)
+  c.set('receivedBody', received)
+  return received
 }
 
-/** The server holds a caller to the length they gave; what comes without one has to be counted. */
-function checkUncountedBody(c: Context, next: Next) {
-  if (!c.req.raw.body) return next()
-  const limit = maxBytes(c) === MAX_BODY_BYTES ? smallBody : completionBody
-  return limit(c, async () => {
-    if (hasJsonType(c)) await checkJson(c)
-    return next()
-  })
-}
-
-function maxBytes(c: Context): number {
-  return c.req.path === COMPLETIONS_PATH ? MAX_COMPLETION_BODY_BYTES : MAX_BODY_BYTES
+/** `receiveBytes` as text. @throws AppError as it does, and `invalid` for what is no UTF-8. */
+export async function receiveText(c: Context): Promise<string> {
+  const bytes = await receiveBytes(c)
+  return (await c.req.bodyCache.text) ?? decodeUtf8(bytes)
 }
 
 export function hasJsonType(c: Context): boolean {
   return JSON_TYPE.test(c.req.header('content-type') ?? '')
 }
 
-/** Rulings, 12. Invalid UTF-8 would otherwise be replaced silently, and a parser that recurses must not meet deep nesting. */
-async function checkJson(c: Context): Promise<void> {
-  const text = decodeUtf8(await c.req.arrayBuffer())
+async function receive(c: Context): Promise<Uint8Array> {
+  const bytes = hasBody(c) ? await readInTime(c) : new Uint8Array()
+  c.set('isBodyWhole', true)
+  if (hasJsonType(c)) keepJson(c, decodeUtf8(bytes))
+  return bytes
+}
+
+/** Hono's own validation finds the text here. It keeps promises, whatever its type says. */
+function keepJson(c: Context, text: string): void {
   if (isTooDeep(text)) throw new AppError('invalid', 'JSON is nested too deeply')
-  // Hono keeps promises here, whatever its type says.
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
 }
 
-function decodeUtf8(bytes: ArrayBuffer): string {
+async function readInTime(c: Context): Promise<Uint8Array> {
+  const bodies: Bodies = c.get('bodies')
+  const late = Promise.withResolvers<never>()
+  const stop = new AbortController()
+  const timer = setTimeout(() => {
+    late.reject(new AppError('too_slow', 'Request body took too long'))
+    stop.abort()
+  }, bodies.timeoutMs)
+  try {
+    return await Promise.race([isSmall(c) ? readAtOnce(c) : readCounted(c, bodies, stop.signal), late.promise])
+  } catch (error) {
+    // The rest of the body is never read, so nothing can follow it; an open connection would also hold up a stop.
+    c.header('connection', 'close')
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The server holds a caller to the length they gave. */
+function isSmall(c: Context): boolean {
+  if (c.req.header('transfer-encoding') !== undefined) return false
+  return c.req.header('content-length') === undefined || lengthOf(c) <= UNCOUNTED_BYTES
+}
+
+async function readAtOnce(c: Context): Promise<Uint8Array> {
+  const bytes = new Uint8Array(await c.req.raw.arrayBuffer().catch(throwCutOff))
+  if (bytes.byteLength > maxBytes(c)) refuseLarge(c)
+  return bytes
+}
+
+async function readCounted(c: Context, bodies: Bodies, stop: AbortSignal): Promise<Uint8Array> {
+  const share = bodies.open(holderOf(c))
+  const reader = c.req.raw.body?.getReader()
+  const cancel = () => void reader?.cancel().catch(() => undefined)
+  stop.addEventListener('abort', cancel)
+  const chunks: Uint8Array[] = []
+  let sizeBytes = 0
+  try {
+    for (;;) {
+      const chunk = await reader?.read().catch(throwCutOff)
+      if (!chunk || chunk.done) return Buffer.concat(chunks)
+      sizeBytes += chunk.value.byteLength
+      if (sizeBytes > maxBytes(c)) refuseLarge(c)
+      share.add(chunk.value.byteLength)
+      chunks.push(chunk.value)
+    }
+  } catch (error) {
+    cancel()
+    throw error
+  } finally {
+    share.close()
+  }
+}
+
+/** A guard that knows whose request it is has said so. */
+function holderOf(c: Context): Parameters<Bodies['open']>[0] {
+  const holder: string | undefined = c.get('holder')
+  return holder === undefined ? { key: addressKey(c.env.address), isKnown: false } : { key: holder, isKnown: true }
+}
+
+function lengthOf(c: Context): number {
+  return Number(c.req.header('content-length') ?? 0)
+}
+
+function maxBytes(c: Context): number {
+  return c.req.path === COMPLETIONS_PATH ? MAX_COMPLETION_BODY_BYTES : MAX_BODY_BYTES
+}
+
+function refuseLarge(c: Context): never {
+  c.header('connection', 'close')
+  throw new AppError('too_large', 'Request body too large')
+}
+
+function throwCutOff(cause: unknown): never {
+  throw new AppError('invalid', 'Request body was cut off', {}, { cause })
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch (error) {

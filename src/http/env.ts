@@ -1,4 +1,5 @@
 import type { Tx } from '../db/open.ts'
+import type { Bodies } from './bodies.ts'
 
 /** The three listeners; each calls the one app with its own face. */
 export type Face = 'web' | 'backend' | 'summarizer'
@@ -41,8 +42,19 @@ export type OnceEnv = { Variables: { once: Once } }
 /** How one rate limit stands after a request was counted. */
 export type RateStanding = { limit: number; remaining: number; resetTime: Date | undefined }
 
-/** `rateLimit` is what the limiter at work has counted, `shownLimit` what the headers tell so far. */
-type BaseVariables = { requestId: string; rateLimit?: RateStanding; shownLimit?: RateStanding }
+/**
+ * `rateLimit` is what the limiter at work has counted, `shownLimit` what the headers tell so far. `holder` is the user whose
+ * request it is, as soon as a guard knows. The rest belongs to `http/body.ts`.
+ */
+type BaseVariables = {
+  requestId: string
+  rateLimit?: RateStanding
+  shownLimit?: RateStanding
+  holder?: string
+  bodies?: Bodies
+  receivedBody?: Promise<Uint8Array>
+  isBodyWhole?: boolean
+}
 export type BaseEnv = { Bindings: Bindings; Variables: BaseVariables }
 export type WebEnv = BaseEnv & { Variables: { user: SignedInUser } }
 export type BackendEnv = BaseEnv & { Variables: { principal: Principal } }

@@ -10,6 +10,7 @@ const KINDS: [ErrorKind, number][] = [
   ['forbidden', 403],
   ['not_found', 404],
   ['conflict', 409],
+  ['too_slow', 408],
   ['too_large', 413],
   ['limited', 429],
   ['misconfigured', 500],

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { AppError, type ErrorKind } from '../core/errors.ts'
+import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { BaseEnv } from './env.ts'
 
@@ -12,6 +12,7 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  too_slow: 408,
   too_large: 413,
   limited: 429,
   misconfigured: 500,
@@ -26,17 +27,22 @@ export function errorHandler(log: Log) {
   return <Env extends BaseEnv>(error: Error, c: Context<Env>) => {
     const known = toAppError(error)
     const status = statusOf(known.kind)
-    if (status >= 500) {
-      log.error(
-        { requestId: c.var.requestId, method: c.req.method, path: c.req.path, error: describe(error) },
-        known.message,
-      )
-    }
+    logFailure(c, log, error, known)
     if (typeof known.extra.retryAfter === 'string') c.header('retry-after', known.extra.retryAfter)
-    // The rest of the body is never read, so nothing can follow it; an open connection would also hold up a stop.
-    if (known.kind === 'too_large') c.header('connection', 'close')
     return c.json({ error: known.message, ...known.extra }, status)
   }
+}
+
+/**
+ * One line for what went wrong with us or behind us, none for the caller's mistakes. Only what nobody foresaw has its stack
+ * there: that somebody else does not answer is said in a sentence, however often it happens.
+ */
+export function logFailure<Env extends BaseEnv>(c: Context<Env>, log: Log, error: Error, known: AppError): void {
+  if (statusOf(known.kind) < 500) return
+  const request = { requestId: c.var.requestId, method: c.req.method, path: c.req.path }
+  if (c.req.raw.signal.aborted) log.info({ ...request, error: summarize(error) }, 'the caller left before the answer')
+  else if (known.kind === 'internal') log.error({ ...request, error: describeFailure(error) }, known.message)
+  else log.warn({ ...request, error: summarize(error) }, known.message)
 }
 
 /** Unknown routes (rulings, 13). */
@@ -56,11 +62,15 @@ export function toAppError(error: unknown): AppError {
   return new AppError('internal', 'Internal error')
 }
 
+/** What happened and what caused it, in one line. */
+export function summarize(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? `, because ${summarize(error.cause)}` : ''
+  return `${errorMessage(error)}${cause}`
+}
+
 /** The whole story for the log: message, stack and what caused it. */
-function describe(error: Error): string {
-  const cause =
-    error.cause === undefined
-      ? ''
-      : `\ncaused by ${error.cause instanceof Error ? describe(error.cause) : String(error.cause)}`
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause === undefined ? '' : `\ncaused by ${describeFailure(error.cause)}`
   return `${error.stack ?? error.message}${cause}`
 }

@@ -7,6 +7,8 @@ import { AppError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import type { Db } from '../db/open.ts'
 import { write } from '../db/write.ts'
+import { createBodies } from './bodies.ts'
+import { boundBodies } from './body.ts'
 import type { Once, SignedInUser, WebEnv } from './env.ts'
 import { errorHandler } from './errors.ts'
 import { createIdempotency } from './idempotency.ts'
@@ -24,6 +26,7 @@ function open(answer: Answering = (run) => Response.json({ run }, { status: 201 
   const appOf = (idempotency: ReturnType<typeof createIdempotency>) => {
     const app = new Hono<WebEnv>()
     app.onError(errorHandler(createLog('silent')))
+    app.use(boundBodies(createBodies()))
     app.use(async (c, next) => {
       c.header('x-request-id', crypto.randomUUID())
       c.set('user', toUser(c.req.header('x-test-user') ?? 'ada'))
@@ -36,7 +39,10 @@ function open(answer: Answering = (run) => Response.json({ run }, { status: 201 
   const idempotency = createIdempotency(deps)
   const app = appOf(idempotency)
   const ask = (key: string | null, body: unknown = { amount: 1 }, { user = 'ada', path = '/pay', on = app } = {}) =>
-    on.request(path, json('POST', body, { ...(key !== null && { 'idempotency-key': key }), 'x-test-user': user }))
+    on.request(path, json('POST', body, { ...(key !== null && { 'idempotency-key': key }), 'x-test-user': user }), {
+      face: 'web',
+      address: null,
+    })
   return {
     platform,
     clock,

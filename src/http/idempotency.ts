@@ -6,6 +6,7 @@ import { AppError } from '../core/errors.ts'
 import { type Sealer, sha256 } from '../core/secrets.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
+import { receiveText } from './body.ts'
 import type { BackendEnv, Once, OnceEnv, WebEnv } from './env.ts'
 import { idempotencyKeys } from './tables.ts'
 
@@ -64,7 +65,7 @@ export function createIdempotency(deps: IdempotencyDeps) {
       return undefined
     }
     if (!KEY.test(key)) throw new AppError('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
-    const requestHash = sha256(`${c.req.method} ${c.req.path}\n${await c.req.text()}`)
+    const requestHash = sha256(`${c.req.method} ${c.req.path}\n${await receiveText(c)}`)
     const request = { id: sha256(`${caller} ${key}`), requestHash }
     const endTurn = await findAnswerOrTurn(request)
     if (typeof endTurn !== 'function') return replay(deps.sealer, c, endTurn)

@@ -19,7 +19,9 @@ export function requireInternalKey(internalApiKey: string | undefined, findUserB
   return label(
     'internal-key',
     createMiddleware<BackendEnv>(async (c, next) => {
-      c.set('principal', c.env.principal ?? principalOf(c, internalApiKey, findUserById))
+      const principal = c.env.principal ?? principalOf(c, internalApiKey, findUserById)
+      c.set('principal', principal)
+      c.set('holder', principal.kind === 'user' ? principal.user.id : 'operator')
       await next()
     }),
   )

@@ -37,7 +37,7 @@ export function createGuards(lookups: Lookups) {
     label(
       'session',
       createMiddleware<WebEnv>(async (c, next) => {
-        c.set('user', required(await findByCookie(c), message))
+        enter(c, required(await findByCookie(c), message))
         await next()
       }),
     )
@@ -49,7 +49,7 @@ export function createGuards(lookups: Lookups) {
     signedIn: label(
       'signed-in',
       createMiddleware<WebEnv>(async (c, next) => {
-        c.set('user', required(await find(c)))
+        enter(c, required(await find(c)))
         await next()
       }),
     ),
@@ -63,7 +63,7 @@ export function createGuards(lookups: Lookups) {
       createMiddleware<WebEnv>(async (c, next) => {
         const user = required(await findByCookie(c))
         if (!user.isAdmin) throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
-        c.set('user', user)
+        enter(c, user)
         await next()
       }),
     ),
@@ -72,6 +72,11 @@ export function createGuards(lookups: Lookups) {
     /** Whose session the cookie is: a key is none. */
     findSession: findByCookie,
   }
+}
+
+function enter(c: Context<WebEnv>, user: SignedInUser): void {
+  c.set('user', user)
+  c.set('holder', user.id)
 }
 
 function required(user: SignedInUser | null, message = 'Unauthorized'): SignedInUser {

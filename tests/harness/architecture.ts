@@ -94,6 +94,11 @@ function judgeCode(file: string, text: string): string[] {
       /\.transaction\(/,
       'opens a transaction outside src/db',
     ],
+    [
+      isIn(file, ['src/features', 'src/apps', 'src/agent']) && !isTest(file),
+      /\breq\.(?:json|text|arrayBuffer|bytes|blob|formData|parseBody)\(|\breq\.raw\.(?:body|json|text|arrayBuffer)\b/,
+      'reads a body past http/body.ts, which bounds its size and its time',
+    ],
   ]
   return rules.filter(([holds, pattern]) => holds && pattern.test(code)).map(([, , reason]) => reason)
 }

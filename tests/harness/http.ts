@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
-import { checkBody } from '../../src/http/body.ts'
+import { createBodies } from '../../src/http/bodies.ts'
+import { boundBodies } from '../../src/http/body.ts'
 import type { BackendEnv, BaseEnv, Bindings, WebEnv } from '../../src/http/env.ts'
 import { errorHandler, notFound } from '../../src/http/errors.ts'
 import { frame } from '../../src/http/frame.ts'
@@ -8,14 +9,16 @@ import { capturedLog } from './log.ts'
 /** Any route a test may want to try in the frame. */
 type TestEnv = BaseEnv & { Variables: WebEnv['Variables'] & BackendEnv['Variables'] }
 
+type TestAppOptions = { isHttps?: boolean; bodies?: Parameters<typeof createBodies>[0] }
+
 /** An app with the outer layers of the real one around the routes that `mount` adds, and its log. */
-export function testApp(mount: (routes: Hono<TestEnv>) => void, options = { isHttps: false }) {
+export function testApp(mount: (routes: Hono<TestEnv>) => void, options: TestAppOptions = {}) {
   const { log, lines } = capturedLog()
   const routes = new Hono<TestEnv>()
   mount(routes)
   const app = new Hono<BaseEnv>()
-  app.use(frame(log, options))
-  app.use(checkBody)
+  app.use(frame(log, { isHttps: options.isHttps ?? false }))
+  app.use(boundBodies(createBodies(options.bodies)))
   app.route('/', routes)
   app.onError(errorHandler(log))
   app.notFound(notFound)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { startPlatformDouble } from '../harness/platform-double.ts'
+import { openRaw } from '../harness/raw-http.ts'
 import { until } from '../harness/until.ts'
 import { openReach, startAgentDouble } from './open-reach.ts'
 
@@ -317,6 +318,25 @@ test('a caller who leaves before the answer aborts the request at the agent', as
   leaving.abort()
   await expect(response).rejects.toThrow()
   await aborted.promise
+})
+
+test('a body that comes byte by byte is given up: 408, and neither side stays open', async () => {
+  const aborted = Promise.withResolvers<void>()
+  using agent = startAgentDouble(async (request) => {
+    request.signal.addEventListener('abort', () => aborted.resolve())
+    return new Response(await request.text().catch(() => 'cut off'))
+  })
+  await using reach = await openReach({ timeouts: { connectMs: 5000, bodyMs: 300, answerMs: 60_000 } })
+  await reach.add('ada', agent.port)
+  using connection = await openRaw(reach.web)
+  await connection.write('POST / HTTP/1.1\r\nHost: ada.agents.localhost\r\nContent-Length: 1000\r\n\r\n')
+  const drip = setInterval(() => void connection.write('x'), 20)
+  const { status, body } = await connection.answer().finally(() => clearInterval(drip))
+  expect([status, JSON.parse(body)]).toEqual([408, { error: 'Request body took too long' }])
+  await until('the end of the connection', connection.isOver)
+  await aborted.promise
+  const quick = await reach.ask('ada', '/', { method: 'POST', body: 'x'.repeat(100_000) })
+  expect((await quick.text()).length).toBe(100_000)
 })
 
 test('300 open streams of agents leave the platform’s own calls their connections', async () => {

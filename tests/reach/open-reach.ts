@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { ProxyTimeouts } from '../../src/adapters/agent-proxy.ts'
 import { createMisdirectedNote, hostRuleOf } from '../../src/apps/hosts.ts'
 import { type Listeners, listen } from '../../src/apps/listen.ts'
 import { createReach } from '../../src/apps/reach.ts'
@@ -9,11 +10,16 @@ import { testPlatform } from '../harness/platform.ts'
 
 /** A platform on real ports, whose agents are whatever a test lets listen; `await using` stops it. */
 export async function openReach(
-  options: { trustedProxies?: string[]; domain?: string; environment?: Record<string, string> } = {},
+  options: {
+    trustedProxies?: string[]
+    domain?: string
+    environment?: Record<string, string>
+    timeouts?: ProxyTimeouts
+  } = {},
 ) {
   const domain = options.domain ?? 'localhost'
   const { platform, app, config, logLines } = testPlatform({ environment: { DOMAIN: domain, ...options.environment } })
-  const reach = createReach(platform)
+  const reach = createReach({ ...platform, ...(options.timeouts && { timeouts: options.timeouts }) })
   const listeners: Listeners = listen(() => ({ app, reach }), {
     host: '127.0.0.1',
     ports: { web: 0, backend: 0, summarizer: 0 },

@@ -45,6 +45,8 @@ export function streamChunks(
 
 const TYPES: Partial<Record<ErrorKind, string>> = {
   invalid: 'invalid_request_error',
+  too_large: 'invalid_request_error',
+  too_slow: 'invalid_request_error',
   not_found: 'invalid_request_error',
   unauthenticated: 'authentication_error',
   limited: 'rate_limit_error',

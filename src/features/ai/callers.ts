@@ -53,8 +53,8 @@ export function requirePlannedCaller(callers: CallerFinder) {
   return label(
     'planned-bearer',
     createMiddleware<CallerEnv>(async (c, next) => {
-      c.set(
-        'caller',
+      enter(
+        c,
         callers.requirePlannedCaller((name) => c.req.header(name)),
       )
       await next()
@@ -67,8 +67,8 @@ export function requireCaller(callers: CallerFinder) {
   return label(
     'bearer',
     createMiddleware<CallerEnv>(async (c, next) => {
-      c.set(
-        'caller',
+      enter(
+        c,
         callers.requireBearer((name) => c.req.header(name)),
       )
       await next()
@@ -81,10 +81,9 @@ export function requireAgent(callers: CallerFinder) {
   return label(
     'agent-token',
     createMiddleware<AgentCallerEnv>(async (c, next) => {
-      c.set(
-        'agentId',
-        callers.requireAgentToken((name) => c.req.header(name)),
-      )
+      const agentId = callers.requireAgentToken((name) => c.req.header(name))
+      c.set('agentId', agentId)
+      c.set('holder', agentId)
       await next()
     }),
   )
@@ -95,13 +94,18 @@ export function identifyCaller(callers: CallerFinder) {
   return label(
     'any-bearer',
     createMiddleware<CallerEnv>(async (c, next) => {
-      c.set(
-        'caller',
+      enter(
+        c,
         callers.identify((name) => c.req.header(name)),
       )
       await next()
     }),
   )
+}
+
+function enter(c: Context<CallerEnv>, caller: Caller): void {
+  c.set('caller', caller)
+  c.set('holder', caller.userId)
 }
 
 /**

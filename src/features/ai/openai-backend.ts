@@ -4,7 +4,8 @@ import { AppError } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/open.ts'
-import { statusOf, toAppError } from '../../http/errors.ts'
+import { receiveText } from '../../http/body.ts'
+import { logFailure, statusOf, toAppError } from '../../http/errors.ts'
 import { readBearer } from '../../http/internal-key.ts'
 import { validate } from '../../http/validate.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
@@ -40,7 +41,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post('/v1/chat/completions', caller, limit, validate('json', CompletionRequest), async (c) => {
     const body = c.req.valid('json')
-    const json = await c.req.text()
+    const json = await receiveText(c)
     requirePlainControlKeys(json)
     const asked = {
       caller: c.var.caller,
@@ -59,7 +60,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post('/v1/embeddings', caller, limit, validate('json', EmbeddingRequest), async (c) => {
     const body = c.req.valid('json')
-    const json = await c.req.text()
+    const json = await receiveText(c)
     requirePlainControlKeys(json)
     const answer = await embed(deps, {
       caller: c.var.caller,
@@ -128,7 +129,7 @@ function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
   const isAgent = readBearer(c.req.header('authorization'))?.startsWith(AGENT_TOKEN_PREFIX)
   const shown = isAgent ? forAgent(known) : known
   const status = statusOf(shown.kind)
-  if (status >= 500) log.error({ requestId: c.var.requestId, path: c.req.path, error: error.stack }, shown.message)
+  logFailure(c, log, error, shown)
   if (typeof shown.extra.retryAfter === 'string') c.header('retry-after', shown.extra.retryAfter)
   return c.json(toOpenAiError(shown), status)
 }

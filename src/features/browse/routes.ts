@@ -10,7 +10,7 @@ import {
 import { listTree, searchContent, searchNames } from '../../adapters/workspace-files-list.ts'
 import { toParts } from '../../adapters/workspace-files-open.ts'
 import { AppError } from '../../core/errors.ts'
-import { hasJsonType } from '../../http/body.ts'
+import { hasJsonType, receiveBytes, receiveText } from '../../http/body.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { toAppError } from '../../http/errors.ts'
 import { validate } from '../../http/validate.ts'
@@ -131,7 +131,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   app.post('/api/browse/upload', guard, validate('query', UploadQuery), async (c) => {
     const { agentId, path, ifMatch } = c.req.valid('query')
     const workspace = open(c, agentId)
-    const bytes = new Uint8Array(await c.req.arrayBuffer())
+    const bytes = await receiveBytes(c)
     return c.json(
       { ok: true, ...(await deps.oneAtATime(workspace, () => writeFile(workspace.root, path, bytes, ifMatch))) },
       201,
@@ -188,7 +188,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
 /** The body may be left out. @throws AppError `invalid`. */
 async function readSyncRequest(c: Context): Promise<SyncRequest> {
-  const text = await c.req.text()
+  const text = await receiveText(c)
   if (text === '') return {}
   if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json')
   const { success, data, error } = SyncRequest.safeParse(parseJson(text))

@@ -61,6 +61,7 @@ function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps
       const user = await guards.findUser(c)
       if (!user) throw new AppError('unauthenticated', 'Unauthorized')
       c.set('principal', { kind: 'user', user })
+      c.set('holder', user.id)
       await next()
     }),
   )

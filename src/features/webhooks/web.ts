@@ -1,5 +1,6 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { AppError } from '../../core/errors.ts'
+import { receiveBytes } from '../../http/body.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'
@@ -16,7 +17,7 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post('/api/webhooks/video', async (c) => {
     if (!videoSecret) throw notConfigured('WEBHOOK_VIDEO_SECRET')
-    const body = await readBytes(c)
+    const body = await receiveBytes(c)
     verifyVideoSignature(c.req.header('mux-signature'), body, { secret: videoSecret, now: deps.clock.now() })
     await receiveVideoEvent(deps, body)
     return c.json({ received: true })
@@ -24,17 +25,12 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post('/api/webhooks/email', async (c) => {
     if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')
-    const body = await readBytes(c)
+    const body = await receiveBytes(c)
     const id = verifyMail((name) => c.req.header(name), body)
     return c.json({ received: true, ...(await receiveMailEvent(deps, id, body)) })
   })
 
   return app
-}
-
-/** The bytes that were signed, as they came. */
-async function readBytes(c: Context): Promise<Uint8Array> {
-  return new Uint8Array(await c.req.arrayBuffer())
 }
 
 function notConfigured(name: string): AppError {

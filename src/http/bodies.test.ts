@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test'
+import { AppError } from '../core/errors.ts'
+import { createBodies, type Holder } from './bodies.ts'
+
+const LIMITS = { totalBytes: 100, strangersBytes: 40, holderBytes: 50, strangerBytes: 20 }
+const user = (key: string): Holder => ({ key, isKnown: true })
+const stranger = (key: string): Holder => ({ key, isKnown: false })
+
+/** Opens a body of so many bytes: whether there was room, and its end. */
+function take(bodies: ReturnType<typeof createBodies>, holder: Holder, bytes: number) {
+  const share = bodies.open(holder)
+  try {
+    share.add(bytes)
+    return { hasRoom: true, close: share.close }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    expect([error.kind, error.extra.retryAfter]).toEqual(['unavailable', '1'])
+    return { hasRoom: false, close: share.close }
+  }
+}
+
+test('one user has their share, whatever others take, and gets it back with the end of a body', () => {
+  const bodies = createBodies(LIMITS)
+  const first = take(bodies, user('ada'), 30)
+  expect(take(bodies, user('ada'), 21).hasRoom).toBe(false)
+  expect(take(bodies, user('ada'), 20).hasRoom).toBe(true)
+  expect(take(bodies, user('bo'), 50).hasRoom).toBe(true)
+  expect(take(bodies, user('cy'), 1).hasRoom).toBe(false)
+  first.close()
+  expect(take(bodies, user('cy'), 30).hasRoom).toBe(true)
+})
+
+test('strangers share a part, so that they never take the room of users', () => {
+  const bodies = createBodies(LIMITS)
+  expect(take(bodies, stranger('203.0.113.1'), 21).hasRoom).toBe(false)
+  expect(take(bodies, stranger('203.0.113.1'), 20).hasRoom).toBe(true)
+  expect(take(bodies, stranger('203.0.113.2'), 20).hasRoom).toBe(true)
+  expect(take(bodies, stranger('203.0.113.3'), 1).hasRoom).toBe(false)
+  expect(take(bodies, user('203.0.113.1'), 50).hasRoom).toBe(true)
+})
+
+test('what was refused counts for nothing, and closing twice gives back once', () => {
+  const bodies = createBodies(LIMITS)
+  const refused = take(bodies, user('ada'), 51)
+  refused.close()
+  const taken = take(bodies, user('ada'), 50)
+  taken.close()
+  taken.close()
+  expect(bodies.bytesUnderWay()).toBe(0)
+  expect(take(bodies, user('ada'), 50).hasRoom).toBe(true)
+})
