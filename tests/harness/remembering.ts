@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { Memory } from '../../src/features/memory/schemas.ts'
+import type { Person } from './client.ts'
+import { bearer, read } from './platform.ts'
+import type { ProviderDouble } from './provider.ts'
+
+const Token = z.object({ token: z.string() })
+const Detail = z.object({ agent: z.object({ websocketUrl: z.string() }) })
+
+/** What one person's one agent knows, by both ways. */
+export function talkTo(person: Person, provider: ProviderDouble, agentId: string) {
+  const say = async (message: string) => {
+    const response = await person.post('/api/chat', { agentId, message })
+    if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
+  }
+  return {
+    say,
+    save: (memory: object) => person.post('/api/memory', { agentId, memory }),
+    forget: (key: string) => person.delete(`/api/memory?agentId=${agentId}&key=${key}`),
+    seen: async () => (await read(Memory, person.get(`/api/memory?agentId=${agentId}`))).memory,
+    /** The instructions of the model in the next turn. */
+    async prompt(): Promise<string> {
+      provider.answerWith({ text: 'Well.' })
+      await say('How are you?')
+      return String(provider.chats.at(-1)?.body.messages[0]?.content)
+    },
+    /** A turn in which the model calls a tool once. */
+    async use(name: string, args: Record<string, unknown>): Promise<void> {
+      provider.answerWith(({ body }) =>
+        body.messages.some(({ role }) => role === 'tool')
+          ? { text: 'Done.' }
+          : { toolCalls: [{ name, arguments: args }] },
+      )
+      await say('Do it.')
+    },
+    reset: () => person.post(`/api/agents/${agentId}/reset-memory`, {}),
+    /** At the agent's own door, through the web port, with its gateway token. */
+    async atItsDoor(path: string, init: RequestInit = {}): Promise<Response> {
+      const { token } = await read(Token, person.get(`/api/agents/${agentId}/token`))
+      const { host } = new URL((await read(Detail, person.get(`/api/agents/${agentId}`))).agent.websocketUrl)
+      return fetch(`${person.web}${path}`, { ...init, headers: { ...bearer(token), host } })
+    },
+  }
+}
