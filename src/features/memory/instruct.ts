@@ -1,5 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { toMemoryLines } from '../../core/memory-lines.ts'
+import { memoize } from '../../db/memo.ts'
 import type { Db } from '../../db/open.ts'
 import { parameter } from '../../db/parameters.ts'
 import { agents } from '../agents/tables.ts'
@@ -21,9 +22,10 @@ export function createMemoryInstruction(db: Db): (agentId: string) => string | n
     .where(and(eq(agents.id, parameter('agentId')), eq(agents.kind, 'openclaw')))
     .limit(1)
     .prepare()
-  return (agentId) => {
+  // Every completion asks for it.
+  return memoize(db, (agentId) => {
     if (!needsIt.get({ agentId })) return null
     const lines = toMemoryLines(readOwnMemory(db, agentId, MAX_SHOWN_CHARACTERS).facts, '')
     return `What your owner wants you to remember, kept outside of your workspace:\n${lines.join('\n')}`
-  }
+  })
 }
