@@ -8,6 +8,7 @@ import sql5 from './0005_sleepy_spacker_dave.sql' with { type: 'text' }
 import sql6 from './0006_runtimes.sql' with { type: 'text' }
 import sql7 from './0007_admins.sql' with { type: 'text' }
 import sql8 from './0008_one_memory.sql' with { type: 'text' }
+import sql9 from './0009_residence.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -20,4 +21,5 @@ export const migrations = [
   { name: '0006_runtimes', sql: sql6 },
   { name: '0007_admins', sql: sql7 },
   { name: '0008_one_memory', sql: sql8 },
+  { name: '0009_residence', sql: sql9 },
 ]

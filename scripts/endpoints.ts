@@ -38,6 +38,7 @@ function createEmptyApp() {
     connection: openMigrated(':memory:', config.dataDir).connection,
     encryptionKey: 'only for listing routes',
     runtimes: onlyRuntime(createNoRuntime('process', 'Only routes are listed here.')),
+    standsBack: false,
     providers: [],
     bound: {
       webUrl: 'http://localhost:3000',

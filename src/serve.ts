@@ -1,28 +1,16 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { createEchoProvider } from './adapters/ai-echo.ts'
 import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
-import { createEngine, hasContainer } from './adapters/engine.ts'
 import type { RuntimeName } from './adapters/runtime.ts'
 import { createAgentDoor } from './apps/agent-door.ts'
-import { createApp } from './apps/app.ts'
-import { openDashboard } from './apps/dashboard.ts'
-import { openMigrated } from './apps/database.ts'
+import { openKey, prepareDataDir } from './apps/data-dir.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/hosts.ts'
-import { jobKinds, repeatingJobs } from './apps/jobs.ts'
-import { type House, listen } from './apps/listen.ts'
-import { openPlatform, type Platform } from './apps/platform.ts'
-import { createReach } from './apps/reach.ts'
-import { openRuntimes } from './apps/runtime.ts'
-import { systemClock } from './core/clock.ts'
+import { type OpenHouse, openHouse } from './apps/house.ts'
+import { listen } from './apps/listen.ts'
 import type { Config } from './core/config.ts'
-import { errorMessage, StartupError } from './core/errors.ts'
-import { newId, randomText } from './core/ids.ts'
+import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
 import { lockDataDir } from './db/instance-lock.ts'
-import { assignRuntimes, isAssigned } from './features/deployments/assign.ts'
-import { reconcileAgents } from './features/deployments/reconcile.ts'
-import { freeLeases } from './jobs/queue.ts'
 import { startRunner } from './jobs/runner.ts'
 
 /** What comes from outside the configuration: the environment of agents and the way to start one. */
@@ -40,6 +28,8 @@ export type Server = {
   isFirstRun: boolean
   /** What new agents get. */
   runtimeName: RuntimeName
+  /** It is a copy of an installation that lives elsewhere, and leaves the agents alone. */
+  standsBack: boolean
   models: string[]
   /** Drains requests for up to 10 s, then closes. Agents go on unless `stopAgents` is set. */
   stop(options?: { stopAgents?: boolean }): Promise<void>
@@ -47,6 +37,8 @@ export type Server = {
 
 const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
 const PROBE_TIMEOUT_MS = 300
+/** How often a copy looks whether it has been adopted. */
+const ADOPT_MS = 1000
 
 /**
  * Starts everything: the database, the three listeners, jobs, and the agents that should be running.
@@ -57,7 +49,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const isFirstRun = !existsSync(config.databaseFile)
   prepareDataDir(config.dataDir)
   const unlock = lockDataDir(config.dataDir)
-  let house: House | null = null
+  const encryptionKey = openKey(config)
+  let house: OpenHouse | null = null
   const listeners = listen(() => house, {
     host: config.host,
     ports: config.ports,
@@ -66,115 +59,45 @@ export async function serve(options: ServeOptions): Promise<Server> {
     noteMisdirected: createMisdirectedNote(log),
   })
   const providers = await openProviders(config)
-  const encryptionKey = config.encryptionKey ?? readOrCreateKey(config.dataDir)
-  const { connection } = openMigrated(config.databaseFile, config.dataDir)
-  const { db } = connection
-  const processes = join(config.dataDir, 'agents')
-  const instance = readOrCreateInstance(config.dataDir)
-  await assignRuntimes(db, {
-    configured: config.agents.runtime,
-    processes,
-    hasContainer: (id) => hasContainer(createEngine(config.agents.dockerHost), instance, id),
-  })
-  const runtimes = await openRuntimes({
-    config: config.agents,
-    instance,
-    digestKey: encryptionKey,
-    clock: systemClock,
-    log,
-    process: {
-      dir: processes,
-      command: options.agentCommand,
-      path: options.path,
-      lang: options.lang,
-      mayStart: (id) => isAssigned(db, id, 'process'),
-    },
-  })
-  const platform = openPlatform({
-    config,
-    clock: systemClock,
-    log,
-    fetch,
-    connection,
-    encryptionKey,
-    runtimes,
-    providers,
-    bound: {
-      webUrl: listeners.urls.web,
-      webPort: listeners.ports.web,
-      backendUrl: listeners.localUrls.backend,
-      urlForAgents: createAgentDoor({ config, listeners }),
-    },
-    openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),
-  })
-  house = { app: createApp(platform, openDashboard()), reach: createReach(platform) }
-  const jobs = await startJobs(platform)
+  const open = () =>
+    openHouse({
+      config,
+      log,
+      encryptionKey,
+      providers,
+      agent: { command: options.agentCommand, path: options.path, lang: options.lang },
+      bound: {
+        webUrl: listeners.urls.web,
+        webPort: listeners.ports.web,
+        backendUrl: listeners.localUrls.backend,
+        urlForAgents: createAgentDoor({ config, listeners }),
+      },
+    })
+  const first = await open()
+  house = first
+  const adopt = async () => {
+    if (!house?.wasAdopted()) return
+    log.info('The agents were adopted: they are looked after from now on.')
+    const before = house
+    house = null
+    await before.close()
+    house = await open()
+  }
+  const stopWaiting = startRunner(first.standsBack ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
 
   return {
     urls: listeners.urls,
     isFirstRun,
-    runtimeName: await runtimes.choose(),
+    runtimeName: first.runtimeName,
+    standsBack: first.standsBack,
     models: providers.map((provider) => provider.id),
     async stop({ stopAgents = false } = {}) {
       await listeners.stop()
-      await jobs.stop()
-      await platform.usage.flush()
-      await runtimes.close({ stopAgents })
-      platform.close()
+      await stopWaiting()
+      await house?.close({ stopAgents })
       unlock()
     },
   }
-}
-
-async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {
-  await freeLeases(platform.db, platform.clock)
-  platform.queue.start(jobKinds(platform))
-  const stopRunner = startRunner(repeatingJobs(platform), platform.log)
-  const first = new AbortController()
-  const atStart = Promise.all([reconcileAgents(platform), platform.catalogue.refresh(first.signal)]).catch((error) =>
-    platform.log.error({ error: errorMessage(error) }, 'start-up work failed'),
-  )
-  return {
-    async stop() {
-      first.abort()
-      await Promise.all([platform.queue.stop(), stopRunner(), atStart])
-    },
-  }
-}
-
-function prepareDataDir(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    accessSync(dataDir, constants.W_OK)
-  } catch (error) {
-    throw new StartupError(`DATA_DIR: ${dataDir} is not writable (${errorMessage(error)})`, { cause: error })
-  }
-}
-
-/** The key that seals secrets at rest: made once, readable by its owner alone. */
-function readOrCreateKey(dataDir: string): string {
-  return readOrCreate(join(dataDir, 'encryption.key'), 'ENCRYPTION_KEY', () => randomText(43))
-}
-
-/** What tells this installation from others in the same container engine: made once, no secret. */
-function readOrCreateInstance(dataDir: string): string {
-  return readOrCreate(join(dataDir, 'instance.id'), 'DATA_DIR', () => randomText(12).toLowerCase())
-}
-
-function readOrCreate(file: string, setting: string, create: () => string): string {
-  try {
-    if (!existsSync(file)) writeFileSync(file, create(), { mode: 0o600, flag: 'wx' })
-    return readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new StartupError(`${setting}: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
-  }
-}
-
-/** One of the configurable providers, asked with `apiKey`; null for another. */
-function openProviderOf({ ai }: Config, id: string, apiKey: string): AiProvider | null {
-  const known = ai.providers.find((provider) => provider.id === id)
-  if (!known) return null
-  return createHttpProvider({ id, baseUrl: known.baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
 }
 
 async function openProviders(config: Config): Promise<AiProvider[]> {

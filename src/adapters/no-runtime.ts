@@ -1,10 +1,10 @@
-import { AppError } from '../core/errors.ts'
+import { AppError, type ErrorKind } from '../core/errors.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Stands for a runtime that cannot be used here: every call that needs it fails with `reason`, the rest of Stead works. */
-export function createNoRuntime(name: Runtime['name'], reason: string): Runtime {
+export function createNoRuntime(name: Runtime['name'], reason: string, kind: ErrorKind = 'internal'): Runtime {
   const refuse = async (): Promise<never> => {
-    throw new AppError('internal', reason)
+    throw new AppError(kind, reason)
   }
   const refuseAll = (): AsyncIterable<never> => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) })
   return {

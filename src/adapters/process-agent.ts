@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import type { Clock } from '../core/clock.ts'
 import { AppError, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -126,9 +127,22 @@ export class ProcessAgent {
     if (record.process && (await isAlive(this.#deps.table, record.process))) {
       this.#adopt(record.process)
       if (record.desired === 'stopped') this.#supervise(() => this.#end())
+      else this.#supervise(() => this.#bringHome())
     } else if (this.#shouldRun()) {
       this.#supervise(() => (record.process ? this.#relaunch() : this.#findOrRelaunch()))
     }
+  }
+
+  /** A process that was started in another folder, of which this one is a copy or the new place, is started anew in this one. */
+  async #bringHome(): Promise<void> {
+    const current = this.#process
+    if (!current || !this.#shouldRun()) return
+    const mark = await this.#deps.table.markOf(current.identity.pid)
+    if (mark === null || isSameFolder(mark, this.#folder.state)) return
+    const elsewhere = { ...this.#folder, state: mark }
+    await endProcesses(this.#deps.table, elsewhere, current.identity, this.#deps.timing.stopMs)
+    await this.#end()
+    await this.#relaunch()
   }
 
   async #findOrRelaunch(): Promise<void> {
@@ -476,6 +490,15 @@ export class ProcessAgent {
 
   #run<T>(task: () => Promise<T>): Promise<T> {
     return this.#queue.run(() => withAppErrors(task).finally(() => this.#keepRunning()))
+  }
+}
+
+/** Are these two names of one folder? */
+function isSameFolder(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other)
+  } catch {
+    return false
   }
 }
 

@@ -14,9 +14,13 @@ export type ProcessTable = {
   listGroup(groupId: number): Promise<ProcessRow[]>
   /** Those whose environment has `AGENT_DIR=<agentDir>`: everything an agent started, unless it cleared its environment. */
   listMarked(agentDir: string): Promise<ProcessRow[]>
+  /** The `AGENT_DIR` that a process was started with; null when it has none, or it is not ours to read. */
+  markOf(pid: number): Promise<string | null>
   /** Those that have `path` open for writing. Slow. Nothing where there is no `/proc`. */
   listWriters(path: string): Promise<ProcessRow[]>
 }
+
+const MARK = 'AGENT_DIR='
 
 /** Reads `/proc` where there is one (Linux), else asks `ps` (macOS, BSD). */
 export function createProcessTable(): ProcessTable {
@@ -41,7 +45,11 @@ function procTable(): ProcessTable {
     listGroup: (groupId) =>
       filter(async (pid) => parseStat(await readIfThere(`/proc/${pid}/stat`))?.groupId === groupId),
     listMarked: (agentDir) =>
-      filter(async (pid) => (await readIfThere(`/proc/${pid}/environ`)).split('\0').includes(`AGENT_DIR=${agentDir}`)),
+      filter(async (pid) => (await readIfThere(`/proc/${pid}/environ`)).split('\0').includes(`${MARK}${agentDir}`)),
+    async markOf(pid) {
+      const variables = (await readIfThere(`/proc/${pid}/environ`)).split('\0')
+      return variables.find((variable) => variable.startsWith(MARK))?.slice(MARK.length) ?? null
+    },
     listWriters: (path) => filter((pid) => isWriter(pid, path)),
   }
 }
@@ -120,6 +128,11 @@ export function psTable(): ProcessTable {
       const lines = (await runPs(['axeww', '-o', 'pid=,command='])).split('\n')
       const marked = lines.filter((line) => `${line} `.includes(` AGENT_DIR=${agentDir} `))
       return find(marked.map((line) => Number.parseInt(line, 10)))
+    },
+    async markOf(pid) {
+      // What follows is the next variable, or nothing.
+      const line = await runPs(['eww', '-o', 'command=', '-p', String(pid)])
+      return / AGENT_DIR=(.*?)(?= [A-Za-z_][A-Za-z0-9_]*=|$)/m.exec(line)?.[1] ?? null
     },
     listWriters: async () => [],
   }

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts'
+import { createNoRuntime } from './no-runtime.ts'
 import { createBroadcast } from './process-events.ts'
 import { agentNotFound, type Runtime, type RuntimeEvent, type RuntimeName } from './runtime.ts'
 
@@ -85,6 +86,17 @@ const NOTHING_DEPLOYED: Runtime = {
   platformHost: async () => '127.0.0.1',
   isAvailable: async () => true,
   close: async () => {},
+}
+
+/** No agent may be touched: whatever is asked of one is AppError `unavailable` with `reason`. */
+export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes {
+  return {
+    of: ({ runtime }) => createNoRuntime(runtime ?? choice, reason, 'unavailable'),
+    choose: async () => choice,
+    listOpen: () => [],
+    watch: () => createBroadcast<AgentEvent>().listen(AbortSignal.abort()),
+    close: async () => {},
+  }
 }
 
 /** Every agent runs in `runtime`, whatever its row says: for tests and tools that have only one. */

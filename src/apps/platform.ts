@@ -13,6 +13,7 @@ import { createIdpA } from '../adapters/idp-a.ts'
 import { createIdpB } from '../adapters/idp-b.ts'
 import { createIssuerKeys, wellKnownUrl } from '../adapters/issuer-keys.ts'
 import { createMailer } from '../adapters/mail.ts'
+import { createNoGateway } from '../adapters/no-gateway.ts'
 import { createPageReader } from '../adapters/page-reader.ts'
 import { createRadioProvider } from '../adapters/radio.ts'
 import type { Runtime } from '../adapters/runtime.ts'
@@ -68,7 +69,8 @@ import { createIdempotency } from '../http/idempotency.ts'
 import { requireInternalKey } from '../http/internal-key.ts'
 import { createGuards } from '../http/session.ts'
 import { createLiveStreams } from '../http/sse.ts'
-import { createJobQueue } from '../jobs/queue.ts'
+import { createJobQueue, type Enqueue } from '../jobs/queue.ts'
+import { refuseAgentJobs, STANDS_BACK } from './stand-back.ts'
 
 /** What differs between a server, a test and a command line: everything else is made here. */
 export type PlatformParts = {
@@ -79,6 +81,8 @@ export type PlatformParts = {
   connection: Connection
   encryptionKey: string
   runtimes: Runtimes
+  /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
+  standsBack: boolean
   providers: AiProvider[]
   /** Where the listeners are; `backendUrl` leads to this machine, `urlForAgents` from wherever the agents of a runtime are. */
   bound: { webUrl: string; webPort: number; backendUrl: string; urlForAgents: (runtime: Runtime) => Promise<string> }
@@ -111,7 +115,10 @@ export function openPlatform(parts: PlatformParts) {
   const findUser = createUserFinder(db, rules)
   const ownKeys = createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider })
   const queue = createJobQueue({ db, clock, log })
-  const gateway: AgentGateway = createAgentGateway({ fetch: parts.fetch })
+  const gateway: AgentGateway = parts.standsBack
+    ? createNoGateway(STANDS_BACK)
+    : createAgentGateway({ fetch: parts.fetch })
+  const enqueue: Enqueue = parts.standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
   const backend: Backend = createBackend(
     config.backendUrl
       ? callOverHttp({ baseUrl: config.backendUrl, internalApiKey: config.internalApiKey, fetch: parts.fetch })
@@ -188,10 +195,11 @@ export function openPlatform(parts: PlatformParts) {
     ens: createEns({ rpcUrl: config.verification.ensRpcUrl }),
     clonePayments: createTokenPayments(config.clone),
     siweChainId: config.siweChainId,
-    enqueue: queue.enqueue,
+    enqueue,
     mailer: createMailer({ ...config.mail, writesToLog: !config.isProduction }, { log }),
     queue,
     runtimes,
+    standsBack: parts.standsBack,
     gateway,
     backend,
     catalogue,
@@ -225,7 +233,7 @@ export function openPlatform(parts: PlatformParts) {
       }),
     },
     plansArePaid: config.mode !== 'home',
-    killSwitch: config.agents.killSwitch,
+    killSwitch: config.agents.killSwitch || parts.standsBack,
     defaultAiProvider: config.ai.aggregator,
     aiProviderUrls: Object.fromEntries(config.ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
     idempotency: createIdempotency({ db, clock, sealer }),

@@ -14,6 +14,7 @@ import type { Db } from '../db/open.ts'
 import { createGatewayFinder } from '../features/reach/find.ts'
 import { createHostReader } from '../features/reach/host.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
+import { STANDS_BACK } from './stand-back.ts'
 
 /** Where a request came in; `stopping` ends the subscriptions that would never end. */
 export type ReachCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
@@ -33,6 +34,7 @@ type ReachDeps = {
   sealer: Sealer
   log: Log
   addresses: { agentsDomain: string }
+  standsBack: boolean
   timeouts?: ProxyTimeouts
 }
 
@@ -45,6 +47,7 @@ export function createReach(deps: ReachDeps): Reach {
   const findGateway = createGatewayFinder(deps)
 
   const passOn = async (request: Request, id: string, { server, client, stopping }: ReachCaller) => {
+    if (deps.standsBack) throw new AppError('unavailable', STANDS_BACK)
     const { baseUrl, kind } = findGateway(id)
     const told = kind === 'openclaw' ? null : client
     if (isWebSocket(request)) return upgrade(request, server, await openTunnel(request, baseUrl, told))

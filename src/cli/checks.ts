@@ -1,10 +1,13 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
+import { readPlace } from '../adapters/place.ts'
+import { describeKeyProblem } from '../apps/data-dir.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
-import { openForReading } from '../db/open.ts'
+import { hasTable, openForReading, toDb } from '../db/open.ts'
+import { findObjection } from '../features/residence/settle.ts'
 import { listMisspelt } from './misspelt.ts'
 
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
@@ -25,6 +28,7 @@ export async function examine(environment: Record<string, string | undefined>): 
       checkDataDir(config),
       ...checkFiles(config),
       ...checkDatabase(config),
+      ...checkKey(config),
       checkInternalKey(config),
       checkAdmins(config),
       checkMail(config),
@@ -70,12 +74,13 @@ function modeOf(path: string): number {
   return statSync(path).mode & 0o777
 }
 
-function checkDatabase({ databaseFile }: Config): Check[] {
+function checkDatabase(config: Config): Check[] {
+  const { databaseFile } = config
   if (!existsSync(databaseFile)) return [warning('database', 'there is none yet; the first start creates it')]
   let sqlite: Sqlite | undefined
   try {
     sqlite = openForReading(databaseFile)
-    return [checkIntegrity(sqlite), checkSchema(sqlite)]
+    return [checkIntegrity(sqlite), checkSchema(sqlite), checkResidence(sqlite, config)]
   } catch (error) {
     return [broken('database', errorMessage(error))]
   } finally {
@@ -99,6 +104,28 @@ function checkSchema(sqlite: Sqlite): Check {
     return warning('schema', `the next start applies ${pending.join(', ')}`)
   } catch (error) {
     return broken('schema', errorMessage(error))
+  }
+}
+
+/** A copy is fine as it is; whoever asks what is wrong with its agents should be told. */
+function checkResidence(sqlite: Sqlite, { dataDir, databaseFile }: Config): Check {
+  const name = 'installation'
+  const instance = join(dataDir, 'instance.id')
+  if (!hasTable(toDb(sqlite), 'residence') || !existsSync(instance))
+    return ok(name, 'the next start binds it to this place')
+  const here = { place: readPlace(dataDir), databaseFile, instance: readFileSync(instance, 'utf8').trim() }
+  const objection = findObjection(toDb(sqlite), here)
+  return objection === null ? ok(name, 'has the agents') : warning(name, objection)
+}
+
+function checkKey(config: Config): Check[] {
+  const name = 'encryption key'
+  try {
+    const problem = describeKeyProblem(config)
+    if (problem) return [broken(name, problem)]
+    return existsSync(config.databaseFile) ? [ok(name, 'fits the database')] : []
+  } catch (error) {
+    return [broken(name, errorMessage(error))]
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { findNearName } from '../core/near-name.ts'
+import { adoptCommand } from './adopt.ts'
 import { agentCommand } from './agent.ts'
 import { configCommand } from './config.ts'
 import { doctorCommand } from './doctor.ts'
@@ -40,6 +41,7 @@ folder is bad.`,
   userCommand(program)
   migrateCommand(program)
   doctorCommand(program)
+  adoptCommand(program)
   configCommand(program)
   versionCommand(program)
   return program

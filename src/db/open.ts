@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
+import { sql } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
 
@@ -47,6 +48,17 @@ export function openDatabase(file: string): Connection {
 /** Opens an existing database to look at it: nothing is created, and neither its content nor its mode changes. */
 export function openForReading(file: string): Database.Database {
   return new Database(file, { readonly: true, fileMustExist: true })
+}
+
+/** What was opened for reading, as rooms ask it. */
+export function toDb(sqlite: Database.Database): Db {
+  return drizzle(sqlite, { casing: 'snake_case' })
+}
+
+/** Has this database, which may be of any version, a table of that name? */
+export function hasTable(db: Db, name: string): boolean {
+  const tables = db.select({ name: sql`name` }).from(sql`sqlite_master`)
+  return tables.where(sql`type = 'table' AND name = ${name}`).get() !== undefined
 }
 
 function openFile(file: string) {

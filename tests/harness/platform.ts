@@ -45,6 +45,7 @@ export type TestOptions = {
   providers?: AiProvider[]
   openProvider?: OpenProvider
   runtime?: Runtime
+  standsBack?: boolean
   /** Lines that were logged are added here. */
   logLines?: string[]
 }
@@ -77,6 +78,7 @@ export function testPlatform(options: TestOptions = {}) {
     connection: openMigrated(':memory:', dataDir).connection,
     encryptionKey: 'a key that only tests use',
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
+    standsBack: options.standsBack ?? false,
     providers: options.providers ?? [],
     openProvider: options.openProvider ?? (() => null),
     bound: {

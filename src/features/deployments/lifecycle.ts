@@ -43,7 +43,7 @@ export async function startAgent(deps: LifecycleDeps, principal: Principal, id: 
 /**
  * Stops an agent and keeps its data; fine when it is stopped. The intent is written first: a crash in between ends with
  * a stopped agent, not with one that comes back.
- * @throws AppError `not_found`, or `internal` with what the runtime says when it cannot.
+ * @throws AppError `not_found`, or `internal` or `unavailable` with what the runtime says when it cannot.
  */
 export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const before = getAgent(deps.db, principal, id)
@@ -52,7 +52,9 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
     await stopIfDeployed(deps.runtimes.of(before), id)
   } catch (error) {
     await write(deps.db, (tx) => setStatus(tx, id, before.status, deps.clock.now()))
-    throw error instanceof AppError ? new AppError('internal', error.message, {}, { cause: error }) : error
+    throw error instanceof AppError && error.kind !== 'unavailable'
+      ? new AppError('internal', error.message, {}, { cause: error })
+      : error
   }
   return stopped
 }

@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import { type AiProvider, createHttpProvider } from '../adapters/ai-provider.ts'
+import { createEngine, hasContainer } from '../adapters/engine.ts'
+import { readPlace } from '../adapters/place.ts'
+import { createProcessTable } from '../adapters/process-table.ts'
+import type { RuntimeName } from '../adapters/runtime.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { errorMessage } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { createSealer } from '../core/secrets.ts'
+import type { Db } from '../db/open.ts'
+import { write } from '../db/write.ts'
+import { catalogueJob } from '../features/ai/jobs.ts'
+import { assignRuntimes, isAssigned } from '../features/deployments/assign.ts'
+import { reconcileAgents } from '../features/deployments/reconcile.ts'
+import { findOriginal } from '../features/residence/find-original.ts'
+import { findObjection, findResidence, type Here, setResidence, settle } from '../features/residence/settle.ts'
+import { noteKey } from '../features/sealing/check-key.ts'
+import { freeLeases } from '../jobs/queue.ts'
+import { startRunner } from '../jobs/runner.ts'
+import { createApp } from './app.ts'
+import { openDashboard } from './dashboard.ts'
+import { readOrCreateInstance } from './data-dir.ts'
+import { openMigrated } from './database.ts'
+import { jobKinds, repeatingJobs } from './jobs.ts'
+import type { House } from './listen.ts'
+import { openPlatform, type Platform, type PlatformParts } from './platform.ts'
+import { createReach } from './reach.ts'
+import { openRuntimes } from './runtime.ts'
+import { leaveAlone } from './stand-back.ts'
+
+/** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
+export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound'> & {
+  config: Config
+  log: Log
+  agent: { command: readonly [string, ...string[]]; path: string; lang: string }
+}
+
+/** Everything behind the listeners. `runtimeName` is what new agents get. */
+export type OpenHouse = House & {
+  runtimeName: RuntimeName
+  standsBack: boolean
+  /** Has somebody said, since it was opened, that the agents belong here after all? */
+  wasAdopted(): boolean
+  close(options?: { stopAgents?: boolean }): Promise<void>
+}
+
+/**
+ * Opens the database, the runtimes and what stands on both, and starts the jobs. A copy of an installation that lives
+ * elsewhere is opened without runtimes and jobs: it shows everything and touches no agent (rulings, 42).
+ * @throws StartupError when the database cannot be opened or migrated.
+ */
+export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
+  const { config, log, encryptionKey } = parts
+  const { connection } = openMigrated(config.databaseFile, config.dataDir)
+  const { db } = connection
+  await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
+  const here = toHere(config)
+  const objection = await settleHere(db, config, here)
+  if (objection !== null) log.warn(`Agents are left alone: ${objection}.`)
+  const runtimes = objection === null ? await openOwnRuntimes(parts, db, here.instance) : leaveAlone(config.agents)
+  const platform = openPlatform({
+    ...parts,
+    clock: systemClock,
+    fetch,
+    connection,
+    runtimes,
+    standsBack: objection !== null,
+    openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),
+  })
+  const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
+  return {
+    app: createApp(platform, openDashboard()),
+    reach: createReach(platform),
+    runtimeName: await runtimes.choose(),
+    standsBack: objection !== null,
+    wasAdopted: () => objection !== null && findObjection(db, here) === null,
+    async close(options) {
+      await jobs.stop()
+      await platform.usage.flush()
+      await runtimes.close(options)
+      platform.close()
+    },
+  }
+}
+
+/** Where the installation of these settings is. @throws StartupError when its folder cannot be used. */
+export function toHere({ dataDir, databaseFile }: Pick<Config, 'dataDir' | 'databaseFile'>): Here {
+  return { place: readPlace(dataDir), databaseFile, instance: readOrCreateInstance(dataDir) }
+}
+
+async function settleHere(db: Db, { dataDir }: Config, here: Here): Promise<string | null> {
+  const original = findResidence(db) ? null : await findOriginal(join(dataDir, 'agents'), createProcessTable())
+  if (original !== null) {
+    const home = { place: readPlace(original), databaseFile: join(original, 'stead.db') }
+    await write(db, (tx) => setResidence(tx, home, null))
+  }
+  return settle(db, here)
+}
+
+async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts, db: Db, instance: string) {
+  const dir = join(config.dataDir, 'agents')
+  await assignRuntimes(db, {
+    configured: config.agents.runtime,
+    processes: dir,
+    hasContainer: (id) => hasContainer(createEngine(config.agents.dockerHost), instance, id),
+  })
+  return openRuntimes({
+    config: config.agents,
+    instance,
+    digestKey: encryptionKey,
+    clock: systemClock,
+    log,
+    process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },
+  })
+}
+
+async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {
+  await freeLeases(platform.db, platform.clock)
+  platform.queue.start(jobKinds(platform))
+  const stopRunner = startRunner(repeatingJobs(platform), platform.log)
+  const first = new AbortController()
+  const atStart = Promise.all([reconcileAgents(platform), platform.catalogue.refresh(first.signal)]).catch((error) =>
+    platform.log.error({ error: errorMessage(error) }, 'start-up work failed'),
+  )
+  return {
+    async stop() {
+      first.abort()
+      await Promise.all([platform.queue.stop(), stopRunner(), atStart])
+    },
+  }
+}
+
+/** What the original does must not be done twice: no mail, no payment, no scheduled prompt. */
+function startIdleJobs(platform: Platform): { stop(): Promise<void> } {
+  return { stop: startRunner([catalogueJob(platform)], platform.log) }
+}
+
+/** One of the configurable providers, asked with `apiKey`; null for another. */
+function openProviderOf({ ai }: Config, id: string, apiKey: string): AiProvider | null {
+  const known = ai.providers.find((provider) => provider.id === id)
+  if (!known) return null
+  return createHttpProvider({ id, baseUrl: known.baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
+}

@@ -1,0 +1,28 @@
+import { createNoRuntimes, type Runtimes } from '../adapters/runtimes.ts'
+import type { Config } from '../core/config.ts'
+import { AppError } from '../core/errors.ts'
+import { DEPLOY_JOB, REMOVE_JOB } from '../features/deployments/operations.ts'
+import { DELIVER_JOB } from '../features/inbox/receive.ts'
+import { RUN_JOB } from '../features/scheduled-tasks/runs.ts'
+import { SUMMARIZE_JOB } from '../features/swarms/ask.ts'
+import { ASK_JOB } from '../features/swarms/start-run.ts'
+import type { Enqueue } from '../jobs/queue.ts'
+
+/** What callers are told in a copy. Where the original is, is the operator's business. */
+export const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
+
+/** Work that is done to agents or with them. */
+const OF_AGENTS: ReadonlySet<string> = new Set([DEPLOY_JOB, REMOVE_JOB, RUN_JOB, ASK_JOB, SUMMARIZE_JOB, DELIVER_JOB])
+
+/** Runtimes that touch no agent (rulings, 42). */
+export function leaveAlone({ runtime }: Config['agents']): Runtimes {
+  return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDS_BACK)
+}
+
+/** Nothing may be asked of an agent that would be done at the adoption, or never. */
+export function refuseAgentJobs(enqueue: Enqueue): Enqueue {
+  return (tx, kind, payload, options) => {
+    if (OF_AGENTS.has(kind)) throw new AppError('unavailable', STANDS_BACK)
+    enqueue(tx, kind, payload, options)
+  }
+}

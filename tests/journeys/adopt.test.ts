@@ -1,0 +1,163 @@
+import { expect, test } from 'bun:test'
+import { cpSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import { createProcessTable } from '../../src/adapters/process-table.ts'
+import { WebAgentDetail, WebAgentList } from '../../src/features/agents/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { lastingPorts } from '../harness/killing.ts'
+import { read } from '../harness/platform.ts'
+import { findAgentPids, type House, openHouse, type Program } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+
+const PATIENCE_MS = 180_000
+const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
+
+/** An installation with one agent that runs; the service has ended, and the agent goes on. */
+async function openOriginal(house: House): Promise<{ agentId: string; pid: number }> {
+  const program = await house.start()
+  const agentId = await createAgent(await signUp(program.urls.web))
+  await program.stop()
+  return { agentId, pid: await pidOf(house.dataDir, agentId) }
+}
+
+test(
+  'a copy shows everything and touches no agent until it is adopted; then the original stands back',
+  async () => {
+    await using original = await openHouse({ environment: lastingPorts() })
+    await using copy = await openHouse()
+    const { agentId, pid } = await openOriginal(original)
+    cpSync(original.dataDir, copy.dataDir, { recursive: true })
+    const record = readRecord(copy, agentId)
+    const first = await original.start()
+    const second = await copy.start()
+    expect(second.lines.join('\n')).toContain('this is a copy, and its agents are left alone')
+    expect(second.lines.join('\n')).toContain(`copy of the installation at ${original.dataDir}`)
+
+    const person = await signIn(second.urls.web)
+    const { agents } = await read(WebAgentList, person.get('/api/agents'))
+    expect(agents.map(({ id }) => id)).toEqual([agentId])
+    expect(await statusOf(person, agentId)).toBe('unknown')
+    const refusals = [
+      await person.post('/api/agents/provision', { name: 'Bo' }),
+      await person.post(`/api/agents/${agentId}/stop`, {}),
+      await person.post(`/api/agents/${agentId}/restart`, {}),
+      await person.post(`/api/agents/${agentId}/reset-memory`, {}),
+      await person.delete(`/api/agents/${agentId}`),
+      await person.post('/api/chat', { agentId, message: 'Hello' }),
+      await visit(second, agentId),
+    ]
+    expect(refusals.map(({ status }) => status)).toEqual(refusals.map(() => 503))
+    expect(await refusals[2]?.json()).toEqual({ error: STANDS_BACK })
+    const health = await fetch(`${second.urls.backend}/health`)
+    expect(await health.json()).toMatchObject({ provisioning: 'disabled' })
+    expect(readRecord(copy, agentId)).toBe(record)
+    expect(await pidOf(original.dataDir, agentId)).toBe(pid)
+    expect(await statusOf(await signIn(first.urls.web), agentId)).toBe('running')
+
+    const refused = await copy.run(['adopt'])
+    expect(refused).toMatchObject({ exitCode: 75, stdout: '' })
+    expect(refused.stderr).toStartWith(
+      `stead: adopt: the installation at ${original.dataDir} has the agents: stop it first`,
+    )
+    expect(await isAlive(pid)).toBe(true)
+    await first.stop()
+    const adopted = await copy.run(['adopt', '--json'])
+    expect(adopted.exitCode).toBe(0)
+    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
+    await until('the copy has taken over', async () => (await visit(second, agentId)).status === 200, 60_000)
+    expect(await isAlive(pid)).toBe(false)
+    const own = await pidOf(copy.dataDir, agentId)
+    expect(own).not.toBe(pid)
+    expect(await statusOf(person, agentId)).toBe('running')
+    expect((await copy.run(['adopt'])).stdout).toBe('The agents are this installation’s own.\n')
+
+    const third = await original.start()
+    expect(third.lines.join('\n')).toContain(`the installation at ${copy.dataDir} took the agents over`)
+    expect(await statusOf(await signIn(third.urls.web), agentId)).toBe('unknown')
+    const doctor = await original.run(['doctor'])
+    expect(doctor.stdout).toContain(`! installation: the installation at ${copy.dataDir} took the agents over`)
+    expect((await original.run(['adopt'])).exitCode).toBe(75)
+    expect(await pidOf(copy.dataDir, agentId)).toBe(own)
+    expect(await isAlive(own)).toBe(true)
+    await second.stop()
+    await third.stop()
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'a folder that is renamed keeps its agents, and so does one that is named by a link or from where one stands',
+  async () => {
+    await using house = await openHouse()
+    const { agentId, pid } = await openOriginal(house)
+    const renamed = join(dirname(house.dataDir), 'renamed')
+    renameSync(house.dataDir, renamed)
+    const program = await house.start({ DATA_DIR: renamed })
+    const person = await signIn(program.urls.web)
+    const moved = await until('the agent runs in the renamed folder', async () => {
+      const now = await pidOf(renamed, agentId)
+      return now !== pid && (await visit(program, agentId)).status === 200 ? now : null
+    })
+    expect(await isAlive(pid)).toBe(false)
+    expect(await statusOf(person, agentId)).toBe('running')
+    await program.stop()
+
+    const link = join(dirname(house.dataDir), 'link')
+    symlinkSync(renamed, link)
+    for (const dataDir of [link, '../renamed']) {
+      const again = await house.start({ DATA_DIR: dataDir })
+      expect(await statusOf(await signIn(again.urls.web), agentId)).toBe('running')
+      await again.stop()
+      expect(await pidOf(renamed, agentId)).toBe(moved)
+    }
+    renameSync(renamed, house.dataDir)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'a copy of an installation that did not know yet where it lives is known by the agents that run elsewhere',
+  async () => {
+    await using original = await openHouse({ environment: lastingPorts() })
+    await using copy = await openHouse()
+    const { agentId, pid } = await openOriginal(original)
+    forgetResidence(original)
+    cpSync(original.dataDir, copy.dataDir, { recursive: true })
+    const second = await copy.start()
+    expect(second.lines.join('\n')).toContain(`copy of the installation at ${original.dataDir}`)
+    const first = await original.start()
+    expect(await statusOf(await signIn(first.urls.web), agentId)).toBe('running')
+    expect(await pidOf(original.dataDir, agentId)).toBe(pid)
+    await first.stop()
+    await second.stop()
+  },
+  PATIENCE_MS,
+)
+
+function forgetResidence({ dataDir }: House): void {
+  const database = new Database(join(dataDir, 'stead.db'))
+  database.exec('DELETE FROM residence')
+  database.close()
+}
+
+async function statusOf(person: Person, id: string): Promise<string> {
+  return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
+}
+
+/** As a browser that was sent to the agent's own address. */
+function visit({ urls }: Program, agentId: string): Promise<Response> {
+  return fetch(`${urls.web}/healthz`, { headers: { host: `${agentId}.agents.localhost` } })
+}
+
+async function pidOf(dataDir: string, agentId: string): Promise<number> {
+  return (await findAgentPids(dataDir)).get(agentId) ?? 0
+}
+
+function readRecord({ dataDir }: House, agentId: string): string {
+  return readFileSync(join(dataDir, 'agents', agentId, 'runtime.json'), 'utf8')
+}
+
+async function isAlive(pid: number): Promise<boolean> {
+  return (await createProcessTable().find([pid])).length > 0
+}
