@@ -131,7 +131,7 @@ const OLD_FILE = JSON.stringify({
   nextId: 8,
   facts: [
     { id: 3, text: 'The user likes tea', at: '2026-01-01T00:00:00.000Z' },
-    { id: 7, text: 'The cat is called Bo', at: '2026-01-02T00:00:00.000Z' },
+    { id: 7, text: 'The cat is called Bo', at: 'yesterday' },
   ],
 })
 

@@ -30,8 +30,8 @@ const StoredFact = z.object({ id: z.number().int(), text: z.string(), at: z.stri
 const MemoryFile = z.object({ nextId: z.number().int(), facts: z.array(StoredFact) })
 type MemoryFile = z.infer<typeof MemoryFile>
 
-/** A fact as it stands in the file of an agent that keeps its memory itself. */
-export type KeptFact = { key: string; text: string; at: string }
+/** A fact as it stands in the file of an agent that keeps its memory itself; `at` is ISO 8601, absent when nobody can read it. */
+export type KeptFact = { key: string; text: string; at?: string }
 
 /** A file of at most 100 facts, for an agent that no platform keeps a memory for. */
 export function createLocalMemory(path: string, clock: Clock): Memory {
@@ -74,7 +74,10 @@ export function createLocalMemory(path: string, clock: Clock): Memory {
 
 /** What the file holds; none without it. @throws AppError `internal` when it is damaged. */
 export async function readKeptFacts(path: string): Promise<KeptFact[]> {
-  return (await load(path)).facts.map((fact) => ({ key: keyOf(fact), text: fact.text, at: fact.at }))
+  return (await load(path)).facts.map((fact) => {
+    const time = Date.parse(fact.at)
+    return { key: keyOf(fact), text: fact.text, ...(!Number.isNaN(time) && { at: new Date(time).toISOString() }) }
+  })
 }
 
 /** One line: a fact is shown to the model as an item of a list. @throws AppError `invalid`. */

@@ -8,7 +8,7 @@ export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructio
   const tools = canUseTools
     ? 'You keep text files in your own workspace and facts in your memory. Use your tools for that instead of saying that you did. When you are told something worth knowing in later conversations, remember it.'
     : 'You have no tools: do not claim to read or write files or to remember something for later.'
-  const memory = toMemoryLines(facts, '(recall it)').join('\n')
+  const memory = toMemoryLines(facts, canUseTools ? '(recall it)' : '').join('\n')
   return [
     `You are ${name}, a helpful AI agent. Today is ${toDay(now)} (UTC). Answer briefly and plainly, in the language of the user.`,
     tools,

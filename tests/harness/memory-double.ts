@@ -1,7 +1,9 @@
 import { z } from 'zod'
 
 const Remembered = z.object({ key: z.string().min(1), memory: z.string() })
-const Imported = z.object({ facts: z.array(z.object({ key: z.string(), text: z.string(), at: z.string() })) })
+const Imported = z.object({
+  facts: z.array(z.object({ key: z.string(), text: z.string(), at: z.iso.datetime().optional() })),
+})
 
 /** What a platform keeps for its one agent, answered as `/v1/memory` does. `down` gives that many next calls 503. */
 export function createMemoryDouble() {

@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import { type Context, Hono, type Next } from 'hono'
 import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
@@ -12,28 +12,34 @@ export function memoryWeb(deps: SaveDeps & ReadDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', signedIn, validate('query', MemoryQuery), async (c) =>
+  app.get('/api/memory', signedIn, validate('query', MemoryQuery), keepWaiting, async (c) =>
     c.json(await readMemory(deps, c.var.user, c.req.valid('query').agentId)),
   )
 
-  app.get('/api/memory/export', signedIn, async (c) => {
+  app.get('/api/memory/export', signedIn, keepWaiting, async (c) => {
     const remembered = await exportMemory(deps, c.var.user)
     c.header('content-disposition', 'attachment; filename="agent-memory.json"')
     return c.json({ exportedAt: deps.clock.now().toISOString(), ...remembered })
   })
 
-  app.post('/api/memory', signedIn, validate('json', SaveMemoryRequest), async (c) => {
+  app.post('/api/memory', signedIn, validate('json', SaveMemoryRequest), keepWaiting, async (c) => {
     const request = c.req.valid('json')
     const { keys, savedAt } = await saveMemory(deps, c.var.user, request)
     const what = request.key === undefined ? { keysUpdated: keys.length } : { key: request.key }
     return c.json({ success: true, agentId: request.agentId, ...what, saved: savedAt.toISOString() })
   })
 
-  app.delete('/api/memory', signedIn, validate('query', ForgetQuery), async (c) => {
+  app.delete('/api/memory', signedIn, validate('query', ForgetQuery), keepWaiting, async (c) => {
     const { agentId, key } = c.req.valid('query')
     await forgetKey(deps, c.var.user, agentId, key)
     return c.json({ success: true, agentId, key, deleted: true })
   })
 
   return app
+}
+
+/** An agent that keeps notes of its own may take longer than a listener keeps a silent connection. */
+async function keepWaiting(c: Context<WebEnv>, next: Next): Promise<void> {
+  c.env.keepOpen?.(c.req.raw)
+  await next()
 }
