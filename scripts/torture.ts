@@ -10,14 +10,35 @@ type Case = { promise: string; files: readonly string[]; environment?: Readonly<
 
 /** One line a case, in the order in which they run: quick ones first. */
 const CASES: Readonly<Record<string, Case>> = {
-  watchdog: { promise: '100,000 random histories: the watchdog and its model agree', files: ['watchdog/model'] },
-  races: { promise: '200 at once: one winner each, no limit passed', files: ['races/', 'chaos/ports'] },
-  providers: { promise: 'any fault of providers while one is healthy: a whole answer', files: ['gateway/'] },
-  hostile: { promise: 'hostile addresses, pages, paths and repositories reach nothing', files: ['egress/', 'browse/'] },
+  watchdog: {
+    promise: '100,000 random histories: the watchdog and its model agree',
+    files: ['tests/watchdog/model'],
+    environment: { WATCHDOG_MODEL_RUNS: '100000' },
+  },
+  profile: {
+    promise: '5,000 specs of containers: none leaves the profile',
+    files: ['src/adapters/docker-container.test.ts'],
+    environment: { SPEC_RUNS: '5000' },
+  },
+  races: {
+    promise: '200 at once, 50 times: one winner each, no limit passed',
+    files: ['tests/races/', 'tests/chaos/ports'],
+    environment: { RACE_ROUNDS: '50', PORT_AGENTS: '100' },
+  },
+  providers: {
+    promise: 'any fault of providers while one is healthy: a whole answer',
+    files: ['tests/gateway/'],
+    environment: { FAULT_RUNS: '1000' },
+  },
+  hostile: {
+    promise: 'hostile addresses, pages, paths and repositories reach nothing',
+    files: ['tests/egress/', 'tests/browse/'],
+    environment: { SWAPS: '50000', GIT_KILLS: '12' },
+  },
   flood: {
     promise: 'floods of logins and of hostile pages leave health routes answering',
-    files: ['flood/', 'summarizer/hostile'],
-    environment: { FLOOD_SECONDS: '30', FLOOD_STRICT: '1' },
+    files: ['tests/flood/', 'tests/summarizer/hostile'],
+    environment: { FLOOD_SECONDS: '30', HOSTILE_BODIES: '500' },
   },
   bodies: {
     promise: 'bodies that come slowly or by the dozen hold neither memory nor connections',
@@ -26,29 +47,43 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   commits: {
     promise: 'killed in the middle of commits: the repository is whole',
-    files: ['browse/git-crash'],
+    files: ['tests/browse/git-crash'],
     environment: { GIT_KILLS: '200' },
   },
-  writes: { promise: 'killed in the middle of 64 writers: what was acknowledged holds', files: ['chaos/kill'] },
+  writes: {
+    promise: '50 times killed in the middle of 64 writers: what was acknowledged holds',
+    files: ['tests/chaos/kill'],
+    environment: { WRITE_KILLS: '50' },
+  },
+  events: {
+    promise: 'killed right after security events were taken: each is acted on once',
+    files: ['src/features/security-events/crash'],
+    environment: { EVENT_KILLS: '10' },
+  },
   fuzz: {
     promise: '20,000 requests whatever: no fault, no insides told',
-    files: ['fuzz/'],
+    files: ['tests/fuzz/'],
     environment: { FUZZ_REQUESTS: '20000', FUZZ_WIRE_REQUESTS: '2000' },
   },
-  confinement: { promise: 'a hostile container slows nobody down', files: ['chaos/hostile'] },
+  logs: {
+    promise: 'a viewer that is cut off again and again gets every line once',
+    files: ['tests/chaos/logs'],
+    environment: { LOG_ROUNDS: '18' },
+  },
+  confinement: { promise: 'a hostile container slows nobody down', files: ['tests/chaos/hostile'] },
   engine: {
     promise: 'an engine stopped, killed, frozen and emptied: no status is guessed',
-    files: ['chaos/engine', 'chaos/swarm', 'chaos/restart'],
+    files: ['tests/chaos/engine', 'tests/chaos/swarm', 'tests/chaos/restart'],
     environment: { ENGINE_ROUNDS: '17' },
   },
   processes: {
     promise: 'the platform killed at every step of a change to a process: no orphan, no ghost',
-    files: ['chaos/deploy.test'],
-    environment: { CHAOS_ROUNDS: '20' },
+    files: ['tests/chaos/deploy.test', 'src/adapters/process.test'],
+    environment: { CHAOS_ROUNDS: '20', PROCESS_KILLS: '20' },
   },
   containers: {
     promise: 'the platform killed at every step of a change to a container: no orphan, no ghost',
-    files: ['chaos/deploy-docker'],
+    files: ['tests/chaos/deploy-docker'],
     environment: { CHAOS_ROUNDS: '20' },
   },
 }
@@ -74,9 +109,9 @@ process.exit(failed.length === 0 ? 0 : 1)
 async function runCase(name: string, { promise, files, environment }: Case): Promise<boolean> {
   console.log(`\n── ${name}: ${promise}`)
   const startedAt = performance.now()
-  const child = Bun.spawn([process.execPath, 'test', ...files.map((file) => `tests/${file}`), '--timeout=600000'], {
+  const child = Bun.spawn([process.execPath, 'test', ...files, '--timeout=600000'], {
     cwd: root,
-    env: { ...process.env, ...environment },
+    env: { ...process.env, STRICT_TIMES: '1', ...environment },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   const isHeld = (await child.exited) === 0

@@ -14,13 +14,13 @@ beforeAll(async () => {
   if (!isOlderThanItsSource(built)) return
   const build = Bun.spawn([process.execPath, join(root, 'scripts/build.ts')], { stdout: 'ignore' })
   expect(await build.exited).toBe(0)
-}, 120_000)
+}, 300_000)
 
 test('the executable does the whole main job from an empty folder, with the checkout out of reach', async () => {
   await using provider = await startProvider(answerLikeAModel)
   await using alone = await openAlone({ environment: withProvider(provider) })
   await doMainJob(alone, provider)
-}, 60_000)
+}, 300_000)
 
 test('the executable carries the dashboard', async () => {
   await using alone = await openAlone()
@@ -36,14 +36,14 @@ test('the executable carries the dashboard', async () => {
     expect(await asset.arrayBuffer()).toEqual(await Bun.file(join(root, 'web/dist', path)).arrayBuffer())
   }
   expect((await program.stop()).exitCode).toBe(0)
-}, 30_000)
+}, 300_000)
 
 test('nothing of the checkout is open in the process of the executable', async () => {
   await using alone = await openAlone()
   const program = await alone.start()
   expect(readFileSync(`/proc/${program.pid}/maps`, 'utf8')).not.toContain(`${root}/`)
   await program.stop()
-}, 30_000)
+}, 300_000)
 
 test('a bad setting ends it with 78 and one line that names the variable', async () => {
   await using alone = await openAlone()

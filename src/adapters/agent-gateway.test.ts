@@ -160,7 +160,7 @@ test.each(statuses)('chat: status %d of the agent is `%s`', async (status, kind)
 })
 
 test('chat and probes: an agent that says nothing is a timeout, keep-alives are not nothing', async () => {
-  const hasty = createAgentGateway({ fetch }, { probeMs: 100, changeMs: 100, chatIdleMs: 600, chatTotalMs: 20_000 })
+  const hasty = createAgentGateway({ fetch }, { probeMs: 100, changeMs: 100, chatIdleMs: 3000, chatTotalMs: 120_000 })
   const quiet = Promise.withResolvers<Response>()
   await using stranger = startStranger(() => quiet.promise)
   expect(await hasty.isLive(stranger.endpoint)).toBe(false)
@@ -172,7 +172,7 @@ test('chat and probes: an agent that says nothing is a timeout, keep-alives are 
       new Response(
         async function* () {
           for (let beat = 0; beat < 16; beat++) {
-            await Bun.sleep(50)
+            await Bun.sleep(250)
             yield ': keep-alive\n\n'
           }
           yield says1('at last') + done

@@ -3,12 +3,14 @@ import type Docker from 'dockerode'
 import fc from 'fast-check'
 import { findEngine } from '../../tests/harness/engine.ts'
 import { deviations } from '../../tests/harness/hardened.ts'
+import { roundsOf } from '../../tests/harness/rounds.ts'
 import { randomText } from '../core/ids.ts'
 import { type AgentImage, steadDriver } from './agent-image.ts'
 import { toContainer, toDigest } from './docker-container.ts'
 import type { AgentSpec } from './runtime.ts'
 
 const HOST_CPUS = 2
+const RUNS = roundsOf('SPEC_RUNS', 1000)
 const image: AgentImage = { reference: 'stead-agent:1', id: 'sha256:1', kind: 'stead', version: '1' }
 
 /** Names that mean something to an engine, and any other. */
@@ -61,14 +63,14 @@ function orderOf(spec: AgentSpec, changes: { image?: string; network?: string; i
   })
 }
 
-test('5,000 specs: nothing that a user says changes what a container is held to', () => {
+test(`${RUNS} specs: nothing that a user says changes what a container is held to`, () => {
   fc.assert(
     fc.property(specs, (spec) => {
       const { name: Name = '', HostConfig = {}, ...Config } = orderOf(spec)
       const order = { Name, HostConfig, Config: { ...Config, Env: Config.Env ?? [] } }
       expect(deviations(order, spec, HOST_CPUS).filter(isNotOwnVariable)).toEqual([])
     }),
-    { numRuns: 5000 },
+    { numRuns: RUNS },
   )
 })
 
@@ -112,7 +114,7 @@ describe.skipIf(!found)('in an engine', () => {
       for (const id of made.keys()) await docker.getVolume(`stead-${instance}-${id}-1`).remove()
       await network.remove()
     }
-  }, 60_000)
+  }, 300_000)
 })
 
 /** A user may well call a plain setting `MY_KEY`. */

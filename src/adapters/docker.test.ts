@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { extract, pack } from 'tar-stream'
-import { execIn, findEngine, importAgent, removeAll, toVisit } from '../../tests/harness/engine.ts'
+import { execIn, findEngine, importAgent, PATIENT, removeAll, toVisit } from '../../tests/harness/engine.ts'
 import { deviations } from '../../tests/harness/hardened.ts'
 import { canStartSwarm, type SwarmNode, startMachine } from '../../tests/harness/swarm.ts'
 import { until } from '../../tests/harness/until.ts'
@@ -19,7 +19,7 @@ const found = await findEngine()
 const instance = randomText(12).toLowerCase()
 /** Of tests that look at everything an installation has. */
 const own = randomText(12).toLowerCase()
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 120_000
 let lastId = 0
 
 describe.skipIf(!found)('docker', () => {
@@ -146,7 +146,7 @@ describe.skipIf(!found)('docker', () => {
             expect(await visit(gateway, two.port)).not.toBe(0)
             expect(await visit(gateway, local)).not.toBe(0)
           },
-          { engine: createEngine(machine.dockerHost) },
+          { engine: createEngine(machine.dockerHost, PATIENT) },
         )
       },
     )

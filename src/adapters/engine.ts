@@ -3,11 +3,9 @@ import { AppError } from '../core/errors.ts'
 import { TaskQueue } from './process-queue.ts'
 import { agentNotFound, engineUnavailable, imageNotFound, portTaken } from './runtime.ts'
 
-const PING_TIMEOUT_MS = 1000
 const PING_CACHE_MS = 5000
 /** Spec 4.9 gives a route 5 s; a query leaves it time to answer. */
-const QUERY_TIMEOUT_MS = 4000
-const CHANGE_TIMEOUT_MS = 180_000
+const PATIENCE = { pingMs: 1000, queryMs: 4000, changeMs: 180_000 }
 const HEARTBEAT_MS = 2000
 
 /** Something to be done with the engine. `signal` ends the calls that take it when the time is over. */
@@ -43,17 +41,21 @@ export type Engine = {
   isAnswering(maxAgeMs?: number): Promise<boolean>
 }
 
-/** `dockerHost` as the Docker CLI reads `DOCKER_HOST`. Nothing is sent before the first call. */
-export function createEngine(dockerHost: string): Engine {
+/**
+ * `dockerHost` as the Docker CLI reads `DOCKER_HOST`. Nothing is sent before the first call. `patience` is how long the
+ * engine may take, other than said above.
+ */
+export function createEngine(dockerHost: string, patience: Partial<typeof PATIENCE> = {}): Engine {
+  const { pingMs, queryMs, changeMs } = { ...PATIENCE, ...patience }
   const docker = new Docker(toConnection(dockerHost))
-  const pinging = new Docker({ ...toConnection(dockerHost), timeout: PING_TIMEOUT_MS })
-  const ping = () => within(PING_TIMEOUT_MS, () => pinging.ping()).then(() => true)
+  const pinging = new Docker({ ...toConnection(dockerHost), timeout: pingMs })
+  const ping = () => within(pingMs, () => pinging.ping()).then(() => true)
   let asked: { atMs: number; answer: Promise<boolean> } | null = null
 
   return {
-    ask: (work) => within(QUERY_TIMEOUT_MS, (signal) => work(docker, signal)),
+    ask: (work) => within(queryMs, (signal) => work(docker, signal)),
     change: (work) =>
-      within(CHANGE_TIMEOUT_MS, (signal) => untilSilent(() => ping().catch(() => false), work(docker, signal), signal)),
+      within(changeMs, (signal) => untilSilent(() => ping().catch(() => false), work(docker, signal), signal)),
     stream: (work, signal) => work(docker, signal).catch(rethrow),
     pulls: new TaskQueue(),
     isAnswering(maxAgeMs = 0) {

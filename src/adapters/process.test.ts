@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HostOrder } from '../../tests/harness/process-test-host.ts'
+import { roundsOf } from '../../tests/harness/rounds.ts'
 import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
@@ -16,7 +17,8 @@ import { answersHealthz, runtimeContract, waitFor } from './runtime-contract.ts'
 const HARNESS = join(import.meta.dir, '..', '..', 'tests', 'harness')
 const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(HARNESS, 'process-test-agent.ts')]
 const HOST = join(HARNESS, 'process-test-host.ts')
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 120_000
+const KILLS = roundsOf('PROCESS_KILLS', 6)
 const hasProc = existsSync('/proc/self/environ')
 
 const root = await mkdtemp(join(tmpdir(), 'stead-process-'))
@@ -270,12 +272,12 @@ describe('agents outlive the platform', () => {
   })
 
   test.skipIf(!hasProc)(
-    'killed 20 times while it deploys, stops and removes: no orphan, no double',
+    `killed ${KILLS} times while it deploys, stops and removes: no orphan, no double`,
     async () => {
       const dir = newDir()
       const command: [string, string] = ['/bin/sleep', '600']
       const specs = await Promise.all(Array.from({ length: 4 }, () => makeSpec({ secrets: {} })))
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < KILLS; round += 1) {
         const host = await startHost({ dir, command, specs, afterwards: 'disturb' })
         await Bun.sleep(Math.random() * 200)
         host.kill('SIGKILL')
@@ -296,7 +298,7 @@ describe('agents outlive the platform', () => {
       await last.close({ stopAgents: true })
       expect(await listAgentProcesses(`${dir}/`)).toEqual([])
     },
-    30_000,
+    300_000,
   )
 })
 

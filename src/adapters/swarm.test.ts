@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type Docker from 'dockerode'
 import { extract, pack } from 'tar-stream'
-import { execIn, importAgent } from '../../tests/harness/engine.ts'
+import { execIn, importAgent, PATIENT } from '../../tests/harness/engine.ts'
 import { canStartSwarm, startSwarm } from '../../tests/harness/swarm.ts'
 import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
@@ -14,7 +14,7 @@ import { answersHealthz, runtimeContract, waitFor } from './runtime-contract.ts'
 import { createSwarmRuntime } from './swarm.ts'
 
 const INSTANCE = 'test'
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 /** Most of the time the swarm only waits: for its machines to hear of something, or for a port. */
 const SIDE_BY_SIDE = 4
 
@@ -156,7 +156,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
 
 function createRuntime(dockerHost: string) {
   return createSwarmRuntime({
-    engine: createEngine(dockerHost),
+    engine: createEngine(dockerHost, PATIENT),
     instance: INSTANCE,
     digestKey: 'key',
     clock: systemClock,

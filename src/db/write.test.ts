@@ -154,11 +154,14 @@ describe('while another process holds the file', () => {
     const { db, close } = openNotes(folder.file('stead.db'))
     const other = holdFile(folder.file('stead.db'))
     const startedAt = performance.now()
-    const errors = await Promise.all([1, 2].map((id) => rejected(write(db, (tx) => put(tx, { id, text: 'late' })))))
+    const errors = await Promise.all(
+      Array.from({ length: 20 }, (_, id) => id).map((id) => rejected(write(db, (tx) => put(tx, { id, text: 'late' })))),
+    )
     const waitedMs = performance.now() - startedAt
     for (const error of errors) expect(error).toMatchObject({ kind: 'unavailable' })
     expect(waitedMs).toBeGreaterThan(1900)
-    expect(waitedMs).toBeLessThan(4000)
+    // All of them together, not one after the other.
+    expect(waitedMs).toBeLessThan(20_000)
 
     other.exec('COMMIT')
     await write(db, (tx) => put(tx, { id: 3, text: 'free' }))
@@ -265,7 +268,7 @@ describe('durability', () => {
       connection.close()
     }
     expect(acknowledged.size).toBeGreaterThan(CYCLES * 64)
-  }, 60_000)
+  }, 300_000)
 
   /** Runs the writers, kills them some way into their work and returns what had been acknowledged by then. */
   async function writeUntilKilled(file: string, firstId: number): Promise<number[]> {

@@ -94,10 +94,9 @@ test('jobs that keep coming do not put off those that wait', async () => {
   const { db, queue } = testQueue()
   let ran = 0
   queue.start([kind({ run: async () => void ran++ })])
-  const deadline = performance.now() + 5000
   let came = 0
   // Closer together than the shortest timer.
-  for (; ran < 100 && performance.now() < deadline; came++) {
+  for (; ran < 100 && came < 1000; came++) {
     await write(db, (tx) => queue.enqueue(tx, 'test', { n: came }))
   }
   expect(ran).toBeGreaterThanOrEqual(100)

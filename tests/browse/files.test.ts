@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { bearer, INTERNAL_KEY, json } from '../harness/platform.ts'
+import { atMostMs } from '../harness/promised-times.ts'
 import { fill, OPERATOR, openFiles } from './house.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -64,10 +65,10 @@ test('GET /api/browse/tree: of 6,000 files in 60 folders it shows 5,000, in time
   }
   const start = performance.now()
   const { body } = await get('tree')
-  expect(performance.now() - start).toBeLessThan(3000)
+  expect(performance.now() - start).toBeLessThan(atMostMs(3000))
   expect(body).toMatchObject({ ok: true, isComplete: false })
   expect(JSON.stringify(body).match(/"name"/g)).toHaveLength(5001)
-}, 30_000)
+}, 300_000)
 
 test('GET /api/browse/read: 200 with content, size, time and hash', async () => {
   const { get, folders } = await openFiles()
@@ -108,7 +109,7 @@ test('GET /api/browse/read: 400 for what is missing, no regular file, binary or 
       ok: false,
       error: 'string',
     })
-    expect(performance.now() - start).toBeLessThan(1000)
+    expect(performance.now() - start).toBeLessThan(atMostMs(1000))
   }
 })
 

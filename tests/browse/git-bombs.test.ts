@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { createGitRunner } from '../../src/adapters/git-runner.ts'
+import { atMostMs } from '../harness/promised-times.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 import { fill, openFiles } from './house.ts'
@@ -61,7 +62,7 @@ withGit(
       await expect(runner.run('diff', here, null)).rejects.toThrow('The repository takes too much to read')
       const took = performance.now() - start
       console.log(`git bomb: ended after ${Math.round(took)} ms, ${beats} beats of 10 ms meanwhile`)
-      expect(took).toBeLessThan(15_000)
+      expect(took).toBeLessThan(atMostMs(15_000))
       expect(beats).toBeGreaterThan(5)
       await until('the memory of the ended worker to come back', () => {
         Bun.gc(true)
@@ -73,7 +74,7 @@ withGit(
       runner.close()
     }
   },
-  60_000,
+  300_000,
 )
 
 withGit(
@@ -104,7 +105,7 @@ withGit(
     )
     expect(status).toBe(200)
     expect(body.changes).toHaveLength(4000)
-    expect(worst).toBeLessThan(500)
+    expect(worst).toBeLessThan(atMostMs(500))
   },
-  60_000,
+  300_000,
 )

@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../harness/lines.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { fill } from './house.ts'
 import { git, HAS_GIT, initRepository } from './repository.ts'
 
 const withGit = HAS_GIT ? test : test.skip
-const KILLS = Number(process.env.GIT_KILLS ?? 12)
+const KILLS = roundsOf('GIT_KILLS', 6)
 const MAX_WAIT_MS = 120
 
 withGit(
@@ -38,5 +39,5 @@ withGit(
     git(root, ['commit', '-q', '--allow-empty', '-m', 'end'])
     console.log(`git: ${KILLS} kills, ${commits} commits, fsck finds nothing`)
   },
-  120_000,
+  300_000,
 )

@@ -182,7 +182,7 @@ withGit(
     expect(failed).toEqual([])
     console.log(`hostile repositories: ${VECTORS.length} configurations, 0 executions`)
   },
-  60_000,
+  300_000,
 )
 
 withGit(
@@ -215,7 +215,7 @@ withGit(
     }
     expect(quiet).toEqual([])
   },
-  60_000,
+  300_000,
 )
 
 /** A repository with a change, and a folder for markers beside it. */

@@ -18,7 +18,7 @@ beforeAll(async () => {
   if (existsSync(join(root, 'web/dist/index.html'))) return
   const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
   expect(await build.exited).toBe(0)
-}, 60_000)
+}, 300_000)
 
 test.skipIf(!hasBrowser())(
   'an owner sees how an agent is, reads its log live, stops, starts and resets it, and keeps its secrets',
@@ -42,7 +42,7 @@ test.skipIf(!hasBrowser())(
     // The browser itself notes what a server refuses, here the update to no image.
     expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([])
   },
-  180_000,
+  300_000,
 )
 
 async function createAgent(page: Page, web: string): Promise<string> {

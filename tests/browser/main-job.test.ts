@@ -15,7 +15,7 @@ beforeAll(async () => {
   if (existsSync(join(root, 'web/dist/index.html'))) return
   const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
   expect(await build.exited).toBe(0)
-}, 60_000)
+}, 300_000)
 
 test.skipIf(!hasBrowser())(
   'a browser signs up, creates an agent, talks to it, sees what it cost, signs out and in again',
@@ -36,7 +36,7 @@ test.skipIf(!hasBrowser())(
     await comeBack(page)
     expect(complaints).toEqual([])
   },
-  120_000,
+  300_000,
 )
 
 test.skipIf(!hasBrowser())(
@@ -67,7 +67,7 @@ test.skipIf(!hasBrowser())(
     }
     expect(complaints).toEqual([])
   },
-  120_000,
+  300_000,
 )
 
 async function signUp(page: Page): Promise<void> {

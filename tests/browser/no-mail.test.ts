@@ -13,7 +13,7 @@ beforeAll(async () => {
   if (existsSync(join(root, 'web/dist/index.html'))) return
   const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
   expect(await build.exited).toBe(0)
-}, 60_000)
+}, 300_000)
 
 test.skipIf(!hasBrowser()).each([
   ['development', 'the link for a new one goes to its log'],
@@ -62,5 +62,5 @@ test.skipIf(!hasBrowser()).each([
       expect(await read()).not.toMatch(CLAIMS)
     }
   },
-  120_000,
+  300_000,
 )

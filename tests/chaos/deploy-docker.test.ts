@@ -9,11 +9,12 @@ import { findEngine } from '../harness/engine.ts'
 import { type AgentPlace, lastingPorts, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
 import { importLiveImages, type LiveImages } from '../harness/live-image.ts'
 import { read } from '../harness/platform.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { type House, openHouse, type Program } from '../harness/server.ts'
 
 /** `CHAOS_ROUNDS=20 bun test tests/chaos/deploy-docker.test.ts`: how often the service is killed at every step. */
-const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1)
-const PATIENCE_MS = 120_000
+const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
+const PATIENCE_MS = 300_000
 
 const found = await findEngine()
 
@@ -123,7 +124,7 @@ describe.skipIf(found === null)('agents in containers', () => {
       }
       console.log(`killed at: ${JSON.stringify(tally(hits))}; slowest recovery ${Math.round(slowestMs)} ms`)
     },
-    ROUNDS * cases.length * 60_000,
+    ROUNDS * cases.length * 120_000,
   )
 
   async function ask(kind: Kind, agentId: string): Promise<unknown> {

@@ -5,12 +5,13 @@ import { createProcessTable } from '../../src/adapters/process-table.ts'
 import { type Person, signIn, signUp } from '../harness/client.ts'
 import { type AgentPlace, lastingPorts, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
 import { bearer, json } from '../harness/platform.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { findAgentPids, openHouse, type Program, SERVICE_KEY, startServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
 /** `CHAOS_ROUNDS=20 bun test tests/chaos/deploy.test.ts`: how often the service is killed at every step. */
-const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1)
+const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
 const HARNESS = join(import.meta.dir, '..', 'harness')
 
 type Kind = 'deploy' | 'restart' | 'update' | 'failing update' | 'repair' | 'reset-memory'
@@ -65,7 +66,7 @@ test(
     console.log(`killed at: ${JSON.stringify(tally(hits))}; slowest recovery ${Math.round(slowestMs)} ms`)
     expect((await program.stop()).exitCode).toBe(0)
   },
-  ROUNDS * cases.length * 20_000,
+  ROUNDS * cases.length * 120_000,
 )
 
 test('a deployment that outlasts the caller, asked for twice, ends with one agent that runs', async () => {
@@ -83,7 +84,7 @@ test('a deployment that outlasts the caller, asked for twice, ends with one agen
   await Bun.write(gate, '')
   await until('the end of the deployment', async () => (await (await deploy()).text()).includes('"status":"active"'))
   expect(await describeDifference(server.dataDir, [{ id: 'ada-1', status: 'running', port: 0 }])).toBe('')
-}, 40_000)
+}, 300_000)
 
 async function ask(program: Program, person: Person, kind: Kind, agentId: string): Promise<unknown> {
   if (kind === 'deploy') return requestAgent(program, person)

@@ -6,10 +6,11 @@ import { CreatedKey, KeyList } from '../../src/features/keys/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { read } from '../harness/platform.ts'
 import { startProvider } from '../harness/provider.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { openHouse, type Program } from '../harness/server.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
-const KILLS = 50
+const KILLS = roundsOf('WRITE_KILLS', 8)
 const WRITERS = 64
 /** Below the 25 keys that a user may have. */
 const MAX_KEYS = 20
@@ -37,7 +38,7 @@ test(`${KILLS} times killed in the middle of ${WRITERS} writers: what was acknow
   expect(sent.reply).toBe('Hello.')
   expect((await program.stop()).exitCode).toBe(0)
   expect(checkIntegrity(join(house.dataDir, 'stead.db'))).toEqual(['ok'])
-}, 240_000)
+}, 300_000)
 
 /** What one client was told: keys that must be there, and keys that must not. A deletion without an answer is in neither. */
 type Writer = { person: Person; present: Set<string>; gone: Set<string> }

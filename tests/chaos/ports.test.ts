@@ -7,23 +7,25 @@ import { ProvisionResponse, WebAgentList } from '../../src/features/agents/schem
 import { type Person, signUp } from '../harness/client.ts'
 import { findEngine } from '../harness/engine.ts'
 import { read } from '../harness/platform.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { startServer, type TestServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
 const BUSYBOX = Bun.which('busybox')
+const AGENTS = roundsOf('PORT_AGENTS', 30)
 const Rows = z.array(z.object({ status: z.string(), port: z.number().nullable() }))
 
 describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
-  test('100 agents at once as processes, 50 ports taken: each has a port of its own', async () => {
+  test(`${AGENTS} agents at once as processes, ${AGENTS / 2} ports taken: each has a port of its own`, async () => {
     using folder = tempFolder()
     await Bun.write(folder.file('healthz'), '{"ok":true,"status":"live"}')
     const script = folder.file('agent.sh')
     await Bun.write(script, `exec busybox httpd -f -p "127.0.0.1:$PORT" -h '${folder.path}'`)
     const basePort = 21_000 + Math.floor(Math.random() * 8000)
     await using server = await startServer({ AGENTS_BASE_PORT: `${basePort}` }, [BUSYBOX ?? '', 'sh', script])
-    await provisionAmong(server, { basePort, agents: 100, taken: 50 })
-  }, 120_000)
+    await provisionAmong(server, { basePort, agents: AGENTS, taken: AGENTS / 2 })
+  }, 300_000)
 })
 
 const engine = await findEngine()
@@ -40,11 +42,10 @@ describe.skipIf(engine === null)('ports that others hold, in containers', () => 
     await until(
       'every container is gone',
       async () => (await engine.docker.listContainers({ all: true, filters })).length === 0,
-      60_000,
     )
     await until('every volume is gone', async () => (await engine.docker.listVolumes({ filters })).Volumes.length === 0)
     for (const { Id } of await engine.docker.listNetworks({ filters })) await engine.docker.getNetwork(Id).remove()
-  }, 120_000)
+  }, 300_000)
 })
 
 type Crowd = { basePort: number; agents: number; taken: number }
@@ -55,14 +56,10 @@ async function provisionAmong(server: TestServer, { basePort, agents, taken }: C
     const person = await signUp(server.urls.web)
     const names = Array.from({ length: agents }, (_, index) => `Agent ${index}`)
     await Promise.all(names.map((name) => read(ProvisionResponse, person.post('/api/agents/provision', { name }))))
-    const settled = await until(
-      'every agent runs',
-      async () => {
-        const rows = readRows(server.dataDir)
-        return rows.length === agents && rows.every(({ status }) => status === 'running') ? rows : null
-      },
-      90_000,
-    )
+    const settled = await until('every agent runs', () => {
+      const rows = readRows(server.dataDir)
+      return rows.length === agents && rows.every(({ status }) => status === 'running') ? rows : null
+    })
     const ports = settled.map(({ port }) => port)
     expect(new Set(ports).size).toBe(agents)
     for (const port of ports) expect(port).toBeGreaterThanOrEqual(basePort + taken)

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { createEgress, type EgressRequest } from '../../src/adapters/egress.ts'
 import { EgressError } from '../../src/adapters/egress-error.ts'
+import { atMostMs } from '../harness/promised-times.ts'
 import { until } from '../harness/until.ts'
 import { openInternet, PUBLIC, PUBLIC_V6 } from './internet.ts'
 
-const REQUEST: EgressRequest = { timeoutMs: 5000 }
+const REQUEST: EgressRequest = { timeoutMs: 60_000 }
 const PAGE = '<p>hello</p>'
 const MEGABYTE = 1024 * 1024
 const TLS = join(import.meta.dir, '../fixtures/tls')
@@ -122,7 +123,7 @@ test.each(['gzip', 'br', 'zstd'] as const)('a bomb packed with %s is stopped at 
     response.writeHead(200, { 'content-encoding': coding }).end(bomb),
   )
   expect(bombed).toBe('too_large')
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(performance.now() - startedAt).toBeLessThan(atMostMs(2000))
 })
 
 test('an endless body is stopped at the limit, and the server notices', async () => {
@@ -172,7 +173,7 @@ test.each<[string, Options['handler'], string]>([
 ])('a server that %s is left in time', async (_name, handler, expected) => {
   const startedAt = performance.now()
   expect(await failure(handler, { timeoutMs: 400 })).toBe(expected)
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(performance.now() - startedAt).toBeLessThan(atMostMs(2000))
 })
 
 function drip(request: IncomingMessage, send: () => void): void {
@@ -186,16 +187,20 @@ function flood(request: IncomingMessage): void {
 }
 
 test('one deadline holds for names, redirects and the body together', async () => {
+  let asked = 0
   const { egress } = await openEgress({
-    handler: (_request, response) => void setTimeout(() => response.writeHead(302, { location: '/next' }).end(), 150),
+    handler(_request, response) {
+      asked++
+      setTimeout(() => response.writeHead(302, { location: '/next' }).end(), 150)
+    },
   })
   const startedAt = performance.now()
   await expect(egress.request('http://pages.example/', { timeoutMs: 400 })).rejects.toMatchObject({
     failure: 'unreachable',
   })
-  const elapsedMs = performance.now() - startedAt
-  expect(elapsedMs).toBeGreaterThan(350)
-  expect(elapsedMs).toBeLessThan(700)
+  expect(performance.now() - startedAt).toBeGreaterThan(350)
+  // Each of them would have had time enough for itself.
+  expect(asked).toBeLessThanOrEqual(3)
 
   const { network } = await openInternet({})
   const mute = createEgress({ allowPrivate: false, network: { ...network, resolve: () => new Promise(() => {}) } })

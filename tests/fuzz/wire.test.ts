@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { roundsOf } from '../harness/rounds.ts'
 import { SERVICE_KEY, startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_120)
-const REQUESTS = Number(process.env.FUZZ_WIRE_REQUESTS ?? 300)
+const REQUESTS = roundsOf('FUZZ_WIRE_REQUESTS', 300)
 
 const WHOLE = [
   `POST /api/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{"email":"a@"}`,
@@ -53,7 +54,7 @@ test('no bytes whatever end the service, and none are answered with 500 or its i
   expect(wrong).toEqual([])
   const paths = [`${server.urls.web}/api/health`, `${server.urls.backend}/health`, `${server.urls.summarizer}/health`]
   for (const path of paths) expect((await fetch(path)).status).toBe(200)
-}, 60_000)
+}, 300_000)
 
 /** Sends all bytes and ends; the answer is what comes until the server is silent or closes. */
 async function sendBytes(port: number, bytes: Uint8Array): Promise<string> {

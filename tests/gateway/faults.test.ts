@@ -6,7 +6,9 @@ import { usageMonths } from '../../src/features/usage/tables.ts'
 import { aiPlatform } from '../harness/ai-platform.ts'
 import { readAllEvents } from '../harness/events.ts'
 import { bearer } from '../harness/platform.ts'
+import { atMostMs } from '../harness/promised-times.ts'
 import type { Fault } from '../harness/provider.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { until } from '../harness/until.ts'
 
 const OPENAI = '/v1/chat/completions'
@@ -16,7 +18,8 @@ const MODEL = 'openai/gpt-4o-mini'
 const TEXT = ['Once upon a time ', 'there was a house ', 'whose roof was whole.']
 const WHOLE = TEXT.join('')
 /** Long enough for an answer on a busy machine, short enough to wait for many times. */
-const TIMEOUT_MS = 400
+const TIMEOUT_MS = 2000
+const RUNS = roundsOf('FAULT_RUNS', 100)
 
 const fault = fc.oneof(
   // Within the first event of a stream: once something was said, nobody else may go on.
@@ -56,12 +59,12 @@ test('while one target is healthy every call is answered whole, whatever the oth
         else expect(await response.json()).toMatchObject({ choices: [{ message: { content: WHOLE } }] })
       },
     ),
-    { numRuns: 300 },
+    { numRuns: RUNS },
   )
-  expect(calls).toBeGreaterThanOrEqual(300)
+  expect(calls).toBeGreaterThanOrEqual(RUNS)
   const booked = await test.booked()
   expect(booked.filter(({ success }) => success)).toHaveLength(calls)
-}, 60_000)
+}, 300_000)
 
 test('an answer cut at any byte is never given as a whole one', async () => {
   await using test = await aiPlatform({ timeoutMs: TIMEOUT_MS })
@@ -82,7 +85,7 @@ test('an answer cut at any byte is never given as a whole one', async () => {
     expect(events).not.toContain('[DONE]')
     expect(JSON.parse(events.at(-1) ?? '')).toHaveProperty('error')
   }
-}, 60_000)
+}, 300_000)
 
 test('200 calls at once at the limit of a plan do not pass it', async () => {
   await using test = await aiPlatform()
@@ -108,7 +111,7 @@ test('200 calls at once at the limit of a plan do not pass it', async () => {
     }),
     { numRuns: 3 },
   )
-}, 60_000)
+}, 300_000)
 
 test('a thousand callers who leave leave no connection behind, and what they got is booked', async () => {
   await using test = await aiPlatform()
@@ -133,12 +136,12 @@ test('a thousand callers who leave leave no connection behind, and what they got
   }
   const startedAt = performance.now()
   const ends = await Promise.all(test.provider.chats.map(({ closed }) => closed))
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+  expect(performance.now() - startedAt).toBeLessThan(atMostMs(1000))
   expect(ends).toHaveLength(1000)
   expect(new Set(ends)).toEqual(new Set(['aborted']))
   await until('the booking of all', async () => (await test.booked()).length === 1000)
   expect((await test.booked()).every(({ success, outputTokens }) => !success && outputTokens > 0)).toBe(true)
-}, 60_000)
+}, 300_000)
 
 async function textOf(response: Response): Promise<string> {
   const events = (await readAllEvents(response)).map(({ data }) => data)

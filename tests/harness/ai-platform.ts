@@ -12,7 +12,7 @@ import { startProvider } from './provider.ts'
 export async function aiPlatform(options: TestOptions & { timeoutMs?: number } = {}) {
   const provider = await startProvider()
   const { baseUrl } = provider
-  const timeoutMs = options.timeoutMs ?? 10_000
+  const timeoutMs = options.timeoutMs ?? 60_000
   const test = testPlatform({
     providers: [createHttpProvider({ id: 'openrouter', baseUrl, apiKey: 'sk-or-test', timeoutMs }, { fetch })],
     ...options,

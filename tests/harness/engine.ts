@@ -12,7 +12,6 @@ import { until } from './until.ts'
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
 const DEFAULT_HOST = '/var/run/docker.sock'
 const AGENT_USER = { uid: 10_001, gid: 10_001 }
-const START_MS = 30_000
 /** However the tests end, their end of the pipe is closed by that, and the engine goes with them. */
 const UNTIL_STDIN_ENDS = '"$0" "$@" & echo $!; cat >/dev/null; kill $!; wait $!'
 /** A daemon that was killed leaves its data mounted. */
@@ -40,6 +39,9 @@ const CHANGES = [
   'LABEL stead.runtime=stead stead.runtimeVersion=1.2.3',
   'VOLUME /data',
 ]
+
+/** An engine on a busy machine answers late, and is there. */
+export const PATIENT = { pingMs: 120_000, queryMs: 120_000, changeMs: 300_000 }
 
 /** An engine to test with: `dockerHost` is how the platform is told of it, `image` an agent as small as can be. */
 export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; image: string }
@@ -95,13 +97,13 @@ export async function startEngine(): Promise<PrivateEngine> {
       stderr: 'ignore',
     })
     pid = await readPid(child.stdout)
-    await until('the private engine answers', () => isAnswering(docker), START_MS)
+    await until('the private engine answers', () => isAnswering(docker))
   }
   await start()
   const image = await importAgent(docker)
   return {
     dockerHost: `unix://${socket}`,
-    engine: createEngine(socket),
+    engine: createEngine(socket, PATIENT),
     docker,
     image,
     pid: () => pid,
@@ -134,7 +136,7 @@ async function openShared(): Promise<TestEngine | null> {
   const dockerHost = process.env.DOCKER_HOST ?? DEFAULT_HOST
   const docker = new Docker({ socketPath: dockerHost.replace(/^unix:\/\//, '') })
   if (BUSYBOX && (await isAnswering(docker))) {
-    return { dockerHost, engine: createEngine(dockerHost), docker, image: await importAgent(docker) }
+    return { dockerHost, engine: createEngine(dockerHost, PATIENT), docker, image: await importAgent(docker) }
   }
   const reason = canStartEngines() ? await startEngineForAll().catch(errorMessage) : 'no dockerd or no static busybox'
   if (typeof reason !== 'string') return reason

@@ -7,9 +7,6 @@ import { json, read } from './platform.ts'
 import type { Program } from './server.ts'
 import { until } from './until.ts'
 
-/** So long a service that was killed may take until all is as it should be. */
-const SETTLED_MS = 60_000
-
 /** The database of a service that may be killed at any time, as another process reads it. */
 export type Witness = Disposable & {
   /** Kills the service as soon as its newest operation is at `step`, or has ended before that was seen. Tells at which it was. */
@@ -48,13 +45,13 @@ export function openWitness(dataDir: string): Witness {
       return newest.get()?.step ?? 'gone'
     },
     async expectSettled(what, describeDifference) {
-      await until(`after ${what}, the end of what was under way`, () => countUnfinished() === 0, SETTLED_MS)
+      await until(`after ${what}, the end of what was under way`, () => countUnfinished() === 0)
       let difference = ''
       const isSame = async () => {
         difference = await describeDifference(agents.all())
         return difference === ''
       }
-      await until(`after ${what}, what runs is what the rows say`, isSame, SETTLED_MS).catch((error) => {
+      await until(`after ${what}, what runs is what the rows say`, isSame).catch((error) => {
         throw new Error(`${difference} after ${JSON.stringify(last.get())}`, { cause: error })
       })
       const rows = agents.all()

@@ -26,7 +26,6 @@ export type SwarmNode = {
 }
 
 const TOOLS = ['dockerd', 'ip', 'nsenter', 'unshare']
-const START_MS = 30_000
 
 /** Can this machine hold a test swarm? A line says why not: the tests are skipped then. */
 export function canStartSwarm(): boolean {
@@ -173,7 +172,7 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
     },
   }
   try {
-    await until(`the engine ${name} answers`, answers, START_MS)
+    await until(`the engine ${name} answers`, answers)
     return node
   } catch (error) {
     await node.kill()
@@ -183,11 +182,11 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
 
 async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
   if (!manager) return
-  // Heartbeats of a second let a lost machine be noticed in a few.
+  // A machine is lost after three heartbeats: soon, and not because it was slow for a moment.
   await manager.docker.swarmInit({
     ListenAddr: `${manager.address}:2377`,
     AdvertiseAddr: manager.address,
-    Spec: { Dispatcher: { HeartbeatPeriod: 1_000_000_000 } },
+    Spec: { Dispatcher: { HeartbeatPeriod: 5_000_000_000 } },
   })
   const { JoinTokens } = await manager.docker.swarmInspect()
   for (const { docker, address } of workers) {
@@ -202,7 +201,7 @@ async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
     const nodes: { Status: { State: string } }[] = await manager.docker.listNodes()
     return nodes.filter(({ Status }) => Status.State === 'ready').length === workers.length + 1
   }
-  await until('all machines are in the swarm', ready, START_MS)
+  await until('all machines are in the swarm', ready)
 }
 
 async function dispose(hub: Hub, dir: string, nodes: SwarmNode[]): Promise<void> {

@@ -1,10 +1,13 @@
 const PAUSE_MS = 5
 
-/** Waits for a condition and returns what it gave. @throws Error naming `what` when it does not come true in time. */
+/** A guard against waiting for ever, nothing else: far longer than anything takes on the slowest machine. */
+const LIMIT_MS = 120_000
+
+/** Waits for a condition and returns what it gave. @throws Error naming `what` when it never comes true. */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
-  timeoutMs = 15_000,
+  timeoutMs = LIMIT_MS,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

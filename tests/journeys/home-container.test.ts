@@ -59,7 +59,7 @@ test.skipIf(!canRun)(
       await removeAll(readFileSync(`${dir}/instance.id`, 'utf8'))
     }
   },
-  90_000,
+  300_000,
 )
 
 test('home --image: what a container cannot do is told before it is made', async () => {
@@ -77,4 +77,4 @@ test('home --image: what a container cannot do is told before it is made', async
   })
   expect((await run('http://192.0.2.1:3001', '0')).stderr).toBe('stead: --port: a container needs a fixed one\n')
   expect(await run('http://192.0.2.1:3001', '18789')).toMatchObject({ exitCode: 1, events: ['failed', 'stopped'] })
-}, 30_000)
+}, 300_000)

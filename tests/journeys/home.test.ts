@@ -73,7 +73,7 @@ test('home: an agent here, registered there; it outlives the platform, comes bac
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
   const said = `${JSON.stringify(home.events)}${stderr}`
   for (const secret of [platform.key, token]) expect(said).not.toContain(secret)
-}, 60_000)
+}, 300_000)
 
 test('home --once: a key from a file, one heartbeat, exit 0', async () => {
   await using platform = await openPlatform()
@@ -86,7 +86,7 @@ test('home --once: a key from a file, one heartbeat, exit 0', async () => {
     events: ['listening', 'connected', 'heartbeat', 'stopped'],
   })
   expect(await listMachines(platform.person)).toMatchObject([{ name: 'cellar', mode: 'home', status: 'active' }])
-}, 60_000)
+}, 300_000)
 
 test('a key that is refused ends it with 1: at once, and also when it was deleted meanwhile', async () => {
   await using platform = await openPlatform()
@@ -103,7 +103,7 @@ test('a key that is refused ends it with 1: at once, and also when it was delete
   await home.next('waiting', 0)
   await platform.house.start()
   expect(await home.ended()).toMatchObject({ exitCode: 1 })
-}, 60_000)
+}, 300_000)
 
 test('what is wrong before anything is started: one line that names it, exit 2', async () => {
   const key = { STEAD_KEY: 'sk_1' }
@@ -121,7 +121,7 @@ test('what is wrong before anything is started: one line that names it, exit 2',
   ]
   const ended = await Promise.all(cases.map(([args, environment]) => startMachine(args, environment).ended()))
   expect(ended).toEqual(cases.map(([, , line]) => ({ exitCode: 2, stderr: `stead: ${line}\n`, events: [] })))
-}, 60_000)
+}, 300_000)
 
 test('the web port, and nobody: what --once says and exits with', async () => {
   await using platform = await openPlatform()
@@ -138,7 +138,7 @@ test('the web port, and nobody: what --once says and exits with', async () => {
     exitCode: 1,
     stderr: 'stead: http://127.0.0.1:1 is not reachable\n',
   })
-}, 60_000)
+}, 300_000)
 
 test('link: a gateway that runs here is registered, and heartbeats stop while it is down', async () => {
   await using platform = await openPlatform()
@@ -160,7 +160,7 @@ test('link: a gateway that runs here is registered, and heartbeats stop while it
   await agent.restart()
   await link.next('connected', silent)
   expect(await link.stop()).toMatchObject({ exitCode: 0 })
-}, 60_000)
+}, 300_000)
 
 test('link: a token that the gateway refuses ends it with 1, and nothing is registered', async () => {
   await using platform = await openPlatform()
@@ -173,4 +173,4 @@ test('link: a token that the gateway refuses ends it with 1, and nothing is regi
     events: ['listening', 'failed', 'stopped'],
   })
   expect(await listMachines(platform.person)).toEqual([])
-}, 60_000)
+}, 300_000)

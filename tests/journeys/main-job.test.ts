@@ -7,7 +7,7 @@ test('from an empty folder to an agent that works, costs, and is still there aft
   await using provider = await startProvider(answerLikeAModel)
   await using house = await openHouse({ environment: withProvider(provider) })
   await doMainJob(house, provider)
-}, 60_000)
+}, 300_000)
 
 test.each(['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT'])(
   'serve: 75 and one line naming %s when another program has that port',

@@ -39,4 +39,4 @@ test('two real agents are given a task, one sums up, and mission control tells o
     ['Two', 'orchestrator', 'active'],
   ])
   expect(graph.edges).toMatchObject([{ from: agents[0], to: agents[1], strength: 1 }])
-}, 30_000)
+}, 300_000)

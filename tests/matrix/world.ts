@@ -90,7 +90,7 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
   const app = createApp(platform, new Map([['/index.html', new Blob(['<!doctype html>'], { type: 'text/html' })]]))
   const rewind = await rememberRows(platform.db)
   const unchanged = { rows: rows(), changes: countChanges(platform.db) }
-  await platform.catalogue.refresh(AbortSignal.timeout(5000))
+  await platform.catalogue.refresh(AbortSignal.timeout(60_000))
   const working = startJobs(platform)
   return {
     platform,

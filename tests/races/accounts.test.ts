@@ -11,9 +11,10 @@ import { startPending } from '../../src/features/sign-in/pending.ts'
 import { countRows } from '../harness/dump.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { json, read, testPlatform } from '../harness/platform.ts'
+import { roundsOf } from '../harness/rounds.ts'
 
 const RUNNERS = 200
-const ROUNDS = [1, 2, 3]
+const ROUNDS = Array.from({ length: roundsOf('RACE_ROUNDS', 1) }, (_, index) => index + 1)
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const STEP_MS = 30_000
 

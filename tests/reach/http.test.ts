@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { startPlatformDouble } from '../harness/platform-double.ts'
+import { atMostMs } from '../harness/promised-times.ts'
 import { openRaw } from '../harness/raw-http.ts'
 import { until } from '../harness/until.ts'
 import { openReach, startAgentDouble } from './open-reach.ts'
@@ -361,7 +362,7 @@ test('300 open streams of agents leave the platform’s own calls their connecti
     }),
   )
   await until('300 streams', () => open === 300)
-  expect((await fetch(`${model.url}/anything`, { signal: AbortSignal.timeout(5000) })).status).toBe(404)
+  expect((await fetch(`${model.url}/anything`, { signal: AbortSignal.timeout(60_000) })).status).toBe(404)
   for (const socket of sockets) socket.terminate()
 })
 
@@ -379,7 +380,7 @@ test('stopping ends subscriptions at once', async () => {
   const startedAt = performance.now()
   await reach.listeners.stop()
   await body
-  expect(performance.now() - startedAt).toBeLessThan(5000)
+  expect(performance.now() - startedAt).toBeLessThan(atMostMs(5000))
 })
 
 function startPlatformDouble2() {

@@ -66,7 +66,7 @@ test('the openai client: whole answers, streams with usage, models and embedding
     [0.5, -0.5],
   ])
   expect(vectors.usage.prompt_tokens).toBe(1000)
-}, 30_000)
+}, 300_000)
 
 test('the openai client: tools, images and response_format go through untouched, whole and streamed', async () => {
   await using house = await open()
@@ -95,7 +95,7 @@ test('the openai client: tools, images and response_format go through untouched,
     .stream({ ...request, response_format: { type: 'text' } })
     .finalMessage()
   expect(streamed.tool_calls).toMatchObject([{ function: { name: 'read_clock', arguments: '{"zone":"UTC"}' } }])
-}, 30_000)
+}, 300_000)
 
 test('the openai client: errors are its own kinds', async () => {
   await using house = await open()
@@ -113,7 +113,7 @@ test('the openai client: errors are its own kinds', async () => {
     for await (const _chunk of stream);
   })()
   expect(await failureOf(reading)).toMatchObject({ message: expect.stringContaining('cut the answer off') })
-}, 30_000)
+}, 300_000)
 
 test('the AI SDK: text, a stream and a loop with a tool', async () => {
   await using house = await open()
@@ -136,7 +136,7 @@ test('the AI SDK: text, a stream and a loop with a tool', async () => {
     tools: { read_clock: tool({ inputSchema: z.object({ zone: z.string() }), execute: async () => 'noon' }) },
   })
   expect(await looped.text).toBe('It is noon.')
-}, 30_000)
+}, 300_000)
 
 async function failureOf(work: PromiseLike<unknown>): Promise<unknown> {
   try {

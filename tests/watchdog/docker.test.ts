@@ -38,14 +38,10 @@ test.skipIf(!engine)(
     try {
       await until('a healthy agent', async () => (await watchdog()).state === 'running')
       await (await findContainer(engine.docker, agentId)).kill({ signal: 'SIGKILL' })
-      const repaired = await until(
-        'the repair',
-        async () => {
-          const now = await watchdog()
-          return now.state === 'running' && now.events.some(({ kind }) => kind === 'repaired') ? now : null
-        },
-        45_000,
-      )
+      const repaired = await until('the repair', async () => {
+        const now = await watchdog()
+        return now.state === 'running' && now.events.some(({ kind }) => kind === 'repaired') ? now : null
+      })
       expect(repaired).toMatchObject({ attempts: 1, crashes: 1, exitCode: 137, lastProbe: { healthy: true } })
       await until('the notifications', () => webhook.taken().length >= 4)
       const kinds = webhook.taken().map((body) => String(JSON.parse(body).type))
@@ -57,10 +53,10 @@ test.skipIf(!engine)(
       ])
     } finally {
       await person.delete(`/api/agents/${agentId}`)
-      await until('its removal', async () => !(await hasContainer(engine.docker, agentId)), 30_000)
+      await until('its removal', async () => !(await hasContainer(engine.docker, agentId)))
     }
   },
-  120_000,
+  300_000,
 )
 
 /** The agent of the engine tests, which answers as one that is alive. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { newWatch, nextState, type WatchdogEvent, wantsRepair } from '../../src/features/watchdog/next-state.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { naiveWatchdog } from './naive-watchdog.ts'
 
 type Step = WatchdogEvent extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
@@ -38,8 +39,7 @@ const rulesOf = fc.record({
   repairsItself: fc.boolean(),
 })
 
-/** `WATCHDOG_MODEL_RUNS` of the environment raises it. */
-const RUNS = Number(Bun.env.WATCHDOG_MODEL_RUNS ?? 100_000)
+const RUNS = roundsOf('WATCHDOG_MODEL_RUNS', 20_000)
 
 test(`${RUNS} random sequences: the same as a model that was written without looking`, () => {
   let events = 0
@@ -74,4 +74,4 @@ test(`${RUNS} random sequences: the same as a model that was written without loo
   )
   expect([...reached.keys()].sort()).toEqual(['crash_loop', 'degraded', 'repairing', 'running', 'starting', 'stopped'])
   console.log(`watchdog model: ${RUNS} sequences, ${events} events, 0 divergences`)
-}, 120_000)
+}, 300_000)

@@ -23,9 +23,10 @@ export type FakeAgent = { id: string; health: Health; inspection: Inspection }
 export type WatchOptions = {
   agents: number
   settings?: Partial<WatchdogSettings>
-  /** How much faster than time the watchdog's clock goes. */
+  /** How much faster than time the watchdog's clock goes, and where it stands still until `goOn`. */
   speed?: number
-  /** How long a probe waits. */
+  standsStillAtMs?: number
+  /** How long a probe waits: an agent that answers must not seem to be silent on a busy machine. */
   probeMs?: number
   repairAgent?: (agent: FakeAgent, signal: AbortSignal) => Promise<boolean>
 }
@@ -33,7 +34,8 @@ export type WatchOptions = {
 const UNUSED_MS = { changeMs: 1000, chatIdleMs: 1000, chatTotalMs: 1000 }
 
 /** The watchdog on a platform of its own, over an engine that is only answers, and agents that are real HTTP servers. */
-export async function openWatch({ agents: count, settings = {}, speed = 1, probeMs = 400, repairAgent }: WatchOptions) {
+export async function openWatch(options: WatchOptions) {
+  const { agents: count, settings = {}, speed = 1, probeMs = 10_000, repairAgent } = options
   const { platform, clock } = testPlatform()
   const notices: Notification[] = []
   const servers: Bun.Server<undefined>[] = []
@@ -62,9 +64,11 @@ export async function openWatch({ agents: count, settings = {}, speed = 1, probe
     return fake
   }
   const begin = performance.now()
+  let { standsStillAtMs = Number.POSITIVE_INFINITY } = options
+  const watchMs = () => Math.min((performance.now() - begin) * speed, standsStillAtMs)
   const deps = {
     ...platform,
-    steady: createSteadyClock(clock, () => (performance.now() - begin) * speed),
+    steady: createSteadyClock(clock, watchMs),
     notify: (_tx: unknown, notification: Notification) => void notices.push(notification),
     gateway: createAgentGateway({ fetch }, { probeMs, ...UNUSED_MS }),
     watchdogSettings: { ...platform.watchdogSettings, checkMs: 200, degradedCheckMs: 60, ...settings },
@@ -117,6 +121,11 @@ export async function openWatch({ agents: count, settings = {}, speed = 1, probe
     },
     get looks() {
       return looks
+    },
+    /** Milliseconds of the watchdog's clock since it began. */
+    watchMs,
+    goOn: () => {
+      standsStillAtMs = Number.POSITIVE_INFINITY
     },
     show: (id: string) => showWatchdog(deps, id),
     states: () => {

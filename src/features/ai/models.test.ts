@@ -79,7 +79,7 @@ test('GET /api/ai/models: 200 with what can be asked, prices, and a count for ea
 test('GET /api/ai/models: what the aggregator tells of a model is shown, also beside a vendor’s own key', async () => {
   await using test = await aiPlatform()
   const provider = (id: string, baseUrl: string) =>
-    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 1000 }, { fetch })
+    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
   const { backend, platform } = testPlatform({
     providers: [provider('openrouter', test.provider.baseUrl), provider('openai', 'http://127.0.0.1:1/v1')],
   })
@@ -271,7 +271,7 @@ test('GET /api/ai/models/:provider: 200 with the models of one, none for an unkn
 test('a vendor’s own key is used before the aggregator, under the vendor’s own names', async () => {
   await using test = await aiPlatform()
   const { baseUrl } = test.provider
-  const provider = (id: string) => createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 1000 }, { fetch })
+  const provider = (id: string) => createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
   const { backend } = testPlatform({ providers: [provider('openrouter'), provider('anthropic')] })
   const { models } = await read(Models, backend.request('/api/ai/models'))
   expect(models.find(({ id }) => id === 'anthropic/claude-opus-4.6')).toMatchObject({ provider: 'anthropic' })

@@ -12,7 +12,8 @@ const HI = [{ role: 'user', content: 'Hi' }]
 const MINI = 'openai/gpt-4o-mini'
 const BIG = 'openai/gpt-4o'
 const OPUS = 'anthropic/claude-opus-4.6'
-const SLOW_MS = 120
+/** Long enough for those that do answer. */
+const SLOW_MS = 1000
 
 /** Fails for the models named, answers for all others. */
 function failing(faults: Record<string, Fault>): Answering {
@@ -48,7 +49,7 @@ const CASES = FAULTS.flatMap((fault) => [1, 2].map((broken) => ({ fault, broken 
 
 test.each(CASES)('a tier whose first targets fail is answered by the next: %j', async ({ fault, broken }) => {
   const isSlow = fault === 'hang' || fault === 'hang-mid-body'
-  await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 10_000 })
+  await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
   const { key } = await test.join('network')
   const models = TIERS.reasoning.models
   test.provider.answerWith(failing(Object.fromEntries(models.slice(0, broken).map((model) => [model, fault]))))
@@ -64,7 +65,7 @@ test.each(CASES)('a tier whose first targets fail is answered by the next: %j', 
 
 test.each(FAULTS)('a stream moves on before its first word, and never after it: %j', async (fault) => {
   const isSlow = fault === 'hang' || fault === 'hang-mid-body'
-  await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 10_000 })
+  await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
   const { key } = await test.join('network')
   const [first, second] = TIERS.coding.models
   test.provider.answerWith(failing({ [first]: fault }))
@@ -136,7 +137,7 @@ test('the same model at a second provider answers when the first one cannot', as
   await using aggregator = await startProvider()
   await using vendor = await startProvider({ fault: { status: 500 } })
   const open = (id: string, baseUrl: string) =>
-    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
+    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
   const providers = [open('openrouter', aggregator.baseUrl), open('openai', vendor.baseUrl)]
   await using test = await aiPlatform({ providers })
   const { key } = await test.join('network')

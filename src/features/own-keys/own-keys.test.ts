@@ -16,7 +16,9 @@ async function house() {
   const vendor = await startProvider()
   const test = await aiPlatform({
     openProvider: (id, apiKey) =>
-      id === 'openai' ? createHttpProvider({ id, baseUrl: vendor.baseUrl, apiKey, timeoutMs: 5000 }, { fetch }) : null,
+      id === 'openai'
+        ? createHttpProvider({ id, baseUrl: vendor.baseUrl, apiKey, timeoutMs: 60_000 }, { fetch })
+        : null,
   })
   const ada = await test.join('solo')
   const cookie = { cookie: `service-session=${await test.platform.sessions.create(ada.user.id)}` }

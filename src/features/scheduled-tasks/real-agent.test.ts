@@ -35,7 +35,7 @@ test('a real agent gets its prompt by the clock; the conversation is stored and 
     return JSON.stringify(body).includes('"isMockData":true') ? null : body
   })
   expect(JSON.stringify(usage)).toContain('openai/gpt-4o-mini')
-}, 60_000)
+}, 300_000)
 
 test('a server that is killed during a run does not send its prompt a second time', async () => {
   await using provider = await startProvider()
@@ -65,4 +65,4 @@ test('a server that is killed during a run does not send its prompt a second tim
   expect(run).toMatchObject({ status: 'failed', error: expect.stringContaining('Interrupted') })
   expect(provider.chats).toHaveLength(1)
   await second.stop()
-}, 60_000)
+}, 300_000)

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { signIn, signUp } from '../../../tests/harness/client.ts'
 import { settingsFor, startEventIssuer } from '../../../tests/harness/event-issuer.ts'
+import { roundsOf } from '../../../tests/harness/rounds.ts'
 import { openHouse } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { openDatabase } from '../../db/open.ts'
@@ -11,7 +12,7 @@ import { auditLog } from '../administration/tables.ts'
 import { identities } from '../sign-in/tables.ts'
 
 const PEOPLE = 20
-const ROUNDS = 3
+const ROUNDS = roundsOf('EVENT_KILLS', 1)
 
 test('POST /api/security/risc: killed right after the 202s, every event is acted on once after the restart', async () => {
   using issuer = await startEventIssuer()
@@ -45,7 +46,7 @@ test('POST /api/security/risc: killed right after the 202s, every event is acted
     await after.stop()
   }
   expect(countActions(join(house.dataDir, 'stead.db'))).toBe(PEOPLE * ROUNDS)
-}, 120_000)
+}, 300_000)
 
 const EVENT = 'https://schemas.openid.net/secevent/risc/event-type/sessions-revoked'
 

@@ -260,7 +260,7 @@ test.each([
       authorizeUrl: env.IDP_A_AUTHORIZE_URL ?? '',
       tokenUrl: env.IDP_A_TOKEN_URL ?? '',
       apiUrl: env.IDP_A_API_URL ?? '',
-      timeoutMs: 50,
+      timeoutMs: 2000,
     },
     { fetch },
   )

@@ -173,7 +173,7 @@ test.each([
   oidc.signInAs(ADA)
   const open = () =>
     createIdpB(
-      { clientId: oidc.clientId, clientSecret: oidc.clientSecret, issuer: oidc.issuer, timeoutMs: 300 },
+      { clientId: oidc.clientId, clientSecret: oidc.clientSecret, issuer: oidc.issuer, timeoutMs: 2000 },
       { fetch },
     )
   const request = { redirectUri: CALLBACK, state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) }

@@ -79,7 +79,7 @@ test('the waiting cookie is HttpOnly for five minutes, and the database cannot m
   it.browser.cookies.set('service-two-factor', ticket)
   it.clock.advance(300_000)
   expect(await it.bring(it.codeNow())).toEqual(EXPIRED)
-  await signInsJob(it.platform).run(AbortSignal.timeout(1000))
+  await signInsJob(it.platform).run(new AbortController().signal)
   expect(countRows(it.platform.db)).toMatchObject({ wallet_nonces: 0, sign_in_attempts: 0 })
 })
 

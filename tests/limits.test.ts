@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+
+const root = join(import.meta.dir, '..')
+const LEAST_MS = 300_000
+/** Shorter than this is a timer of the test itself. */
+const SHORTEST_MS = 5000
+/** The last argument of a test, on the line that closes it or on one of its own. */
+const LIMIT = /^ *(?:\}, )?(\d[\d_]*)(?:\)|,\n *\))$/gm
+
+test('the limit of a test guards against hanging alone: five minutes at least, on a machine of any speed', async () => {
+  const paths = [...new Bun.Glob('{src,tests,web,scripts}/**/*.test.{ts,tsx}').scanSync({ cwd: root })].sort()
+  const short: string[] = []
+  for (const path of paths) {
+    for (const [, limit = ''] of (await Bun.file(join(root, path)).text()).matchAll(LIMIT)) {
+      const ms = Number(limit.replaceAll('_', ''))
+      if (ms >= SHORTEST_MS && ms < LEAST_MS) short.push(`${path}: ${limit}`)
+    }
+  }
+  expect(short).toEqual([])
+})
