@@ -34,16 +34,17 @@ test.each(WHEN)(
       stdin: `${PASSWORD}\n`,
     })
     expect(created).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(created.stdout).toMatch(/^Created ada@example\.com \(usr_\w{22}\), plan free\n$/)
+    // At home the first account is an admin's.
+    expect(created.stdout).toMatch(/^Created ada@example\.com \(usr_\w{22}\), plan network\n$/)
     await house.run(['user', 'create', 'bo@example.com', '--password-stdin', '--plan', 'label'], { stdin: PASSWORD })
     expect(await listUsers(house)).toMatchObject([
-      { email: 'ada@example.com', plan: 'free' },
+      { email: 'ada@example.com', plan: 'network' },
       { email: 'bo@example.com', plan: 'label' },
     ])
 
-    const changed = await house.run(['user', 'set-plan', 'ADA@example.com', 'network'])
-    expect(changed).toEqual({ exitCode: 0, stdout: 'ada@example.com is on plan network\n', stderr: '' })
-    expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }, { plan: 'label' }])
+    const changed = await house.run(['user', 'set-plan', 'ADA@example.com', 'solo'])
+    expect(changed).toEqual({ exitCode: 0, stdout: 'ada@example.com is on plan solo\n', stderr: '' })
+    expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'solo' }, { plan: 'label' }])
 
     const reset = await house.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], {
       stdin: 'new password',
@@ -89,7 +90,7 @@ test('refusals are one line on standard error and exit code 1, and nothing is wr
   ]
   const finished = await Promise.all(cases.map(([args, stdin]) => house.run(['user', ...args], { stdin })))
   expect(finished).toEqual(cases.map(([, , message]) => ({ exitCode: 1, stdout: '', stderr: `stead: ${message}\n` })))
-  expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'free' }])
+  expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }])
 }, 300_000)
 
 test('a password on the command line is not taken: others could read it there', async () => {
