@@ -24,6 +24,9 @@ export type AgentDriver = {
   toInputs(spec: AgentSpec, image: AgentImage): AgentInputs
 }
 
+/** The working tree of every agent, below what it stores. */
+export const WORKSPACE_FOLDER = 'workspace'
+
 /** Where every agent finds its secrets, whatever runs it. */
 export const SECRETS_DIR = '/run/secrets'
 

@@ -23,6 +23,7 @@ import {
   wasStarted,
 } from './docker-steps.ts'
 import { LABELS } from './engine.ts'
+import { endFilesContainers } from './engine-files.ts'
 import { findImage } from './engine-images.ts'
 import { type AgentKind, type AgentSpec, agentNotFound, agentRunning, imageNotFound } from './runtime.ts'
 
@@ -246,6 +247,7 @@ async function findState(deps: StepDeps, id: string): Promise<string | undefined
 /** All of an agent but those of `container`. */
 async function removeVolumes(deps: StepDeps, id: string, container: Container | null): Promise<void> {
   const kept = new Set(container?.Mounts.map(({ Name }) => Name))
+  await endFilesContainers(deps, id)
   for (const { name } of await listVolumes(deps, id)) if (!kept.has(name)) await removeVolume(deps, name)
 }
 

@@ -1,10 +1,12 @@
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { VERSION } from '../core/version.ts'
 import { agentDrivers } from './agent-drivers.ts'
 import {
   type DockerAgentDeps,
   deployAgent,
+  driverOf,
   findContainer,
   haltAgent,
   removeAgent,
@@ -19,9 +21,10 @@ import { toInspection } from './docker-inspection.ts'
 import { followLines, readLastLines } from './docker-logs.ts'
 import { createDockerNetwork } from './docker-network.ts'
 import { type CpuSample, toStats } from './docker-stats.ts'
-import { giveUp } from './docker-steps.ts'
+import { giveUp, volumeAt } from './docker-steps.ts'
 import { AskedFor, watchDocker } from './docker-watch.ts'
 import { type Engine, LABELS, toAppError } from './engine.ts'
+import { noFiles, openVolumeFiles } from './engine-files.ts'
 import { findImage, pullImage } from './engine-images.ts'
 import { TaskQueue } from './process-queue.ts'
 import {
@@ -36,7 +39,17 @@ import {
 } from './runtime.ts'
 
 /** `instance` names this installation in its engine, which others may share; `digestKey` is a secret of its own. */
-export type EngineRuntimeDeps = { engine: Engine; instance: string; digestKey: string; clock: Clock; log: Log }
+export type EngineRuntimeDeps = {
+  engine: Engine
+  instance: string
+  digestKey: string
+  clock: Clock
+  log: Log
+  /** Images that may serve the files of agents, best first; the built-in one unless it is given. */
+  filesImages?: readonly string[]
+}
+/** The image that `bun run agent:image` makes. */
+export const BUILT_IN_IMAGE = `stead-agent:${VERSION}`
 
 /** So long an answer of the engine shows that it is there. */
 const TRUST_MS = 500
@@ -47,7 +60,7 @@ const AT_ONCE = 8
  * fail within 5 s while it is away. Containers that do not have this installation's labels are never touched.
  */
 export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
-  const { engine, instance, clock, log } = deps
+  const { engine, instance, clock, log, filesImages = [BUILT_IN_IMAGE] } = deps
   const asked = new AskedFor()
   const queues = new Map<string, TaskQueue>()
   const known = new Set<string>()
@@ -186,6 +199,14 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
+    openFiles: (id) =>
+      look(async () => {
+        const container = await findContainer(parts, id)
+        const driver = container && driverOf(parts, container)
+        const name = driver && volumeAt(container, driver.stateDir)
+        if (!name) throw noFiles()
+        return openVolumeFiles({ engine, instance, filesImages }, { agentId: id, name, driver })
+      }),
     findImage: (image) => look(() => findImage(engine, image)),
     async pull(image, onProgress, signal) {
       await requireEngine()

@@ -22,6 +22,8 @@ export const LABELS = {
   digest: 'stead.digest',
   /** Of a volume that holds an agent's secrets, and nothing that it has stored. */
   secrets: 'stead.secrets',
+  /** Of a container that serves the files of the agent that it names, and is not that agent. */
+  files: 'stead.files',
 } as const
 
 /**
@@ -35,6 +37,8 @@ export type Engine = {
   change<T>(work: EngineWork<T>): Promise<T>
   /** For streams: `signal` is the caller's, and nothing but the caller ends them. */
   stream<T>(work: EngineWork<T>, signal: AbortSignal): Promise<T>
+  /** Is it reached by a socket of this machine? */
+  readonly isLocal: boolean
   /** Images are fetched one after another. */
   readonly pulls: TaskQueue
   /** Within a second; kept for `maxAgeMs`. Never throws. */
@@ -57,6 +61,7 @@ export function createEngine(dockerHost: string, patience: Partial<typeof PATIEN
     change: (work) =>
       within(changeMs, (signal) => untilSilent(() => ping().catch(() => false), work(docker, signal), signal)),
     stream: (work, signal) => work(docker, signal).catch(rethrow),
+    isLocal: isSocket(dockerHost),
     pulls: new TaskQueue(),
     isAnswering(maxAgeMs = 0) {
       if (!asked || performance.now() - asked.atMs > maxAgeMs) {
@@ -151,7 +156,11 @@ function rethrow(error: unknown): never {
 }
 
 function toConnection(dockerHost: string): Docker.DockerOptions {
-  if (!/^(tcp|https?):\/\//.test(dockerHost)) return { socketPath: dockerHost.replace(/^unix:\/\//, '') }
+  if (isSocket(dockerHost)) return { socketPath: dockerHost.replace(/^unix:\/\//, '') }
   const { hostname, port } = new URL(dockerHost.replace(/^tcp:/, 'http:'))
   return { host: hostname, port: port || '2375', protocol: dockerHost.startsWith('https:') ? 'https' : 'http' }
+}
+
+function isSocket(dockerHost: string): boolean {
+  return !/^(tcp|https?):\/\//.test(dockerHost)
 }

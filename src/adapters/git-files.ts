@@ -1,10 +1,10 @@
-import { lstatSync, mkdirSync, readlinkSync, unlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync, unlinkSync } from 'node:fs'
 import { constants, open, readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { inflate } from 'node:zlib'
 import { AppError } from '../core/errors.ts'
 import { TEMPORARY_PREFIX, writeFileBytes } from './workspace-files-bytes.ts'
-import { type FolderRoot, type OpenFolder, systemCode, withFolder } from './workspace-files-open.ts'
+import { type FolderRoot, makeFolderIn, type OpenFolder, systemCode, withFolder } from './workspace-files-open.ts'
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const MAX_OBJECT_BYTES = 32 * 1024 * 1024
@@ -59,7 +59,7 @@ export function openGitFiles(root: FolderRoot) {
         on(`${path}/.`, async (folder) =>
           (await readdir(folder.at('.'))).filter((name) => !name.startsWith(TEMPORARY_PREFIX)),
         ),
-      mkdir: (path: string) => on(requireGitPath(path), (folder, name) => mkdirSync(folder.at(name))),
+      mkdir: (path: string) => on(requireGitPath(path), (folder, name) => makeFolderIn(folder, name)),
       rmdir: (path: string) => refuse(path),
       rm: (path: string) => refuse(path),
       symlink: (_target: string, path: string) => refuse(path),

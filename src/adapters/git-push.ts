@@ -11,13 +11,18 @@ export type Credentials = { username: string; password: string }
 /** Why nothing was pushed, in words for the owner of the repository; null when it was. */
 export type PushFailure = string | null
 
+/** What Git asks of a remote, and its answer: of any status, and as a whole. */
+export type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
+export type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
+export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
+
 /**
  * Pushes the current branch over http or https to its remote. `findCredentials` is asked with the origin of the remote and
  * only when the remote wants some: the repository may name any remote, and nobody else's password goes there.
  */
 export async function gitPush(
   root: FolderRoot,
-  egress: Egress,
+  send: SendToRemote,
   findCredentials: (origin: string) => Credentials | null,
 ): Promise<PushFailure> {
   const repository = await requireRepository(root)
@@ -29,7 +34,7 @@ export async function gitPush(
       ...repository,
       url,
       remote: name,
-      http: toHttpClient(egress),
+      http: toHttpClient(send),
       // What is left out would be taken from the repository, and every password sent there.
       corsProxy: '',
       onAuth: (asked) => findCredentials(new URL(asked).origin) ?? { cancel: true },
@@ -41,33 +46,39 @@ export async function gitPush(
   }
 }
 
-/** isomorphic-git speaks through the checked outbound client. A redirect is not followed: it would lead passwords away. */
-function toHttpClient(egress: Egress): HttpClient {
+/** Asks a remote through the checked outbound client. A redirect is not followed: it would lead passwords away. */
+export async function sendToRemote(egress: Egress, { url, method, headers, body }: GitRequest): Promise<GitAnswer> {
+  const response = await egress.request(url, {
+    method,
+    headers,
+    ...(body.length > 0 && { body }),
+    timeoutMs: TIMEOUT_MS,
+    maxRedirects: 0,
+    maxWireBytes: MAX_ANSWER_BYTES,
+    maxBytes: MAX_ANSWER_BYTES,
+  })
+  const { status } = response
+  return { url: response.url, status, headers: Object.fromEntries(response.headers), body: await response.bytes() }
+}
+
+function toHttpClient(send: SendToRemote): HttpClient {
   return {
     async request({ url, method = 'GET', headers = {}, body }: GitHttpRequest) {
-      const response = await egress.request(url, {
-        method,
-        headers,
-        ...(body ? { body: await collect(body) } : {}),
-        timeoutMs: TIMEOUT_MS,
-        maxRedirects: 0,
-        maxWireBytes: MAX_ANSWER_BYTES,
-        maxBytes: MAX_ANSWER_BYTES,
-      })
+      const answer = await send({ url, method, headers, body: body ? await collect(body) : new Uint8Array() })
       return {
-        url: response.url,
+        url: answer.url,
         method,
-        headers: Object.fromEntries(response.headers),
-        body: iterate(response.body),
-        statusCode: response.status,
+        headers: { ...answer.headers },
+        body: iterate(answer.body),
+        statusCode: answer.status,
         statusMessage: '',
       }
     },
   }
 }
 
-async function* iterate(body: AsyncIterable<Uint8Array>): AsyncIterableIterator<Uint8Array> {
-  yield* body
+async function* iterate(body: Uint8Array): AsyncIterableIterator<Uint8Array> {
+  yield body
 }
 
 /** What is called an iterator may be an array. */
@@ -84,6 +95,7 @@ function describeFailure(error: unknown): string {
   if (error instanceof Errors.GitPushError) return 'the remote refused the commits'
   if (error instanceof Errors.HttpError) return `the remote answered ${error.data.statusCode}`
   if (error instanceof AppError && error.kind === 'upstream_failed') return 'the remote could not be reached'
+  if (error instanceof AppError && error.kind === 'too_large') return 'it is more than can be pushed from here'
   if (error instanceof AppError) return 'the remote did not answer in time'
   return 'the remote did not answer as Git does'
 }

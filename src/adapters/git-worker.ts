@@ -1,7 +1,7 @@
 import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import { createEgress } from './egress.ts'
 import { gitCommit, gitDiff, gitLog, gitStatus } from './git.ts'
-import { type Credentials, gitPush } from './git-push.ts'
+import { type Credentials, gitPush, sendToRemote } from './git-push.ts'
 import type { FolderRoot } from './workspace-files-open.ts'
 
 /** What is done to a repository away from the main thread. */
@@ -10,8 +10,11 @@ const operations = {
   diff: gitDiff,
   log: gitLog,
   commit: gitCommit,
-  push: (root: FolderRoot, allowPrivate: boolean, credentials: readonly (Credentials & { origin: string })[]) =>
-    gitPush(root, createEgress({ allowPrivate }), (origin) => credentials.find((row) => row.origin === origin) ?? null),
+  push(root: FolderRoot, allowPrivate: boolean, credentials: readonly (Credentials & { origin: string })[]) {
+    const egress = createEgress({ allowPrivate })
+    const find = (origin: string) => credentials.find((row) => row.origin === origin) ?? null
+    return gitPush(root, (request) => sendToRemote(egress, request), find)
+  },
 }
 export type GitOperations = typeof operations
 export type GitOperation = keyof GitOperations

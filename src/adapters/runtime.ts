@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
 import { ImageReference } from '../core/image-reference.ts'
+import type { ByteLink } from './workspace-channel.ts'
+import type { FolderRoot } from './workspace-files-open.ts'
 
 /** What every runtime accepts as an agent's id: also a folder name, a container name and a DNS label. */
 const AgentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'must be lower-case letters, digits and hyphens')
@@ -98,6 +100,12 @@ export type AgentStats = {
   diskWriteBytes: number | null
 }
 
+/** A program at the other end that serves an agent's working tree (`workspace-server.ts`); `close` ends it. */
+export type FilesLink = ByteLink & { close(): Promise<void> }
+
+/** How this process gets at an agent's working tree: it opens the folder itself, or asks somebody who serves it. */
+export type AgentFiles = { root: FolderRoot } | { connect(): Promise<FilesLink> }
+
 /**
  * Runs agents. Calls for one agent happen one after another, in the order they were made. Besides the kinds named here
  * every call may throw AppError `internal` ({code: 'ENGINE_UNAVAILABLE'} when the engine does not answer, within 5 s and
@@ -143,6 +151,12 @@ export type Runtime = {
   snapshot(id: string, file: string): Promise<void>
   /** Puts back what `snapshot` wrote, and nothing else remains. @throws AppError `not_found`, `conflict` {code: 'RUNNING'}. */
   restore(id: string, file: string): Promise<void>
+  /**
+   * Where the files of an agent are, whether it runs or not. Left out where agents are processes, whose folders are known,
+   * and where nobody can get at them.
+   * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} or {code: 'ON_ANOTHER_NODE'} when this runtime cannot, and why.
+   */
+  openFiles?(id: string): Promise<AgentFiles>
   /** The image of this name that is here, or null; never one where agents are processes. @throws AppError `invalid` when it is no agent. */
   findImage(image: string): Promise<{ kind: AgentKind; version: string | null } | null>
   /**

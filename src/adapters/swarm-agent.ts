@@ -4,6 +4,7 @@ import { randomText } from '../core/ids.ts'
 import type { AgentImage } from './agent-image.ts'
 import { STOP_SECONDS, toDigest } from './docker-container.ts'
 import { hasStatus, LABELS, orNull } from './engine.ts'
+import { endFilesContainers } from './engine-files.ts'
 import { findImage } from './engine-images.ts'
 import { type AgentSpec, agentNotFound, agentRunning, imageNotFound, portTaken } from './runtime.ts'
 import {
@@ -370,6 +371,7 @@ async function removeNetwork(deps: SwarmDeps, id: string): Promise<void> {
 
 async function removeVolumes(deps: SwarmDeps, id: string, kept: string | null): Promise<void> {
   const names = (await listVolumes(deps, id)).filter((name) => name !== kept)
+  await endFilesContainers(deps, id)
   await Promise.all(names.map((name) => untilReleased('volume', () => removeVolume(deps, name))))
 }
 

@@ -70,6 +70,7 @@ async function withFiles<T>(
     docker.createContainer({
       name,
       Image: service.Spec.TaskTemplate.ContainerSpec.Image,
+      Labels: { [LABELS.instance]: deps.instance, [LABELS.files]: agentId },
       HostConfig: { NetworkMode: 'none', Mounts: [toMount(deps, service, volume, agentId)] },
       abortSignal,
     }),
@@ -89,12 +90,12 @@ function toMount(deps: SwarmDeps, service: Service, volume: string, agentId: str
 
 async function removeContainer(deps: SwarmDeps, nameOrId: string): Promise<void> {
   await deps.engine.change((docker, abortSignal) =>
-    orNull(docker.getContainer(nameOrId).remove({ force: true, abortSignal })),
+    orNull(docker.getContainer(nameOrId).remove({ force: true, v: true, abortSignal })),
   )
 }
 
-/** An engine hands out files of its own machine only. */
-async function requireHere(deps: SwarmDeps, service: Service): Promise<void> {
+/** An engine hands out files of its own machine only. @throws AppError `unavailable` {code: 'ON_ANOTHER_NODE'}. */
+export async function requireHere(deps: SwarmDeps, service: Service): Promise<void> {
   const node = service.Spec.Labels[NODE_LABEL]
   const self = await look(deps, async (_docker, { nodeId }) => nodeId)
   if (node === undefined || node === self) return

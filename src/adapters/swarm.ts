@@ -1,8 +1,9 @@
 import { AppError } from '../core/errors.ts'
 import { agentDrivers } from './agent-drivers.ts'
-import type { EngineRuntimeDeps } from './docker.ts'
+import { BUILT_IN_IMAGE, type EngineRuntimeDeps } from './docker.ts'
 import { type CpuSample, toStats } from './docker-stats.ts'
 import { LABELS, toAppError } from './engine.ts'
+import { openVolumeFiles } from './engine-files.ts'
 import { findImage, pullImage } from './engine-images.ts'
 import { TaskQueue } from './process-queue.ts'
 import {
@@ -37,6 +38,7 @@ import {
   type SwarmDeps,
   type SwarmTiming,
 } from './swarm-cluster.ts'
+import { driverOf, getVolume, requireHere } from './swarm-files.ts'
 import { RestartCounter, toInspections } from './swarm-inspection.ts'
 import { followLines, readLastLines } from './swarm-logs.ts'
 import { watchSwarm } from './swarm-watch.ts'
@@ -53,7 +55,7 @@ const TRUST_MS = 500
  * agent keeps to the machine that first ran it, because its volume is there; when that machine has been lost for a minute,
  * it starts elsewhere with nothing stored. Services without this installation's labels are never touched.
  */
-export function createSwarmRuntime({ timing, ...deps }: SwarmRuntimeDeps): Runtime {
+export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...deps }: SwarmRuntimeDeps): Runtime {
   const { engine, clock, log } = deps
   const { instance, digestKey } = deps
   const parts: SwarmDeps = {
@@ -164,6 +166,13 @@ export function createSwarmRuntime({ timing, ...deps }: SwarmRuntimeDeps): Runti
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
+    openFiles: (id) =>
+      read(async () => {
+        const { service } = await getAgent(parts, id)
+        await requireHere(parts, service)
+        const volume = { agentId: id, name: getVolume(parts, service), driver: driverOf(parts, service) }
+        return openVolumeFiles({ engine, instance, filesImages }, volume)
+      }),
     findImage: (image) => read(() => findImage(engine, image)),
     async pull(image, onProgress, signal) {
       await requireEngine()

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
-import { type OpenFolder, systemCode } from './workspace-files-open.ts'
+import { giveToOwner, type OpenFolder, systemCode } from './workspace-files-open.ts'
 
 // Without O_NONBLOCK opening a pipe would wait for a writer for ever.
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -74,6 +74,7 @@ export async function writeFileBytes(folder: OpenFolder, name: string, bytes: Ui
   try {
     const handle = await open(folder.at(temporary), CREATE, mode & PERMISSIONS)
     try {
+      giveToOwner(handle.fd, folder)
       await handle.writeFile(bytes)
       await handle.sync()
     } finally {

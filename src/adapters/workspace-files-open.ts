@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdirSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fchownSync, fstatSync, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../core/errors.ts'
 
@@ -6,6 +6,7 @@ const MAX_PATH_CHARS = 1024
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /** Linux lets a path begin at an open folder, whatever has become of its name since: the same as openat(2). */
 const BEGINS_AT_FOLDERS = process.platform === 'linux'
+const MAY_GIVE_AWAY = process.getuid?.() === 0
 
 /**
  * A tree that somebody else changes at the same time: `base` is ours, and from there on no link is followed, be it in
@@ -98,11 +99,30 @@ function openNext(folder: OpenFolder, name: string): OpenFolder {
 
 function makeNext(folder: OpenFolder, name: string): OpenFolder {
   try {
-    mkdirSync(folder.at(name))
+    makeFolderIn(folder, name)
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error
   }
   return openNext(folder, name)
+}
+
+/** Makes a folder in an open one. @throws Error of the system: `EEXIST` when the name is taken. */
+export function makeFolderIn(folder: OpenFolder, name: string): void {
+  mkdirSync(folder.at(name))
+  if (!MAY_GIVE_AWAY) return
+  const made = openNext(folder, name)
+  try {
+    giveToOwner(made.fd, folder)
+  } finally {
+    closeSync(made.fd)
+  }
+}
+
+/** What root makes in somebody's folder belongs to them, as if they had made it. */
+export function giveToOwner(fd: number, folder: OpenFolder): void {
+  if (!MAY_GIVE_AWAY) return
+  const { uid, gid } = fstatSync(folder.fd)
+  if (uid !== 0) fchownSync(fd, uid, gid)
 }
 
 function replace(old: OpenFolder, next: OpenFolder): OpenFolder {

@@ -1,9 +1,10 @@
-import { lstatSync, mkdirSync, renameSync, rmdirSync } from 'node:fs'
+import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { AppError } from '../core/errors.ts'
 import { findEntry, openFile, readFileBytes, streamFile, syncEntries, writeFileBytes } from './workspace-files-bytes.ts'
 import {
   type FolderRoot,
+  makeFolderIn,
   type OpenFolder,
   requireWritable,
   systemCode,
@@ -62,7 +63,7 @@ export function writeFile(
 export async function makeFolder(root: FolderRoot, path: string): Promise<void> {
   requireWritable(toParts(path))
   await at(root, path, withMadeFolder, async (folder, name) => {
-    if (!findEntry(folder, name)) mkdirSync(folder.at(name))
+    if (!findEntry(folder, name)) makeFolderIn(folder, name)
     if (!lstatSync(folder.at(name)).isDirectory()) throw new AppError('conflict', 'There is a file of this name')
     await syncEntries(folder)
   })

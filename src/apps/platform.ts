@@ -22,6 +22,7 @@ import { createTelegram } from '../adapters/telegram.ts'
 import { createTokenPayments } from '../adapters/token-payments.ts'
 import { createVideoProvider } from '../adapters/video.ts'
 import { createWebhook } from '../adapters/webhook.ts'
+import { createWorkspaceLinks } from '../adapters/workspace-links.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
@@ -101,6 +102,7 @@ export function openPlatform(parts: PlatformParts) {
   const isHttps = appUrl.startsWith('https:')
   const pages = createPageReader()
   const git = createGitRunner()
+  const workspaceLinks = createWorkspaceLinks({ log })
   const late: { callBackend: CallBackend } = {
     callBackend: () => Promise.reject(new Error('The app is not built yet')),
   }
@@ -242,6 +244,7 @@ export function openPlatform(parts: PlatformParts) {
     agentsFolder: join(config.dataDir, 'agents'),
     oneAtATime: createOneAtATime(),
     git,
+    workspaceLinks,
     gitAllowsPrivate: config.summarizer.allowPrivate,
     plannedEndpoints: config.plannedEndpoints,
     webhooks: config.webhooks,
@@ -271,6 +274,7 @@ export function openPlatform(parts: PlatformParts) {
       changes.close()
       pages.close()
       git.close()
+      void workspaceLinks.close()
       connection.close()
     },
   }

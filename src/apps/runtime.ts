@@ -1,4 +1,4 @@
-import { createDockerRuntime } from '../adapters/docker.ts'
+import { BUILT_IN_IMAGE, createDockerRuntime } from '../adapters/docker.ts'
 import { createEngine } from '../adapters/engine.ts'
 import { hasImage } from '../adapters/engine-images.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from '../adapters/process.ts'
@@ -30,7 +30,8 @@ const CHOICE_MS = 5000
  */
 export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> {
   const { config, instance, digestKey, clock, log } = options
-  const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log }
+  const filesImages = [config.image, BUILT_IN_IMAGE]
+  const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log, filesImages }
   const processes = await createProcessRuntime({ ...options.process, clock, log })
   const runtimes = createRuntimes({
     open: {

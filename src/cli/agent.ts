@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
+import { WORKSPACE_FOLDER } from '../adapters/agent-image.ts'
 import { systemClock } from '../core/clock.ts'
 import { describeFirstIssue, describeIssue } from '../core/config.ts'
 import { errorMessage, StartupError } from '../core/errors.ts'
@@ -52,7 +53,21 @@ export function agentCommand(program: Command): void {
   )
     .description('runs one built-in agent gateway in the foreground')
     .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
-    .action(({ check }: { check?: boolean }) => (check ? checkAgent(process.env) : serveAgent(process.env)))
+    .addOption(new Option('--files <folder>').hideHelp())
+    .action(({ check, files }: { check?: boolean; files?: string }) => {
+      if (files !== undefined) return serveFiles(files)
+      return check ? checkAgent(process.env) : serveAgent(process.env)
+    })
+}
+
+/**
+ * For the platform, which runs this in a container with what an agent has stored in `folder`: serves its working tree over
+ * standard input and output, and ends with its input.
+ */
+async function serveFiles(folder: string): Promise<void> {
+  const { serveStandardStreams } = await import('../adapters/workspace-server.ts')
+  await serveStandardStreams({ base: folder, below: [WORKSPACE_FOLDER] })
+  process.exit(0)
 }
 
 /** For the health check of a container: it ends before the 5 s that the engine gives it. */

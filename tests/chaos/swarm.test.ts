@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { createEngine } from '../../src/adapters/engine.ts'
 import type { AgentSpec, Runtime } from '../../src/adapters/runtime.ts'
 import { answersHealthz } from '../../src/adapters/runtime-contract.ts'
 import { createSwarmRuntime } from '../../src/adapters/swarm.ts'
+import { readTextFile } from '../../src/adapters/workspace-files.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
-import { importAgent } from '../harness/engine.ts'
+import { execIn, importAgent } from '../harness/engine.ts'
 import { canStartSwarm, type SwarmNode, startSwarm } from '../harness/swarm.ts'
 import { until } from '../harness/until.ts'
 
@@ -79,6 +81,29 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
     await runtime?.close()
     await swarm?.[Symbol.asyncDispose]()
   })
+
+  test(
+    'files of an agent on this machine are its volume; of one elsewhere it is said that they are there',
+    async () => {
+      const here = await deployOn(swarm.manager)
+      const files = await runtime.openFiles?.(here.id)
+      if (!files || !('root' in files)) throw new Error('There is no folder')
+      const { root } = files
+      await Bun.write(join(root.base, ...root.below, 'notes.md'), 'hello')
+      expect((await readTextFile(root, 'notes.md')).content).toBe('hello')
+      const label = [`com.docker.swarm.service.name=stead-chaos-${here.id}`]
+      const [container] = await swarm.manager.docker.listContainers({ filters: { label } })
+      const read = await execIn(swarm.manager.docker, container?.Id ?? '', ['cat', '/data/workspace/notes.md'])
+      expect(read.output).toBe('hello')
+      const there = await deployOn(getWorker())
+      await expect(runtime.openFiles?.(there.id)).rejects.toMatchObject({
+        kind: 'unavailable',
+        extra: { code: 'ON_ANOTHER_NODE' },
+      })
+      await Promise.all([here, there].map(({ id }) => runtime.remove(id)))
+    },
+    PATIENCE_MS,
+  )
 
   test(
     'a manager that is frozen or has left its swarm makes no false status',

@@ -1,22 +1,39 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { WORKSPACE_FOLDER } from '../../adapters/agent-image.ts'
+import type { GitRunner } from '../../adapters/git-runner.ts'
 import type { Runtimes } from '../../adapters/runtimes.ts'
+import { openFolderFiles, type WorkspaceFiles } from '../../adapters/workspace.ts'
 import type { FolderRoot } from '../../adapters/workspace-files-open.ts'
+import type { WorkspaceLinks } from '../../adapters/workspace-links.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
 import type { AgentRow } from '../agents/tables.ts'
 
-export type WorkspaceDeps = { db: Db; runtimes: Pick<Runtimes, 'of'>; browseRoot: string; agentsFolder: string }
+export type WorkspaceDeps = {
+  db: Db
+  runtimes: Pick<Runtimes, 'of'>
+  git: GitRunner
+  workspaceLinks: Pick<WorkspaceLinks, 'use'>
+  browseRoot: string
+  agentsFolder: string
+}
 
-/** A working tree that somebody may see; `agent` is null for the one that belongs to no agent. */
-export type Workspace = { root: FolderRoot; agent: AgentRow | null }
+/**
+ * A working tree that somebody may see; `agent` is null for the one that belongs to no agent. `use` does something with its
+ * files, wherever they lie. @throws AppError from `use`: of what is done, `unavailable` for files that cannot be reached.
+ */
+export type Workspace = {
+  agent: AgentRow | null
+  use<T>(work: (files: WorkspaceFiles) => Promise<T>): Promise<T>
+}
 
 /**
  * The workspace of an agent, or the common one, which is the operator's and the admins'.
  * @throws AppError `not_found` for a missing agent and someone else's, `forbidden` ADMIN_REQUIRED, `unavailable`
- * NOT_CONFIGURED for agents whose files this process cannot reach.
+ * NOT_CONFIGURED for agents in a runtime that knows no files.
  */
 export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId: string | undefined): Workspace {
   if (agentId === undefined) {
@@ -24,14 +41,29 @@ export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId
       throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
     }
     mkdirSync(deps.browseRoot, { recursive: true, mode: 0o700 })
-    return { root: { base: deps.browseRoot, below: [] }, agent: null }
+    return { agent: null, use: inFolder(deps, { base: deps.browseRoot, below: [] }) }
   }
   const agent = getAgent(deps.db, principal, agentId)
-  if (deps.runtimes.of(agent).name !== 'process') {
-    throw new AppError('unavailable', 'Files of agents in containers cannot be reached', {
-      code: 'NOT_CONFIGURED',
-    })
+  const runtime = deps.runtimes.of(agent)
+  if (runtime.name === 'process') {
+    // What lies below the agent's own folder is the agent's to replace by links.
+    const root = { base: join(deps.agentsFolder, agent.id), below: ['state', WORKSPACE_FOLDER] }
+    return { agent, use: inFolder(deps, root) }
   }
-  // What lies below the agent's own folder is the agent's to replace by links.
-  return { root: { base: join(deps.agentsFolder, agent.id), below: ['state', 'workspace'] }, agent }
+  const { openFiles } = runtime
+  if (!openFiles) {
+    throw new AppError('unavailable', 'Files of agents in containers cannot be reached', { code: 'NOT_CONFIGURED' })
+  }
+  return {
+    agent,
+    async use(work) {
+      const found = await openFiles(agent.id)
+      if ('root' in found) return inFolder(deps, found.root)(work)
+      return deps.workspaceLinks.use(agent.id, found.connect, work)
+    },
+  }
+}
+
+function inFolder({ git }: Pick<WorkspaceDeps, 'git'>, root: FolderRoot): Workspace['use'] {
+  return (work) => work(openFolderFiles(root, git))
 }

@@ -1,13 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import {
-  deleteEntry,
-  downloadFile,
-  makeFolder,
-  readTextFile,
-  renameEntry,
-  writeFile,
-} from '../../adapters/workspace-files.ts'
-import { listTree, searchContent, searchNames } from '../../adapters/workspace-files-list.ts'
+import type { WorkspaceFiles } from '../../adapters/workspace.ts'
 import { toParts } from '../../adapters/workspace-files-open.ts'
 import { AppError } from '../../core/errors.ts'
 import { hasJsonType, receiveBytes, receiveText } from '../../http/body.ts'
@@ -58,26 +50,26 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
   app.get('/api/browse/tree', guard, validate('query', TreeQuery), async (c) => {
     const { agentId, depth } = c.req.valid('query')
-    return c.json({ ok: true, ...(await listTree(open(c, agentId).root, depth)) })
+    return c.json({ ok: true, ...(await open(c, agentId).use((files) => files.tree(depth))) })
   })
 
   app.get('/api/browse/read', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
-    const { root } = open(c, agentId)
-    const file = await readTextFile(root, path).catch(refuseMissing)
+    const reading = open(c, agentId).use((files) => files.read(path))
+    const file = await reading.catch(refuseMissing)
     return c.json({ ok: true, ...file, modified: file.modified.toISOString() })
   })
 
   app.post('/api/browse/write', guard, validate('query', WorkspaceQuery), validate('json', WriteRequest), async (c) => {
     const { path, content, ifMatch } = c.req.valid('json')
     const workspace = open(c, c.req.valid('query').agentId)
-    const write = () => writeFile(workspace.root, path, Buffer.from(content), ifMatch)
+    const write = () => workspace.use((files) => files.write(path, Buffer.from(content), ifMatch))
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, write)) })
   })
 
   app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
     const workspace = open(c, c.req.valid('query').agentId)
-    const look = () => deps.git.run('status', workspace.root)
+    const look = () => workspace.use((files) => files.status())
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
   })
 
@@ -85,7 +77,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     const { agentId, path } = c.req.valid('query')
     const workspace = open(c, agentId)
     const below = path === undefined ? null : toParts(path).join('/')
-    const look = () => deps.git.run('diff', workspace.root, below)
+    const look = () => workspace.use((files) => files.diff(below))
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
   })
 
@@ -99,7 +91,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
     const { agentId, limit } = c.req.valid('query')
     const workspace = open(c, agentId)
-    const commits = await deps.oneAtATime(workspace, () => deps.git.run('log', workspace.root, limit))
+    const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
     const now = deps.clock.now()
     return c.json({
       ok: true,
@@ -115,13 +107,13 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
   app.get('/api/browse/search', guard, validate('query', SearchQuery), async (c) => {
     const { agentId, q, in: where } = c.req.valid('query')
-    const { root } = open(c, agentId)
-    return c.json({ ok: true, ...(await (where === 'name' ? searchNames : searchContent)(root, q)) })
+    const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))
+    return c.json({ ok: true, ...(await open(c, agentId).use(search)) })
   })
 
   app.get('/api/browse/download', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
-    const file = await downloadFile(open(c, agentId).root, path)
+    const file = await open(c, agentId).use((files) => files.download(path))
     c.header('content-type', 'application/octet-stream')
     c.header('content-length', String(file.size))
     c.header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`)
@@ -132,16 +124,14 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     const { agentId, path, ifMatch } = c.req.valid('query')
     const workspace = open(c, agentId)
     const bytes = await receiveBytes(c)
-    return c.json(
-      { ok: true, ...(await deps.oneAtATime(workspace, () => writeFile(workspace.root, path, bytes, ifMatch))) },
-      201,
-    )
+    const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, write)) }, 201)
   })
 
   app.post('/api/browse/mkdir', guard, validate('query', WorkspaceQuery), validate('json', PathRequest), async (c) => {
     const { path } = c.req.valid('json')
     const workspace = open(c, c.req.valid('query').agentId)
-    await deps.oneAtATime(workspace, () => makeFolder(workspace.root, path))
+    await deps.oneAtATime(workspace, () => workspace.use((files) => files.makeFolder(path)))
     return c.json({ ok: true, path }, 201)
   })
 
@@ -153,7 +143,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     async (c) => {
       const { from, to } = c.req.valid('json')
       const workspace = open(c, c.req.valid('query').agentId)
-      await deps.oneAtATime(workspace, () => renameEntry(workspace.root, from, to))
+      await deps.oneAtATime(workspace, () => workspace.use((files) => files.rename(from, to)))
       return c.json({ ok: true, path: to })
     },
   )
@@ -161,7 +151,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   app.delete('/api/browse/delete', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
     const workspace = open(c, agentId)
-    await deps.oneAtATime(workspace, () => deleteEntry(workspace.root, path))
+    await deps.oneAtATime(workspace, () => workspace.use((files) => files.delete(path)))
     return c.json({ ok: true, path })
   })
 

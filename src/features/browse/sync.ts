@@ -1,6 +1,5 @@
 import { eq } from 'drizzle-orm'
 import type { GitAuthor } from '../../adapters/git.ts'
-import type { GitRunner } from '../../adapters/git-runner.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
@@ -13,7 +12,7 @@ const DEFAULT_MESSAGE = 'sync changes'
 /** Whoever commits with the internal key to a workspace that nobody owns. */
 const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
 
-export type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; git: GitRunner; gitAllowsPrivate: boolean }
+export type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; gitAllowsPrivate: boolean }
 /** Spec 4.12, without `ok`. `message` tells what happened. */
 export type Synced = { committed: boolean; pushed: boolean; hash: string; message: string }
 
@@ -28,10 +27,11 @@ export async function syncWorkspace(
   message = DEFAULT_MESSAGE,
 ): Promise<Synced> {
   const author = toAuthor(deps, workspace, principal)
-  const hash = await deps.git.run('commit', workspace.root, message, author)
+  const hash = await workspace.use((files) => files.commit(message, author))
   if (hash === null) return { committed: false, pushed: false, hash: '', message: 'Nothing to commit' }
   const credentials = listGitCredentials(deps, workspace)
-  const failure = await deps.git.run('push', workspace.root, deps.gitAllowsPrivate, credentials)
+  const options = { allowPrivate: deps.gitAllowsPrivate, credentials }
+  const failure = await workspace.use((files) => files.push(options))
   return {
     committed: true,
     pushed: failure === null,

@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+
+const BUILD_MS = 300_000
+
+/** Builds the image of the built-in agent from this checkout into an engine, as `bun run agent:image` does. @returns its name. */
+export async function buildAgentImage(dockerHost: string): Promise<string> {
+  const reference = 'stead-agent:under-test'
+  const root = join(import.meta.dir, '..', '..')
+  const child = Bun.spawn([process.execPath, join(root, 'scripts/agent-image.ts'), '--tag', reference], {
+    cwd: root,
+    env: { ...process.env, DOCKER_HOST: dockerHost },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: BUILD_MS,
+  })
+  const errors = await new Response(child.stderr).text()
+  if ((await child.exited) !== 0) throw new Error(`The image cannot be built: ${errors}`)
+  return reference
+}
