@@ -50,6 +50,11 @@ const CASES: Readonly<Record<string, Case>> = {
     files: ['tests/browse/git-crash'],
     environment: { GIT_KILLS: '200' },
   },
+  loop: {
+    promise: 'a million rows of usage and 300,000 messages: no request holds the event loop for more than 50 ms',
+    files: ['tests/loop/'],
+    environment: { LOOP_PART: '1' },
+  },
   writes: {
     promise: '50 times killed in the middle of 64 writers: what was acknowledged holds',
     files: ['tests/chaos/kill'],

@@ -1,17 +1,20 @@
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
+import { keepFigures } from '../db/kept-figures.ts'
 import { migrate } from '../db/migrate.ts'
 import { type Connection, openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
+import { MESSAGE_FIGURES } from '../features/chat/message-figures.ts'
 
 /**
- * Opens the database as it is to be used: migrated, with its write queue. `applied` are the migrations that were due.
+ * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
  * @throws StartupError when it cannot be opened or migrated.
  */
 export function openMigrated(file: string, dataDir: string): { connection: Connection; applied: string[] } {
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
+    keepFigures(connection.sqlite, MESSAGE_FIGURES)
     openWriteQueue(connection)
     return { connection, applied }
   } catch (error) {

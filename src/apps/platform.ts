@@ -66,6 +66,7 @@ import { toWatchdogSettings } from '../features/watchdog/settings.ts'
 import { createSteadyClock } from '../features/watchdog/steady-clock.ts'
 import { createBodies } from '../http/bodies.ts'
 import { createCsrf } from '../http/csrf.ts'
+import { createExports } from '../http/exports.ts'
 import { createIdempotency } from '../http/idempotency.ts'
 import { requireInternalKey } from '../http/internal-key.ts'
 import { createGuards } from '../http/session.ts'
@@ -169,6 +170,7 @@ export function openPlatform(parts: PlatformParts) {
     changes,
     liveStreams: createLiveStreams(),
     bodies: createBodies(),
+    exports: createExports(),
     logViewers: createLogViewers(clock),
     knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
     csrf: createCsrf({

@@ -177,6 +177,26 @@ describe('while another process holds the file', () => {
   }
 })
 
+test('closures that take long together go over several turns of the event loop, in their order', async () => {
+  const { db } = openNotes()
+  const order: number[] = []
+  const writing = Promise.all(
+    Array.from({ length: 20 }, (_, id) =>
+      write(db, () => {
+        const endsAt = performance.now() + 5
+        while (performance.now() < endsAt);
+        order.push(id)
+      }),
+    ),
+  )
+  await nextTurn()
+  await nextTurn()
+  expect(order.length).toBeGreaterThan(0)
+  expect(order.length).toBeLessThan(20)
+  await writing
+  expect(order).toEqual(Array.from({ length: 20 }, (_, id) => id))
+})
+
 describe('when the disk is full', () => {
   test('a batch in which SQLite gives up acknowledges nothing that is gone, and goes on with the rest', async () => {
     const { db, sqlite } = openNotes()

@@ -6,6 +6,8 @@ import type { Connection, Db, Tx } from './open.ts'
 /** How long a commit may wait for another process, such as `stead user set-plan`, to let go of the file. */
 const BUSY_LIMIT_MS = 2000
 const BUSY_PAUSE_MS = 10
+/** Closures of one turn that take longer together are spread over several, each with a commit of its own. */
+const TURN_MS = 25
 
 type Work = { closure: (tx: Tx) => unknown; resolve: (value: never) => void; reject: (error: unknown) => void }
 type Outcome = { work: Work; result: unknown }
@@ -29,7 +31,7 @@ export function write<T>(db: Db, closure: (tx: Tx) => T): Promise<T> {
   return queue.add(closure)
 }
 
-/** Group commit: all closures of one turn of the event loop share one `BEGIN IMMEDIATE` and one fsync. */
+/** Group commit: the closures of one turn of the event loop share one `BEGIN IMMEDIATE` and one fsync. */
 class WriteQueue {
   readonly #tx: Tx
   readonly #sqlite: Database.Database
@@ -82,7 +84,12 @@ class WriteQueue {
   /** Runs each closure in its savepoint and returns those that wait for the commit. */
   #runAll(batch: Work[]): Outcome[] {
     const written: Outcome[] = []
+    const endsAt = performance.now() + TURN_MS
     for (const [index, work] of batch.entries()) {
+      if (index > 0 && performance.now() > endsAt) {
+        this.#postpone(batch.slice(index))
+        break
+      }
       try {
         written.push({ work, result: this.#runOne(work.closure) })
       } catch (error) {

@@ -1,9 +1,10 @@
-import { and, eq, gt, inArray, isNull, lte } from 'drizzle-orm'
+import { and, eq, gt, isNull, lte } from 'drizzle-orm'
 import type { Context, Next } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { addDays, type Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { type Sealer, sha256 } from '../core/secrets.ts'
+import { deleteInBatches } from '../db/in-batches.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
 import { receiveText } from './body.ts'
@@ -17,8 +18,6 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 const DAYS_KEPT = 1
 /** Longer than provisioning takes to answer. */
 const WAIT_MS = 25_000
-/** Rows a closure deletes: other writers wait no longer than that takes. */
-const BATCH = 500
 /** The answer says to try again, which would be useless if it were kept. What was made all the same is gone on with. */
 const NOT_KEPT = new Set([429, 503])
 
@@ -91,7 +90,7 @@ export function createIdempotency(deps: IdempotencyDeps) {
     }),
     /** Forgets answers that are a day old. */
     async deleteExpired(signal: AbortSignal): Promise<void> {
-      while ((await write(deps.db, (tx) => deleteBatch(tx, deps.clock.now()))) > 0) signal.throwIfAborted()
+      await deleteInBatches(deps.db, idempotencyKeys, lte(idempotencyKeys.expiresAt, deps.clock.now()), signal)
     },
   }
 }
@@ -158,15 +157,6 @@ async function keep(deps: IdempotencyDeps, id: string, response: Response): Prom
   }
   const answer = deps.sealer.seal(await response.clone().text(), purposeOf(id))
   await write(deps.db, (tx) => tx.update(idempotencyKeys).set({ status: response.status, answer }).where(isThis).run())
-}
-
-function deleteBatch(tx: Tx, now: Date): number {
-  const batch = tx
-    .select({ id: idempotencyKeys.id })
-    .from(idempotencyKeys)
-    .where(lte(idempotencyKeys.expiresAt, now))
-    .limit(BATCH)
-  return tx.delete(idempotencyKeys).where(inArray(idempotencyKeys.id, batch)).run().changes
 }
 
 function purposeOf(id: string): string {

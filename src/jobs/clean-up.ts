@@ -1,15 +1,13 @@
-import { and, eq, inArray, lte } from 'drizzle-orm'
+import { and, eq, lte } from 'drizzle-orm'
 import { addDays, type Clock } from '../core/clock.ts'
-import type { Db, Tx } from '../db/open.ts'
-import { write } from '../db/write.ts'
+import { deleteInBatches } from '../db/in-batches.ts'
+import type { Db } from '../db/open.ts'
 import type { RepeatingJob } from './runner.ts'
 import { jobs } from './tables.ts'
 
 const HOUR_MS = 3_600_000
 /** Long enough to look into what went wrong. A stranger's request can make a job, so none is kept for ever. */
 const DAYS_KEPT = { done: 1, dead: 30 } as const
-/** Rows a closure deletes: other writers wait no longer than that takes. */
-const BATCH = 500
 
 /** Forgets work that was done a day ago and work that was given up a month ago. */
 export function cleanUpJob(deps: { db: Db; clock: Clock }): RepeatingJob {
@@ -19,12 +17,7 @@ export function cleanUpJob(deps: { db: Db; clock: Clock }): RepeatingJob {
 async function deleteFinishedJobs({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
   for (const status of ['done', 'dead'] as const) {
     const before = addDays(clock.now(), -DAYS_KEPT[status])
-    while ((await write(db, (tx) => deleteBatch(tx, status, before))) > 0) signal.throwIfAborted()
+    const isOld = and(eq(jobs.status, status), lte(jobs.runAt, before), lte(jobs.finishedAt, before))
+    await deleteInBatches(db, jobs, isOld, signal)
   }
-}
-
-function deleteBatch(tx: Tx, status: 'done' | 'dead', before: Date): number {
-  const isOld = and(eq(jobs.status, status), lte(jobs.runAt, before), lte(jobs.finishedAt, before))
-  const batch = tx.select({ id: jobs.id }).from(jobs).where(isOld).limit(BATCH)
-  return tx.delete(jobs).where(inArray(jobs.id, batch)).run().changes
 }

@@ -48,6 +48,8 @@ export type TestOptions = {
   standsBack?: boolean
   /** Lines that were logged are added here. */
   logLines?: string[]
+  /** In memory unless it is given. */
+  databaseFile?: string
 }
 
 /** A clock that stands still until it is moved. */
@@ -75,7 +77,7 @@ export function testPlatform(options: TestOptions = {}) {
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
     fetch,
-    connection: openMigrated(':memory:', dataDir).connection,
+    connection: openMigrated(options.databaseFile ?? ':memory:', dataDir).connection,
     encryptionKey: 'a key that only tests use',
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     standsBack: options.standsBack ?? false,

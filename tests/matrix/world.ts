@@ -65,10 +65,11 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 let passwordHash: Promise<string> | undefined
 
 /** A platform with four people who have something of everything; `ports` are where their agents listen. */
-export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, number>>) {
+export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, number>>, databaseFile = ':memory:') {
   const mux = startMuxDouble()
   const { platform, clock, logLines } = testPlatform({
     runtime,
+    databaseFile,
     providers: [createEchoProvider({ newId: () => 'echo_1', nowSeconds: () => 1 })],
     environment: {
       ADMIN_EMAILS: emailOf('admin'),

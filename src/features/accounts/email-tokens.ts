@@ -1,6 +1,8 @@
 import { and, eq, gt, inArray, lte } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
 import { randomText } from '../../core/ids.ts'
 import { sha256 } from '../../core/secrets.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { emailTokens } from './tables.ts'
 
@@ -81,8 +83,8 @@ export function findPendingEmail(db: Db, userId: string, now: Date): string | nu
   return db.select({ email: emailTokens.email }).from(emailTokens).where(isPending).get()?.email ?? null
 }
 
-export function deleteExpiredEmailTokens(tx: Tx, now: Date): void {
-  tx.delete(emailTokens).where(lte(emailTokens.expiresAt, now)).run()
+export async function deleteExpiredEmailTokens({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+  await deleteInBatches(db, emailTokens, lte(emailTokens.expiresAt, clock.now()))
 }
 
 function isValid(token: string, purposes: readonly EmailTokenPurpose[], now: Date) {

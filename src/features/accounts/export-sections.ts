@@ -1,4 +1,5 @@
-import { and, asc, eq, gt, or } from 'drizzle-orm'
+import { asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { bytesOf, inPages } from '../../db/in-pages.ts'
 import type { Db } from '../../db/open.ts'
 import { auditLog } from '../administration/tables.ts'
 import { agentCredentials, agentSkills } from '../agent-talk/tables.ts'
@@ -9,23 +10,18 @@ import { inboxMessages } from '../inbox/tables.ts'
 import { installations } from '../installations/tables.ts'
 import { invites } from '../invites/tables.ts'
 import { apiKeys } from '../keys/tables.ts'
-import { listRowsOfUser } from '../memory/read.ts'
+import { memoryInPages } from '../memory/read.ts'
 import { radioStreams } from '../radio/tables.ts'
 import { scheduledRuns, scheduledTasks } from '../scheduled-tasks/tables.ts'
 import { identities, wallets } from '../sign-in/tables.ts'
 import { swarmAnswers, swarmRuns, swarms } from '../swarms/tables.ts'
-import { usageLogs } from '../usage/tables.ts'
+import { callsInPages } from '../usage/call-pages.ts'
 import { videos } from '../video/tables.ts'
 import type { AccountSettings } from './settings.ts'
 import { emailTokens, referrals, sessions } from './tables.ts'
 
-/** Rows that are in memory at once. */
-const PAGE = 500
-
-type Page = { rows: unknown[]; next: number | null }
-
-/** One list of the document. `read` gives the rows whose number is above `after`, and where to go on, or null. */
-export type Section = { name: string; read(db: Db, userId: string, after: number): Page }
+/** One list of the document, a page of rows at a time. */
+type Section = { name: string; pages(db: Db, userId: string, until: Date): Generator<unknown[], void> }
 
 /** The account itself: no hash, no secret. */
 export function toAccount({ user, pendingEmail }: AccountSettings) {
@@ -49,22 +45,28 @@ export function toAccount({ user, pendingEmail }: AccountSettings) {
   }
 }
 
-/** In the order of the document. Lists that grow with use are read in pages, by their row number. */
+/** In the order of the document. Lists that grow with use are read in pages. */
 export const SECTIONS: readonly Section[] = [
-  whole('sessions', (db, userId) =>
-    db
-      .select({
-        createdAt: sessions.createdAt,
-        lastSeenAt: sessions.lastSeenAt,
-        expiresAt: sessions.expiresAt,
-        userAgent: sessions.userAgent,
-        address: sessions.address,
-      })
-      .from(sessions)
-      .where(eq(sessions.userId, userId))
-      .orderBy(asc(sessions.createdAt))
-      .all(),
-  ),
+  {
+    name: 'sessions',
+    pages: (db, userId) =>
+      inPages(db, {
+        table: sessions,
+        condition: eq(sessions.userId, userId),
+        read: (isOnPage) =>
+          db
+            .select({
+              createdAt: sessions.createdAt,
+              lastSeenAt: sessions.lastSeenAt,
+              expiresAt: sessions.expiresAt,
+              userAgent: sessions.userAgent,
+              address: sessions.address,
+            })
+            .from(sessions)
+            .where(isOnPage)
+            .all(),
+      }),
+  },
   whole('keys', (db, userId) =>
     db
       .select({
@@ -110,39 +112,53 @@ export const SECTIONS: readonly Section[] = [
       .where(eq(emailTokens.userId, userId))
       .all(),
   ),
-  whole('referrals', (db, userId) =>
-    db
-      .select()
-      .from(referrals)
-      .where(or(eq(referrals.newUserId, userId), eq(referrals.referrerId, userId)))
-      .all()
-      .map(({ newUserId, credits, createdAt }) => ({ wasReferred: newUserId === userId, credits, createdAt })),
-  ),
-  whole('invites', (db, userId) =>
-    db
-      .select({ createdAt: invites.createdAt, usedAt: invites.usedAt })
-      .from(invites)
-      .where(eq(invites.createdBy, userId))
-      .all(),
-  ),
-  whole('agents', (db, userId) =>
-    db
-      .select({
-        id: agents.id,
-        name: agents.name,
-        model: agents.model,
-        plan: agents.plan,
-        aiProvider: agents.aiProvider,
-        status: agents.status,
-        startedAt: agents.startedAt,
-        createdAt: agents.createdAt,
-        updatedAt: agents.updatedAt,
+  {
+    name: 'referrals',
+    *pages(db, userId) {
+      const show = ({ newUserId, credits, createdAt }: typeof referrals.$inferSelect) => ({
+        wasReferred: newUserId === userId,
+        credits,
+        createdAt,
       })
-      .from(agents)
-      .where(eq(agents.ownerId, userId))
-      .orderBy(asc(agents.createdAt))
-      .all(),
-  ),
+      const read = (isOnPage: SQL | undefined) => db.select().from(referrals).where(isOnPage).all().map(show)
+      yield read(eq(referrals.newUserId, userId))
+      yield* inPages(db, { table: referrals, condition: eq(referrals.referrerId, userId), read })
+    },
+  },
+  {
+    name: 'invites',
+    pages: (db, userId) =>
+      inPages(db, {
+        table: invites,
+        condition: eq(invites.createdBy, userId),
+        read: (isOnPage) =>
+          db.select({ createdAt: invites.createdAt, usedAt: invites.usedAt }).from(invites).where(isOnPage).all(),
+      }),
+  },
+  {
+    name: 'agents',
+    pages: (db, userId) =>
+      inPages(db, {
+        table: agents,
+        condition: eq(agents.ownerId, userId),
+        read: (isOnPage) =>
+          db
+            .select({
+              id: agents.id,
+              name: agents.name,
+              model: agents.model,
+              plan: agents.plan,
+              aiProvider: agents.aiProvider,
+              status: agents.status,
+              startedAt: agents.startedAt,
+              createdAt: agents.createdAt,
+              updatedAt: agents.updatedAt,
+            })
+            .from(agents)
+            .where(isOnPage)
+            .all(),
+      }),
+  },
   whole('installations', (db, userId) =>
     db
       .select({
@@ -158,29 +174,37 @@ export const SECTIONS: readonly Section[] = [
       .orderBy(asc(installations.registeredAt))
       .all(),
   ),
-  whole('scheduledTasks', (db, userId) =>
-    db
-      .select()
-      .from(scheduledTasks)
-      .where(eq(scheduledTasks.ownerId, userId))
-      .orderBy(asc(scheduledTasks.createdAt))
-      .all()
-      .map(({ ownerId: _, ...task }) => task),
-  ),
+  {
+    name: 'scheduledTasks',
+    pages: (db, userId) =>
+      inPages(db, {
+        table: scheduledTasks,
+        condition: eq(scheduledTasks.ownerId, userId),
+        sizeBytes: bytesOf(scheduledTasks.prompt, scheduledTasks.description),
+        read: (isOnPage) =>
+          db
+            .select()
+            .from(scheduledTasks)
+            .where(isOnPage)
+            .all()
+            .map(({ ownerId: _, ...task }) => task),
+      }),
+  },
   {
     name: 'scheduledRuns',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select()
-          .from(scheduledRuns)
-          .where(and(eq(scheduledRuns.ownerId, userId), gt(scheduledRuns.sequence, after)))
-          .orderBy(asc(scheduledRuns.sequence))
-          .limit(PAGE + 1)
-          .all(),
-        ({ sequence }) => sequence,
-        ({ sequence: _, ownerId: __, ...run }) => run,
-      ),
+    pages: (db, userId) =>
+      inPages(db, {
+        table: scheduledRuns,
+        condition: eq(scheduledRuns.ownerId, userId),
+        sizeBytes: bytesOf(scheduledRuns.prompt, scheduledRuns.error),
+        read: (isOnPage) =>
+          db
+            .select()
+            .from(scheduledRuns)
+            .where(isOnPage)
+            .all()
+            .map(({ sequence: _, ownerId: __, ...run }) => run),
+      }),
   },
   whole('heartbeat', (db, userId) =>
     db
@@ -201,22 +225,23 @@ export const SECTIONS: readonly Section[] = [
   ),
   {
     name: 'swarmRuns',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select()
-          .from(swarmRuns)
-          .where(and(eq(swarmRuns.ownerId, userId), gt(swarmRuns.sequence, after)))
-          .orderBy(asc(swarmRuns.sequence))
-          .limit(PAGE + 1)
-          .all(),
-        ({ sequence }) => sequence,
-        ({ sequence: _, ownerId: __, ...run }) => ({ ...run, answers: answersOf(db, run.id) }),
-      ),
+    pages: (db, userId) =>
+      inPages(db, {
+        table: swarmRuns,
+        condition: eq(swarmRuns.ownerId, userId),
+        sizeBytes: swarmRunBytes(),
+        read: (isOnPage) => withAnswers(db, db.select().from(swarmRuns).where(isOnPage).all()),
+      }),
   },
-  whole('memory', (db, userId) =>
-    listRowsOfUser(db, userId).map(({ value, ...kept }) => ({ ...kept, value: JSON.parse(value) })),
-  ),
+  {
+    name: 'memory',
+    pages: (db, userId) =>
+      ofEachAgent(db, userId, function* (agentId) {
+        for (const rows of memoryInPages(db, agentId)) {
+          yield rows.map(({ value, ...kept }) => ({ ...kept, value: JSON.parse(value) }))
+        }
+      }),
+  },
   whole('skills', (db, userId) =>
     db
       .select({ id: agentSkills.skillId, enabled: agentSkills.enabled, updatedAt: agentSkills.updatedAt })
@@ -239,112 +264,125 @@ export const SECTIONS: readonly Section[] = [
       .all()
       .map(({ userId: _, ...stream }) => stream),
   ),
-  whole('videos', (db, userId) =>
-    db
-      .select()
-      .from(videos)
-      .where(eq(videos.userId, userId))
-      .orderBy(asc(videos.createdAt))
-      .all()
-      .map(({ userId: _, ...video }) => video),
-  ),
+  {
+    name: 'videos',
+    pages: (db, userId) =>
+      inPages(db, {
+        table: videos,
+        condition: eq(videos.userId, userId),
+        read: (isOnPage) =>
+          db
+            .select()
+            .from(videos)
+            .where(isOnPage)
+            .all()
+            .map(({ userId: _, ...video }) => video),
+      }),
+  },
   {
     name: 'chatSessions',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select()
-          .from(chatSessions)
-          .where(and(eq(chatSessions.userId, userId), gt(chatSessions.sequence, after)))
-          .orderBy(asc(chatSessions.sequence))
-          .limit(PAGE + 1)
-          .all(),
-        ({ sequence }) => sequence,
-        ({ sequence: _, userId: __, ...session }) => session,
-      ),
+    pages: (db, userId) =>
+      inPages(db, {
+        table: chatSessions,
+        condition: eq(chatSessions.userId, userId),
+        read: (isOnPage) =>
+          db
+            .select()
+            .from(chatSessions)
+            .where(isOnPage)
+            .all()
+            .map(({ sequence: _, userId: __, ...session }) => session),
+      }),
   },
   {
     name: 'inbox',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select({ mail: inboxMessages })
-          .from(inboxMessages)
-          .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
-          .where(and(eq(agents.ownerId, userId), gt(inboxMessages.sequence, after)))
-          .orderBy(asc(inboxMessages.sequence))
-          .limit(PAGE + 1)
-          .all(),
-        ({ mail }) => mail.sequence,
-        ({ mail: { sequence: _, ...mail } }) => mail,
+    pages: (db, userId) =>
+      ofEachAgent(db, userId, (agentId) =>
+        inPages(db, {
+          table: inboxMessages,
+          condition: eq(inboxMessages.agentId, agentId),
+          sizeBytes: bytesOf(inboxMessages.text, inboxMessages.reply),
+          read: (isOnPage) =>
+            db
+              .select()
+              .from(inboxMessages)
+              .where(isOnPage)
+              .all()
+              .map(({ sequence: _, ...mail }) => mail),
+        }),
       ),
   },
   {
     name: 'messages',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select()
-          .from(messages)
-          .where(and(eq(messages.userId, userId), gt(messages.sequence, after)))
-          .orderBy(asc(messages.sequence))
-          .limit(PAGE + 1)
-          .all(),
-        ({ sequence }) => sequence,
-        ({ sequence: _, userId: __, ...message }) => message,
-      ),
+    pages: (db, userId) =>
+      inPages(db, {
+        table: messages,
+        condition: eq(messages.userId, userId),
+        sizeBytes: bytesOf(messages.content),
+        read: (isOnPage) =>
+          db
+            .select()
+            .from(messages)
+            .where(isOnPage)
+            .all()
+            .map(({ sequence: _, userId: __, ...message }) => message),
+      }),
   },
   {
     name: 'usage',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select()
-          .from(usageLogs)
-          .where(and(eq(usageLogs.userId, userId), gt(usageLogs.id, after)))
-          .orderBy(asc(usageLogs.id))
-          .limit(PAGE + 1)
-          .all(),
-        ({ id }) => id,
-        ({ userId: _, ...call }) => call,
-      ),
+    *pages(db, userId, until) {
+      const calls = callsInPages(db, userId, { from: new Date(0), until })
+      for (const rows of calls) yield rows.map(({ userId: _, ...call }) => call)
+    },
   },
   {
     name: 'audit',
-    read: (db, userId, after) =>
-      toPage(
-        db
-          .select()
-          .from(auditLog)
-          .where(and(or(eq(auditLog.actor, userId), eq(auditLog.target, userId)), gt(auditLog.id, after)))
-          .orderBy(asc(auditLog.id))
-          .limit(PAGE + 1)
-          .all(),
-        ({ id }) => id,
-        (line) => toOwnLine(line, userId),
-      ),
+    // What the account did itself, and then what was done to it: each has an index of its own.
+    *pages(db, userId) {
+      const read = (isOnPage: SQL | undefined) => db.select().from(auditLog).where(isOnPage).all()
+      const own = inPages(db, { table: auditLog, condition: eq(auditLog.actor, userId), read })
+      for (const lines of own) yield lines.map((line) => toOwnLine(line, userId))
+      const about = inPages(db, { table: auditLog, condition: eq(auditLog.target, userId), read })
+      for (const lines of about) {
+        yield lines.filter(({ actor }) => actor !== userId).map((line) => toOwnLine(line, userId))
+      }
+    },
   },
 ]
 
-function answersOf(db: Db, runId: string) {
-  const answers = db
-    .select()
-    .from(swarmAnswers)
-    .where(eq(swarmAnswers.runId, runId))
-    .orderBy(asc(swarmAnswers.position))
-  return answers.all().map(({ runId: _, position: __, ...answer }) => answer)
+function withAnswers(db: Db, runs: (typeof swarmRuns.$inferSelect)[]) {
+  const isOfRun = inArray(
+    swarmAnswers.runId,
+    runs.map(({ id }) => id),
+  )
+  const answers = db.select().from(swarmAnswers).where(isOfRun).orderBy(asc(swarmAnswers.position)).all()
+  const byRun = Map.groupBy(answers, ({ runId }) => runId)
+  return runs.map(({ sequence: _, ownerId: __, ...run }) => ({
+    ...run,
+    answers: (byRun.get(run.id) ?? []).map(({ runId: _, position: __, ...answer }) => answer),
+  }))
 }
 
 /** A list that is small by nature: one page holds it. */
 function whole(name: string, list: (db: Db, userId: string) => unknown[]): Section {
-  return { name, read: (db, userId) => ({ rows: list(db, userId), next: null }) }
+  return {
+    name,
+    *pages(db, userId) {
+      yield list(db, userId)
+    },
+  }
 }
 
-/** `rows` has one more than a page when there is another one. */
-function toPage<Row>(rows: Row[], numberOf: (row: Row) => number, show: (row: Row) => unknown): Page {
-  const page = rows.slice(0, PAGE)
-  const last = page.at(-1)
-  return { rows: page.map(show), next: last && rows.length > PAGE ? numberOf(last) : null }
+function* ofEachAgent(db: Db, userId: string, pages: (agentId: string) => Generator<unknown[], void>) {
+  const own = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId))
+  for (const { id } of own.all()) yield* pages(id)
+}
+
+/** A run with its answers. */
+function swarmRunBytes(): SQL<number> {
+  const ofAnswers = sql`SELECT total(octet_length(${swarmAnswers.message}) + coalesce(octet_length(${swarmAnswers.reply}), 0))
+    FROM ${swarmAnswers} WHERE ${swarmAnswers.runId} = ${swarmRuns.id}`
+  return sql<number>`${bytesOf(swarmRuns.task, swarmRuns.summary)} + (${ofAnswers})`
 }
 
 /** What was done to the account by others is told without saying by whom and from where. */

@@ -1,4 +1,6 @@
-import { and, eq, inArray, or, sql } from 'drizzle-orm'
+import { and, asc, between, eq, gt, inArray, sql } from 'drizzle-orm'
+import { spareTurn } from '../../core/spare-turn.ts'
+import { deleteInBatches, inBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
@@ -7,6 +9,7 @@ import { invites } from '../invites/tables.ts'
 import {
   addedDaySums,
   addedMonthSums,
+  toolDays,
   toolEvents,
   usageAlerts,
   usageDays,
@@ -18,22 +21,26 @@ import { referrals } from './tables.ts'
 
 /** In place of the account and of its agents, whose ids carry names that people gave them. */
 const NOBODY = 'deleted'
-/** Rows a closure changes: other writers wait no longer than that takes. */
-const BATCH = 500
+/** Rows of the job table that are looked through in one closure: no index leads to the mails of one account. */
+const WINDOW = 1000
 
 /**
  * Takes a deleted account out of the records that stay, a batch at a time: usage keeps its sums, which bills and capacity
  * rest on, without saying whose it was. May be run again, and goes on where it ended.
  */
 export async function forgetAccount(db: Db, userId: string, signal: AbortSignal): Promise<void> {
-  for (const forget of [forgetCalls, forgetDays, forgetMonths]) {
-    while ((await write(db, (tx) => forget(tx, userId))) > 0) signal.throwIfAborted()
+  for (const forget of [forgetCalls, forgetDays, forgetMonths, forgetReferrals, forgetInvites]) {
+    await inBatches(db, (tx, limit) => forget(tx, userId, limit), signal)
   }
-  await write(db, (tx) => forgetTraces(tx, userId))
+  await deleteInBatches(db, toolEvents, eq(toolEvents.userId, userId), signal)
+  await deleteInBatches(db, toolDays, eq(toolDays.userId, userId), signal)
+  await deleteInBatches(db, usageAlerts, eq(usageAlerts.subject, userId), signal)
+  await forgetAuditLines(db, userId, signal)
+  await forgetMails(db, userId, signal)
 }
 
-function forgetCalls(tx: Tx, userId: string): number {
-  const batch = tx.select({ id: usageLogs.id }).from(usageLogs).where(eq(usageLogs.userId, userId)).limit(BATCH)
+function forgetCalls(tx: Tx, userId: string, limit: number): number {
+  const batch = tx.select({ id: usageLogs.id }).from(usageLogs).where(eq(usageLogs.userId, userId)).limit(limit)
   return tx
     .update(usageLogs)
     .set({ userId: NOBODY, agentId: NOBODY, errorMessage: null, keyId: null })
@@ -41,8 +48,8 @@ function forgetCalls(tx: Tx, userId: string): number {
     .run().changes
 }
 
-function forgetDays(tx: Tx, userId: string): number {
-  const days = tx.select().from(usageDays).where(eq(usageDays.userId, userId)).limit(BATCH).all()
+function forgetDays(tx: Tx, userId: string, limit: number): number {
+  const days = tx.select().from(usageDays).where(eq(usageDays.userId, userId)).limit(limit).all()
   for (const day of days) {
     const isThis = [
       eq(usageDays.day, day.day),
@@ -64,9 +71,12 @@ function forgetDays(tx: Tx, userId: string): number {
   return days.length
 }
 
-function forgetMonths(tx: Tx, userId: string): number {
-  const months = tx.delete(usageMonths).where(eq(usageMonths.userId, userId)).returning().all()
+function forgetMonths(tx: Tx, userId: string, limit: number): number {
+  const months = tx.select().from(usageMonths).where(eq(usageMonths.userId, userId)).limit(limit).all()
   for (const month of months) {
+    tx.delete(usageMonths)
+      .where(and(eq(usageMonths.userId, userId), eq(usageMonths.month, month.month)))
+      .run()
     tx.insert(usageMonths)
       .values({ ...month, userId: NOBODY })
       .onConflictDoUpdate({
@@ -75,21 +85,57 @@ function forgetMonths(tx: Tx, userId: string): number {
       })
       .run()
   }
-  return 0
+  return months.length
+}
+
+function forgetReferrals(tx: Tx, userId: string, limit: number): number {
+  const isTheirs = eq(referrals.referrerId, userId)
+  const batch = tx.select({ id: referrals.newUserId }).from(referrals).where(isTheirs).limit(limit)
+  return tx.update(referrals).set({ referrerId: NOBODY }).where(inArray(referrals.newUserId, batch)).run().changes
+}
+
+function forgetInvites(tx: Tx, userId: string, limit: number): number {
+  const batch = tx.select({ code: invites.codeHash }).from(invites).where(eq(invites.createdBy, userId)).limit(limit)
+  return tx.update(invites).set({ createdBy: NOBODY }).where(inArray(invites.codeHash, batch)).run().changes
 }
 
 /** The audit log keeps that something happened and when, but no address and no words about the account. */
-function forgetTraces(tx: Tx, userId: string): void {
-  tx.update(auditLog).set({ address: null }).where(eq(auditLog.actor, userId)).run()
-  tx.update(auditLog)
-    .set({ detail: {} })
-    .where(or(eq(auditLog.actor, userId), eq(auditLog.target, userId)))
-    .run()
-  tx.update(referrals).set({ referrerId: NOBODY }).where(eq(referrals.referrerId, userId)).run()
-  tx.update(invites).set({ createdBy: NOBODY }).where(eq(invites.createdBy, userId)).run()
-  tx.delete(toolEvents).where(eq(toolEvents.userId, userId)).run()
-  tx.delete(usageAlerts).where(eq(usageAlerts.subject, userId)).run()
-  tx.delete(jobs)
-    .where(and(eq(jobs.kind, MAIL_JOB), eq(sql`json_extract(${jobs.payload}, '$.userId')`, userId)))
-    .run()
+async function forgetAuditLines(db: Db, userId: string, signal: AbortSignal): Promise<void> {
+  for (const [column, change] of [
+    [auditLog.actor, { address: null, detail: {} }],
+    [auditLog.target, { detail: {} }],
+  ] as const) {
+    let after = 0
+    const forget = (tx: Tx, limit: number) => {
+      const lines = tx
+        .select({ id: auditLog.id })
+        .from(auditLog)
+        .where(and(eq(column, userId), gt(auditLog.id, after)))
+        .orderBy(asc(auditLog.id))
+        .limit(limit)
+        .all()
+        .map(({ id }) => id)
+      tx.update(auditLog).set(change).where(inArray(auditLog.id, lines)).run()
+      after = lines.at(-1) ?? after
+      return lines.length
+    }
+    await inBatches(db, forget, signal)
+  }
+}
+
+/** Mails to the account that wait or were sent. */
+async function forgetMails(db: Db, userId: string, signal: AbortSignal): Promise<void> {
+  const rowid = sql<number>`rowid`
+  const ends = db.select({ first: sql<number>`min(rowid)`, last: sql<number>`max(rowid)` }).from(jobs).get()
+  const isTheirs = and(eq(jobs.kind, MAIL_JOB), eq(sql`json_extract(${jobs.payload}, '$.userId')`, userId))
+  for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW) {
+    await spareTurn()
+    signal.throwIfAborted()
+    await write(db, (tx) =>
+      tx
+        .delete(jobs)
+        .where(and(between(rowid, from, from + WINDOW - 1), isTheirs))
+        .run(),
+    )
+  }
 }

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
-import { write } from '../../db/write.ts'
 import { defineJob, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
-import { FORGET_JOB } from './delete-account.ts'
+import { type EraseDeps, eraseAccount, FORGET_JOB } from './delete-account.ts'
 import { deleteExpiredEmailTokens } from './email-tokens.ts'
 import { forgetAccount } from './forget.ts'
 import { MAIL_JOB, MailRequest, type SendMailDeps, sendMail } from './send-mail.ts'
@@ -26,9 +25,8 @@ export function throttlesJob({ db, clock }: { db: Db; clock: Clock }): Repeating
 }
 
 /** Forgets mailed links whose time is over. */
-export function emailTokensJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
-  const run = () => write(db, (tx) => deleteExpiredEmailTokens(tx, clock.now()))
-  return { name: 'accounts.email-tokens', everyMs: HOUR_MS, run }
+export function emailTokensJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+  return { name: 'accounts.email-tokens', everyMs: HOUR_MS, run: () => deleteExpiredEmailTokens(deps) }
 }
 
 /** Mails go out here, so that neither a slow mail server nor the existence of an account shows in any request. */
@@ -41,11 +39,17 @@ export function mailJob(deps: SendMailDeps): JobKind {
   })
 }
 
-/** A long history is not rewritten while its owner waits for the account to be deleted. */
-export function forgetJob({ db }: { db: Db }): JobKind {
+/**
+ * A long history is not rewritten while its owner waits for the account to be deleted. What a crash left of the account
+ * goes first.
+ */
+export function forgetJob(deps: EraseDeps): JobKind {
   return defineJob({
     kind: FORGET_JOB,
     payload: z.object({ userId: z.string() }),
-    run: ({ userId }, signal) => forgetAccount(db, userId, signal),
+    async run({ userId }, signal) {
+      await eraseAccount(deps, userId, signal)
+      await forgetAccount(deps.db, userId, signal)
+    },
   })
 }

@@ -6,6 +6,7 @@ import { errorMessage } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import { memoize } from '../../db/memo.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { parameter } from '../../db/parameters.ts'
@@ -124,7 +125,7 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
       await write(db, (tx) => tx.delete(sessions).where(eq(sessions.userId, userId)).run())
     },
     async deleteExpiredSessions() {
-      await write(db, (tx) => tx.delete(sessions).where(lte(sessions.expiresAt, clock.now())).run())
+      await deleteInBatches(db, sessions, lte(sessions.expiresAt, clock.now()))
     },
     // The 30 days are absolute: a session that is used does not live longer.
     async updateSessionExpiration() {},

@@ -1,5 +1,7 @@
 import { Hono } from 'hono'
+import type { Log } from '../../core/log.ts'
 import type { WebEnv } from '../../http/env.ts'
+import { type Exports, sendExport } from '../../http/exports.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
@@ -10,7 +12,13 @@ import { type AccountSettings, getSettings, patchSettings, type SettingsDeps, up
 import { clearSessionCookie, readSessionToken } from './start-session.ts'
 
 export type SettingsWebDeps = SettingsDeps &
-  DeleteAccountDeps & { guards: Guards; isHttps: boolean; requestsPerMinute: { password: number } }
+  DeleteAccountDeps & {
+    log: Log
+    guards: Guards
+    exports: Exports
+    isHttps: boolean
+    requestsPerMinute: { password: number }
+  }
 
 /** The account as its owner sees and changes it, takes it along and deletes it (Spec 4.2). */
 export function settingsWeb(deps: SettingsWebDeps) {
@@ -29,11 +37,13 @@ export function settingsWeb(deps: SettingsWebDeps) {
     c.json(toSettings(await patchSettings(deps, c.var.user.id, c.req.valid('json')))),
   )
 
-  app.get('/api/settings/export', withSession, seldom(), (c) => {
-    c.header('content-type', 'application/json; charset=utf-8')
-    c.header('content-disposition', 'attachment; filename="stead-account.json"')
-    return c.body(exportAccount(deps, c.var.user.id))
-  })
+  app.get('/api/settings/export', withSession, seldom(), (c) =>
+    sendExport(c, deps, () => ({
+      name: 'stead-account.json',
+      type: 'application/json; charset=utf-8',
+      pieces: exportAccount(deps, c.var.user.id),
+    })),
+  )
 
   app.delete('/api/settings/account', withSession, seldom(), validate('json', DeleteAccountRequest), async (c) => {
     const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c) }

@@ -76,6 +76,7 @@ export const emailTokens = sqliteTable(
   },
   (table) => [
     index('email_tokens_by_user').on(table.userId),
+    index('email_tokens_by_expiry').on(table.expiresAt),
     oneOf('email_tokens_purpose', table.purpose, EMAIL_TOKEN_PURPOSES),
   ],
 )
@@ -93,14 +94,18 @@ export const recoveryCodes = sqliteTable(
 )
 
 /** Who brought whom: one row per new user, so that credit is given once. No foreign key to the referrer: he may leave. */
-export const referrals = sqliteTable('referrals', {
-  newUserId: text()
-    .primaryKey()
-    .references(() => users.id, { onDelete: 'cascade' }),
-  referrerId: text().notNull(),
-  credits: integer().notNull(),
-  createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
-})
+export const referrals = sqliteTable(
+  'referrals',
+  {
+    newUserId: text()
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    referrerId: text().notNull(),
+    credits: integer().notNull(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [index('referrals_by_referrer').on(table.referrerId)],
+)
 
 /** Failed attempts by key (`login:account:<hash>`, `login:address:…`), kept across restarts until `resetAt`. */
 export const throttles = sqliteTable(

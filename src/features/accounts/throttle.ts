@@ -1,6 +1,7 @@
 import { and, eq, gt, lt, lte, sql } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { throttles } from './tables.ts'
@@ -81,5 +82,5 @@ export function forgetFailuresBelow(tx: Tx, key: string): void {
 
 /** Removes counters whose window is over. */
 export async function deleteOldThrottles(db: Db, clock: Clock): Promise<void> {
-  await write(db, (tx) => tx.delete(throttles).where(lte(throttles.resetAt, clock.now())).run())
+  await deleteInBatches(db, throttles, lte(throttles.resetAt, clock.now()))
 }

@@ -12,5 +12,9 @@ export const auditLog = sqliteTable(
     address: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
-  (table) => [index('audit_log_by_target').on(table.target), index('audit_log_by_time').on(table.createdAt)],
+  (table) => [
+    index('audit_log_by_actor').on(table.actor),
+    index('audit_log_by_target').on(table.target),
+    index('audit_log_by_time').on(table.createdAt),
+  ],
 )

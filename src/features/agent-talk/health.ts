@@ -67,7 +67,13 @@ export const DESCRIPTION = {
 /** When the agent last said something, in milliseconds; null when it never did. */
 function findLastWord(db: Db, agentId: string): number | null {
   const isReply = and(eq(messages.agentId, agentId), eq(messages.sender, 'agent'))
-  const newest = db.select().from(messages).where(isReply).orderBy(desc(messages.sequence)).limit(1).get()
+  const newest = db
+    .select({ createdAt: messages.createdAt })
+    .from(messages)
+    .where(isReply)
+    .orderBy(desc(messages.sequence))
+    .limit(1)
+    .get()
   return newest?.createdAt.getTime() ?? null
 }
 

@@ -9,7 +9,7 @@ import { type AgentAddresses, toSubdomain, toUrl } from './address.ts'
 import { toCreated, toUpdated } from './answers.ts'
 import type { CreateDeps } from './create.ts'
 import { createAgentFor } from './create-own.ts'
-import { getAgent, listAgents } from './list.ts'
+import { getAgent, listShort } from './list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
 import { findShownStatus, toBackendStatus } from './status.ts'
 import { updateAgent } from './update.ts'
@@ -27,7 +27,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.get('/api/agents', internalKey, (c) =>
     c.json(
-      listAgents(deps.db, c.var.principal).map((agent) => ({
+      listShort(deps.db, c.var.principal).map((agent) => ({
         id: agent.id,
         status: toBackendStatus(agent.status),
         created: agent.createdAt.toISOString(),

@@ -9,6 +9,13 @@ export function listAgents(db: Db, principal: Principal): AgentRow[] {
   return db.select().from(agents).where(ownedBy(principal)).orderBy(desc(agents.createdAt), desc(agents.id)).all()
 }
 
+/** The same, of each only what a list of thousands needs. */
+export function listShort(db: Db, principal: Principal): Pick<AgentRow, 'id' | 'status' | 'createdAt'>[] {
+  const { id, status, createdAt } = agents
+  const rows = db.select({ id, status, createdAt }).from(agents).where(ownedBy(principal))
+  return rows.orderBy(desc(createdAt), desc(id)).all()
+}
+
 /** Null for a missing agent and for someone else's. */
 export function findAgent(db: Db, principal: Principal, id: string): AgentRow | null {
   return (

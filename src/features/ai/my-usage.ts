@@ -1,4 +1,4 @@
-import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
+import { and, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { type Clock, toDay, toMonth } from '../../core/clock.ts'
 import { toMicroUsd, toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
@@ -56,14 +56,18 @@ function toMeter(used: number, limit: Plan['tokensPerMonth']) {
 }
 
 function listByModel(db: Db, isOf: SQL | undefined): MyUsage['byModel'] {
-  const rows = db.select().from(usageDays).where(isOf).all()
-  return [...Map.groupBy(rows, ({ model }) => model)]
-    .map(([model, days]) => ({
-      model,
-      calls: days.reduce((sum, day) => sum + day.calls, 0),
-      tokens: days.reduce((sum, day) => sum + day.inputTokens + day.outputTokens, 0),
-      costUsd: toUsd(days.reduce((sum, day) => sum + day.costMicroUsd, 0)),
-    }))
+  return db
+    .select({
+      model: usageDays.model,
+      calls: sql<number>`sum(${usageDays.calls})`,
+      tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
+      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+    })
+    .from(usageDays)
+    .where(isOf)
+    .groupBy(usageDays.model)
+    .all()
+    .map(({ costMicroUsd, ...sums }) => ({ ...sums, costUsd: toUsd(costMicroUsd) }))
     .sort((one, other) => other.costUsd - one.costUsd || other.tokens - one.tokens)
 }
 

@@ -1,4 +1,4 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { agents } from '../agents/tables.ts'
 
 /**
@@ -15,5 +15,8 @@ export const gitCredentials = sqliteTable(
     sealedPassword: text().notNull(),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
-  (table) => [primaryKey({ columns: [table.workspace, table.origin] })],
+  (table) => [
+    primaryKey({ columns: [table.workspace, table.origin] }),
+    index('git_credentials_by_agent').on(table.agentId),
+  ],
 )

@@ -1,4 +1,4 @@
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../db/checks.ts'
 import { users } from '../accounts/tables.ts'
 import { agents } from '../agents/tables.ts'
@@ -24,7 +24,10 @@ export const chatSessions = sqliteTable(
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
   },
-  (table) => [index('chat_sessions_by_agent').on(table.userId, table.agentId, table.lastActivity)],
+  (table) => [
+    index('chat_sessions_by_agent').on(table.agentId, table.lastActivity),
+    index('chat_sessions_by_user').on(table.userId, table.sequence),
+  ],
 )
 export type SessionRow = typeof chatSessions.$inferSelect
 
@@ -49,10 +52,29 @@ export const messages = sqliteTable(
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [
-    index('messages_by_agent').on(table.userId, table.agentId, table.sequence),
+    index('messages_by_agent').on(table.agentId, table.sequence),
+    index('messages_by_user').on(table.userId, table.sequence),
     index('messages_by_session').on(table.sessionId, table.sequence),
     oneOf('messages_sender', table.sender, SENDERS),
     oneOf('messages_status', table.status, STATUSES),
   ],
 )
 export type MessageRow = typeof messages.$inferSelect
+
+/**
+ * How much was said with an agent on a day (UTC): lines of the user, those of them that got no reply, and the agent's.
+ * `message-figures.ts` keeps them in step with `messages`.
+ */
+export const messageDays = sqliteTable(
+  'message_days',
+  {
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    day: text().notNull(),
+    asked: integer().notNull(),
+    failed: integer().notNull(),
+    answered: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.day] })],
+)

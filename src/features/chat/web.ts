@@ -20,7 +20,7 @@ export function chatWeb(deps: ChatWebDeps) {
   app.use('/api/chat', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
 
   app.get('/api/chat', signedIn, validate('query', MessageQuery), (c) =>
-    c.json(listMessages(deps.db, c.var.user.id, c.req.valid('query'))),
+    c.json(listMessages(deps.db, c.var.user, c.req.valid('query'))),
   )
 
   app.post('/api/chat', signedIn, validate('json', SendMessageRequest), async (c) => {

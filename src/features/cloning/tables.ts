@@ -1,4 +1,4 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { agents } from '../agents/tables.ts'
 
 /** Transfers that have paid for a clone, one row each, for ever: the key lets a transfer pay once. `agentId` is the clone while it exists. */
@@ -11,5 +11,8 @@ export const clonePayments = sqliteTable(
     agentId: text().references(() => agents.id, { onDelete: 'set null' }),
     claimedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
-  (table) => [primaryKey({ columns: [table.chainId, table.transactionHash, table.logIndex] })],
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.transactionHash, table.logIndex] }),
+    index('clone_payments_by_agent').on(table.agentId),
+  ],
 )

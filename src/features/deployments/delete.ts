@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { RUNTIMES, type RuntimeName } from '../../adapters/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
+import { deleteDependents } from '../../db/delete-dependents.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
@@ -66,6 +67,8 @@ export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Re
     if (!row || wasDeployed(row)) await removeEverywhere(deps.runtimes, agentId, row ? row.runtime : runtime)
     // Without a row its account was deleted with it.
     await (row ? discardSnapshots(deps, row) : removeSnapshots(deps, agentId))
+    // What was said and logged, some rows at a time: the row itself goes quickly then.
+    await deleteDependents(deps.db, agents, agentId)
     await write(deps.db, (tx) => {
       tx.delete(agents).where(eq(agents.id, agentId)).run()
       // The one that waits has nothing left to do; one that runs ends by itself.

@@ -1,6 +1,7 @@
 import { and, eq, inArray, lte, notExists, sql } from 'drizzle-orm'
 import type { Inspection } from '../../adapters/runtime.ts'
 import { errorMessage } from '../../core/errors.ts'
+import { inLanes } from '../../core/in-lanes.ts'
 import { write } from '../../db/write.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { jobs } from '../../jobs/tables.ts'
@@ -17,6 +18,8 @@ export type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
 const FORGOTTEN_MS = 60_000
 /** Whoever looks after agents that die acts within this time; afterwards they are brought back without ceremony. */
 const DOWN_MS = 60_000
+/** Agents that are asked about at once. */
+const LANES = 32
 
 /** Agents that should run and did not, and since when. */
 type Down = Map<string, number>
@@ -51,8 +54,9 @@ async function reconcileAll(deps: ReconcileDeps, down: Down | null): Promise<voi
     .from(agents)
     .where(inArray(agents.status, ['running', 'stopped']))
     .all()
-  for (const id of down?.keys() ?? []) if (!settled.some((agent) => agent.id === id)) down?.delete(id)
-  await Promise.all(settled.map(({ id }) => reconcileAgent(deps, id, down)))
+  const ids = new Set(settled.map(({ id }) => id))
+  for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
+  await inLanes(ids, LANES, (id) => reconcileAgent(deps, id, down))
 }
 
 /** Rows that wait for a deployment while no job is about to make one. */

@@ -1,11 +1,11 @@
-import { and, count, desc, eq, gte } from 'drizzle-orm'
+import { and, count, desc, eq, gte, sql } from 'drizzle-orm'
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
 import { findShownStatus } from '../agents/status.ts'
 import type { AgentRow } from '../agents/tables.ts'
-import { type MessageRow, messages } from '../chat/tables.ts'
+import { messageDays, messages } from '../chat/tables.ts'
 import { formatStats, NOT_MEASURED } from '../metrics/format.ts'
 import { containerHealth, type HealthDeps } from './health.ts'
 
@@ -16,6 +16,8 @@ const PROBE_MS = 2000
 const HOUR_MS = 3_600_000
 /** Response times are those of the last conversations. */
 const RECENT_LINES = 400
+/** Nobody types faster, so more are not looked at. */
+const MAX_LINES_AN_HOUR = 4000
 
 /** What an agent uses now, as its runtime measures it, and what came of the messages it was sent. */
 export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
@@ -50,33 +52,48 @@ async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRo
 }
 
 function countMessages({ db, clock }: StatsDeps, agent: AgentRow) {
-  const isQuestion = and(
-    agent.ownerId ? eq(messages.userId, agent.ownerId) : undefined,
-    eq(messages.agentId, agent.id),
-    eq(messages.sender, 'user'),
-  )
-  const since = new Date(clock.now().getTime() - HOUR_MS)
-  const processed = countRows(db, isQuestion)
-  const failed = countRows(db, and(isQuestion, eq(messages.status, 'failed')))
+  const { processed, failed } = readTotals(db, agent.id)
   return {
     messagesProcessed: processed,
     messagesFailed: failed,
-    messagesPerHour: countRows(db, and(isQuestion, gte(messages.createdAt, since))),
+    messagesPerHour: countRecentQuestions(db, agent.id, new Date(clock.now().getTime() - HOUR_MS)),
     averageResponseTime: averageResponseMs(db, agent) ?? NOT_MEASURED,
     successRate: processed > 0 ? (((processed - failed) / processed) * 100).toFixed(2) : NOT_MEASURED,
     errorRate: processed > 0 ? ((failed / processed) * 100).toFixed(2) : NOT_MEASURED,
   }
 }
 
-function countRows(db: Db, condition: ReturnType<typeof and>): number {
-  return db.select({ rows: count() }).from(messages).where(condition).get()?.rows ?? 0
+/** Questions since the agent was made, and those of them that got no reply: added up from its days. */
+function readTotals(db: Db, agentId: string): { processed: number; failed: number } {
+  const sums = {
+    processed: sql<number>`coalesce(sum(${messageDays.asked}), 0)`,
+    failed: sql<number>`coalesce(sum(${messageDays.failed}), 0)`,
+  }
+  return db.select(sums).from(messageDays).where(eq(messageDays.agentId, agentId)).get() ?? { processed: 0, failed: 0 }
+}
+
+function countRecentQuestions(db: Db, agentId: string, since: Date): number {
+  const latest = db
+    .select({ sender: messages.sender, createdAt: messages.createdAt })
+    .from(messages)
+    .where(eq(messages.agentId, agentId))
+    .orderBy(desc(messages.sequence))
+    .limit(MAX_LINES_AN_HOUR)
+    .as('latest')
+  const isRecent = and(eq(latest.sender, 'user'), gte(latest.createdAt, since))
+  return db.select({ rows: count() }).from(latest).where(isRecent).get()?.rows ?? 0
 }
 
 /** From a question to the next line of the agent to the same user, in whole milliseconds; null without such a pair. */
 function averageResponseMs(db: Db, agent: AgentRow): number | null {
-  const isTheirs = and(agent.ownerId ? eq(messages.userId, agent.ownerId) : undefined, eq(messages.agentId, agent.id))
-  const rows = db.select().from(messages).where(isTheirs).orderBy(desc(messages.sequence)).limit(RECENT_LINES).all()
-  const asked = new Map<string, MessageRow>()
+  const rows = db
+    .select({ userId: messages.userId, sender: messages.sender, createdAt: messages.createdAt })
+    .from(messages)
+    .where(eq(messages.agentId, agent.id))
+    .orderBy(desc(messages.sequence))
+    .limit(RECENT_LINES)
+    .all()
+  const asked = new Map<string, { createdAt: Date }>()
   const times: number[] = []
   for (const row of rows.reverse()) {
     const question = asked.get(row.userId)

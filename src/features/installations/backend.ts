@@ -2,10 +2,12 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/open.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { label } from '../../http/guard-label.ts'
 import { type InternalKeyGuard, readBearer } from '../../http/internal-key.ts'
+import { sendPieces } from '../../http/send-pieces.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate, validateAnyBody } from '../../http/validate.ts'
 import { listInstallations } from './list.ts'
@@ -16,6 +18,7 @@ import { noteHeartbeat } from './seen.ts'
 export type InstallationsBackendDeps = RegisterDeps & {
   db: Db
   clock: Clock
+  log: Log
   internalKey: InternalKeyGuard
   guards: Guards
   appUrl: string
@@ -39,7 +42,9 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
     return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl })
   })
 
-  app.get('/api/installations', deps.internalKey, (c) => c.json(listInstallations(deps.db, c.var.principal)))
+  app.get('/api/installations', deps.internalKey, (c) =>
+    sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
+  )
 
   app.post('/api/heartbeat', validateAnyBody(HeartbeatRequest), async (c) => {
     await noteHeartbeat(deps, c.req.valid('json'))

@@ -1,19 +1,25 @@
-import { asc, eq } from 'drizzle-orm'
+import { count, eq } from 'drizzle-orm'
+import { inPages } from '../../db/in-pages.ts'
 import type { Db } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
-import type { Installations } from './schemas.ts'
+import { writeJsonArray } from '../../http/send-pieces.ts'
 import { type InstallationRow, installations } from './tables.ts'
 
-/** All installations the principal may see, oldest first: a user's own, or every one for the operator. */
-export function listInstallations(db: Db, principal: Principal): Installations {
-  const isOwn = principal.kind === 'user' ? eq(installations.ownerId, principal.user.id) : undefined
-  const rows = db
-    .select()
-    .from(installations)
-    .where(isOwn)
-    .orderBy(asc(installations.registeredAt), asc(installations.id))
-    .all()
-  return { success: true, count: rows.length, installations: rows.map(toInstallation) }
+/**
+ * All installations the principal may see, in the order of their registration, as pieces of JSON (schema `Installations`):
+ * a user's own, or every one for the operator, who may have thousands.
+ */
+export function* listInstallations(db: Db, principal: Principal): Generator<string, void> {
+  const condition = principal.kind === 'user' ? eq(installations.ownerId, principal.user.id) : undefined
+  const total = db.select({ rows: count() }).from(installations).where(condition).get()?.rows ?? 0
+  const pages = inPages(db, {
+    table: installations,
+    condition,
+    read: (isOnPage) => db.select().from(installations).where(isOnPage).all().map(toInstallation),
+  })
+  yield `{"success":true,"count":${total},"installations":`
+  yield* writeJsonArray(pages)
+  yield '}'
 }
 
 function toInstallation(row: InstallationRow) {

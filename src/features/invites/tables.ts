@@ -1,9 +1,13 @@
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Invite codes by hash: each is used once. `createdBy` is a user's id, `operator` or `cli`. */
-export const invites = sqliteTable('invites', {
-  codeHash: text().primaryKey(),
-  createdBy: text().notNull(),
-  createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
-  usedAt: integer({ mode: 'timestamp_ms' }),
-})
+export const invites = sqliteTable(
+  'invites',
+  {
+    codeHash: text().primaryKey(),
+    createdBy: text().notNull(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    usedAt: integer({ mode: 'timestamp_ms' }),
+  },
+  (table) => [index('invites_by_creator').on(table.createdBy)],
+)

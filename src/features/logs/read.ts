@@ -2,7 +2,7 @@ import type { ChangeFeed } from '../../db/change-feed.ts'
 import type { Db } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
 import type { EventStream } from '../../http/sse.ts'
-import { getAgent, listAgents } from '../agents/list.ts'
+import { findAgent, getAgent } from '../agents/list.ts'
 import type { ActiveLogs, LogEntry, LogEvent, LogHistory, LogHistoryQuery } from './schemas.ts'
 import { countLines, findStart, type LineReader, searchLines } from './store.ts'
 import type { LogLineRow } from './tables.ts'
@@ -81,10 +81,9 @@ export function stopLogStreams(deps: ReadDeps, principal: Principal, agentId: st
 
 /** Whose log is followed now, of the agents that `principal` may see. */
 export function listActiveLogs(deps: ReadDeps, principal: Principal): ActiveLogs {
-  const visible = new Set(listAgents(deps.db, principal).map(({ id }) => id))
   const streams = deps.logViewers
     .listActive()
-    .filter((agentId) => visible.has(agentId))
+    .filter((agentId) => findAgent(deps.db, principal, agentId) !== null)
     .map((agentId) => ({ agentId, clients: deps.logViewers.count(agentId), lines: countLines(deps.db, agentId) }))
   return { streams }
 }

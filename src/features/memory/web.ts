@@ -1,5 +1,8 @@
 import { type Context, Hono, type Next } from 'hono'
+import type { Log } from '../../core/log.ts'
 import type { WebEnv } from '../../http/env.ts'
+import { type Exports, sendExport } from '../../http/exports.ts'
+import { sendPieces } from '../../http/send-pieces.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import { forgetKey } from './forget.ts'
@@ -7,20 +10,25 @@ import { exportMemory, type ReadDeps, readMemory } from './read.ts'
 import { type SaveDeps, saveMemory } from './save.ts'
 import { ForgetQuery, MemoryQuery, SaveMemoryRequest } from './schemas.ts'
 
+const JSON_TYPE = 'application/json'
+
 /** What one's own agents are to remember (Spec 4.15). */
-export function memoryWeb(deps: SaveDeps & ReadDeps & { guards: Guards }) {
+export function memoryWeb(deps: SaveDeps & ReadDeps & { log: Log; guards: Guards; exports: Exports }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', signedIn, validate('query', MemoryQuery), keepWaiting, async (c) =>
-    c.json(await readMemory(deps, c.var.user, c.req.valid('query').agentId)),
-  )
-
-  app.get('/api/memory/export', signedIn, keepWaiting, async (c) => {
-    const remembered = await exportMemory(deps, c.var.user)
-    c.header('content-disposition', 'attachment; filename="agent-memory.json"')
-    return c.json({ exportedAt: deps.clock.now().toISOString(), ...remembered })
+  app.get('/api/memory', signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
+    const pieces = await readMemory(deps, c.var.user, c.req.valid('query').agentId)
+    return sendPieces(c, deps, { type: JSON_TYPE, pieces })
   })
+
+  app.get('/api/memory/export', signedIn, keepWaiting, (c) =>
+    sendExport(c, deps, async () => ({
+      name: 'agent-memory.json',
+      type: JSON_TYPE,
+      pieces: await exportMemory(deps, c.var.user),
+    })),
+  )
 
   app.post('/api/memory', signedIn, validate('json', SaveMemoryRequest), keepWaiting, async (c) => {
     const request = c.req.valid('json')

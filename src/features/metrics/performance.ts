@@ -1,4 +1,4 @@
-import { and, avg, count, eq, gte, sql } from 'drizzle-orm'
+import { and, avg, count, desc, eq, gte, sql } from 'drizzle-orm'
 import { addDays, type Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
 import { agents } from '../agents/tables.ts'
@@ -8,6 +8,8 @@ import { agentMetrics } from './tables.ts'
 
 /** A sample of before then says nothing of now. */
 const FRESH_MS = 5 * 60_000
+/** Calls that are looked at. */
+const MAX_CALLS = 5000
 
 /** What a user's agents use now, by their latest samples, and how their model calls went in the last 24 h. */
 export function getPerformance({ db, clock }: { db: Db; clock: Clock }, userId: string): PerformanceMetrics {
@@ -39,16 +41,23 @@ function readUse(db: Db, userId: string, since: Date): Pick<PerformanceMetrics, 
   return { cpu: toNumber(row?.cpu), memory: toNumber(row?.memory) }
 }
 
-/** Latency is that of calls that succeeded. */
+/** The latest since then, thousands at most: more would tell the same. Latency is that of calls that succeeded. */
 function readCalls(db: Db, userId: string, since: Date) {
+  const { success, latencyMs } = usageLogs
+  const latest = db
+    .select({ success, latencyMs })
+    .from(usageLogs)
+    .where(and(eq(usageLogs.userId, userId), gte(usageLogs.createdAt, since)))
+    .orderBy(desc(usageLogs.createdAt))
+    .limit(MAX_CALLS)
+    .as('latest')
   const row = db
     .select({
       total: count(),
-      failed: sql<number>`coalesce(sum(${usageLogs.success} = 0), 0)`,
-      latencyMs: sql<number | null>`avg(case when ${usageLogs.success} then ${usageLogs.latencyMs} end)`,
+      failed: sql<number>`coalesce(sum(${latest.success} = 0), 0)`,
+      latencyMs: sql<number | null>`avg(case when ${latest.success} then ${latest.latencyMs} end)`,
     })
-    .from(usageLogs)
-    .where(and(eq(usageLogs.userId, userId), gte(usageLogs.createdAt, since)))
+    .from(latest)
     .get()
   return row ?? { total: 0, failed: 0, latencyMs: null }
 }

@@ -1,9 +1,9 @@
 import { and, asc, count, eq, gte, inArray, sql } from 'drizzle-orm'
-import { addDays, type Clock } from '../../core/clock.ts'
+import { addDays, type Clock, toDay } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { agents } from '../agents/tables.ts'
-import { messages } from '../chat/tables.ts'
+import { messageDays } from '../chat/tables.ts'
 import { deploymentHistory } from '../deployments/tables.ts'
 import type { MeasureDisk } from './disk.ts'
 import { toPercent } from './format.ts'
@@ -62,19 +62,26 @@ function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agent
   return { total, active, inactive: total - active - failed, failed }
 }
 
-/** Days, weeks from Monday, and months are of UTC (rulings, 25). */
+/** Days, weeks from Monday, and months are of UTC (rulings, 25). Added up from the days of the user's agents. */
 function countMessages(db: Db, userId: string, now: Date): PlatformMetrics['metrics']['messages'] {
   const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
-  const today = Date.UTC(year, month, date)
-  const week = Date.UTC(year, month, date - ((now.getUTCDay() + 6) % 7))
-  const first = Date.UTC(year, month, 1)
-  const since = (time: number) => sql<number>`coalesce(sum(${messages.createdAt} >= ${time}), 0)`
+  const today = toDay(now)
+  const week = toDay(new Date(Date.UTC(year, month, date - ((now.getUTCDay() + 6) % 7))))
+  const first = toDay(new Date(Date.UTC(year, month, 1)))
+  const lines = sql`${messageDays.asked} + ${messageDays.answered}`
+  const since = (day: string) => sql<number>`coalesce(sum((${lines}) * (${messageDays.day} >= ${day})), 0)`
   const row = db
     .select({ today: since(today), thisWeek: since(week), thisMonth: since(first) })
-    .from(messages)
-    .where(and(eq(messages.userId, userId), gte(messages.createdAt, new Date(Math.min(week, first)))))
+    .from(messageDays)
+    .innerJoin(agents, eq(agents.id, messageDays.agentId))
+    .where(and(eq(agents.ownerId, userId), gte(messageDays.day, earlier(week, first))))
     .get()
   return row ?? { today: 0, thisWeek: 0, thisMonth: 0 }
+}
+
+function earlier(one: string, other: string): string {
+  if (one < other) return one
+  return other
 }
 
 /** Every time that an agent was to be brought up; a repair and a reset are none. */

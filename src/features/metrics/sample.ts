@@ -1,8 +1,10 @@
-import { and, count, desc, gt, inArray, isNotNull, lt, max, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, inArray, isNotNull, lt, max, sql } from 'drizzle-orm'
 import type { AgentStats } from '../../adapters/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import { addDays, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { spareTurn } from '../../core/spare-turn.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
@@ -14,6 +16,8 @@ export type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> 
 
 /** Agents that are asked at once: an engine takes a second or two for each. */
 const ASKED_AT_ONCE = 10
+/** Agents whose samples are stored in one closure. */
+const STORED_AT_ONCE = 25
 const HOUR_MS = 3_600_000
 const SAMPLE_DAYS = 1
 const HOUR_DAYS = 35
@@ -36,7 +40,7 @@ export async function sampleAgents(deps: SampleDeps): Promise<void> {
     const some = asked.slice(start, start + ASKED_AT_ONCE).map((agent) => measure(deps.runtimes, agent))
     for (const sample of await Promise.all(some)) if (sample) samples.push(sample)
   }
-  await write(deps.db, (tx) => store(tx, samples, deps.clock.now()))
+  await storeSamples(deps.db, samples, deps.clock.now())
 }
 
 async function measure(
@@ -52,7 +56,25 @@ async function measure(
   }
 }
 
-function store(tx: Tx, samples: Sample[], now: Date): void {
+/** What was said and how long the platform was up in one closure, then the samples, some agents at a time. */
+async function storeSamples(db: Db, samples: Sample[], now: Date): Promise<void> {
+  const counts = await write(db, (tx) => countSince(tx, now))
+  for (let start = 0; start < samples.length; start += STORED_AT_ONCE) {
+    await spareTurn()
+    await write(db, (tx) => {
+      for (const sample of samples.slice(start, start + STORED_AT_ONCE)) {
+        const isKnown = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, sample.agentId)).get()
+        if (isKnown) addSample(tx, sample, counts.get(sample.agentId) ?? NOTHING, now)
+      }
+    })
+  }
+  await deleteInBatches(db, agentMetrics, lt(agentMetrics.sampledAt, addDays(now, -SAMPLE_DAYS)))
+  await deleteInBatches(db, agentMetricHours, lt(agentMetricHours.hour, addDays(now, -HOUR_DAYS)))
+  await deleteInBatches(db, platformHours, lt(platformHours.hour, addDays(now, -HOUR_DAYS)))
+}
+
+/** Adds the messages since the sample before to their hours, and notes up to where they were counted. */
+function countSince(tx: Tx, now: Date): Map<string, Counts> {
   const mark = tx.select().from(platformHours).orderBy(desc(platformHours.hour)).limit(1).get()
   const newest =
     tx
@@ -60,28 +82,9 @@ function store(tx: Tx, samples: Sample[], now: Date): void {
       .from(messages)
       .get()?.sequence ?? 0
   const counts = countMessages(tx, mark?.messageSequence ?? newest)
-  const known = new Set(
-    tx
-      .select({ id: agents.id })
-      .from(agents)
-      .all()
-      .map(({ id }) => id),
-  )
-  const sampled = new Set(samples.map(({ agentId }) => agentId))
-  for (const sample of samples) {
-    if (known.has(sample.agentId)) addSample(tx, sample, counts.get(sample.agentId) ?? NOTHING, now)
-  }
-  for (const [agentId, counted] of counts) if (!sampled.has(agentId)) addToHour(tx, agentId, counted, now)
+  for (const [agentId, counted] of counts) addToHour(tx, agentId, counted, now)
   addUptime(tx, mark?.lastAt ?? null, newest, now)
-  tx.delete(agentMetrics)
-    .where(lt(agentMetrics.sampledAt, addDays(now, -SAMPLE_DAYS)))
-    .run()
-  tx.delete(agentMetricHours)
-    .where(lt(agentMetricHours.hour, addDays(now, -HOUR_DAYS)))
-    .run()
-  tx.delete(platformHours)
-    .where(lt(platformHours.hour, addDays(now, -HOUR_DAYS)))
-    .run()
+  return counts
 }
 
 const NOTHING: Counts = { messages: 0, errors: 0 }
@@ -99,7 +102,7 @@ function countMessages(tx: Tx, after: number): Map<string, Counts> {
 
 function addSample(tx: Tx, { agentId, stats }: Sample, counts: Counts, now: Date): void {
   if (!stats) {
-    addToHour(tx, agentId, { ...counts, samples: 1 }, now)
+    addToHour(tx, agentId, { ...NOTHING, samples: 1 }, now)
     return
   }
   const { cpuPercent, memoryBytes, memoryLimitBytes } = stats
@@ -108,7 +111,7 @@ function addSample(tx: Tx, { agentId, stats }: Sample, counts: Counts, now: Date
     .onConflictDoNothing()
     .run()
   const memoryPercentSum = toPercent(memoryBytes, memoryLimitBytes)
-  addToHour(tx, agentId, { ...counts, samples: 1, measured: 1, cpuPercentSum: cpuPercent, memoryPercentSum }, now)
+  addToHour(tx, agentId, { ...NOTHING, samples: 1, measured: 1, cpuPercentSum: cpuPercent, memoryPercentSum }, now)
 }
 
 type Added = Counts & Partial<Record<'samples' | 'measured' | 'cpuPercentSum' | 'memoryPercentSum', number>>

@@ -1,6 +1,7 @@
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, type SQL } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { Hono } from 'hono'
+import type { Clock } from '../../core/clock.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import type { BackendEnv, Principal } from '../../http/env.ts'
@@ -9,6 +10,8 @@ import { validate } from '../../http/validate.ts'
 import { toBackendStatus } from '../agents/status.ts'
 import { agents } from '../agents/tables.ts'
 import { listTeams } from '../swarms/teams.ts'
+import { wholeSpan } from '../usage/day-slices.ts'
+import { sumCostByAgent } from '../usage/queries.ts'
 import type { UsageRecorder } from '../usage/record.ts'
 import { usageDays, usageLogs } from '../usage/tables.ts'
 import { listEdges } from './graph.ts'
@@ -20,6 +23,7 @@ const MAX_BOOKINGS = 50
 
 export type MissionControlBackendDeps = {
   db: Db
+  clock: Clock
   internalKey: InternalKeyGuard
   usage: Pick<UsageRecorder, 'flush'>
 }
@@ -37,12 +41,12 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 
   app.get('/api/mission-control/fleet/traces', guard, query, async (c) => {
     await deps.usage.flush()
-    return c.json(listCalls(db, of(usageLogs.userId, c.var.principal, c.req.valid('query').userId)))
+    return c.json(listCalls(db, c.var.principal, c.req.valid('query').userId))
   })
 
   app.get('/api/mission-control/fleet/costs', guard, query, async (c) => {
     await deps.usage.flush()
-    return c.json(listCosts(db, of(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
+    return c.json(await listCosts(deps, of(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
   })
 
   app.get('/api/mission-control/fleet/bookings', guard, query, (c) =>
@@ -81,8 +85,17 @@ function getGraph(db: Db, principal: Principal, userId: string | undefined) {
   }
 }
 
-function listCalls(db: Db, condition: SQL | undefined) {
-  const rows = db.select().from(usageLogs).where(condition).orderBy(desc(usageLogs.id)).limit(MAX_TRACES).all()
+function listCalls(db: Db, principal: Principal, userId: string | undefined) {
+  const condition = of(usageLogs.userId, principal, userId)
+  // Each in the order of the index that leads there.
+  const newestFirst = condition ? [desc(usageLogs.createdAt), desc(usageLogs.id)] : [desc(usageLogs.id)]
+  const rows = db
+    .select()
+    .from(usageLogs)
+    .where(condition)
+    .orderBy(...newestFirst)
+    .limit(MAX_TRACES)
+    .all()
   return rows.map((call) => ({
     id: call.id,
     user_id: call.userId,
@@ -98,16 +111,11 @@ function listCalls(db: Db, condition: SQL | undefined) {
   }))
 }
 
-function listCosts(db: Db, condition: SQL | undefined) {
-  const spent = sql<number>`sum(${usageDays.costMicroUsd})`
-  const rows = db
-    .select({ agentId: usageDays.agentId, spent })
-    .from(usageDays)
-    .where(condition)
-    .groupBy(usageDays.agentId)
-    .orderBy(desc(spent))
-    .all()
-  return rows.map((row) => ({ agent_id: row.agentId, total_spend: toUsd(row.spent), category: 'ai' }))
+async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL | undefined) {
+  const spent = await sumCostByAgent(db, wholeSpan(db, condition, clock.now()), condition)
+  return [...spent]
+    .sort(([, one], [, other]) => other - one)
+    .map(([agentId, cost]) => ({ agent_id: agentId, total_spend: toUsd(cost), category: 'ai' }))
 }
 
 function listPending(db: Db, condition: SQL | undefined) {

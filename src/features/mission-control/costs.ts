@@ -1,10 +1,12 @@
-import { and, eq, gte, sql } from 'drizzle-orm'
-import { type Clock, toMonth } from '../../core/clock.ts'
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../core/clock.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { listAgents } from '../agents/list.ts'
 import { findPlan } from '../plans/plans.ts'
+import { wholeSpan } from '../usage/day-slices.ts'
+import { sumCostByAgent } from '../usage/queries.ts'
 import { usageDays } from '../usage/tables.ts'
 import type { FleetCosts } from './schemas.ts'
 
@@ -15,11 +17,17 @@ const NOTHING: FleetCosts = { costs: [], totalSpend: 0, managedAiCost: 0, coordi
 export type CostsDeps = { db: Db; clock: Clock; plansArePaid: boolean }
 
 /** What the user's agents have used, read from daily sums, beside the price of the plan where somebody pays it. */
-export function getFleetCosts({ db, clock, plansArePaid }: CostsDeps, user: SignedInUser | null): FleetCosts {
+export async function getFleetCosts(
+  { db, clock, plansArePaid }: CostsDeps,
+  user: SignedInUser | null,
+): Promise<FleetCosts> {
   if (!user) return NOTHING
+  const now = clock.now()
   const agents = listAgents(db, { kind: 'user', user })
-  const firstMade = agents.at(-1)?.createdAt ?? clock.now()
-  const thisMonth = sumByAgent(db, user.id, `${toMonth(clock.now())}-01`)
+  const firstMade = agents.at(-1)?.createdAt ?? now
+  const isTheirs = eq(usageDays.userId, user.id)
+  const thisMonth = await sumCostByAgent(db, { last: now, days: now.getUTCDate() }, isTheirs)
+  const ever = await sumCostByAgent(db, wholeSpan(db, isTheirs, now), isTheirs)
   return {
     costs: agents.map((agent) => ({
       agentId: agent.id,
@@ -29,25 +37,14 @@ export function getFleetCosts({ db, clock, plansArePaid }: CostsDeps, user: Sign
       monthlyCost: toUsd(thisMonth.get(agent.id) ?? 0),
       createdAt: agent.createdAt.toISOString(),
     })),
-    totalSpend: toUsd([...sumByAgent(db, user.id, '').values()].reduce((sum, cost) => sum + cost, 0)),
+    totalSpend: toUsd([...ever.values()].reduce((sum, cost) => sum + cost, 0)),
     managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(user.plan)?.priceGbp ?? 0) : 0,
     coordinationRevenue: 0,
     plan: user.plan,
     agentCount: agents.length,
     activeAgents: agents.filter(({ status }) => status === 'running').length,
-    monthsActive: countMonths(firstMade, clock.now()),
+    monthsActive: countMonths(firstMade, now),
   }
-}
-
-/** Micro-dollars by agent since a day. */
-function sumByAgent(db: Db, userId: string, firstDay: string): Map<string, number> {
-  const rows = db
-    .select({ agentId: usageDays.agentId, cost: sql<number>`sum(${usageDays.costMicroUsd})` })
-    .from(usageDays)
-    .where(and(eq(usageDays.userId, userId), gte(usageDays.day, firstDay)))
-    .groupBy(usageDays.agentId)
-    .all()
-  return new Map(rows.map(({ agentId, cost }) => [agentId, cost]))
 }
 
 /** Months (UTC) that were begun, at least one. */

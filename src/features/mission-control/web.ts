@@ -25,7 +25,7 @@ export function missionControlWeb(deps: MissionControlWebDeps) {
   app.get('/api/mission-control/fleet/costs', async (c) => {
     const user = await findUser(c)
     await deps.usage.flush()
-    return c.json(getFleetCosts(deps, user))
+    return c.json(await getFleetCosts(deps, user))
   })
 
   app.get('/api/mission-control/fleet/bookings', async (c) => c.json(listBookings(deps.db, await findUser(c))))

@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { Sent } from '../../adapters/outbound.ts'
 import { addDays, type Clock } from '../../core/clock.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
@@ -54,7 +55,7 @@ export async function deliverWaiting(deps: DeliverDeps, name: ChannelName, signa
 
 export async function deleteOldDeliveries({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
   const oldest = addDays(clock.now(), -KEPT_DAYS)
-  await write(db, (tx) => tx.delete(notificationDeliveries).where(lt(notificationDeliveries.createdAt, oldest)).run())
+  await deleteInBatches(db, notificationDeliveries, lt(notificationDeliveries.createdAt, oldest))
 }
 
 function listWaiting(db: Db, channel: ChannelName) {

@@ -25,6 +25,7 @@ export const notificationDeliveries = sqliteTable(
   (table) => [
     uniqueIndex('notification_deliveries_once').on(table.notificationId, table.channel),
     index('notification_deliveries_waiting').on(table.channel, table.deliveredAt),
+    index('notification_deliveries_by_time').on(table.createdAt),
     oneOf('notification_deliveries_channel', table.channel, CHANNELS),
   ],
 )

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
-import { findNextRun } from './cron.ts'
+import { findNextRun, isSameSchedule } from './cron.ts'
 import { type AdmitDeps, addRun, admitRuns, skipRun } from './runs.ts'
 import { scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
@@ -17,10 +17,12 @@ export type DueDeps = AdmitDeps & { db: Db }
  */
 export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const due = listDue(deps.db, deps.clock.now())
+    const now = deps.clock.now()
+    const due = listDue(deps.db, now)
+    const planned = await findNextRuns(due, now)
     if (due.length > 0) {
       await write(deps.db, (tx) => {
-        for (const id of due) startIfDue(deps, tx, id)
+        for (const { task, next } of planned) startIfDue(deps, tx, task, next)
         admitRuns(deps, tx)
       })
     }
@@ -33,39 +35,51 @@ export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise
 export async function replanTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
   let after = ''
   while (!signal.aborted) {
-    const page = listPlanned(deps.db, deps.clock.now(), after)
+    const now = deps.clock.now()
+    const page = listPlanned(deps.db, now, after)
     if (page.length === 0) return
+    const planned = await findNextRuns(page, now)
     await write(deps.db, (tx) => {
-      for (const task of page) planEarlier(tx, task, deps.clock.now())
+      for (const { task, next } of planned) planEarlier(tx, task, next)
     })
     after = page.at(-1)?.id ?? ''
   }
 }
 
-function listDue(db: Db, now: Date): string[] {
+type Planned = { task: TaskRow; next: Date | null }
+
+/** Before the closure that needs them: seldom ones take a while to find. */
+async function findNextRuns(tasks: TaskRow[], now: Date): Promise<Planned[]> {
+  const planned: Planned[] = []
+  for (const task of tasks) planned.push({ task, next: await findNextRun(task, now) })
+  return planned
+}
+
+function listDue(db: Db, now: Date): TaskRow[] {
   return db
-    .select({ id: scheduledTasks.id })
+    .select({ task: scheduledTasks })
     .from(scheduledTasks)
     .innerJoin(users, eq(users.id, scheduledTasks.ownerId))
     .where(and(lte(scheduledTasks.nextRunAt, now), isNull(users.disabledAt)))
     .orderBy(asc(scheduledTasks.nextRunAt))
     .limit(BATCH)
     .all()
-    .map(({ id }) => id)
+    .map(({ task }) => task)
 }
 
-function startIfDue(deps: DueDeps, tx: Tx, id: string): void {
+/** One that was changed since it was found is found again. */
+function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): void {
   const now = deps.clock.now()
-  const isDue = and(eq(scheduledTasks.id, id), lte(scheduledTasks.nextRunAt, now))
+  const isDue = and(eq(scheduledTasks.id, found.id), lte(scheduledTasks.nextRunAt, now))
   const task = tx.select().from(scheduledTasks).where(isDue).get()
-  if (!task) return
+  if (!task || !isSameSchedule(task, found)) return
   const { ownerId, agentId } = task
-  const request = { taskId: id, ownerId, agentId, trigger: 'schedule', dueAt: task.nextRunAt ?? now } as const
+  const request = { taskId: task.id, ownerId, agentId, trigger: 'schedule', dueAt: task.nextRunAt ?? now } as const
   const run = addRun(tx, request)
   if (!run) skipRun(tx, request, now)
   tx.update(scheduledTasks)
-    .set({ nextRunAt: findNextRun(task, now), ...(run && { lastRunAt: now }) })
-    .where(eq(scheduledTasks.id, id))
+    .set({ nextRunAt: next, ...(run && { lastRunAt: now }) })
+    .where(eq(scheduledTasks.id, task.id))
     .run()
 }
 
@@ -84,8 +98,7 @@ function listPlanned(db: Db, now: Date, after: string): TaskRow[] {
     .all()
 }
 
-function planEarlier(tx: Tx, task: TaskRow, now: Date): void {
-  const nextRunAt = findNextRun(task, now)
+function planEarlier(tx: Tx, task: TaskRow, nextRunAt: Date | null): void {
   if (!nextRunAt || !task.nextRunAt || nextRunAt >= task.nextRunAt) return
   const isUnchanged = and(eq(scheduledTasks.id, task.id), eq(scheduledTasks.nextRunAt, task.nextRunAt))
   tx.update(scheduledTasks).set({ nextRunAt }).where(isUnchanged).run()

@@ -1,11 +1,11 @@
 import { and, count, desc, eq } from 'drizzle-orm'
-import { AppError } from '../../core/errors.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
-import { findNextRun, findScheduleProblem, type Schedule } from './cron.ts'
+import { findNextRun, isSameSchedule, type Schedule } from './cron.ts'
 import type { DueDeps } from './due.ts'
 import { addRun, admitRuns, findRun } from './runs.ts'
 import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
@@ -34,11 +34,11 @@ export function getTask(db: Db | Tx, ownerId: string, id: string): TaskRow {
 /** @throws AppError `invalid` for a bad schedule, `not_found` for somebody else's agent, `limited` at 50 tasks. */
 export async function createTask(deps: DueDeps, user: SignedInUser, request: CreateTaskRequest): Promise<TaskRow> {
   const now = deps.clock.now()
-  requireSchedule(request, now)
+  const first = await requireNextRun(request, now)
   getAgent(deps.db, { kind: 'user', user }, request.agentId)
   return write(deps.db, (tx) => {
     requireRoom(tx, user.id)
-    const nextRunAt = request.enabled ? findNextRun(request, now) : null
+    const nextRunAt = request.enabled ? first : null
     return tx
       .insert(scheduledTasks)
       .values({ ...request, id: newId('task'), ownerId: user.id, nextRunAt, createdAt: now, updatedAt: now })
@@ -51,18 +51,31 @@ export async function createTask(deps: DueDeps, user: SignedInUser, request: Cre
  * Changes a task. What says when it runs plans it anew from now; anything else leaves its next run.
  * @throws AppError `not_found`, `invalid` for a bad schedule.
  */
-export function changeTask(deps: DueDeps, ownerId: string, request: ChangeTaskRequest): Promise<TaskRow> {
-  return write(deps.db, (tx) => {
+export async function changeTask(deps: DueDeps, ownerId: string, request: ChangeTaskRequest): Promise<TaskRow> {
+  for (;;) {
     const now = deps.clock.now()
-    const { taskId, ...fields } = request
-    const before = getTask(tx, ownerId, taskId)
-    const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-    const after: TaskRow = { ...before, ...given, updatedAt: now }
-    const isMoved = after.cronSchedule !== before.cronSchedule || after.timezone !== before.timezone
-    if (isMoved) requireSchedule(after, now)
-    if (isMoved || after.enabled !== before.enabled) after.nextRunAt = after.enabled ? findNextRun(after, now) : null
-    return tx.update(scheduledTasks).set(after).where(isOwn(ownerId, taskId)).returning().get()
-  })
+    const known = getTask(deps.db, ownerId, request.taskId)
+    const planned = toChanged(known, request, now)
+    const next = isPlannedAnew(known, planned) ? await requireNextRun(planned, now) : known.nextRunAt
+    const changed = await write(deps.db, (tx) => {
+      const before = getTask(tx, ownerId, request.taskId)
+      // Something else moved it meanwhile: what was planned is not for this one.
+      if (!isSameSchedule(before, known) || before.enabled !== known.enabled) return null
+      const after = toChanged(before, request, now)
+      if (isPlannedAnew(before, after)) after.nextRunAt = after.enabled ? next : null
+      return tx.update(scheduledTasks).set(after).where(isOwn(ownerId, request.taskId)).returning().get()
+    })
+    if (changed) return changed
+  }
+}
+
+function isPlannedAnew(before: TaskRow, after: TaskRow): boolean {
+  return !isSameSchedule(after, before) || after.enabled !== before.enabled
+}
+
+function toChanged(before: TaskRow, { taskId: _, ...fields }: ChangeTaskRequest, now: Date): TaskRow {
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  return { ...before, ...given, updatedAt: now }
 }
 
 /** Deletes a task with its history; a run under way is not stopped. @throws AppError `not_found`. */
@@ -87,9 +100,15 @@ export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<
   })
 }
 
-function requireSchedule(schedule: Schedule, now: Date): void {
-  const reason = findScheduleProblem(schedule, now)
-  if (reason === null) return
+/** @throws AppError `invalid` {reason} for a schedule that is bad or never comes round. */
+async function requireNextRun(schedule: Schedule, now: Date): Promise<Date> {
+  let reason = 'It never comes round'
+  try {
+    const next = await findNextRun(schedule, now)
+    if (next) return next
+  } catch (error) {
+    reason = errorMessage(error)
+  }
   throw new AppError('invalid', 'Invalid cron schedule. Expected 5-6 fields (e.g., "0 9 * * *")', { reason })
 }
 

@@ -1,7 +1,7 @@
 import { and, eq, gt, lte } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
-import { write } from '../../db/write.ts'
 import { signInAttempts, walletNonces } from './tables.ts'
 
 /** Remembers `value` until `expiresAt` or until it is used, whichever comes first. */
@@ -31,8 +31,6 @@ export function isUnused(db: Db, value: string, now: Date): boolean {
 /** Forgets nonces, waiting sign-ins and attempts whose time is over. */
 export async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
   const now = clock.now()
-  await write(db, (tx) => {
-    tx.delete(walletNonces).where(lte(walletNonces.expiresAt, now)).run()
-    tx.delete(signInAttempts).where(lte(signInAttempts.expiresAt, now)).run()
-  })
+  await deleteInBatches(db, walletNonces, lte(walletNonces.expiresAt, now))
+  await deleteInBatches(db, signInAttempts, lte(signInAttempts.expiresAt, now))
 }

@@ -2,6 +2,7 @@ import { and, count, eq, inArray } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { deleteDependents } from '../../db/delete-dependents.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { agents } from '../agents/tables.ts'
@@ -70,13 +71,10 @@ export async function changeSwarm(
 
 /** Its runs go with it; agents that are answering are interrupted. @throws AppError `not_found`. */
 export async function deleteSwarm(db: Db, ownerId: string, id: string): Promise<void> {
-  const { changes } = await write(db, (tx) =>
-    tx
-      .delete(swarms)
-      .where(and(eq(swarms.id, id), eq(swarms.ownerId, ownerId)))
-      .run(),
-  )
-  if (changes === 0) throw new AppError('not_found', 'Swarm not found')
+  getSwarm(db, ownerId, id)
+  await deleteDependents(db, swarms, id)
+  const isThis = and(eq(swarms.id, id), eq(swarms.ownerId, ownerId))
+  await write(db, (tx) => tx.delete(swarms).where(isThis).run())
 }
 
 function requireRoom(tx: Tx, ownerId: string): void {

@@ -30,25 +30,26 @@ export function usageBackend(deps: UsageBackendDeps) {
     await next()
   })
 
-  app.get('/api/usage/summary', internalKey, validate('query', MonthQuery), (c) =>
-    c.json(summarizeUsage(deps, c.var.principal, c.req.valid('query').days)),
+  app.get('/api/usage/summary', internalKey, validate('query', MonthQuery), async (c) => {
+    const lines = await summarizeUsage(deps, c.var.principal, c.req.valid('query').days)
+    return c.body(`[${lines.join(',')}]`, 200, { 'content-type': 'application/json' })
+  })
+
+  app.get('/api/usage/by-agent/:agentId', internalKey, validate('query', MonthQuery), async (c) =>
+    c.json(await listUsageOfAgent(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/by-agent/:agentId', internalKey, validate('query', MonthQuery), (c) =>
-    c.json(listUsageOfAgent(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query').days)),
+  app.get('/api/usage/by-model', internalKey, validate('query', MonthQuery), async (c) =>
+    c.json(await listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/by-model', internalKey, validate('query', MonthQuery), (c) =>
-    c.json(listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
+  app.get('/api/usage/daily', internalKey, validate('query', WeekQuery), async (c) =>
+    c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/daily', internalKey, validate('query', WeekQuery), (c) =>
-    c.json(listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
-  )
-
-  app.get('/api/usage/tools', internalKey, validate('query', ToolQuery), (c) => {
+  app.get('/api/usage/tools', internalKey, validate('query', ToolQuery), async (c) => {
     const { agentId, days } = c.req.valid('query')
-    return c.json(listToolUsage(deps, c.var.principal, agentId, days))
+    return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
   })
 
   return app

@@ -1,36 +1,39 @@
-import { and, eq, gte } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { addDays, type Clock, toDay } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import { agents } from '../agents/tables.ts'
+import { inDaySlices } from './day-slices.ts'
 import { sampleDashboard } from './sample.ts'
 import type { CostDashboard, CostQuery } from './schemas.ts'
 import { usageDays } from './tables.ts'
 
 type Period = CostQuery['period']
 type Sums = { tokens: number; costMicroUsd: number; calls: number }
-type Row = Sums & { day: string; agentId: string; name: string; model: string }
+/** Sums of an agent with a model, and of a day. */
+type Pair = Sums & { agentId: string; name: string; model: string }
+type Read = { rows: number; pairs: Pair[]; days: Map<string, Sums> }
 
 /**
  * What a user's agents cost in a period, read from daily sums. Sample data stands in as ruling 30 says, and says so.
  * @throws AppError `internal` when the figures were read and cannot be put together.
  */
-export function getCostDashboard(
+export async function getCostDashboard(
   deps: { db: Db; clock: Clock; log: Log },
   userId: string,
   period: Period,
-): CostDashboard {
+): Promise<CostDashboard> {
   const days = listDays(period, deps.clock.now())
-  const rows = tryReadRows(deps, userId, days[0] ?? '')
-  if (rows === null)
+  const read = await tryReadSums(deps, userId, days.length)
+  if (read === null)
     return sampleDashboard(period, days.map(toDayLabel), 'Usage could not be read. These are sample figures.')
   try {
-    if (rows.length === 0 && !hasAnyUsage(deps.db, userId)) {
+    if (read.rows === 0 && !hasAnyUsage(deps.db, userId)) {
       return sampleDashboard(period, days.map(toDayLabel), 'No usage yet. These are sample figures.')
     }
-    return toDashboard(period, days, rows)
+    return toDashboard(period, days, read)
   } catch (error) {
     deps.log.error(`[Cost API] Error: ${errorMessage(error)}`)
     throw new AppError('internal', 'Failed to fetch cost data', {}, { cause: error })
@@ -38,16 +41,22 @@ export function getCostDashboard(
 }
 
 /** Null when the query failed: Spec 4.10 wants sample data then, and this line in the log, word for word. */
-function tryReadRows(deps: { db: Db; log: Log }, userId: string, firstDay: string): Row[] | null {
+async function tryReadSums(
+  deps: { db: Db; clock: Clock; log: Log },
+  userId: string,
+  days: number,
+): Promise<Read | null> {
   try {
-    const rows = readRows(deps.db, userId, firstDay)
-    deps.log.info(`[Cost API] Found ${rows.length} usage logs`)
-    return rows
+    const read = await readSums(deps, userId, days)
+    deps.log.info(`[Cost API] Found ${read.rows} usage logs`)
+    return read
   } catch (error) {
     deps.log.error(`[Cost API] Prisma error: ${errorMessage(error)}`)
     return null
   }
 }
+
+const NOTHING: Sums = { tokens: 0, costMicroUsd: 0, calls: 0 }
 
 /** Days of the period in order, today last (UTC). */
 function listDays(period: Period, today: Date): string[] {
@@ -55,22 +64,31 @@ function listDays(period: Period, today: Date): string[] {
   return Array.from({ length: count }, (_, index) => toDay(addDays(today, index + 1 - count)))
 }
 
-function readRows(db: Db, userId: string, firstDay: string): Row[] {
-  const rows = db
-    .select({ usage: usageDays, name: agents.name })
-    .from(usageDays)
-    .leftJoin(agents, eq(agents.id, usageDays.agentId))
-    .where(and(eq(usageDays.userId, userId), gte(usageDays.day, firstDay)))
-    .all()
-  return rows.map(({ usage, name }) => ({
-    day: usage.day,
-    agentId: usage.agentId,
-    name: name ?? usage.agentId,
-    model: usage.model,
-    tokens: usage.inputTokens + usage.outputTokens,
-    costMicroUsd: usage.costMicroUsd,
-    calls: usage.calls,
-  }))
+async function readSums({ db, clock }: { db: Db; clock: Clock }, userId: string, days: number): Promise<Read> {
+  const pairs = new Map<string, Pair>()
+  const byDay = new Map<string, Sums>()
+  let rows = 0
+  await inDaySlices(usageDays.day, { last: clock.now(), days }, (isInSlice) => {
+    const slice = db
+      .select({ usage: usageDays, name: agents.name })
+      .from(usageDays)
+      .leftJoin(agents, eq(agents.id, usageDays.agentId))
+      .where(and(eq(usageDays.userId, userId), isInSlice))
+      .all()
+    rows += slice.length
+    for (const { usage, name } of slice) {
+      const { agentId, model, inputTokens, outputTokens, costMicroUsd, calls } = usage
+      const sums = { tokens: inputTokens + outputTokens, costMicroUsd, calls }
+      const key = `${agentId}\n${model}`
+      const pair = pairs.get(key)
+      if (pair) add(pair, sums)
+      else pairs.set(key, { agentId, name: name ?? agentId, model, ...sums })
+      const day = byDay.get(usage.day)
+      if (day) add(day, sums)
+      else byDay.set(usage.day, { ...sums })
+    }
+  })
+  return { rows, pairs: [...pairs.values()], days: byDay }
 }
 
 function hasAnyUsage(db: Db, userId: string): boolean {
@@ -79,8 +97,8 @@ function hasAnyUsage(db: Db, userId: string): boolean {
   )
 }
 
-function toDashboard(period: Period, days: string[], rows: Row[]): CostDashboard {
-  const total = sum(rows)
+function toDashboard(period: Period, days: string[], { pairs, days: byDay }: Read): CostDashboard {
+  const total = sum(pairs)
   return {
     period,
     summary: {
@@ -89,29 +107,25 @@ function toDashboard(period: Period, days: string[], rows: Row[]): CostDashboard
       totalCalls: total.calls,
       avgCostPerCall: average(total),
     },
-    agents: [...Map.groupBy(rows, (row) => row.agentId).values()]
+    agents: [...Map.groupBy(pairs, (pair) => pair.agentId).values()]
       .map(toAgentLine)
       .sort((one, other) => other.cost - one.cost || other.tokens - one.tokens),
     daily: days.map((day) => {
-      const { costMicroUsd, tokens } = sum(rows.filter((row) => row.day === day))
+      const { costMicroUsd, tokens } = byDay.get(day) ?? NOTHING
       return { date: toDayLabel(day), cost: toUsd(costMicroUsd), tokens }
     }),
-    modelBreakdown: [...Map.groupBy(rows, (row) => row.model)]
+    modelBreakdown: [...Map.groupBy(pairs, (pair) => pair.model)]
       .map(([model, group]) => ({ model, ...share(sum(group), total) }))
       .sort((one, other) => other.cost - one.cost || other.percent - one.percent),
     isMockData: false,
   }
 }
 
-function toAgentLine(rows: Row[]): CostDashboard['agents'][number] {
-  const total = sum(rows)
-  const byModel = [...Map.groupBy(rows, (row) => row.model)].map(([model, group]) => ({
-    model,
-    tokens: sum(group).tokens,
-  }))
-  const mostUsed = byModel.sort((one, other) => other.tokens - one.tokens)[0]
+function toAgentLine(pairs: Pair[]): CostDashboard['agents'][number] {
+  const total = sum(pairs)
+  const mostUsed = pairs.toSorted((one, other) => other.tokens - one.tokens)[0]
   return {
-    name: rows[0]?.name ?? '',
+    name: mostUsed?.name ?? '',
     tokens: total.tokens,
     cost: toUsd(total.costMicroUsd),
     calls: total.calls,
@@ -121,13 +135,15 @@ function toAgentLine(rows: Row[]): CostDashboard['agents'][number] {
 }
 
 function sum(rows: Sums[]): Sums {
-  const total = { tokens: 0, costMicroUsd: 0, calls: 0 }
-  for (const row of rows) {
-    total.tokens += row.tokens
-    total.costMicroUsd += row.costMicroUsd
-    total.calls += row.calls
-  }
+  const total = { ...NOTHING }
+  for (const row of rows) add(total, row)
   return total
+}
+
+function add(to: Sums, { tokens, costMicroUsd, calls }: Sums): void {
+  to.tokens += tokens
+  to.costMicroUsd += costMicroUsd
+  to.calls += calls
 }
 
 function average({ costMicroUsd, calls }: Sums): number {

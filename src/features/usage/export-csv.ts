@@ -1,12 +1,9 @@
 import { stringify } from 'csv-stringify/sync'
-import { and, asc, eq, gt, gte } from 'drizzle-orm'
 import { addDays, type Clock } from '../../core/clock.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
-import { usageLogs } from './tables.ts'
+import { callsInPages, type UsageRow } from './call-pages.ts'
 
-/** Rows that are in memory at once. */
-const PAGE = 1000
 const COLUMNS = [
   'created_at',
   'agent_id',
@@ -23,28 +20,21 @@ const COLUMNS = [
   'key_id',
 ]
 
-/** A user's calls of the last `days` days as CSV (RFC 4180), oldest first, a page at a time. Never a formula to a spreadsheet. */
-export function* exportUsageCsv(deps: { db: Db; clock: Clock }, userId: string, days: number): Generator<string> {
+/**
+ * A user's calls of the last `days` days as CSV (RFC 4180), oldest first, a page at a time: those that were recorded by now.
+ * Never a formula to a spreadsheet.
+ */
+export function* exportUsageCsv(deps: { db: Db; clock: Clock }, userId: string, days: number): Generator<string, void> {
   yield stringify([COLUMNS], CSV)
-  const from = addDays(deps.clock.now(), -days)
-  for (let after = 0; ; ) {
-    const rows = deps.db
-      .select()
-      .from(usageLogs)
-      .where(and(eq(usageLogs.userId, userId), gte(usageLogs.createdAt, from), gt(usageLogs.id, after)))
-      .orderBy(asc(usageLogs.id))
-      .limit(PAGE)
-      .all()
-    const last = rows.at(-1)
-    if (!last) return
+  const until = deps.clock.now()
+  for (const rows of callsInPages(deps.db, userId, { from: addDays(until, -days), until })) {
     yield stringify(rows.map(toLine), CSV)
-    after = last.id
   }
 }
 
 const CSV = { escape_formulas: true, record_delimiter: '\r\n' } as const
 
-function toLine(row: typeof usageLogs.$inferSelect) {
+function toLine(row: UsageRow) {
   return [
     row.createdAt.toISOString(),
     row.agentId,

@@ -174,7 +174,7 @@ test.each(PATHS)(
     expect((await ask(`${path}?days=many`, OPERATOR)).status).toBe(400)
     await write(platform.db, (tx) => {
       tx.run('DROP TABLE usage_days')
-      tx.run('DROP TABLE tool_events')
+      tx.run('DROP TABLE tool_days')
     })
     const failed = await ask(path, OPERATOR)
     expect(failed.status).toBe(500)

@@ -103,6 +103,34 @@ export const toolEvents = sqliteTable(
   ],
 )
 
+/** Uses of a tool on a day (UTC), which stay when the events themselves are forgotten. `agentId` is empty where none is known. */
+export const toolDays = sqliteTable(
+  'tool_days',
+  {
+    userId: text().notNull(),
+    day: text().notNull(),
+    agentId: text().notNull(),
+    toolName: text().notNull(),
+    calls: integer().notNull(),
+    successes: integer().notNull(),
+    /** Of the calls that said how long they took. */
+    timedCalls: integer().notNull(),
+    durationMs: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.day, table.agentId, table.toolName] }),
+    index('tool_days_by_day').on(table.day),
+  ],
+)
+
+/** For `onConflictDoUpdate` of a tool's day. */
+export const addedToolSums = {
+  calls: sql`${toolDays.calls} + excluded.calls`,
+  successes: sql`${toolDays.successes} + excluded.successes`,
+  timedCalls: sql`${toolDays.timedCalls} + excluded.timed_calls`,
+  durationMs: sql`${toolDays.durationMs} + excluded.duration_ms`,
+}
+
 /** Which shares of a month's limit somebody was already told of, so that each is told once. */
 export const usageAlerts = sqliteTable(
   'usage_alerts',

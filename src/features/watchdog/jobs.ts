@@ -1,18 +1,19 @@
-import { and, desc, eq, lt, lte } from 'drizzle-orm'
+import { and, desc, eq, lt, lte, type SQL } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import { addDays, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Db, Tx } from '../../db/open.ts'
-import { write } from '../../db/write.ts'
+import { spareTurn } from '../../core/spare-turn.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
+import type { Db } from '../../db/open.ts'
 import { defineJob, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
 import { agents } from '../agents/tables.ts'
 import { type RepairDeps, repairAgent } from '../deployments/repair.ts'
 import type { AgentTurns } from '../deployments/turns.ts'
 import { END_JOB } from './describe.ts'
-import { hostFaults, watchdogEvents, watchdogs } from './tables.ts'
-import { deleteOldHours } from './uptime.ts'
+import { hostFaults, watchdogEvents, watchdogHours, watchdogs } from './tables.ts'
+import { isOldHour } from './uptime.ts'
 import { type WatchDeps, watchAgents } from './watch.ts'
 
 const SECOND_MS = 1000
@@ -54,22 +55,25 @@ async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<voi
 
 /** Forgets what is older than a month, and all but the last 500 events of an agent. */
 export function watchdogHistoryJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
-  return { name: 'watchdog.history', everyMs: HOUR_MS, run: () => deleteOldHistory(db, clock.now()) }
+  return { name: 'watchdog.history', everyMs: HOUR_MS, run: (signal) => deleteOldHistory(db, clock.now(), signal) }
 }
 
-async function deleteOldHistory(db: Db, now: Date): Promise<void> {
+async function deleteOldHistory(db: Db, now: Date, signal: AbortSignal): Promise<void> {
   const oldest = addDays(now, -KEPT_DAYS)
-  await write(db, (tx) => {
-    deleteOldHours(tx, now)
-    tx.delete(watchdogEvents).where(lt(watchdogEvents.at, oldest)).run()
-    tx.delete(hostFaults).where(lt(hostFaults.endedAt, oldest)).run()
-    for (const { agentId } of tx.select({ agentId: watchdogs.agentId }).from(watchdogs).all()) keepLatest(tx, agentId)
-  })
+  await deleteInBatches(db, watchdogHours, isOldHour(now), signal)
+  await deleteInBatches(db, watchdogEvents, lt(watchdogEvents.at, oldest), signal)
+  await deleteInBatches(db, hostFaults, lt(hostFaults.endedAt, oldest), signal)
+  for (const { agentId } of db.select({ agentId: watchdogs.agentId }).from(watchdogs).all()) {
+    await spareTurn()
+    const isSurplus = findSurplus(db, agentId)
+    if (isSurplus) await deleteInBatches(db, watchdogEvents, isSurplus, signal)
+  }
 }
 
-function keepLatest(tx: Tx, agentId: string): void {
+/** All but the latest events of an agent; null when it has no more. */
+function findSurplus(db: Db, agentId: string): SQL | null {
   const isOfAgent = eq(watchdogEvents.agentId, agentId)
-  const last = tx
+  const last = db
     .select({ sequence: watchdogEvents.sequence })
     .from(watchdogEvents)
     .where(isOfAgent)
@@ -77,8 +81,5 @@ function keepLatest(tx: Tx, agentId: string): void {
     .limit(1)
     .offset(KEPT_EVENTS)
     .get()
-  if (last)
-    tx.delete(watchdogEvents)
-      .where(and(isOfAgent, lte(watchdogEvents.sequence, last.sequence)))
-      .run()
+  return last ? (and(isOfAgent, lte(watchdogEvents.sequence, last.sequence)) ?? null) : null
 }

@@ -67,6 +67,7 @@ export const watchdogEvents = sqliteTable(
   },
   (table) => [
     index('watchdog_events_by_agent').on(table.agentId, table.sequence),
+    index('watchdog_events_by_time').on(table.at),
     oneOf('watchdog_events_kind', table.kind, EVENT_KINDS),
     oneOf('watchdog_events_state', table.state, WATCHDOG_STATES),
   ],
@@ -85,7 +86,7 @@ export const watchdogHours = sqliteTable(
     downMs: integer().notNull(),
     unknownMs: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.agentId, table.hour] })],
+  (table) => [primaryKey({ columns: [table.agentId, table.hour] }), index('watchdog_hours_by_time').on(table.hour)],
 )
 
 /** Times when most agents failed together; the one without an end goes on, and no agent is repaired meanwhile. */

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../tests/harness/platform.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import { write } from '../../db/write.ts'
 import { insertAgent } from '../agents/create.ts'
 import { watchdogHours } from './tables.ts'
-import { addSpell, deleteOldHours, readUptime, toSpell } from './uptime.ts'
+import { addSpell, isOldHour, readUptime, toSpell } from './uptime.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -64,6 +65,6 @@ test('hours older than a month are forgotten', async () => {
   const { db, add, hours } = await openHours()
   await add('2026-10-20T12:00:00Z', { upMs: HOUR })
   await add('2026-10-22T12:00:00Z', { upMs: HOUR })
-  await write(db, (tx) => deleteOldHours(tx, new Date('2026-11-20T12:00:00Z')))
+  await deleteInBatches(db, watchdogHours, isOldHour(new Date('2026-11-20T12:00:00Z')))
   expect(hours()).toHaveLength(1)
 })

@@ -1,4 +1,4 @@
-import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/open.ts'
 import { watchdogHours } from './tables.ts'
 
@@ -62,7 +62,7 @@ export function readUptime(db: Db, agentId: string, now: Date, latest: Spell): U
   return { day: percentOf(DAY_HOURS), week: percentOf(7 * DAY_HOURS), month: percentOf(30 * DAY_HOURS) }
 }
 
-export function deleteOldHours(tx: Tx, now: Date): void {
-  const oldest = Math.floor(now.getTime() / HOUR_MS) - KEPT_HOURS
-  tx.delete(watchdogHours).where(lt(watchdogHours.hour, oldest)).run()
+/** Hours that are not kept any more. */
+export function isOldHour(now: Date): SQL {
+  return lt(watchdogHours.hour, Math.floor(now.getTime() / HOUR_MS) - KEPT_HOURS)
 }

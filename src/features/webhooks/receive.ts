@@ -2,6 +2,7 @@ import { and, eq, lt } from 'drizzle-orm'
 import type { ZodType } from 'zod'
 import { addDays, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { deleteInBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
@@ -51,7 +52,7 @@ export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
     everyMs: HOUR_MS,
     async run() {
       const isOld = lt(webhookEvents.receivedAt, addDays(deps.clock.now(), -DAYS_KEPT))
-      await write(deps.db, (tx) => tx.delete(webhookEvents).where(isOld).run())
+      await deleteInBatches(deps.db, webhookEvents, isOld)
     },
   }
 }

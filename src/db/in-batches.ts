@@ -1,0 +1,56 @@
+import { inArray, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { spareTurn } from '../core/spare-turn.ts'
+import type { Db, Tx } from './open.ts'
+import { write } from './write.ts'
+
+const FIRST_LIMIT = 50
+const MAX_LIMIT = 1000
+/** A batch that took less is followed by a larger one, one that took more by a smaller one. */
+const SHORT_MS = 2
+const LONG_MS = 5
+
+/**
+ * Changes many rows, so few at once that nobody waits for it: `change` is given a number of rows, in a closure and a turn
+ * of the event loop of its own, and called again until it has changed fewer.
+ * @returns how many rows it were. @throws what `signal` aborts with, between two batches.
+ */
+export async function inBatches(
+  db: Db,
+  change: (tx: Tx, limit: number) => number,
+  signal?: AbortSignal | undefined,
+): Promise<number> {
+  let total = 0
+  for (let limit = FIRST_LIMIT; ; ) {
+    await spareTurn()
+    signal?.throwIfAborted()
+    const { changes, ms } = await write(db, (tx) => timed(() => change(tx, limit)))
+    total += changes
+    if (changes < limit) return total
+    if (ms < SHORT_MS) limit = Math.min(MAX_LIMIT, limit * 2)
+    else if (ms > LONG_MS) limit = Math.max(1, Math.floor(limit / 2))
+  }
+}
+
+/** Deletes the rows that `condition` names, as `inBatches` does: an index has to lead to them. */
+export function deleteInBatches(
+  db: Db,
+  table: SQLiteTable,
+  condition: SQL | undefined,
+  signal?: AbortSignal | undefined,
+): Promise<number> {
+  return inBatches(db, (tx, limit) => deleteSome(tx, table, condition, limit), signal)
+}
+
+/** Deletes at most `limit` of the rows that `condition` names. @returns how many it were. */
+export function deleteSome(tx: Tx, table: SQLiteTable, condition: SQL | undefined, limit: number): number {
+  const rowid = sql`rowid`
+  const some = tx.select({ rowid }).from(table).where(condition).limit(limit)
+  return tx.delete(table).where(inArray(rowid, some)).run().changes
+}
+
+function timed(change: () => number): { changes: number; ms: number } {
+  const startedAt = performance.now()
+  const changes = change()
+  return { changes, ms: performance.now() - startedAt }
+}

@@ -1,0 +1,39 @@
+/** How long the event loop did not turn, at the longest: `wallMs` by the clock, `workMs` by what this thread computed meanwhile. */
+export type Hold = { wallMs: number; workMs: number }
+
+/**
+ * Measures the holds of the loop until it is stopped. On a machine that others use as well, `wallMs` counts their work
+ * too; `workMs` is ours alone.
+ */
+export function watchLoop(): { stop(): Hold } {
+  const longest: Hold = { wallMs: 0, workMs: 0 }
+  let isWatching = true
+  let before = read()
+  const turn = () => {
+    const now = read()
+    longest.wallMs = Math.max(longest.wallMs, now.wallMs - before.wallMs)
+    longest.workMs = Math.max(longest.workMs, Math.min(now.workMs - before.workMs, now.wallMs - before.wallMs))
+    before = now
+    if (isWatching) setTimeout(turn, 0)
+  }
+  setTimeout(turn, 0)
+  return {
+    stop() {
+      turn()
+      isWatching = false
+      return longest
+    },
+  }
+}
+
+function read(): Hold {
+  return { wallMs: performance.now(), workMs: threadMs() }
+}
+
+/** What this thread has computed. The types of Bun do not know the function that Node.js has for it. */
+export function threadMs(): number {
+  const read: unknown = Reflect.get(process, 'threadCpuUsage')
+  if (typeof read !== 'function') throw new Error('This Bun cannot tell what a thread has computed')
+  const { user, system } = read.call(process)
+  return (user + system) / 1000
+}

@@ -1,0 +1,21 @@
+import Database from 'better-sqlite3'
+import { threadMs } from './loop-hold.ts'
+
+/** What the work below takes of a machine that is as fast as limits are meant for. */
+const USUAL_MS = 12
+const TRIES = 5
+
+/** How many times slower this machine is than a usual one; 1 for a faster one. Limits grow with it. */
+export function measureSlowness(): number {
+  const sqlite = new Database(':memory:')
+  const count = sqlite.prepare(
+    'WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 50000) SELECT sum(n * 7 % 11) FROM numbers',
+  )
+  const times = Array.from({ length: TRIES }, () => {
+    const startedAt = threadMs()
+    count.get()
+    return threadMs() - startedAt
+  })
+  sqlite.close()
+  return Math.max(1, Math.min(...times) / USUAL_MS)
+}
