@@ -28,10 +28,11 @@ const PRAGMAS = [
 ] as const
 
 /**
- * Opens the file (mode 0600, folder 0700), or a private database for `:memory:`.
+ * Opens the file (mode 0600, folder 0700), or a private database in memory: an empty one for `:memory:`, a copy of one that
+ * was serialized for its bytes.
  * @throws StartupError when the folder cannot be written or a pragma does not hold.
  */
-export function openDatabase(file: string): Connection {
+export function openDatabase(file: string | Buffer): Connection {
   const sqlite = openFile(file)
   const db = drizzle(sqlite, { casing: 'snake_case' })
   return {
@@ -61,24 +62,25 @@ export function hasTable(db: Db, name: string): boolean {
   return tables.where(sql`type = 'table' AND name = ${name}`).get() !== undefined
 }
 
-function openFile(file: string) {
+function openFile(file: string | Buffer) {
+  const path = typeof file === 'string' && file !== ':memory:' ? file : null
   try {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    if (path !== null) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const sqlite = new Database(file)
-    if (file !== ':memory:') chmodSync(file, 0o600)
-    setPragmas(sqlite, file)
+    if (path !== null) chmodSync(path, 0o600)
+    setPragmas(sqlite, path === null)
     return sqlite
   } catch (error) {
     if (error instanceof StartupError) throw error
-    throw new StartupError(`DATA_DIR: cannot open ${file} (${errorMessage(error)})`, { cause: error })
+    throw new StartupError(`DATA_DIR: cannot open ${path ?? ':memory:'} (${errorMessage(error)})`, { cause: error })
   }
 }
 
-function setPragmas(sqlite: Database.Database, file: string): void {
+function setPragmas(sqlite: Database.Database, isInMemory: boolean): void {
   for (const [name, value, expected] of PRAGMAS) {
     sqlite.pragma(`${name} = ${value}`)
     const actual = sqlite.pragma(name, { simple: true })
-    const isMemoryJournal = file === ':memory:' && name === 'journal_mode'
+    const isMemoryJournal = isInMemory && name === 'journal_mode'
     if (actual !== expected && !isMemoryJournal)
       throw new StartupError(`Database: ${name} is ${actual}, not ${expected}`)
   }

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
-import { migrations } from '../../migrations/list.ts'
 import { settableClock } from '../../tests/harness/clock.ts'
+import { openTestDatabase } from '../../tests/harness/database.ts'
 import { capturedLog } from '../../tests/harness/log.ts'
-import { migrate } from '../db/migrate.ts'
-import { openDatabase } from '../db/open.ts'
-import { openWriteQueue, write } from '../db/write.ts'
+import { write } from '../db/write.ts'
 import { createJobQueue, defineJob, freeLeases, type JobKind } from './queue.ts'
 import { jobs } from './tables.ts'
 
@@ -389,12 +387,7 @@ describe('stop', () => {
 
 type TestDb = ReturnType<typeof openTestDb>
 
-function openTestDb() {
-  const connection = openDatabase(':memory:')
-  migrate(connection.sqlite, migrations)
-  openWriteQueue(connection)
-  return connection.db
-}
+const openTestDb = () => openTestDatabase().db
 
 /** A queue on a database of its own, or a second one on `db`, as another process would have. */
 function testQueue(db: TestDb = openTestDb()) {

@@ -97,7 +97,7 @@ export async function startEngine(): Promise<PrivateEngine> {
       stderr: 'ignore',
     })
     pid = await readPid(child.stdout)
-    await until('the private engine answers', () => isAnswering(docker))
+    await until('the private engine answers', () => isAnswering(socket))
   }
   await start()
   const image = await importAgent(docker)
@@ -109,7 +109,7 @@ export async function startEngine(): Promise<PrivateEngine> {
     pid: () => pid,
     start,
     async [Symbol.asyncDispose]() {
-      if (!(await isAnswering(docker))) await start()
+      if (!(await isAnswering(socket))) await start()
       for (const { Id } of await docker.listContainers({ all: true })) {
         await docker.getContainer(Id).remove({ force: true, v: true })
       }
@@ -134,8 +134,9 @@ export async function execIn(docker: Docker, container: string, command: string[
 
 async function openShared(): Promise<TestEngine | null> {
   const dockerHost = process.env.DOCKER_HOST ?? DEFAULT_HOST
-  const docker = new Docker({ socketPath: dockerHost.replace(/^unix:\/\//, '') })
-  if (BUSYBOX && (await isAnswering(docker))) {
+  const socketPath = dockerHost.replace(/^unix:\/\//, '')
+  const docker = new Docker({ socketPath })
+  if (BUSYBOX && (await isAnswering(socketPath))) {
     return { dockerHost, engine: createEngine(dockerHost, PATIENT), docker, image: await importAgent(docker) }
   }
   const reason = canStartEngines() ? await startEngineForAll().catch(errorMessage) : 'no dockerd or no static busybox'
@@ -184,8 +185,9 @@ export async function importAgent(docker: Docker): Promise<string> {
   return reference
 }
 
-function isAnswering(docker: Docker): Promise<boolean> {
-  return docker.ping().then(
+/** Asked anew when no answer comes: an engine that goes away may leave a question open for ever. */
+function isAnswering(socketPath: string): Promise<boolean> {
+  return new Docker({ socketPath, timeout: 10_000 }).ping().then(
     () => true,
     () => false,
   )

@@ -18,6 +18,7 @@ import { insertUser } from '../../src/features/accounts/register.ts'
 import type { OpenProvider } from '../../src/features/own-keys/own-keys.ts'
 import type { PlanName } from '../../src/features/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
+import { openTestDatabase } from './database.ts'
 
 /** The bearer that every test platform expects on its backend. */
 export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
@@ -77,7 +78,8 @@ export function testPlatform(options: TestOptions = {}) {
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
     fetch,
-    connection: openMigrated(options.databaseFile ?? ':memory:', dataDir).connection,
+    connection:
+      options.databaseFile === undefined ? openTestDatabase() : openMigrated(options.databaseFile, dataDir).connection,
     encryptionKey: 'a key that only tests use',
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     standsBack: options.standsBack ?? false,
