@@ -4,11 +4,14 @@ import { write } from '../../src/db/write.ts'
 
 /** Remembers every row of every table now; what it returns puts them all back. */
 export async function rememberRows(db: Db): Promise<() => Promise<void>> {
+  const counted = sql`select tbl_name from sqlite_master where type = 'trigger'`
   const tables = db
-    .select({ name: sql<string>`name` })
+    .select({ name: sql<string>`name`, isCounted: sql<number>`name in (${counted})` })
     .from(sql`sqlite_master`)
     .where(sql`type = 'table' and name not like 'sqlite_%'`)
     .all()
+    // Figures that triggers keep come after what they count.
+    .sort((one, other) => other.isCounted - one.isCounted)
     .map(({ name }) => ({ name: sql.identifier(name), copy: sql.identifier(`copy_of_${name}`) }))
   await write(db, (tx) => {
     for (const { name, copy } of tables) tx.run(sql`create temp table ${copy} as select * from main.${name}`)
@@ -18,7 +21,10 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
       // Rows come back in any order; they refer to one another only when all are there.
       tx.run(sql`pragma defer_foreign_keys = on`)
       for (const { name } of tables) tx.run(sql`delete from main.${name}`)
-      for (const { name, copy } of tables) tx.run(sql`insert into main.${name} select * from temp.${copy}`)
+      for (const { name, copy } of tables) {
+        tx.run(sql`delete from main.${name}`)
+        tx.run(sql`insert into main.${name} select * from temp.${copy}`)
+      }
     })
 }
 
