@@ -17,7 +17,7 @@ export type EngineFilesDeps = { engine: Engine; instance: string; filesImages: r
 export type StateVolume = { agentId: string; name: string; driver: AgentDriver }
 
 const SERVED_AT = '/data'
-const PROGRAM = '/usr/local/bin/stead'
+export const PROGRAM = '/usr/local/bin/stead'
 const MEGABYTE = 1024 ** 2
 const LIMITS = { Memory: 1024 * MEGABYTE, MemorySwap: 1024 * MEGABYTE, NanoCpus: 1_000_000_000, PidsLimit: 256 }
 
@@ -71,13 +71,23 @@ async function connectTo(deps: EngineFilesDeps, volume: StateVolume): Promise<Fi
   }
 }
 
-/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'}. */
-async function requireFilesImage({ engine, filesImages }: EngineFilesDeps): Promise<string> {
+/** The content of the image that knows what to do with files, or null. */
+export async function findFilesImage({
+  engine,
+  filesImages,
+}: Pick<EngineFilesDeps, 'engine' | 'filesImages'>): Promise<string | null> {
   for (const reference of filesImages) {
     const image = await findImage(engine, reference).catch(ignoreInvalid)
     if (image?.kind === 'stead' && image.version === VERSION) return image.id
   }
-  const text = `Files of agents in containers need the image ${filesImages.at(-1)}: bun run agent:image makes it`
+  return null
+}
+
+/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'}. */
+async function requireFilesImage(deps: EngineFilesDeps): Promise<string> {
+  const image = await findFilesImage(deps)
+  if (image !== null) return image
+  const text = `Files of agents in containers need the image ${deps.filesImages.at(-1)}: bun run agent:image makes it`
   throw new AppError('unavailable', text, { code: 'NOT_CONFIGURED' })
 }
 

@@ -31,6 +31,7 @@ import {
   type SwarmDeps,
   toServiceName,
 } from './swarm-cluster.ts'
+import { eraseElsewhere } from './swarm-erase.ts'
 import { getVolume, listVolumes, markForRepair, readVolume, removeVolume, writeVolume } from './swarm-files.ts'
 import { dropSecrets, keepSecrets } from './swarm-secrets.ts'
 import { EXIT_LABEL, NODE_LABEL, toServiceSpec, WANTED_LABEL, type Wanted } from './swarm-spec.ts'
@@ -91,8 +92,11 @@ export async function restartAgent(deps: SwarmDeps, id: string): Promise<void> {
   await launch(deps, id, service)
 }
 
-/** Ends it and deletes all that it has stored on this machine. @returns the machine that still has some of it, or null. */
-export async function removeAgent(deps: SwarmDeps, id: string): Promise<string | null> {
+/** The volume of an agent that is gone, on a machine that only its own engine can tidy up. */
+export type LeftVolume = { node: string; volume: string; isEmpty: boolean }
+
+/** Ends it and deletes all that it has stored: of a volume on another machine what is in it, which is all that can be done. */
+export async function removeAgent(deps: SwarmDeps, id: string): Promise<LeftVolume | null> {
   const found = await findAgent(deps, id)
   if (found) {
     await stopAgent(deps, id)
@@ -104,7 +108,9 @@ export async function removeAgent(deps: SwarmDeps, id: string): Promise<string |
   await dropSecrets(deps, id, new Set())
   await removeVolumes(deps, id, null)
   const node = found?.service.Spec.Labels[NODE_LABEL]
-  return look(deps, async (_docker, { nodeId }) => (node === undefined || node === nodeId ? null : node))
+  if (!found || node === undefined || node === (await findSelf(deps))) return null
+  const isEmpty = await eraseElsewhere(deps, id, found.service, node)
+  return { node, volume: getVolume(deps, found.service), isEmpty }
 }
 
 /** @throws AppError as `Runtime.snapshot`, `unavailable` when its files are on another machine. */

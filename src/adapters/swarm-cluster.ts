@@ -28,6 +28,8 @@ export type SwarmDeps = {
   drivers: Readonly<Record<AgentKind, AgentDriver>>
   timing: SwarmTiming
   cluster: ClusterGuard
+  /** Images that know what to do with files, best first. */
+  filesImages: readonly string[]
 }
 
 /** The machine whose engine we speak to. */

@@ -65,6 +65,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     drivers: agentDrivers,
     timing: { ...TIMING, ...timing },
     cluster: new ClusterGuard(),
+    filesImages,
   }
   const queues = new Map<string, TaskQueue>()
   const known = new Set<string>()
@@ -137,8 +138,8 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     async remove(id) {
       await change(id, async () => {
         removedHere.add(id)
-        const node = await removeAgent(parts, id)
-        if (node) log.warn({ agentId: id, node }, 'the volume of the agent is left on its machine')
+        const left = await removeAgent(parts, id)
+        if (left) log.warn({ agentId: id, ...left }, 'a volume of the agent is left on another machine of the swarm')
         known.delete(id)
       })
       samples.delete(id)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
@@ -54,8 +55,10 @@ export function agentCommand(program: Command): void {
     .description('runs one built-in agent gateway in the foreground')
     .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
     .addOption(new Option('--files <folder>').hideHelp())
-    .action(({ check, files }: { check?: boolean; files?: string }) => {
+    .addOption(new Option('--erase <folder>').hideHelp())
+    .action(({ check, files, erase }: { check?: boolean; files?: string; erase?: string }) => {
       if (files !== undefined) return serveFiles(files)
+      if (erase !== undefined) return eraseFiles(erase)
       return check ? checkAgent(process.env) : serveAgent(process.env)
     })
 }
@@ -67,6 +70,12 @@ export function agentCommand(program: Command): void {
 async function serveFiles(folder: string): Promise<void> {
   const { serveStandardStreams } = await import('../adapters/workspace-server.ts')
   await serveStandardStreams({ base: folder, below: [WORKSPACE_FOLDER] })
+  process.exit(0)
+}
+
+/** For the platform, which runs this where an agent was that is gone: deletes everything in `folder`, and leaves that. */
+async function eraseFiles(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
   process.exit(0)
 }
 

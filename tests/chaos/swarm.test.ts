@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chownSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEngine } from '../../src/adapters/engine.ts'
 import type { AgentSpec, Runtime } from '../../src/adapters/runtime.ts'
@@ -7,6 +8,7 @@ import { createSwarmRuntime } from '../../src/adapters/swarm.ts'
 import { readTextFile } from '../../src/adapters/workspace-files.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
+import { buildAgentImage } from '../harness/built-image.ts'
 import { execIn, importAgent } from '../harness/engine.ts'
 import { canStartSwarm, type SwarmNode, startSwarm } from '../harness/swarm.ts'
 import { until } from '../harness/until.ts'
@@ -28,6 +30,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
       clock: systemClock,
       log: createLog('silent'),
       timing: { pollMs: 200, restartDelayMs: 200, nodeGraceMs: 1000 },
+      filesImages: ['stead-agent:under-test'],
     })
   const makeSpec = (): AgentSpec => {
     lastPort += 1
@@ -103,6 +106,29 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
       await Promise.all([here, there].map(({ id }) => runtime.remove(id)))
     },
     PATIENCE_MS,
+  )
+
+  test(
+    'of an agent that is deleted nothing that it has stored is left, wherever it was',
+    async () => {
+      const built = await buildAgentImage(swarm.manager.dockerHost)
+      await getWorker().docker.loadImage(await swarm.manager.docker.getImage(built).get())
+      for (const node of swarm.nodes) {
+        const spec = await deployOn(node)
+        const { Volumes } = await node.docker.listVolumes({ filters: { label: [`stead.agent=${spec.id}`] } })
+        const [volume] = Volumes
+        if (!volume) throw new Error('The agent has no volume')
+        await Bun.write(join(volume.Mountpoint, 'deep', 'memory.json'), 'what it knows')
+        chownSync(join(volume.Mountpoint, 'deep'), 10_001, 10_001)
+        await runtime.remove(spec.id)
+        const left = await node.docker.listVolumes({ filters: { label: [`stead.agent=${spec.id}`] } })
+        const files = left.Volumes.flatMap(({ Mountpoint }) => readdirSync(Mountpoint))
+        expect({ volumes: left.Volumes.length, files }).toEqual({ volumes: node === swarm.manager ? 0 : 1, files: [] })
+      }
+      const services = await swarm.manager.docker.listServices()
+      expect(services.map(({ Spec }) => Spec?.Name)).toEqual([])
+    },
+    PATIENCE_MS * 3,
   )
 
   test(
