@@ -4,6 +4,7 @@ import { type AiProvider, createHttpProvider } from './adapters/ai-provider.ts'
 import type { RuntimeName } from './adapters/runtime.ts'
 import { createAgentDoor } from './apps/agent-door.ts'
 import { openKey, prepareDataDir } from './apps/data-dir.ts'
+import { openHeadRoom } from './apps/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/hosts.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { listen } from './apps/listen.ts'
@@ -51,6 +52,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const unlock = lockDataDir(config.dataDir)
   const encryptionKey = openKey(config)
   let house: OpenHouse | null = null
+  const closeHeadRoom = openHeadRoom()
   const listeners = listen(() => house, {
     host: config.host,
     ports: config.ports,
@@ -93,6 +95,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     models: providers.map((provider) => provider.id),
     async stop({ stopAgents = false } = {}) {
       await listeners.stop()
+      closeHeadRoom()
       await stopWaiting()
       await house?.close({ stopAgents })
       unlock()

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { AppError } from '../core/errors.ts'
-import { type ProxyClient, toAgentHeaders, toClientHeaders } from './proxy-headers.ts'
+import { hasTooManyCookies, type ProxyClient, toAgentHeaders, toClientHeaders } from './proxy-headers.ts'
 
 /**
  * How long to wait for a connection, for the whole body of a request, and for the first byte of an answer: a turn of an
@@ -34,8 +34,13 @@ export async function forward(
   return new Response(isEmpty ? null : toStream(answer, signal), {
     status,
     statusText: answer.statusMessage ?? '',
-    headers: toClientHeaders(readHeaders(answer.rawHeaders)),
+    headers: withCookiesCleared(request, toClientHeaders(readHeaders(answer.rawHeaders))),
   })
+}
+
+function withCookiesCleared(request: Request, headers: Headers): Headers {
+  if (hasTooManyCookies(request.headers)) headers.set('clear-site-data', '"cookies"')
+  return headers
 }
 
 function send(

@@ -15,6 +15,9 @@ const FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip)$/
 /** The dashboard's cookies, also with the prefix they have over https. */
 const OWN_COOKIE = /^(?:__Host-|__Secure-)?service-/
 
+/** More than agents' servers take in a head, and far more than anybody needs. */
+const MAX_COOKIE_CHARACTERS = 12 * 1024
+
 /** Who calls, as the listener knows them. `proto` is how they reached us or the proxy before us. */
 export type ProxyClient = { address: string | null; proto: 'http' | 'https' }
 
@@ -27,13 +30,21 @@ export function toAgentHeaders(given: Headers, client: ProxyClient | null): Head
   const headers = withoutHopByHop(given)
   for (const name of [...headers.keys()]) if (FORWARDED.test(name)) headers.delete(name)
   const cookies = withoutOwnCookies(given.get('cookie') ?? '')
-  if (cookies) headers.set('cookie', cookies)
+  if (cookies && !hasTooManyCookies(given)) headers.set('cookie', cookies)
   else headers.delete('cookie')
   if (!client) return headers
   if (client.address) headers.set('x-forwarded-for', client.address)
   headers.set('x-forwarded-host', given.get('host') ?? '')
   headers.set('x-forwarded-proto', client.proto)
   return headers
+}
+
+/**
+ * Has some page filled the browser with cookies, its own or another agent's? Agents never see such ones, because no server
+ * would take the request; whoever answers it clears them.
+ */
+export function hasTooManyCookies(given: Headers): boolean {
+  return (given.get('cookie')?.length ?? 0) > MAX_COOKIE_CHARACTERS
 }
 
 /**

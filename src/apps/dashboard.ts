@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Hono } from 'hono'
+import { hasTooManyCookies } from '../adapters/proxy-headers.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
 import { embeddedDashboard } from './embedded-files.ts'
@@ -45,6 +46,8 @@ export function dashboardWeb(files: Dashboard) {
       return files.size === 0 ? c.text('The dashboard is not built. Run `bun run build:web`.', 503) : notFound(c)
 
     const served = await getOrInsert(prepared, path, () => prepare(file))
+    // A page of an agent can fill the browser with cookies for our domain too.
+    if (hasTooManyCookies(c.req.raw.headers)) c.header('clear-site-data', '"cookies"')
     const isZipped = c.req.header('accept-encoding')?.includes('gzip') ?? false
     // Names of assets hold the hash of their content.
     c.header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')

@@ -166,7 +166,7 @@ export function openPlatform(parts: PlatformParts) {
     sessions,
     passwords: createPasswords(Math.max(1, availableParallelism() - 1)),
     verifyKey,
-    guards: createGuards({ findUserBySession: sessions.find, findUserByKey }),
+    guards: createGuards({ findUserBySession: sessions.find, findUserByKey }, { isHttps }),
     changes,
     liveStreams: createLiveStreams(),
     bodies: createBodies(),

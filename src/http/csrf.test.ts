@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { settableClock } from '../../tests/harness/clock.ts'
 import { testApp } from '../../tests/harness/http.ts'
 import { createCsrf } from './csrf.ts'
-import { SESSION_COOKIE } from './session.ts'
+import { SESSION_COOKIE } from './session-cookie.ts'
 
 const OWN = 'https://stead.example'
 const FOREIGN = 'https://evil.example'

@@ -1,10 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Context, Next } from 'hono'
-import { getCookie } from 'hono/cookie'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret, sha256 } from '../core/secrets.ts'
-import { SESSION_COOKIE } from './session.ts'
+import { readSessionTokens } from './session-cookie.ts'
 
 const LIFETIME_MS = 24 * 60 * 60_000
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -42,7 +41,7 @@ export function createCsrf(options: {
     },
     async check(c: Context, next: Next) {
       if (!SAFE_METHODS.has(c.req.method) && isCrossSite(c, options.isOwnOrigin)) {
-        const sessionToken = getCookie(c, SESSION_COOKIE)
+        const [sessionToken] = readSessionTokens(c)
         const isAllowed = sessionToken
           ? isValid(sessionToken, c.req.header('x-csrf-token'))
           : !SIGN_IN_PATH.test(c.req.path)

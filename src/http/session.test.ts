@@ -2,17 +2,21 @@ import { expect, test } from 'bun:test'
 import { testApp } from '../../tests/harness/http.ts'
 import type { SignedInUser } from './env.ts'
 import { guardName } from './guard-label.ts'
-import { createGuards, SESSION_COOKIE } from './session.ts'
+import { createGuards } from './session.ts'
+import { SESSION_COOKIE } from './session-cookie.ts'
 
 const ADA = userNamed('Ada')
 const BO = userNamed('Bo')
 const COOKIE = `${SESSION_COOKIE}=session-of-ada`
 const KEY = 'Bearer sk_key_of_bo'
 
-const guards = createGuards({
-  findUserBySession: async (token) => (token === 'session-of-ada' ? ADA : null),
-  findUserByKey: (key) => (key === 'sk_key_of_bo' ? { user: BO, scopes: [] } : null),
-})
+const guards = createGuards(
+  {
+    findUserBySession: async (token) => (token === 'session-of-ada' ? ADA : null),
+    findUserByKey: (key) => (key === 'sk_key_of_bo' ? { user: BO, scopes: [] } : null),
+  },
+  { isHttps: false },
+)
 const { request } = testApp((app) => {
   app.get('/signed-in', guards.signedIn, (c) => c.json(c.var.user.name))
   app.get('/session', guards.withSession, (c) => c.json(c.var.user.name))

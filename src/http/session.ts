@@ -1,13 +1,11 @@
 import type { Context } from 'hono'
-import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import { requireScope, scopeOf } from '../core/scopes.ts'
 import type { SignedInUser, WebEnv } from './env.ts'
 import { label } from './guard-label.ts'
 import { readBearer } from './internal-key.ts'
-
-export const SESSION_COOKIE = 'service-session'
+import { findSessionToken } from './session-cookie.ts'
 
 /** Who a credential belongs to, as accounts and keys know it. */
 export type Lookups = {
@@ -19,9 +17,9 @@ export type Lookups = {
 export type Guards = ReturnType<typeof createGuards>
 
 /** The guards of the web face. A route names exactly one, and `tests/endpoints.txt` shows which. */
-export function createGuards(lookups: Lookups) {
+export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
   const findByCookie = async (c: Context) => {
-    const token = getCookie(c, SESSION_COOKIE)
+    const token = findSessionToken(c, options.isHttps)
     return token ? lookups.findUserBySession(token) : null
   }
   const find = async (c: Context) => {

@@ -28,10 +28,14 @@ export type Browser = AsyncDisposable & {
   complaints: string[]
 }
 
-/** A fresh Chromium with one page, which is expected to stay at `origin`. */
-export async function openBrowser(origin: string): Promise<Browser> {
+/**
+ * A fresh Chromium with one page, which is expected to stay at `origin`. With `tlsPort` every name leads there, whatever
+ * its certificate.
+ */
+export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: number } = {}): Promise<Browser> {
   const folder = tempFolder()
-  const context = await chromium.launchPersistentContext(folder.path, { executablePath: CHROMIUM, args: FLAGS })
+  const args = tlsPort === undefined ? FLAGS : [...FLAGS, ...leadingTo(tlsPort)]
+  const context = await chromium.launchPersistentContext(folder.path, { executablePath: CHROMIUM, args })
   const complaints: string[] = []
   return {
     page: await watchedPage(context, origin, complaints),
@@ -41,6 +45,10 @@ export async function openBrowser(origin: string): Promise<Browser> {
       folder[Symbol.dispose]()
     },
   }
+}
+
+function leadingTo(port: number): string[] {
+  return [`--host-resolver-rules=MAP * 127.0.0.1:${port}`, '--ignore-certificate-errors']
 }
 
 async function watchedPage(context: BrowserContext, origin: string, complaints: string[]): Promise<Page> {

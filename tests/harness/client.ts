@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { json } from './platform.ts'
+import { cookiesOf, json } from './platform.ts'
 
 /** What everybody here signs in with. */
 export const PASSWORD = 'correct horse battery staple'
@@ -24,7 +24,7 @@ export async function signUp(web: string, email = 'ada@example.com'): Promise<Pe
 export async function signIn(web: string, email = 'ada@example.com', password = PASSWORD): Promise<Person> {
   const response = await fetch(`${web}/api/auth/login`, json('POST', { email, password }))
   if (!response.ok) throw new Error(`Cannot sign in: ${await response.text()}`)
-  const cookie = { cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
+  const cookie = { cookie: cookiesOf(response) }
   return {
     email,
     web,

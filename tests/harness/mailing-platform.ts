@@ -1,6 +1,6 @@
 import { startJobs } from './jobs.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
-import { json, type TestOptions, testPlatform } from './platform.ts'
+import { cookiesOf, json, type TestOptions, testPlatform } from './platform.ts'
 import { until } from './until.ts'
 
 export type MailingPlatform = Awaited<ReturnType<typeof mailingPlatform>>
@@ -37,5 +37,5 @@ function findMails(mail: MailServer, to: string, subject: string) {
 /** Signs in and returns the cookie, empty when that is refused. */
 async function login({ web }: ReturnType<typeof testPlatform>, email: string, password: string): Promise<string> {
   const response = await web.request('/api/auth/login', json('POST', { email, password }))
-  return response.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  return cookiesOf(response)
 }

@@ -18,6 +18,7 @@ import { insertUser } from '../../src/features/accounts/register.ts'
 import type { OpenProvider } from '../../src/features/own-keys/own-keys.ts'
 import type { PlanName } from '../../src/features/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
+import { companionOf, SESSION_COOKIE } from '../../src/http/session-cookie.ts'
 import { openTestDatabase } from './database.ts'
 
 /** The bearer that every test platform expects on its backend. */
@@ -120,7 +121,8 @@ export function testPlatform(options: TestOptions = {}) {
         insertUser(tx, { email, name: email, passwordHash: null }, { now: clock.now(), plan }),
       )
       const token = await platform.sessions.create(user.id)
-      return { user, token, cookie: { cookie: `service-session=${token}` } }
+      const companion = platform.isHttps ? `; __Host-${SESSION_COOKIE}=${companionOf(token)}` : ''
+      return { user, token, cookie: { cookie: `${SESSION_COOKIE}=${token}${companion}` } }
     },
   }
 }
@@ -132,6 +134,12 @@ export function json(
   headers: Record<string, string> = {},
 ): RequestInit {
   return { method, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
+}
+
+/** What a browser would send after this answer. */
+export function cookiesOf(response: Response): string {
+  const kept = response.headers.getSetCookie().filter((line) => !line.includes('Max-Age=0'))
+  return kept.map((line) => line.split(';')[0]).join('; ')
 }
 
 export function bearer(token: string): Record<string, string> {

@@ -24,6 +24,8 @@ function keep(cookies: Map<string, string>, line: string): void {
   const [pair = '', ...attributes] = line.split('; ')
   const at = pair.indexOf('=')
   const name = pair.slice(0, at)
+  const isOfThisHost = attributes.includes('Path=/') && !attributes.some((attribute) => attribute.startsWith('Domain='))
+  if (!isOfThisHost) return
   if (attributes.includes('Max-Age=0')) cookies.delete(name)
   else cookies.set(name, pair.slice(at + 1))
 }

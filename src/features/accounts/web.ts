@@ -4,6 +4,7 @@ import type { Csrf } from '../../http/csrf.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
+import { readSessionTokens } from '../../http/session-cookie.ts'
 import { validate } from '../../http/validate.ts'
 import { type BotDetection, requireHuman } from './bot-detection.ts'
 import { visitorOf } from './known-devices.ts'
@@ -67,8 +68,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
   })
 
   app.post('/api/auth/signout', async (c) => {
-    const token = readSessionToken(c)
-    if (token) await deps.sessions.end(token)
+    for (const token of readSessionTokens(c)) await deps.sessions.end(token)
     clearSessionCookie(c, deps)
     return c.json({ ok: true })
   })

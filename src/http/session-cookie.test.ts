@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { testApp } from '../../tests/harness/http.ts'
+import { cookiesOf, read } from '../../tests/harness/platform.ts'
+import { clearSessionCookies, findSessionToken, readSessionTokens, setSessionCookies } from './session-cookie.ts'
+
+const Told = z.object({ token: z.string().nullable() })
+const THIRTY_DAYS_SECONDS = 2_592_000
+
+function open(isHttps: boolean) {
+  const { request } = testApp((app) => {
+    app.post('/sign-in', (c) => {
+      setSessionCookies(c, c.req.query('token') ?? '', { isHttps, maxAgeSeconds: THIRTY_DAYS_SECONDS })
+      return c.text('in')
+    })
+    app.post('/sign-out', (c) => {
+      clearSessionCookies(c, isHttps)
+      return c.text('out')
+    })
+    app.get('/api/auth/session', (c) => c.json({ token: findSessionToken(c, isHttps), all: readSessionTokens(c) }))
+  })
+  const signIn = async (token: string) => cookiesOf(await request(`/sign-in?token=${token}`, { method: 'POST' }))
+  const ask = (cookie: string, host = 'app.stead.example') =>
+    request('/api/auth/session', { headers: { cookie, host } })
+  const tokenOf = async (cookie: string) => (await read(Told, ask(cookie))).token
+  return { request, signIn, ask, tokenOf }
+}
+
+test('over https the session comes with a companion that no other host can plant, and is nothing without it', async () => {
+  const { request, signIn, tokenOf } = open(true)
+  const response = await request('/sign-in?token=ada', { method: 'POST' })
+  const lines = response.headers.getSetCookie().map((line) => line.split('; '))
+  for (const line of lines) {
+    expect(line.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax', 'Secure'])
+  }
+  expect(lines.map(([pair]) => pair?.split('=')[0])).toEqual(['service-session', '__Host-service-session'])
+  const [session = '', companion = ''] = (await signIn('ada')).split('; ')
+  expect(await tokenOf(`${session}; ${companion}`)).toBe('ada')
+  expect(await tokenOf(`${companion};${session}`)).toBe('ada')
+  expect(await tokenOf(session)).toBeNull()
+  expect(await tokenOf(companion)).toBeNull()
+})
+
+test('a companion is good for its own session only, and for one of them', async () => {
+  const { signIn, tokenOf } = open(true)
+  const [ada = '', adas = ''] = (await signIn('ada')).split('; ')
+  const [eve = '', eves = ''] = (await signIn('eve')).split('; ')
+  expect(await tokenOf(`${eve}; ${adas}`)).toBeNull()
+  expect(await tokenOf(`${ada}; ${adas}; ${eves}`)).toBeNull()
+  expect(await tokenOf(`${ada}; ${eves}; ${adas}`)).toBeNull()
+  expect(await tokenOf(`${ada}; __Host-service-session=`)).toBeNull()
+})
+
+test.each([true, false])(
+  'two sessions in one request are none, and the planted one is forgotten (https: %p)',
+  async (isHttps) => {
+    const { signIn, ask } = open(isHttps)
+    const own = await signIn('ada')
+    for (const cookie of [`service-session=eve; ${own}`, `${own}; service-session=eve`, `${own};service-session = `]) {
+      const response = await ask(cookie)
+      expect((await read(Told, response)).token).toBeNull()
+      const expired = response.headers.getSetCookie()
+      expect(expired).toContain('service-session=; Max-Age=0; Path=/; Domain=stead.example')
+      expect(expired).toContain('service-session=; Max-Age=0; Path=/; Domain=app.stead.example')
+      expect(expired).toContain('service-session=; Max-Age=0; Path=/api/; Domain=stead.example')
+      expect(expired).toContain('service-session=; Max-Age=0; Path=/api/auth/session')
+      expect(expired).toContain('=x; Max-Age=0; Path=/; Domain=stead.example')
+      // The browser's own: of this host alone, for all of it.
+      expect(expired).not.toContain('service-session=; Max-Age=0; Path=/')
+    }
+    expect((await ask(own)).headers.getSetCookie()).toEqual([])
+  },
+)
+
+test('names without a domain above them and addresses have only folders to forget', async () => {
+  const { ask } = open(false)
+  for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000']) {
+    const response = await ask('service-session=a; service-session=b', host)
+    const expired = response.headers.getSetCookie()
+    expect(expired.length).toBeGreaterThan(0)
+    expect(expired.filter((line) => line.includes('Domain='))).toEqual([])
+  }
+})
+
+test('who signs in forgets what was planted before', async () => {
+  const { request } = open(true)
+  const headers = { cookie: 'service-session=eve', host: 'app.stead.example' }
+  const response = await request('/sign-in?token=ada', { method: 'POST', headers })
+  expect(response.headers.getSetCookie()).toContain('service-session=; Max-Age=0; Path=/; Domain=stead.example')
+})
+
+test('signing out takes both', async () => {
+  const lines = (await open(true).request('/sign-out', { method: 'POST' })).headers.getSetCookie()
+  expect(lines.map((line) => line.split('; ').slice(0, 2))).toEqual([
+    ['service-session=', 'Max-Age=0'],
+    ['__Host-service-session=', 'Max-Age=0'],
+  ])
+})
+
+test('names that only look like ours are others', async () => {
+  const { ask } = open(false)
+  const strange = 'x-service-session=1; service-session-2=2; Service-Session=3; a=service-session=4'
+  expect(await (await ask(`service-session=ada; ${strange}`)).json()).toEqual({ token: 'ada', all: ['ada'] })
+})

@@ -1,0 +1,155 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { type Browser, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { startServer } from '../harness/server.ts'
+import { startTlsFront } from '../harness/tls-front.ts'
+import { until } from '../harness/until.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const AGENT = [process.execPath, join(root, 'tests/harness/page-agent.ts')] as const
+const DASHBOARD = 'https://app.stead.test'
+const ADA = 'ada@example.com'
+const LIMIT_MS = 180_000
+/** As many and as long ones as Chromium keeps for one domain. */
+const BOMB = `for (let i = 0; i < 170; i++)
+  document.cookie = 'bomb' + i + '=' + 'x'.repeat(4000) + '; domain=stead.test; path=/; secure'`
+
+beforeAll(async () => {
+  if (existsSync(join(root, 'web/dist/index.html'))) return
+  const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
+  expect(await build.exited).toBe(0)
+}, 60_000)
+
+/** A service reached over https by a browser, with Ada's account, an agent's page, and the session of Eve. */
+async function openScene(environment: Record<string, string> = {}) {
+  const stack = new AsyncDisposableStack()
+  const settings = { APP_URL: DASHBOARD, DOMAIN: 'stead.test', ...environment }
+  const server = stack.use(await startServer(settings, AGENT))
+  const front = stack.use(await startTlsFront(server.urls.web))
+  const ada = await signUp(server.urls.web, ADA)
+  const agentId = await createAgent(ada)
+  const eve = await signUp(server.urls.web, 'eve@example.com')
+  const browser: Browser = stack.use(await openBrowser(DASHBOARD, { tlsPort: front.port }))
+  const agentsDomain = environment.AGENTS_DOMAIN ?? 'agents.stead.test'
+  return {
+    page: browser.page,
+    eveToken: /service-session=(\w+)/.exec(eve.cookie.cookie ?? '')?.[1] ?? '',
+    agentPage: `https://${agentId}.${agentsDomain}/page`,
+    agentCookies: `https://${agentId}.${agentsDomain}/cookie`,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** Networks of containers come and go beside a test, and Chromium breaks off what it was loading then. */
+async function visit(page: Page, url: string) {
+  return until(`a visit to ${url}`, () =>
+    page.goto(url).catch((error: unknown) => {
+      if (String(error).includes('ERR_NETWORK_CHANGED')) return null
+      throw error
+    }),
+  )
+}
+
+async function signIn(page: Page): Promise<void> {
+  await visit(page, `${DASHBOARD}/login`)
+  await page.getByLabel('Email').fill(ADA)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL(`${DASHBOARD}/agents`)
+}
+
+/** Who the dashboard's own script is told to be. */
+function whoAmI(page: Page): Promise<string | null> {
+  return page.evaluate(`fetch('/api/auth/session').then((r) => r.json()).then(({ user }) => user?.email ?? null)`)
+}
+
+async function runAtAgent(page: Page, url: string, script: string): Promise<void> {
+  await visit(page, url)
+  await page.evaluate(script)
+}
+
+/** Every way a script knows to make a browser send `service-session` to the hosts above its own. */
+function plant(token: string): string {
+  const places = ['', '; path=/', '; path=/api', '; path=/api/auth/session', '; path=/agents']
+  const pairs = [`service-session=${token}`, `=service-session=${token}`, `__Host-service-session=${token}`]
+  const cookies = pairs.flatMap((pair) => places.map((place) => `${pair}; domain=stead.test; secure${place}`))
+  return cookies.map((cookie) => `document.cookie = ${JSON.stringify(cookie)}`).join(';')
+}
+
+test.skipIf(!hasBrowser())(
+  'an agent’s page cannot put a visitor into another session, signed in or not, nor keep her out',
+  async () => {
+    await using scene = await openScene()
+    const { page, agentPage, eveToken } = scene
+    await signIn(page)
+    expect(await whoAmI(page)).toBe(ADA)
+
+    await runAtAgent(page, agentPage, plant(eveToken))
+    await visit(page, DASHBOARD)
+    const seen = [await whoAmI(page)]
+    await until('Ada to be herself again', async () => {
+      seen.push(await whoAmI(page))
+      return seen.at(-1) === ADA
+    })
+    expect(new Set(seen).difference(new Set([ADA, null])).size).toBe(0)
+    await visit(page, `${DASHBOARD}/agents`)
+    await page.getByRole('link', { name: 'Create agent' }).waitFor()
+
+    // Signed out she has no session that a planted one could stand beside.
+    await page.context().clearCookies()
+    await runAtAgent(page, agentPage, plant(eveToken))
+    await visit(page, DASHBOARD)
+    expect(await whoAmI(page)).toBeNull()
+    await signIn(page)
+    expect(await whoAmI(page)).toBe(ADA)
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'an agent’s page that fills the browser with cookies locks nobody out of the dashboard, nor of the agent',
+  async () => {
+    await using scene = await openScene()
+    const { page, agentPage, agentCookies } = scene
+    await signIn(page)
+    const bombsFor = async (url: string) =>
+      (await page.context().cookies(url)).filter(({ name }) => name.startsWith('bomb')).length
+    const explode = async () => {
+      await runAtAgent(page, agentPage, BOMB)
+      await until('all cookies to be kept', async () => (await bombsFor(DASHBOARD)) >= 170)
+    }
+    await explode()
+
+    expect((await visit(page, `${DASHBOARD}/login`)).status()).toBe(200)
+    expect(await bombsFor(DASHBOARD)).toBe(0)
+    await signIn(page)
+    expect(await whoAmI(page)).toBe(ADA)
+
+    await explode()
+    expect((await visit(page, agentCookies)).status()).toBe(200)
+    expect(await page.textContent('body')).toBe('')
+    expect(await bombsFor(agentCookies)).toBe(0)
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'with AGENTS_DOMAIN an agent’s page sets no cookie that the dashboard is sent',
+  async () => {
+    await using scene = await openScene({ AGENTS_DOMAIN: 'stead-pages.test' })
+    const { page, agentPage, eveToken } = scene
+    await signIn(page)
+    await runAtAgent(page, agentPage, plant(eveToken))
+    await visit(page, DASHBOARD)
+    expect(await whoAmI(page)).toBe(ADA)
+    const sent = (await page.context().cookies(`${DASHBOARD}/api/auth/session`)).map(({ name }) => name)
+    expect(sent.filter((name) => name.includes('service-session')).sort()).toEqual([
+      '__Host-service-session',
+      'service-session',
+    ])
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createServer } from 'node:tls'
+
+const FIXTURES = join(import.meta.dir, '..', 'fixtures', 'tls')
+
+/** What stands before a service that is reached over https: ends TLS, with a certificate nobody trusts, and changes nothing. */
+export async function startTlsFront(url: string): Promise<{ port: number } & Disposable> {
+  const server = createServer(
+    { key: readFileSync(join(FIXTURES, 'key.pem')), cert: readFileSync(join(FIXTURES, 'cert.pem')) },
+    (socket) => {
+      const inner = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.pipe(inner).pipe(socket)
+      socket.on('error', () => inner.destroy())
+      inner.on('error', () => socket.destroy())
+    },
+  )
+  // Browsers give up handshakes that they no longer need.
+  server.on('tlsClientError', () => undefined)
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address ? address.port : 0)
+    })
+  })
+  return { port, [Symbol.dispose]: () => void server.close() }
+}
