@@ -10,6 +10,7 @@ import {
   resetOpenClawMemory,
   writeOpenClawNote,
 } from './openclaw-memory.ts'
+import { endOpenClawPairings } from './openclaw-pairing.ts'
 import type { AgentKind } from './runtime.ts'
 
 type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
@@ -46,6 +47,8 @@ export type AgentGateway = {
   readNotes(endpoint: AgentEndpoint): Promise<AgentNote[]>
   /** Replaces one of these files; an empty text takes it away. */
   writeNote(endpoint: AgentEndpoint, note: Pick<AgentNote, 'path' | 'text'>): Promise<void>
+  /** Sends away whoever the agent knows besides the holder of its token. */
+  endPairings(endpoint: AgentEndpoint): Promise<void>
 }
 
 const Live = z.object({ ok: z.literal(true), status: z.literal('live') })
@@ -118,6 +121,10 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     async writeNote(endpoint, note) {
       if (!isNote(endpoint.kind, note.path)) throw new AppError('invalid', `${note.path} is no note of this agent`)
       await writeOpenClawNote(ask, endpoint, note, timeouts.changeMs)
+    },
+    async endPairings(endpoint) {
+      // Our own agent knows nobody but the holder of its token.
+      if (endpoint.kind === 'openclaw') await endOpenClawPairings(ask, endpoint, timeouts.changeMs)
     },
   }
 }

@@ -13,6 +13,8 @@ export type DeployRequest = {
   config: { plan: string; aiProvider: string; model: string }
 }
 export type LifecycleAction = 'start' | 'stop' | 'restart' | 'update' | 'repair' | 'reset-memory'
+/** Replaces a token of an agent, which starts it anew when it runs. */
+export type TokenAction = 'token/rotate' | 'platform-token/rotate'
 
 /** What the backend says of a change, as it says it; `status` where the change has one. */
 export type LifecycleAnswer = z.infer<typeof LifecycleAnswer>
@@ -44,7 +46,7 @@ export type Backend = {
   /** @throws AppError `not_found`, or `internal` with the reason why the agent did not obey. */
   changeLifecycle(
     agentId: string,
-    action: LifecycleAction,
+    action: LifecycleAction | TokenAction,
     caller: Caller,
     request?: Record<string, unknown>,
   ): Promise<LifecycleAnswer>
@@ -60,7 +62,13 @@ const DEPLOY_TIMEOUT_MS = 15_000
 const LIFECYCLE_TIMEOUT_MS = 60_000
 /** An update fetches an image, and may go back; a little more than the backend takes for any of them. */
 const LONG_TIMEOUT_MS = 175_000
-const LONG_ACTIONS: readonly LifecycleAction[] = ['update', 'repair', 'reset-memory']
+const LONG_ACTIONS: readonly (LifecycleAction | TokenAction)[] = [
+  'update',
+  'repair',
+  'reset-memory',
+  'token/rotate',
+  'platform-token/rotate',
+]
 const READ_TIMEOUT_MS = 8000
 
 const Success = z.object({ status: z.string() })

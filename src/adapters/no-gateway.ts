@@ -17,5 +17,6 @@ export function createNoGateway(reason: string): AgentGateway {
     resetMemory: refuse,
     readNotes: refuse,
     writeNote: refuse,
+    endPairings: refuse,
   }
 }

@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts'
 import type { AgentEndpoint } from './agent-endpoint.ts'
 import { type Ask, parseJson } from './agent-gateway-http.ts'
 import { Challenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
+import { approveOpenClawDevice } from './openclaw-pairing.ts'
 
 const Refusal = z.object({
   code: z.string(),
@@ -36,21 +37,10 @@ export async function openOpenClawSocket(
   if ('call' in first) return first
   const requestId = first.details?.requestId
   if (requestId === undefined) throw refused(first)
-  await approve(ask, endpoint, requestId, timeoutMs)
+  await approveOpenClawDevice(ask, endpoint, requestId, timeoutMs)
   const second = await connect(endpoint, timeoutMs)
   if ('call' in second) return second
   throw refused(second)
-}
-
-async function approve(ask: Ask, endpoint: AgentEndpoint, requestId: string, timeoutMs: number): Promise<void> {
-  await ask(z.object({ ok: z.literal(true) }), {
-    endpoint,
-    path: '/api/v1/admin/rpc',
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ method: 'device.pair.approve', params: { requestId } }),
-    timeoutMs,
-  })
 }
 
 /** The open socket, or why the gateway does not let us in. */

@@ -194,6 +194,37 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
+    'replaced tokens: the old one is refused, whoever it had let in is sent away, and the conversation goes on',
+    async () => {
+      provider.answerWith({ text: 'Still Ada.' })
+      const old = await endpoint()
+      // The reset of memory has paired the platform.
+      const paired = async (at: typeof old) =>
+        z
+          .object({ payload: z.object({ paired: z.array(z.unknown()) }) })
+          .parse(await askAdministration(at, 'device.pair.list')).payload.paired
+      expect(await paired(old)).toHaveLength(1)
+      expect(await say('Remember this?')).toBe('Still Ada.')
+      const messages = await gateway.history(old, await sessionKey(), 10)
+
+      for (const name of ['token', 'platform-token']) {
+        const rotated = await operate(() => ada.post(`/api/agents/${agentId}/${name}/rotate`, {}))
+        expect(rotated).toMatchObject({ kind: 'deploy', result: 'succeeded', reason: null })
+      }
+      const now = await endpoint()
+      expect(now.gatewayToken).not.toBe(old.gatewayToken)
+      await expect(gateway.history({ ...now, gatewayToken: old.gatewayToken }, 'main', 1)).rejects.toThrow()
+      expect(await paired(now)).toEqual([])
+      expect(await gateway.history(now, await sessionKey(), 10)).toMatchObject(messages)
+      expect(await say('And now?')).toBe('Still Ada.')
+      expect(await act('reset-memory')).toMatchObject({ result: 'succeeded', reason: null })
+      expect(await paired(now)).toHaveLength(1)
+      provider.answerWith({ text: 'Better.' })
+    },
+    PATIENCE_MS,
+  )
+
+  test(
     'a configuration that it refuses stops it, and a repair brings it back',
     async () => {
       await run(`sed -i '1s/{/{ "nonsense": true,/' ${STATE}/openclaw.json`)
@@ -233,3 +264,9 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
     PATIENCE_MS,
   )
 })
+
+async function askAdministration({ baseUrl, gatewayToken }: { baseUrl: string; gatewayToken: string }, method: string) {
+  const headers = { authorization: `Bearer ${gatewayToken}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ method, params: {} })
+  return (await fetch(`${baseUrl}/api/v1/admin/rpc`, { method: 'POST', headers, body })).json()
+}

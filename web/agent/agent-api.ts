@@ -89,6 +89,16 @@ export async function getToken(agentId: string) {
   return (await request(z.object({ token: z.string() }), `${agentPath(agentId)}/token`)).token
 }
 
+/** Replaces the token of the agent's own gateway; returns when the agent runs with the new one. */
+export function rotateGatewayToken(agentId: string) {
+  return request(Success, `${agentPath(agentId)}/token/rotate`, { method: 'POST', timeoutMs: LONG_MS })
+}
+
+/** Replaces the token with which the agent asks this server; nobody is shown it. */
+export function rotatePlatformToken(agentId: string) {
+  return request(Success, `${agentPath(agentId)}/platform-token/rotate`, { method: 'POST', timeoutMs: LONG_MS })
+}
+
 /** The text that a wallet signs to vouch for the agent, once. */
 export async function createChallenge(agentId: string) {
   return (await request(Challenge, `${verifyPath(agentId)}/challenge`, { method: 'POST' })).message

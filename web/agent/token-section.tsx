@@ -1,36 +1,81 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
-import { getToken } from './agent-api.ts'
+import { getToken, rotateGatewayToken, rotatePlatformToken } from './agent-api.ts'
 
-/** The token of the agent's gateway, asked for only when somebody wants to see it. */
+/** The token of the agent's gateway, asked for only when somebody wants to see it, and how to replace both of its tokens. */
 export function TokenSection({ agent }: { agent: WebAgent }) {
+  const [asked, setAsked] = useState<'gateway' | 'platform' | null>(null)
   const asking = useMutation({ mutationFn: () => getToken(agent.id), gcTime: 0 })
+  const close = () => setAsked(null)
+  const replace = useReplacement(() => {
+    close()
+    asking.reset()
+  })
+  const dialog = { isPending: replace.isPending, error: replace.error, onClose: close }
   return (
     <Section
       title="Gateway token"
       lead="With it, programs speak to this agent at its address. Keep it like a password."
     >
       {asking.isError && <Notice tone="problem">{messageFor(asking.error)}</Notice>}
-      {asking.data === undefined ? (
-        <Button className="justify-self-start" isPending={asking.isPending} onClick={() => asking.mutate()}>
-          Show token
-        </Button>
-      ) : (
-        <>
-          <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all select-all">
-            {asking.data}
-          </code>
-          <div className="flex flex-wrap gap-2">
+      {replace.isSuccess && asked === null && <Notice tone="good">{replace.data}</Notice>}
+      {asking.data !== undefined && (
+        <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all select-all">
+          {asking.data}
+        </code>
+      )}
+      <div className="flex flex-wrap gap-2">
+        {asking.data === undefined ? (
+          <Button isPending={asking.isPending} onClick={() => asking.mutate()}>
+            Show token
+          </Button>
+        ) : (
+          <>
             <CopyButton text={asking.data} what="the token" />
             <Button onClick={() => asking.reset()}>Hide token</Button>
-          </div>
-        </>
+          </>
+        )}
+        <Button onClick={() => setAsked('gateway')}>Replace token</Button>
+        <Button onClick={() => setAsked('platform')}>Replace the agent's own token</Button>
+      </div>
+      {asked === 'gateway' && (
+        <AskDialog
+          title={`Replace the token of ${agent.name}?`}
+          lead="Whoever uses the old one is refused from then on. An agent that runs ends what it is doing and starts anew; what it remembers stays."
+          verb="Replace token"
+          onConfirm={() => replace.mutate(() => rotateGatewayToken(agent.id).then(() => 'The token is replaced.'))}
+          {...dialog}
+        />
+      )}
+      {asked === 'platform' && (
+        <AskDialog
+          title={`Replace the own token of ${agent.name}?`}
+          lead="With it the agent asks this server for models. Replace it when something else may have read it. An agent that runs ends what it is doing and starts anew."
+          verb="Replace token"
+          onConfirm={() =>
+            replace.mutate(() => rotatePlatformToken(agent.id).then(() => 'The agent’s own token is replaced.'))
+          }
+          {...dialog}
+        />
       )}
     </Section>
   )
+}
+
+/** Replaces a token; the mutation's data is what to say of it. */
+function useReplacement(onDone: () => void) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (replace: () => Promise<string>) => replace(),
+    onSuccess: onDone,
+    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+  })
 }

@@ -15,16 +15,14 @@ export type CreateDeps = { clock: Clock; sealer: Sealer }
 /** Adds the row of an agent with tokens of its own, sealed for its row alone. */
 export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow {
   const id = agent.id ?? newSlug(agent.name)
-  const accessToken = `${AGENT_TOKEN_PREFIX}${randomText(TOKEN_LENGTH)}`
   const now = deps.clock.now()
   return tx
     .insert(agents)
     .values({
       ...agent,
       id,
-      gatewayToken: deps.sealer.seal(`gw_${randomText(TOKEN_LENGTH)}`, purposeOf('gatewayToken', id)),
-      accessToken: deps.sealer.seal(accessToken, purposeOf('accessToken', id)),
-      accessTokenHash: sha256(accessToken),
+      ...newGatewayToken(deps.sealer, id),
+      ...newAccessToken(deps.sealer, id),
       createdAt: now,
       updatedAt: now,
     })
@@ -38,6 +36,17 @@ export function openTokens(sealer: Sealer, agent: AgentRow): { gatewayToken: str
     gatewayToken: sealer.open(agent.gatewayToken, purposeOf('gatewayToken', agent.id)),
     accessToken: sealer.open(agent.accessToken, purposeOf('accessToken', agent.id)),
   }
+}
+
+/** A new token that opens the agent, as its row keeps it. */
+export function newGatewayToken(sealer: Sealer, id: string): Pick<AgentRow, 'gatewayToken'> {
+  return { gatewayToken: sealer.seal(`gw_${randomText(TOKEN_LENGTH)}`, purposeOf('gatewayToken', id)) }
+}
+
+/** A new token that the agent shows to us, as its row keeps it. */
+export function newAccessToken(sealer: Sealer, id: string): Pick<AgentRow, 'accessToken' | 'accessTokenHash'> {
+  const token = `${AGENT_TOKEN_PREFIX}${randomText(TOKEN_LENGTH)}`
+  return { accessToken: sealer.seal(token, purposeOf('accessToken', id)), accessTokenHash: sha256(token) }
 }
 
 function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): string {

@@ -12,7 +12,8 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 
  * is null until one is chosen for it: then the platform's is taken. `runtime` is what runs it, chosen at its first
  * deployment and null before: it never changes afterwards (rulings, 41). `kind`, `host` and `runtimeVersion` are what was last
  * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
- * opens the agent, `accessToken` is what the agent shows to us and is found by its hash.
+ * opens the agent, `accessToken` is what the agent shows to us and is found by its hash. `tokensChangedAt` is null unless
+ * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.
  */
 export const agents = sqliteTable(
   'agents',
@@ -38,10 +39,16 @@ export const agents = sqliteTable(
     gatewayToken: text().notNull(),
     accessToken: text().notNull(),
     accessTokenHash: text().notNull().unique(),
+    retiringTokenHash: text(),
+    tokensChangedAt: integer({ mode: 'timestamp_ms' }),
     startedAt: integer({ mode: 'timestamp_ms' }),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
-  (table) => [index('agents_by_owner').on(table.ownerId), oneOf('agents_status', table.status, AGENT_STATUSES)],
+  (table) => [
+    index('agents_by_owner').on(table.ownerId),
+    index('agents_by_retiring_token').on(table.retiringTokenHash),
+    oneOf('agents_status', table.status, AGENT_STATUSES),
+  ],
 )
 export type AgentRow = typeof agents.$inferSelect

@@ -1,23 +1,20 @@
-import { eq } from 'drizzle-orm'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import { requireScope } from '../../core/scopes.ts'
 import { sha256 } from '../../core/secrets.ts'
-import { memoize } from '../../db/memo.ts'
 import type { Db } from '../../db/open.ts'
-import { parameter } from '../../db/parameters.ts'
 import type { BackendEnv, SignedInUser } from '../../http/env.ts'
 import { label } from '../../http/guard-label.ts'
 import { type FindUserById, readBearer, requireKey } from '../../http/internal-key.ts'
 import { limitRate } from '../../http/rate-limit.ts'
-import { users } from '../accounts/tables.ts'
-import { type AccountRules, identityColumns, toSignedInUser } from '../accounts/users.ts'
-import { agents } from '../agents/tables.ts'
+import { type AccountRules, toSignedInUser } from '../accounts/users.ts'
 import type { VerifyKey } from '../keys/verify.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
 import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../plans/plans.ts'
+import { createAgentFinder } from './agent-finder.ts'
 import type { Caller } from './complete.ts'
 
 /** Calls that no agent made, in usage logs. */
@@ -25,6 +22,7 @@ export const DIRECT = 'direct'
 
 export type CallerDeps = {
   db: Db
+  clock: Clock
   verifyKey: VerifyKey
   rules: AccountRules
   ownKeys: Pick<OwnKeys, 'list'>
@@ -127,13 +125,7 @@ export function limitCaller(requestsPerMinute: number) {
 
 /** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
-  const ownerOfAgent = deps.db
-    .select({ agentId: agents.id, aiProvider: agents.aiProvider, user: identityColumns })
-    .from(agents)
-    .leftJoin(users, eq(users.id, agents.ownerId))
-    .where(eq(agents.accessTokenHash, parameter('hash')))
-    .prepare()
-  const findAgent = memoize(deps.db, (hash) => ownerOfAgent.get({ hash }) ?? null)
+  const findAgent = createAgentFinder(deps)
 
   const findByToken = (token: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) {

@@ -16,6 +16,7 @@ import {
   stopAgent,
   updateUserAgent,
 } from './lifecycle.ts'
+import { rotateToken } from './rotate-token.ts'
 import { UpdateImageRequest } from './schemas.ts'
 import { findAgentStats, type StatsDeps } from './stats.ts'
 
@@ -78,6 +79,18 @@ export function lifecycleBackend(deps: LifecycleBackendDeps) {
   app.get('/api/agents/:id/token', internalKey, (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
+  })
+
+  app.post('/api/agents/:id/token/rotate', internalKey, async (c) => {
+    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
+    const token = openTokens(deps.sealer, agent).gatewayToken
+    return c.json({ success: true, status: toBackendStatus(agent.status), token })
+  })
+
+  // Nobody but the agent needs its new token.
+  app.post('/api/agents/:id/platform-token/rotate', internalKey, async (c) => {
+    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
+    return c.json({ success: true, status: toBackendStatus(agent.status) })
   })
 
   return app

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import type { Backend, LifecycleAction } from '../../adapters/backend.ts'
+import type { Backend, LifecycleAction, TokenAction } from '../../adapters/backend.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
@@ -27,7 +27,7 @@ export function lifecycleWeb(deps: LifecycleWebDeps) {
   const change = async (
     c: Context<WebEnv>,
     id: string,
-    action: LifecycleAction,
+    action: LifecycleAction | TokenAction,
     request: Record<string, unknown> = {},
   ) => {
     getOwn(c, id)
@@ -57,6 +57,10 @@ export function lifecycleWeb(deps: LifecycleWebDeps) {
 
   app.get('/api/agents/:id/token', signedIn, (c) =>
     c.json({ token: openTokens(deps.sealer, getOwn(c, c.req.param('id'))).gatewayToken }),
+  )
+  app.post('/api/agents/:id/token/rotate', signedIn, (c) => change(c, c.req.param('id'), 'token/rotate'))
+  app.post('/api/agents/:id/platform-token/rotate', signedIn, (c) =>
+    change(c, c.req.param('id'), 'platform-token/rotate'),
   )
 
   return app

@@ -9,6 +9,7 @@ import { type AgentRow, agents } from '../agents/tables.ts'
 import { deployKey } from './operations.ts'
 import { createOrphanFinder, type RemoveOrphans } from './orphans.ts'
 import { enqueueDeployment } from './request.ts'
+import { finishRotation } from './rotate-token.ts'
 import { toSpec } from './spec.ts'
 import { endIfUnwanted, findAgentRow, markFailed, type OperationDeps, toSeen } from './start.ts'
 
@@ -97,6 +98,7 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
     down?.delete(agent.id)
     await runtime.deploy(await toSpec(deps, agent, agent.port))
     await noteWhatIsSeen(deps, agent, inspection)
+    await finishRotation(deps, agent, inspection)
   } else if (mayBeDown(deps, agent.id, inspection, down)) {
     return
   } else if (inspection?.state === 'exited') {

@@ -46,7 +46,8 @@ export async function runRepair(
   signal.throwIfAborted()
   const agent = find(deps.db, agentId)
   if (!agent || !isWanted()) return false
-  if (isThere) await runtime.start(agentId, { repair: true })
+  // What lies there is not to come up with a token that has been replaced since.
+  if (isThere && agent.tokensChangedAt === null) await runtime.start(agentId, { repair: true })
   else if (agent.port !== null) await runtime.deploy(await toSpec(deps, agent, agent.port))
   const isVerified = await isHealthyInTime(deps, agent, isWanted, signal)
   // The start may have crossed with a stop.

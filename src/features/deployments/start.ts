@@ -13,6 +13,7 @@ import { type ImageDeps, mayFetch, notAllowed } from './images.ts'
 import { endOperation, hasNewer, setStep, showDeployment } from './operations.ts'
 import { findTakenPorts, leasePort } from './ports.ts'
 import type { RepairDeps } from './repair.ts'
+import { finishRotation } from './rotate-token.ts'
 import { toSpec } from './spec.ts'
 import type { OperationRow } from './tables.ts'
 
@@ -23,7 +24,7 @@ export type OperationDeps = RepairDeps &
     clock: Clock
     log: Log
     runtimes: Runtimes
-    gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory'>
+    gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
     basePort: number
     /** A folder for each agent's snapshots. */
     snapshotDir: string
@@ -129,7 +130,9 @@ export async function bringUp(
 ): Promise<Inspection> {
   const placed = await startOnFreePort(deps, operation, agent)
   await write(deps.db, (tx) => setStep(tx, operation, 'health'))
-  return waitForHealthy(deps, placed, options)
+  const inspection = await waitForHealthy(deps, placed, options)
+  await finishRotation(deps, placed, inspection)
+  return inspection
 }
 
 /**
