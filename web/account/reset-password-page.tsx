@@ -1,15 +1,24 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { z } from 'zod'
 import { ResetPasswordRequest } from '../../src/features/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { PasswordField } from '../ui/field.tsx'
+import { CheckField, PasswordField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { forgetSession, resetPassword } from './session.ts'
 
 const route = getRouteApi('/reset-password')
+
+/** A ticked box is `on` in a form, and absent otherwise. */
+const WithTick = ResetPasswordRequest.extend({
+  endKeys: z
+    .literal('on')
+    .optional()
+    .transform((tick) => tick === 'on'),
+})
 
 /** `/reset-password?token=`: the page that the link for a new password leads to. */
 export function ResetPasswordPage() {
@@ -32,7 +41,7 @@ function ResetForm({ token }: { token: string }) {
   const client = useQueryClient()
   const navigate = useNavigate()
   const { formRef, problem, isPending, onSubmit } = useForm(
-    ResetPasswordRequest,
+    WithTick,
     async (body) => {
       await resetPassword(body)
       forgetSession(client)
@@ -58,6 +67,11 @@ function ResetForm({ token }: { token: string }) {
         autoFocus
         hint="At least 8 characters. A sentence works well."
         error={problem?.fields.password}
+      />
+      <CheckField
+        label="End my API keys as well"
+        name="endKeys"
+        hint="When somebody else may know the old password, he may have made or read them."
       />
       <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
         Save password

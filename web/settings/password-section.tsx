@@ -1,27 +1,39 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { ChangePasswordRequest, type Settings } from '../../src/features/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
+import { keysQuery } from '../keys/keys-api.ts'
 import { Button } from '../ui/button.tsx'
-import { PasswordField } from '../ui/field.tsx'
+import { CheckField, PasswordField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { FormNotice } from './form-notice.tsx'
 import { changePassword, settingsQuery } from './settings-api.ts'
 
+/** A ticked box is `on` in a form, and absent otherwise. */
+const WithTick = ChangePasswordRequest.extend({
+  endKeys: z
+    .literal('on')
+    .optional()
+    .transform((tick) => tick === 'on'),
+})
 /** The server lets accounts without a password leave the current one out; here an empty field is a slip. */
-const WithCurrent = ChangePasswordRequest.extend({ currentPassword: z.string().min(1).max(1024) })
+const WithCurrent = WithTick.extend({ currentPassword: z.string().min(1).max(1024) })
 
 /** Changes the password, or sets the first one of an account that signs in elsewhere. */
 export function PasswordSection({ settings }: { settings: Settings }) {
   const client = useQueryClient()
+  const keys = useQuery(keysQuery).data?.length ?? 0
   const { formRef, problem, isPending, isDone, onSubmit } = useForm<ChangePasswordRequest>(
-    settings.hasPassword ? WithCurrent : ChangePasswordRequest,
+    settings.hasPassword ? WithCurrent : WithTick,
     async (change) => {
       await changePassword(change)
       formRef.current?.reset()
-      await client.invalidateQueries({ queryKey: settingsQuery.queryKey })
+      await Promise.all([
+        client.invalidateQueries({ queryKey: settingsQuery.queryKey }),
+        client.invalidateQueries({ queryKey: keysQuery.queryKey }),
+      ])
     },
     fieldOf,
   )
@@ -54,6 +66,13 @@ export function PasswordSection({ settings }: { settings: Settings }) {
           hint="At least 8 characters. A sentence works well."
           error={problem?.fields.newPassword}
         />
+        {keys > 0 && (
+          <CheckField
+            label={keys === 1 ? 'End my API key as well' : `End my ${keys} API keys as well`}
+            name="endKeys"
+            hint="When somebody else may know the password, he may have made or read them. What uses them is refused."
+          />
+        )}
         <Button type="submit" className="justify-self-start" isPending={isPending}>
           {settings.hasPassword ? 'Change password' : 'Set password'}
         </Button>

@@ -4,6 +4,7 @@ import {
   type ChangePasswordRequest,
   type DeleteAccountRequest,
   MessageResponse,
+  PasswordChanged,
   type PatchSettingsRequest,
   RecoveryCodes,
   ReferralsResponse,
@@ -79,9 +80,9 @@ export function sendVerification() {
   return request(MessageResponse, '/api/auth/verify-email/send', { method: 'POST', body: {} })
 }
 
-/** Sets a new password; other browsers are signed out. */
+/** Sets a new password; other browsers are signed out, and API keys end when that is asked for. */
 export function changePassword(body: ChangePasswordRequest) {
-  return request(Success, '/api/settings/password', { method: 'POST', body })
+  return request(PasswordChanged, '/api/settings/password', { method: 'POST', body })
 }
 
 /** Begins two-factor sign-in; it counts only once `enableTwoFactor` had a code. */

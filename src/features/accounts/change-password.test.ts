@@ -4,6 +4,7 @@ import { countRows } from '../../../tests/harness/dump.ts'
 import { mailingPlatform } from '../../../tests/harness/mailing-platform.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { write } from '../../db/write.ts'
+import { createKey } from '../keys/create.ts'
 import { CreatedKey } from '../keys/schemas.ts'
 import { issueEmailToken } from './email-tokens.ts'
 import { users } from './tables.ts'
@@ -58,6 +59,25 @@ test('POST /api/settings/password: of 50 sessions only the caller’s is left, a
 })
 
 test.each([
+  ['the account’s keys end with the old password when that is asked for', true, { success: true, keysEnded: 2 }, 0],
+  ['keys stay when that is said', false, { success: true }, 2],
+  ['keys stay when nothing is said', undefined, { success: true }, 2],
+])('POST /api/settings/password: %s', async (_why, endKeys, answer, left) => {
+  const { change, platform, userId, signIn } = await withAda()
+  const bob = await signIn('bob@example.com')
+  const his = await createKey(platform, bob.user.id, { name: 'his' })
+  const hers = [await createKey(platform, userId, { name: 'one' }), await createKey(platform, userId, { name: 'two' })]
+  const works = ({ key }: { key: string }) => platform.verifyKey(key) !== null
+
+  const wrong = await change({ currentPassword: 'wrong horse', newPassword: NEXT, endKeys })
+  expect([wrong.status, hers.filter(works)]).toEqual([401, hers])
+  const response = await change({ currentPassword: ADA.password, newPassword: NEXT, endKeys })
+  expect([response.status, await response.json()]).toEqual([200, answer])
+  expect(hers.filter(works)).toHaveLength(left)
+  expect(works(his)).toBe(true)
+})
+
+test.each([
   [{}, 400, 'Current and new password required'],
   [{ currentPassword: ADA.password }, 400, 'Current and new password required'],
   [{ newPassword: NEXT }, 400, 'Current and new password required'],
@@ -66,6 +86,7 @@ test.each([
   [{ currentPassword: ADA.password, newPassword: 'short77' }, 400, 'Password must be at least 8 characters'],
   [{ currentPassword: ADA.password, newPassword: 'Password123' }, 400, 'Password is too common'],
   [{ currentPassword: ADA.password, newPassword: 'x'.repeat(1025) }, 400, 'Password must be at most 1024 characters'],
+  [{ currentPassword: ADA.password, newPassword: NEXT, endKeys: 'all' }, 400, 'endKeys must be true or false'],
   [{ currentPassword: 'wrong horse', newPassword: NEXT }, 401, 'Current password is incorrect'],
 ])('POST /api/settings/password: %j gets %d, and nothing changes', async (body, status, error) => {
   const { change, platform, canLogin } = await withAda(2)

@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { recordAudit } from '../administration/audit.ts'
+import { deleteAllKeys } from '../keys/delete.ts'
 import { requireUncommon } from './common-passwords.ts'
 import { confirmPassword } from './confirm-password.ts'
 import { endEmailTokens } from './email-tokens.ts'
@@ -24,15 +25,15 @@ export type SessionCaller = { userId: string; sessionToken: string | undefined; 
 /**
  * Sets a new password; all other sessions, every reset link and the marks of all known devices end with it. An account
  * without one, which signs in elsewhere, gets its first after a recent sign-in.
- * @returns the account as it is now.
+ * @returns the account as it is now, and how many API keys ended: null when none was to.
  * @throws AppError `invalid` for a missing or common password, `unauthenticated` for a wrong current one, `limited`
  * after ten of those, `not_found`.
  */
 export async function changePassword(
   deps: ChangePasswordDeps,
   caller: SessionCaller,
-  { currentPassword, newPassword }: ChangePasswordRequest,
-): Promise<UserRow> {
+  { currentPassword, newPassword, endKeys }: ChangePasswordRequest,
+): Promise<{ user: UserRow; keysEnded: number | null }> {
   const user = deps.db.select().from(users).where(eq(users.id, caller.userId)).get()
   if (!user) throw new AppError('not_found', 'User not found')
   if (user.passwordHash !== null && currentPassword === undefined) {
@@ -46,22 +47,30 @@ export async function changePassword(
     const changed = replaceHash(tx, user, { passwordHash, updatedAt: deps.clock.now() })
     if (!changed) throw new AppError('unauthenticated', 'Current password is incorrect')
     endSessions(tx, user.id, caller.sessionToken)
-    noteNewPassword(tx, deps, user, { action: 'account.password-changed', address: caller.address })
-    return changed
+    const { address } = caller
+    const keysEnded = noteNewPassword(tx, deps, user, { action: 'account.password-changed', address, endKeys })
+    return { user: changed, keysEnded }
   })
 }
 
-/** What every new password brings: mailed links end, the log has a line, and the owner is told. */
+/**
+ * What every new password brings: mailed links end, keys when that is wanted, the log has a line, and the owner is told.
+ * @returns how many keys ended, null when none was to.
+ */
 export function noteNewPassword(
   tx: Tx,
   deps: Pick<ChangePasswordDeps, 'clock' | 'mailer' | 'enqueue'>,
   user: UserRow,
-  { action, address }: { action: string; address: string | null },
-): void {
+  { action, address, endKeys }: { action: string; address: string | null; endKeys: boolean | undefined },
+): number | null {
   endEmailTokens(tx, user.id)
-  recordAudit(tx, { actor: user.id, action, target: user.id, address }, deps.clock.now())
-  if (!deps.mailer.isConfigured) return
-  enqueueMail(tx, deps.enqueue, { mail: 'password-changed', userId: user.id, address: user.email })
+  const keysEnded = endKeys ? deleteAllKeys(tx, user.id) : null
+  const detail = keysEnded === null ? {} : { keysEnded }
+  recordAudit(tx, { actor: user.id, action, target: user.id, detail, address }, deps.clock.now())
+  if (deps.mailer.isConfigured) {
+    enqueueMail(tx, deps.enqueue, { mail: 'password-changed', userId: user.id, address: user.email })
+  }
+  return keysEnded
 }
 
 /** Somebody else may have set another password while this one was hashed: then the one that was confirmed is worth nothing. */

@@ -12,6 +12,7 @@ import {
   ChangePasswordRequest,
   ForgotPasswordRequest,
   type MessageResponse,
+  type PasswordChanged,
   ResetPasswordRequest,
   VerifyEmailRequest,
 } from './schemas.ts'
@@ -38,8 +39,10 @@ export function passwordWeb(deps: PasswordWebDeps) {
     validate('json', ChangePasswordRequest),
     async (c) => {
       const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c), address: c.env.address }
-      rememberDevice(c, deps, await changePassword(deps, caller, c.req.valid('json')))
-      return c.json({ success: true })
+      const { user, keysEnded } = await changePassword(deps, caller, c.req.valid('json'))
+      rememberDevice(c, deps, user)
+      const changed: PasswordChanged = { success: true, ...(keysEnded !== null && { keysEnded }) }
+      return c.json(changed)
     },
   )
 

@@ -7,6 +7,7 @@ import { json, testPlatform } from '../../../tests/harness/platform.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
+import { createKey } from '../keys/create.ts'
 import { users } from './tables.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
@@ -62,6 +63,19 @@ test('a mailed link lets its reader choose a password; all sessions end and the 
   expect(await test.login(ADA.email, ADA.password)).toBe('')
   expect(await test.login(ADA.email, NEXT)).not.toBe('')
   expect(test.platform.db.select().from(users).get()?.emailVerifiedAt).toEqual(test.clock.now())
+})
+
+test('POST /api/auth/reset-password: the account’s keys end when that is asked for, and stay otherwise', async () => {
+  await using test = await mailingPlatform()
+  await test.signUp(ADA.email, ADA.password)
+  const { id = '' } = test.platform.db.select().from(users).get() ?? {}
+  const { key } = await createKey(test.platform, id, { name: 'laptop' })
+  expect((await reset(test, await askForLink(test))).status).toBe(200)
+  expect(test.platform.verifyKey(key)).not.toBeNull()
+
+  const body = { token: await askForLink(test, 2), password: 'a third staple', endKeys: true }
+  expect((await test.web.request('/api/auth/reset-password', json('POST', body))).status).toBe(200)
+  expect(test.platform.verifyKey(key)).toBeNull()
 })
 
 test('a link lives one hour to the second', async () => {

@@ -19,7 +19,7 @@ const PURPOSES = ['reset-password'] as const
  */
 export async function resetPasswordByLink(
   deps: ChangePasswordDeps,
-  { token, password }: ResetPasswordRequest,
+  { token, password, endKeys }: ResetPasswordRequest,
   address: string | null,
 ): Promise<void> {
   requireUncommon(password)
@@ -33,7 +33,7 @@ export async function resetPasswordByLink(
     if (!user) throw invalidLink()
     endSessions(tx, user.id)
     forgetFailedLogins(tx, user.email)
-    noteNewPassword(tx, deps, user, { action: 'account.password-reset', address })
+    noteNewPassword(tx, deps, user, { action: 'account.password-reset', address, endKeys })
   })
 }
 

@@ -162,6 +162,9 @@ export type UpdateSettingsRequest = z.infer<typeof UpdateSettingsRequest>
 export const PatchSettingsRequest = z.object({ name: Name.optional(), notifications: Notifications.optional() })
 export type PatchSettingsRequest = z.infer<typeof PatchSettingsRequest>
 
+/** Deletes the account's API keys with the password: whoever knew the one may have made or read the others. */
+const EndKeys = z.boolean('endKeys must be true or false').optional()
+
 const BOTH_PASSWORDS = 'Current and new password required'
 
 /** `POST /api/settings/password` (Spec 4.2). Accounts without a password have no current one to give. */
@@ -172,8 +175,13 @@ export const ChangePasswordRequest = z.object({
     .optional()
     .transform((text) => text || undefined),
   newPassword: NewPassword(BOTH_PASSWORDS),
+  endKeys: EndKeys,
 })
 export type ChangePasswordRequest = z.infer<typeof ChangePasswordRequest>
+
+/** The answer; `keysEnded` says how many, when that was asked for. */
+export const PasswordChanged = z.object({ success: z.literal(true), keysEnded: z.number().optional() })
+export type PasswordChanged = z.infer<typeof PasswordChanged>
 
 /** `POST /api/auth/forgot-password` (Spec 4.2); `website` and `proof` as for `POST /api/register`. */
 export const ForgotPasswordRequest = z.object({
@@ -189,6 +197,7 @@ const TOKEN_AND_PASSWORD = 'Token and password are required'
 export const ResetPasswordRequest = z.object({
   token: z.string(TOKEN_AND_PASSWORD).min(1, TOKEN_AND_PASSWORD).max(512, 'Invalid or expired reset link'),
   password: NewPassword(TOKEN_AND_PASSWORD),
+  endKeys: EndKeys,
 })
 export type ResetPasswordRequest = z.infer<typeof ResetPasswordRequest>
 

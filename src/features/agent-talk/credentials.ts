@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import type { Sealer } from '../../core/secrets.ts'
-import type { Db } from '../../db/open.ts'
+import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { CREDENTIALS, type CredentialKey } from './schemas.ts'
 import { agentCredentials } from './tables.ts'
@@ -30,4 +30,9 @@ export async function setCredential(
   const target = [agentCredentials.userId, agentCredentials.key]
   await write(db, (tx) => tx.insert(agentCredentials).values(row).onConflictDoUpdate({ target, set: row }).run())
   return true
+}
+
+/** Forgets all credentials of a user, in the caller's closure. */
+export function forgetCredentials(tx: Tx, userId: string): void {
+  tx.delete(agentCredentials).where(eq(agentCredentials.userId, userId)).run()
 }

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Sealer } from '../../core/secrets.ts'
-import type { Db } from '../../db/open.ts'
+import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Workspace } from './open-workspace.ts'
 import type { CredentialsRequest } from './schemas.ts'
@@ -50,4 +50,9 @@ function isFor({ agent }: Workspace, origin: string) {
 
 function purposeOf(workspace: string, origin: string): string {
   return `git_credentials:${workspace}:${origin}`
+}
+
+/** Forgets with what an agent's workspace pushes, in the caller's closure. */
+export function forgetGitCredentials(tx: Tx, agentId: string): void {
+  tx.delete(gitCredentials).where(eq(gitCredentials.agentId, agentId)).run()
 }

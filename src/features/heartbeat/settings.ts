@@ -56,3 +56,11 @@ export async function changeHeartbeat(
 export async function resetHeartbeat(db: Db, userId: string): Promise<void> {
   await write(db, (tx) => tx.delete(heartbeats).where(eq(heartbeats.userId, userId)).run())
 }
+
+/** Leaves the settings as they are, but asks no agent any more, in the caller's closure. */
+export function switchOffHeartbeat(tx: Tx, userId: string, now: Date): void {
+  tx.update(heartbeats)
+    .set({ enabled: false, nextHeartbeatAt: null, updatedAt: now })
+    .where(eq(heartbeats.userId, userId))
+    .run()
+}

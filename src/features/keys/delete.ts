@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { AppError } from '../../core/errors.ts'
-import type { Db } from '../../db/open.ts'
+import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { apiKeys } from './tables.ts'
 
@@ -16,4 +16,9 @@ export async function deleteKey(db: Db, userId: string, id: string): Promise<voi
       .run(),
   )
   if (changes === 0) throw new AppError('not_found', 'Key not found')
+}
+
+/** Deletes all keys of a user, in the caller's closure. @returns how many there were. */
+export function deleteAllKeys(tx: Tx, userId: string): number {
+  return tx.delete(apiKeys).where(eq(apiKeys.userId, userId)).run().changes
 }

@@ -1,11 +1,11 @@
-import { and, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { type AiProvider, ProviderError } from '../../adapters/ai-provider.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import { memoize } from '../../db/memo.ts'
-import type { Db } from '../../db/open.ts'
+import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { providerKeys } from './tables.ts'
 
@@ -49,14 +49,14 @@ export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
       await write(db, (tx) => tx.insert(providerKeys).values(row).onConflictDoUpdate({ target, set: row }).run())
     },
     async disable(userId) {
-      await write(db, (tx) =>
-        tx
-          .delete(providerKeys)
-          .where(and(eq(providerKeys.userId, userId)))
-          .run(),
-      )
+      await write(db, (tx) => forgetOwnKeys(tx, userId))
     },
   }
+}
+
+/** Forgets all keys that a user has brought along, in the caller's closure. */
+export function forgetOwnKeys(tx: Tx, userId: string): void {
+  tx.delete(providerKeys).where(eq(providerKeys.userId, userId)).run()
 }
 
 /** A provider that cannot be asked now does not speak against the key. */

@@ -1,4 +1,4 @@
-import { and, count, desc, eq } from 'drizzle-orm'
+import { and, count, desc, eq, inArray } from 'drizzle-orm'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Db, Tx } from '../../db/open.ts'
@@ -9,7 +9,7 @@ import { findNextRun, isSameSchedule, type Schedule } from './cron.ts'
 import type { DueDeps } from './due.ts'
 import { addRun, admitRuns, findRun } from './runs.ts'
 import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
-import { type RunRow, scheduledTasks, type TaskRow } from './tables.ts'
+import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
 const MAX_TASKS_PER_USER = 50
 
@@ -121,4 +121,16 @@ function requireRoom(tx: Tx, ownerId: string): void {
 
 function isOwn(ownerId: string, id: string) {
   return and(eq(scheduledTasks.id, id), eq(scheduledTasks.ownerId, ownerId))
+}
+
+/** Switches all tasks of an owner off and ends the runs that wait or go on, in the caller's closure. */
+export function switchOffTasks(tx: Tx, ownerId: string, now: Date): void {
+  tx.update(scheduledTasks)
+    .set({ enabled: false, nextRunAt: null, updatedAt: now })
+    .where(eq(scheduledTasks.ownerId, ownerId))
+    .run()
+  tx.update(scheduledRuns)
+    .set({ status: 'failed', error: 'The account has another owner', finishedAt: now })
+    .where(and(eq(scheduledRuns.ownerId, ownerId), inArray(scheduledRuns.status, ['queued', 'running'])))
+    .run()
 }

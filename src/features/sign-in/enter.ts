@@ -1,7 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { ExternalProfile } from '../../adapters/identity-provider.ts'
-import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Sealer, sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
@@ -13,12 +12,10 @@ import { recordAudit } from '../administration/audit.ts'
 import type { ProviderName } from './attempts.ts'
 import { decideLink, type LinkDecision } from './link.ts'
 import { identities, wallets } from './tables.ts'
-import { takeOver } from './take-over.ts'
+import { type TakeOverDeps, takeOver } from './take-over.ts'
 
-export type EnterDeps = {
+export type EnterDeps = TakeOverDeps & {
   db: Db
-  clock: Clock
-  sealer: Sealer
   signUp: SignUp
   rules: { requiresVerifiedEmail: boolean }
 }
@@ -62,7 +59,7 @@ export async function enterWithProfile(deps: EnterDeps, arrival: Arrival): Promi
     })
     if (decision === 'link' && local?.twoFactorEnabledAt && !arrival.hasSecondFactor) return local
     const now = deps.clock.now()
-    const user = follow(tx, decision, { linked, local, email, name: profile.name, signUp: deps.signUp, now })
+    const user = follow(tx, deps, decision, { linked, local, email, name: profile.name, now })
     saveIdentity(tx, deps.sealer, { user, provider, profile, email, now })
     if (decision !== 'sign-in') {
       const detail = { provider, issuer: profile.issuer, subject: profile.subject }
@@ -73,20 +70,20 @@ export async function enterWithProfile(deps: EnterDeps, arrival: Arrival): Promi
 }
 
 type Found = { linked: UserRow | null; local: UserRow | null }
-type Start = { email: string; name: string | null; signUp: SignUp; now: Date }
+type Start = { email: string; name: string | null; now: Date }
 
-function follow(tx: Tx, decision: LinkDecision, { linked, local, ...start }: Found & Start): UserRow {
+function follow(tx: Tx, deps: EnterDeps, decision: LinkDecision, { linked, local, ...start }: Found & Start): UserRow {
   if (decision === 'sign-in' && linked) return linked
   if (decision === 'link' && local) return local
   if (decision === 'take-over-unverified' && local) {
-    takeOver(tx, local.id, start.now)
+    takeOver(tx, deps, local.id)
     return proveEmail(tx, local.id, start.now)
   }
-  if (decision === 'create') return createUser(tx, start)
+  if (decision === 'create') return createUser(tx, deps.signUp, start)
   throw new AppError('unauthenticated', `This sign-in is not accepted (${linked || local ? 'account' : 'sign-up'})`)
 }
 
-function createUser(tx: Tx, { email, name, signUp, now }: Start): UserRow {
+function createUser(tx: Tx, signUp: SignUp, { email, name, now }: Start): UserRow {
   const account = { email, name: name?.trim().slice(0, MAX_NAME) || email, passwordHash: null }
   const user = insertUser(tx, account, { now, ...firstRights(tx, signUp) })
   return proveEmail(tx, user.id, now)

@@ -1,7 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import type { SiweMessage } from 'siwe'
 import type { Chain, SignatureQuestion } from '../../adapters/chain.ts'
-import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
@@ -13,12 +12,11 @@ import { recordAudit } from '../administration/audit.ts'
 import type { WalletAuthRequest } from './schemas.ts'
 import { rememberOnce, takeOnce } from './single-use.ts'
 import { wallets } from './tables.ts'
-import { takeOver } from './take-over.ts'
+import { type TakeOverDeps, takeOver } from './take-over.ts'
 import { findFault, parseMessage, readNonce } from './wallet-message.ts'
 
-export type WalletDeps = {
+export type WalletDeps = TakeOverDeps & {
   db: Db
-  clock: Clock
   log: Log
   signUp: SignUp
   chain: Pick<Chain, 'verifySignature'>
@@ -114,17 +112,13 @@ function findByWallet(tx: Tx, chainId: number, address: string): UserRow | null 
 }
 
 /** Spec 4.2: an account with the wallet's e-mail is linked, and made when there is none. */
-function linkWallet(
-  tx: Tx,
-  { signUp, siweChainId, clock }: WalletDeps,
-  wallet: string,
-  address: string | null,
-): UserRow {
+function linkWallet(tx: Tx, deps: WalletDeps, wallet: string, address: string | null): UserRow {
+  const { signUp, siweChainId, clock } = deps
   const now = clock.now()
   const email = `${wallet}@${signUp.walletEmailDomain}`
   const existing = tx.select().from(users).where(eq(users.email, email)).get()
   // With a password, somebody typed this address into a form before it was a wallet's: it was never his.
-  if (existing?.passwordHash) takeOver(tx, existing.id, now)
+  if (existing?.passwordHash) takeOver(tx, deps, existing.id)
   const user = existing ?? createUser(tx, { wallet, email, signUp, now })
   tx.insert(wallets).values({ chainId: siweChainId, address: wallet, userId: user.id, createdAt: now }).run()
   const action = existing ? 'sign-in.link' : 'sign-in.create'

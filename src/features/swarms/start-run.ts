@@ -41,14 +41,23 @@ export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, 
 export async function cancelRun(deps: RunDeps, ownerId: string, swarmId: string, id: string): Promise<RunRow> {
   return write(deps.db, (tx) => {
     const run = getRun(tx, ownerId, swarmId, id)
-    if (run.state !== 'running') return run
-    const ended = { state: 'cancelled', finishedAt: deps.clock.now() } as const
-    tx.update(swarmAnswers)
-      .set(ended)
-      .where(and(eq(swarmAnswers.runId, id), inArray(swarmAnswers.state, ['queued', 'running'])))
-      .run()
-    return tx.update(swarmRuns).set(ended).where(eq(swarmRuns.id, id)).returning().get()
+    return run.state === 'running' ? endRun(tx, id, deps.clock.now()) : run
   })
+}
+
+/** Ends all runs of an owner, in the caller's closure. */
+export function cancelAllRuns(tx: Tx, ownerId: string, now: Date): void {
+  const isRunning = and(eq(swarmRuns.ownerId, ownerId), eq(swarmRuns.state, 'running'))
+  for (const { id } of tx.select({ id: swarmRuns.id }).from(swarmRuns).where(isRunning).all()) endRun(tx, id, now)
+}
+
+function endRun(tx: Tx, id: string, now: Date): RunRow {
+  const ended = { state: 'cancelled', finishedAt: now } as const
+  tx.update(swarmAnswers)
+    .set(ended)
+    .where(and(eq(swarmAnswers.runId, id), inArray(swarmAnswers.state, ['queued', 'running'])))
+    .run()
+  return tx.update(swarmRuns).set(ended).where(eq(swarmRuns.id, id)).returning().get()
 }
 
 function requireRoom(tx: Tx, ownerId: string): void {
