@@ -1,5 +1,4 @@
-import { migrations } from '../../migrations/list.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { openMigrated } from '../../src/apps/database.ts'
 import { type Connection, openDatabase } from '../../src/db/open.ts'
 import { openWriteQueue } from '../../src/db/write.ts'
 
@@ -14,8 +13,7 @@ export function openTestDatabase(): Connection {
 }
 
 function migrateOne(): Buffer {
-  const { sqlite, close } = openDatabase(':memory:')
-  migrate(sqlite, migrations)
+  const { sqlite, close } = openMigrated(':memory:', 'nowhere').connection
   const bytes = sqlite.serialize()
   close()
   return bytes
