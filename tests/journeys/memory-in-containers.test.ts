@@ -11,6 +11,7 @@ const DOCKER_HOST = process.env.DOCKER_HOST ?? '/var/run/docker.sock'
 const IMAGE = `stead-agent:${VERSION}`
 /** Only against hanging: a container takes seconds, on some engines many. */
 const PATIENCE_MS = 300_000
+const RUNTIMES = ['docker', 'swarm']
 
 /** The runtimes that the engine at hand can be asked for. */
 async function listRuntimes(): Promise<string[]> {
@@ -21,15 +22,15 @@ async function listRuntimes(): Promise<string[]> {
 }
 
 const possible = await listRuntimes()
-const left = ['docker', 'swarm'].filter((runtime) => !possible.includes(runtime))
+const left = RUNTIMES.filter((runtime) => !possible.includes(runtime))
 if (left.length > 0) {
   console.warn(`Memory in containers is not tested with ${left.join(', ')}: that takes an engine with ${IMAGE}.`)
 }
 
-describe.skipIf(possible.length === 0)('one memory', () => {
-  test.each(possible)(
-    'AGENT_RUNTIME=%s: what either side stores the other sees at once, and a reset clears both',
-    async (runtime) => {
+describe.each(RUNTIMES)('AGENT_RUNTIME=%s', (runtime) => {
+  test.skipIf(!possible.includes(runtime))(
+    'one memory: what either side stores the other sees at once, and a reset clears both',
+    async () => {
       await using provider = await startProvider()
       await using server = await startServer({
         AGENT_RUNTIME: runtime,
