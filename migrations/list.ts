@@ -11,6 +11,7 @@ import sql8 from './0008_one_memory.sql' with { type: 'text' }
 import sql9 from './0009_residence.sql' with { type: 'text' }
 import sql10 from './0010_small_steps.sql' with { type: 'text' }
 import sql11 from './0011_token_rotation.sql' with { type: 'text' }
+import sql12 from './0012_downs.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -26,4 +27,5 @@ export const migrations = [
   { name: '0009_residence', sql: sql9 },
   { name: '0010_small_steps', sql: sql10 },
   { name: '0011_token_rotation', sql: sql11 },
+  { name: '0012_downs', sql: sql12 },
 ]

@@ -46,7 +46,7 @@ import { watchSwarm } from './swarm-watch.ts'
 /** `timing` is for tests. */
 export type SwarmRuntimeDeps = EngineRuntimeDeps & { timing?: Partial<SwarmTiming> }
 
-const TIMING: SwarmTiming = { pollMs: 2000, restartDelayMs: 5000, nodeGraceMs: 60_000, startMs: 60_000 }
+const TIMING: SwarmTiming = { pollMs: 1000, restartDelayMs: 5000, nodeGraceMs: 60_000, startMs: 60_000 }
 /** So long an answer of the engine shows that it is there. */
 const TRUST_MS = 500
 

@@ -1,6 +1,14 @@
 import { emailTokensJob, forgetJob, mailJob, sessionsJob, throttlesJob } from '../features/accounts/jobs.ts'
 import { catalogueJob } from '../features/ai/jobs.ts'
-import { deployJob, emptyTrashJob, reconcileJob, removeJob, trashJob, watchJob } from '../features/deployments/jobs.ts'
+import {
+  deployJob,
+  emptyTrashJob,
+  followDownsJob,
+  reconcileJob,
+  removeJob,
+  trashJob,
+  watchJob,
+} from '../features/deployments/jobs.ts'
 import { heartbeatJob } from '../features/heartbeat/due.ts'
 import { deliverMailJob } from '../features/inbox/jobs.ts'
 import { installationsJob } from '../features/installations/jobs.ts'
@@ -46,6 +54,7 @@ export function jobKinds(platform: Platform): JobKind[] {
 export function repeatingJobs(platform: Platform): RepeatingJob[] {
   return [
     reconcileJob(platform),
+    followDownsJob(platform),
     trashJob(platform),
     followLogsJob(platform),
     forgetLogsJob(platform),

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type Docker from 'dockerode'
-import { z } from 'zod'
 import { LABELS } from '../../src/adapters/engine.ts'
 import { WebAgentDetail } from '../../src/features/agents/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
@@ -71,10 +70,19 @@ describe.skipIf(found === null)('agents in containers', () => {
       expect(container?.Labels[LABELS.image]).toBe(images.better)
 
       const broken = await update(images.broken)
-      const { error } = z.object({ error: z.string() }).parse(await broken.json())
-      expect({ status: broken.status, error }).toEqual({ status: 500, error: expect.stringMatching(/healthy/) })
       const [last] = await readHistory(person, id)
-      expect(last).toMatchObject({ kind: 'update', result: 'rolled-back', reason: error, image: images.broken })
+      expect(last).toMatchObject({ kind: 'update', result: 'rolled-back', image: images.broken })
+      expect(last?.reason).toMatch(/healthy/)
+      expect({ status: broken.status, body: await broken.json() }).toEqual({
+        status: 500,
+        body: {
+          error: `${last?.reason}. The agent went back, and runs on ${images.better} again`,
+          code: 'ROLLED_BACK',
+          rolledBack: true,
+          image: images.broken,
+          previousImage: images.better,
+        },
+      })
       expect(last?.logTail).toContain('cannot run')
       const [after] = await listContainers(docker, await readInstance(house))
       expect(after?.Labels[LABELS.image]).toBe(images.better)

@@ -21,10 +21,10 @@ export function ReachSection({ agent }: { agent: WebAgent }) {
         {(instance || !error) && (
           <>
             <Fact label="Program">
-              {instance ? `Version ${instance.runtimeVersion}` : <Skeleton className="h-5 w-24" />}
+              {instance ? toVersion(instance.runtimeVersion) : <Skeleton className="h-5 w-24" />}
             </Fact>
             <Fact label="Started">
-              {instance ? <Moment at={instance.startedAt} as="minute" /> : <Skeleton className="h-5 w-32" />}
+              {instance ? <Start at={instance.startedAt} /> : <Skeleton className="h-5 w-32" />}
             </Fact>
           </>
         )}
@@ -39,6 +39,14 @@ export function ReachSection({ agent }: { agent: WebAgent }) {
       </dl>
     </Section>
   )
+}
+
+function toVersion(version: string | null): string {
+  return version === null ? 'Not known yet' : `Version ${version}`
+}
+
+function Start({ at }: { at: string | null }) {
+  return at === null ? 'Never yet' : <Moment at={at} as="minute" />
 }
 
 function Address({ label, address }: { label: string; address: string }) {

@@ -3,6 +3,7 @@ import type { AgentGateway } from '../../adapters/agent-gateway.ts'
 import { VERSION } from '../../core/version.ts'
 import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
+import { toShownStatus } from '../agents/status.ts'
 import { requireEndpoint } from '../chat/endpoint.ts'
 import { findAddressee, type SendDeps } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
@@ -23,7 +24,7 @@ export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId:
   const agent = findAddressee(deps.db, user, agentId)
   const known = {
     agentId: agent.id,
-    status: agent.status,
+    status: toShownStatus(agent),
     version: null,
     apiVersion: API_VERSION,
     uptime: 0,

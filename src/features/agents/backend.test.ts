@@ -80,11 +80,13 @@ test('GET /api/agents/:id: 200 with the detail itself', async () => {
   expect(await response.json()).toEqual({
     id: ids.ada,
     status: 'pending',
-    startedAt: expect.any(String),
+    // Nothing has run yet, so there is nothing to tell of it.
+    startedAt: null,
     plan: 'free',
     subdomain: `${ids.ada}.agents.localhost`,
     url: `https://${ids.ada}.agents.localhost`,
-    runtimeVersion: expect.any(String),
+    runtimeVersion: null,
+    lastError: null,
     verified: false,
     verificationType: null,
     attestationUid: null,

@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
-import { VERSION } from '../../core/version.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { validate } from '../../http/validate.ts'
 import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
@@ -11,7 +10,7 @@ import type { CreateDeps } from './create.ts'
 import { createAgentFor } from './create-own.ts'
 import { getAgent, listShort } from './list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
-import { findShownStatus, toBackendStatus } from './status.ts'
+import { findShownStatus, toBackendStatus, toShownStatus } from './status.ts'
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateDeps &
@@ -29,7 +28,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
     c.json(
       listShort(deps.db, c.var.principal).map((agent) => ({
         id: agent.id,
-        status: toBackendStatus(agent.status),
+        status: toBackendStatus(toShownStatus(agent)),
         created: agent.createdAt.toISOString(),
         subdomain: toSubdomain(agent.id, addresses),
         url: toUrl(agent.id, addresses),
@@ -44,17 +43,19 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.get('/api/agents/:id', internalKey, async (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+    const status = await findShownStatus(deps.runtimes, agent)
     const { verified, verificationType, attestationUid, verifiedAt } = toVerification(
       findVerification(deps.db, agent.id),
     )
     return c.json({
       id: agent.id,
-      status: toBackendStatus(await findShownStatus(deps.runtimes, agent)),
-      startedAt: (agent.startedAt ?? agent.createdAt).toISOString(),
+      status: toBackendStatus(status),
+      startedAt: agent.startedAt?.toISOString() ?? null,
       plan: agent.plan,
       subdomain: toSubdomain(agent.id, addresses),
       url: toUrl(agent.id, addresses),
-      runtimeVersion: agent.runtimeVersion ?? VERSION,
+      runtimeVersion: agent.runtimeVersion,
+      lastError: status === 'error' ? agent.lastError : null,
       verified,
       verificationType,
       attestationUid,
@@ -64,7 +65,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.put('/api/agents/:id', internalKey, validate('json', UpdateAgentRequest), async (c) => {
     const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
-    return c.json(toUpdated(agent, addresses, toBackendStatus(agent.status)))
+    return c.json(toUpdated(agent, addresses, toBackendStatus(toShownStatus(agent))))
   })
 
   app.delete('/api/agents/:id', internalKey, async (c) => {

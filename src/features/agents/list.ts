@@ -10,9 +10,9 @@ export function listAgents(db: Db, principal: Principal): AgentRow[] {
 }
 
 /** The same, of each only what a list of thousands needs. */
-export function listShort(db: Db, principal: Principal): Pick<AgentRow, 'id' | 'status' | 'createdAt'>[] {
-  const { id, status, createdAt } = agents
-  const rows = db.select({ id, status, createdAt }).from(agents).where(ownedBy(principal))
+export function listShort(db: Db, principal: Principal): Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>[] {
+  const { id, status, downAt, createdAt } = agents
+  const rows = db.select({ id, status, downAt, createdAt }).from(agents).where(ownedBy(principal))
   return rows.orderBy(desc(createdAt), desc(id)).all()
 }
 

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import type { Backend, Caller } from '../../adapters/backend.ts'
-import { errorMessage } from '../../core/errors.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
@@ -107,14 +107,15 @@ export async function waitUntilDeployed(deps: DeployDeps, agent: AgentRow, calle
     await deps.backend.deploy({ agentId, name, config: { plan, aiProvider, model } }, caller)
   } catch (error) {
     deps.log.error({ agent: agentId, error: errorMessage(error) }, 'deployment was refused')
-    await write(deps.db, (tx) => markRefused(tx, agentId, deps.clock.now()))
+    const reason = error instanceof AppError ? error.message : 'The deployment could not be asked for'
+    await write(deps.db, (tx) => markRefused(tx, agentId, reason, deps.clock.now()))
   }
   return deps.db.select().from(agents).where(eq(agents.id, agentId)).get() ?? agent
 }
 
-function markRefused(tx: Tx, agentId: string, now: Date): void {
+function markRefused(tx: Tx, agentId: string, reason: string, now: Date): void {
   tx.update(agents)
-    .set({ status: 'error', updatedAt: now })
+    .set({ status: 'error', lastError: reason, updatedAt: now })
     .where(and(eq(agents.id, agentId), eq(agents.status, 'provisioning')))
     .run()
 }

@@ -196,13 +196,14 @@ export const RenameAgentRequest = z.object({
     .refine(hasNoNul, 'Name must not contain NUL'),
 })
 
-/** An agent as the dashboard lists it. */
+/** An agent as the dashboard lists it. `lastError` says in one sentence why it is in `error`, null when it is not. */
 export const WebAgent = z.object({
   id: z.string(),
   name: z.string(),
   model: z.string(),
   status: AgentStatus,
   websocketUrl: z.string(),
+  lastError: z.string().nullable(),
   createdAt: z.string(),
   updatedAt: z.string(),
 })
@@ -215,8 +216,12 @@ export type WebAgentList = z.infer<typeof WebAgentList>
 export const WebAgentDetail = z.object({ agent: WebAgent, status: z.literal('ok') })
 export type WebAgentDetail = z.infer<typeof WebAgentDetail>
 
-/** `POST /api/agents/provision`, 201. */
-export const ProvisionResponse = z.object({ success: z.literal(true), agent: WebAgent.omit({ updatedAt: true }) })
+/** `POST /api/agents/provision`, 201: the row was made. `error` says why its deployment failed, when it did. */
+export const ProvisionResponse = z.object({
+  success: z.literal(true),
+  agent: WebAgent.omit({ updatedAt: true }),
+  error: z.string().optional(),
+})
 export type ProvisionResponse = z.infer<typeof ProvisionResponse>
 
 /** Where a deployment stands; the last two are final. */

@@ -12,12 +12,17 @@ export function toWebStatus(status: string): string {
   return status === 'active' ? 'running' : status
 }
 
-/** The agent's status, `unknown` when it should run and the engine cannot be asked about it. Its row stays as it is. */
+/** The status of an agent as people are told it: one that should run and is down is in `error`. Its row stays as it is. */
+export function toShownStatus({ status, downAt }: Pick<AgentRow, 'status' | 'downAt'>): AgentRow['status'] {
+  return status === 'running' && downAt !== null ? 'error' : status
+}
+
+/** As `toShownStatus`, asked of its runtime now: `unknown` when it should run and the engine cannot be asked about it. */
 export async function findShownStatus(runtimes: Pick<Runtimes, 'of'>, agent: AgentRow): Promise<AgentRow['status']> {
   if (agent.status !== 'running') return agent.status
   try {
-    await runtimes.of(agent).inspect(agent.id)
-    return agent.status
+    const inspection = await runtimes.of(agent).inspect(agent.id)
+    return inspection?.state === 'running' ? toShownStatus(agent) : 'error'
   } catch (error) {
     if (error instanceof AppError) return 'unknown'
     throw error

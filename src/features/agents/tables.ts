@@ -14,6 +14,8 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 
  * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
  * opens the agent, `accessToken` is what the agent shows to us and is found by its hash. `tokensChangedAt` is null unless
  * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.
+ * `downAt` is since when an agent that should run does not, null for any other; `lastError` says why it is down or could
+ * not be brought up.
  */
 export const agents = sqliteTable(
   'agents',
@@ -42,6 +44,8 @@ export const agents = sqliteTable(
     retiringTokenHash: text(),
     tokensChangedAt: integer({ mode: 'timestamp_ms' }),
     startedAt: integer({ mode: 'timestamp_ms' }),
+    downAt: integer({ mode: 'timestamp_ms' }),
+    lastError: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },

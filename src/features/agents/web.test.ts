@@ -54,6 +54,7 @@ test('GET /api/agents: own agents only, newest first, and no token among their f
       model: 'openai/gpt-4o-mini',
       status: agent.status,
       websocketUrl: `ws://${agent.id}.agents.localhost:3000`,
+      lastError: null,
       createdAt: agent.createdAt.toISOString(),
       updatedAt: agent.updatedAt.toISOString(),
     })),
@@ -265,12 +266,14 @@ test('POST /api/agents/provision: without a runtime the agent is in error, says 
   const { agent } = ProvisionResponse.parse(body)
   expect(body).toEqual({
     success: true,
+    error: 'This test has no runtime',
     agent: {
       id: expect.stringMatching(/^ada-lovelace-[0-9a-f]{8}$/),
       name: 'Ada Lovelace',
       model: 'openai/gpt-4o-mini',
       status: 'error',
       websocketUrl: `ws://${agent.id}.agents.localhost:3000`,
+      lastError: 'This test has no runtime',
       createdAt: test.clock.now().toISOString(),
     },
   })
@@ -356,6 +359,7 @@ test('POST /api/agents: 201 with a pending agent that takes a place, and nothing
     agent: {
       ...{ id, name: 'Ada', model: 'default', status: 'pending', createdAt, updatedAt: createdAt },
       websocketUrl: `ws://${id}.agents.localhost:3000`,
+      lastError: null,
     },
   })
   const second = await create()

@@ -20,7 +20,7 @@ import {
   UpdateAgentRequest,
   type WebAgent,
 } from './schemas.ts'
-import { toWebStatus } from './status.ts'
+import { toShownStatus, toWebStatus } from './status.ts'
 import type { AgentRow } from './tables.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
@@ -38,13 +38,13 @@ export function agentsWeb(deps: AgentsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const { forUser } = deps.idempotency
-  const toWeb = (agent: AgentRow) => toWebAgent(agent, deps.addresses)
+  const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
 
   app.use('/api/agents/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
   app.get('/api/agents', async (c) => {
     const user = await deps.guards.findUser(c)
-    const agents = user ? listAgents(deps.db, { kind: 'user', user }).map(toWeb) : []
+    const agents = user ? listAgents(deps.db, { kind: 'user', user }).map((agent) => toWeb(agent)) : []
     return c.json({ agents, count: agents.length, status: 'ok' })
   })
 
@@ -55,11 +55,11 @@ export function agentsWeb(deps: AgentsWebDeps) {
     const provision = isAsync ? provisionAgentInBackground : provisionAgent
     const agent = await provision(deps, user, c.req.valid('json'), { user, address: c.env.address, ...once })
     const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
-    return c.json({ success: true, agent: shown }, 201)
+    return c.json({ success: true, agent: shown, ...(shown.lastError && { error: shown.lastError }) }, 201)
   })
 
   app.get('/api/agents/provision', signedIn, (c) => {
-    const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map(toWeb)
+    const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
     return c.json({ success: true, agents, count: agents.length })
   })
 
@@ -72,7 +72,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
     const { user } = c.var
     const agent = getAgent(deps.db, { kind: 'user', user }, c.req.param('id'))
     const status = await findStatus(deps.backend, agent, { user, address: c.env.address })
-    return c.json({ agent: toWeb({ ...agent, status }), status: 'ok' })
+    return c.json({ agent: toWeb(agent, status), status: 'ok' })
   })
 
   app.put('/api/agents/:id', signedIn, validate('json', UpdateAgentRequest), async (c) => {
@@ -82,8 +82,11 @@ export function agentsWeb(deps: AgentsWebDeps) {
     const { id } = getAgent(deps.db, principal, c.req.param('id'))
     requireSize(c.var.user, request.plan ?? request.config?.plan)
     const agent = await updateAgent(deps, principal, id, request)
-    const { plan, aiProvider, status } = agent
-    return c.json({ ...toUpdated(agent, deps.addresses, status), agent: { ...toWeb(agent), plan, aiProvider } })
+    const { plan, aiProvider } = agent
+    return c.json({
+      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+      agent: { ...toWeb(agent), plan, aiProvider },
+    })
   })
 
   app.patch('/api/agents/:id', signedIn, validate('json', RenameAgentRequest), async (c) => {
@@ -113,13 +116,14 @@ async function findStatus(backend: Pick<Backend, 'status'>, agent: AgentRow, cal
   }
 }
 
-function toWebAgent(agent: AgentRow, addresses: AgentAddresses): WebAgent {
+function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShownStatus(agent)): WebAgent {
   return {
     id: agent.id,
     name: agent.name,
     model: agent.model,
-    status: agent.status,
+    status,
     websocketUrl: toWebsocketUrl(agent.id, addresses),
+    lastError: status === 'error' ? agent.lastError : null,
     createdAt: agent.createdAt.toISOString(),
     updatedAt: agent.updatedAt.toISOString(),
   }

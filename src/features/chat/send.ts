@@ -1,4 +1,4 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, isNull } from 'drizzle-orm'
 import type { AgentEndpoint } from '../../adapters/agent-endpoint.ts'
 import type { AgentGateway } from '../../adapters/agent-gateway.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -89,7 +89,7 @@ export function findAddressee(db: Db, user: SignedInUser, agentId: string | unde
   const newest = db
     .select()
     .from(agents)
-    .where(and(eq(agents.ownerId, user.id), eq(agents.status, 'running')))
+    .where(and(eq(agents.ownerId, user.id), eq(agents.status, 'running'), isNull(agents.downAt)))
     .orderBy(desc(agents.createdAt))
     .limit(1)
     .get()

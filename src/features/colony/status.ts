@@ -4,6 +4,7 @@ import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { type AgentAddresses, toUrl } from '../agents/address.ts'
 import { listAgents } from '../agents/list.ts'
+import { toShownStatus } from '../agents/status.ts'
 import type { AgentRow } from '../agents/tables.ts'
 import { countOutcomes } from '../swarms/outcomes.ts'
 import type { ColonyAgent, ColonyDiagnostics, ColonySoul, ColonyTree } from './schemas.ts'
@@ -142,6 +143,6 @@ function lineageOf(row: AgentRow): Pick<ColonyAgent, 'generation' | 'specializat
   return { generation: row.generation, specialization: row.specialization ?? 'general', parent: row.parentId }
 }
 
-function isRunning({ status }: AgentRow): boolean {
-  return status === 'running'
+function isRunning(agent: AgentRow): boolean {
+  return toShownStatus(agent) === 'running'
 }

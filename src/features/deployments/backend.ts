@@ -1,6 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../core/errors.ts'
-import { VERSION } from '../../core/version.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
@@ -35,7 +34,7 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
         subdomain: toSubdomain(agent.id, deps.addresses),
         url: toUrl(agent.id, deps.addresses),
         status: toBackendStatus(agent.status),
-        runtimeVersion: agent.runtimeVersion ?? VERSION,
+        runtimeVersion: agent.runtimeVersion,
       }
       return c.json(body, wasRunning ? 200 : 201)
     },

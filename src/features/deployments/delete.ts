@@ -38,7 +38,7 @@ export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: st
   if (!agent) return
   await requireAnswer(deps, agent)
   await write(deps.db, (tx) => {
-    const stopped = { status: 'stopped', updatedAt: deps.clock.now() } as const
+    const stopped = { status: 'stopped', lastError: null, updatedAt: deps.clock.now() } as const
     tx.update(agents).set(stopped).where(eq(agents.id, id)).run()
     enqueueRemoval(deps, tx, agent, TAKE_OVER_MS)
   })

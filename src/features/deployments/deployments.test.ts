@@ -117,15 +117,32 @@ test('a deployment that fails leaves the agent in error, and says why wherever i
   const person = await signUp(server.urls.web)
   const response = await person.post('/api/agents/provision', { name: 'Ada' })
   expect(response.status).toBe(201)
-  const { agent } = await read(ProvisionResponse, response)
-  expect(agent.status).toBe('error')
   const reason = 'The agent ended before it was healthy'
+  const answer = await read(ProvisionResponse, response)
+  expect(answer).toMatchObject({ success: true, error: reason, agent: { status: 'error', lastError: reason } })
+  const { agent } = answer
+  const [listed] = (await read(WebAgentList, person.get('/api/agents'))).agents
+  expect(listed).toMatchObject({ id: agent.id, status: 'error', lastError: reason })
+  const flat = await fetch(`${server.urls.backend}/api/agents/${agent.id}`, { headers: bearer(SERVICE_KEY) })
+  expect(await flat.json()).toMatchObject({
+    status: 'error',
+    lastError: reason,
+    startedAt: null,
+    runtimeVersion: null,
+  })
+  const instance = await person.get(`/api/instance/${agent.id}`)
+  expect(await instance.json()).toMatchObject({ status: 'error', startedAt: null, runtimeVersion: null })
+  const ordered = await person.post('/api/provision', { name: 'Bo', agentType: 'business' })
+  expect(await ordered.json()).toMatchObject({ status: 'error', error: reason })
   expect(await follow(person, agent.id, isFinal)).toEqual([
     { status: 'error', step: 'failed', error: reason, detail: null },
   ])
   const started = await person.post(`/api/agents/${agent.id}/start`, {})
   expect(started.status).toBe(500)
   expect(await started.json()).toEqual({ error: reason })
+  await person.post(`/api/agents/${agent.id}/stop`, {})
+  const detail = await read(WebAgentDetail, person.get(`/api/agents/${agent.id}`))
+  expect(detail.agent).toMatchObject({ status: 'stopped', lastError: null })
 })
 
 test('a port that another program holds is left to it: the agent runs on the next', async () => {
@@ -169,7 +186,7 @@ test('a restart during the deployment ends with one agent that runs', async () =
   const restarting = person.post(`/api/agents/${id}/restart`, {})
   await until('the end of the first process', () => !existsSync(`/proc/${first}`))
   await Bun.write(gate, '')
-  expect(await (await restarting).json()).toEqual(RESTARTED)
+  expect(await (await restarting).json()).toEqual({ ...RESTARTED, runtimeVersion: null })
   expect(await statusOf(person, id)).toBe('running')
 })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineJob, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
 import { finishDeletion, Removal } from './delete.ts'
+import { type FollowDownsDeps, followDowns } from './follow-downs.ts'
 import { DEPLOY_JOB, REMOVE_JOB } from './operations.ts'
 import { createReconciler, type ReconcileDeps } from './reconcile.ts'
 import { giveUp, runOperations } from './run.ts'
@@ -11,6 +12,8 @@ import { watchAgents } from './watch.ts'
 
 const RECONCILE_MS = 30_000
 const HOUR_MS = 3_600_000
+/** How soon agents are followed, and again when that failed. */
+const FOLLOW_MS = 100
 /** How soon the runtimes are listened to again when that failed. */
 const WATCH_AGAIN_MS = 5000
 
@@ -50,6 +53,11 @@ export function trashJob(deps: Parameters<typeof forgetTrash>[0]): RepeatingJob 
 export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
   const reconcile = createReconciler(deps)
   return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: () => reconcile() }
+}
+
+/** Owners are told at once when an agent is down, and when it is back. */
+export function followDownsJob(deps: FollowDownsDeps): RepeatingJob {
+  return { name: 'agents.downs', everyMs: FOLLOW_MS, run: (signal) => followDowns(deps, signal) }
 }
 
 export function watchJob(deps: ReconcileDeps): RepeatingJob {

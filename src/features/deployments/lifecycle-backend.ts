@@ -1,11 +1,10 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { VERSION } from '../../core/version.ts'
+import { NoBody } from '../../core/action.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { validateAnyBody } from '../../http/validate.ts'
 import { openTokens } from '../agents/create.ts'
 import { getAgent } from '../agents/list.ts'
 import { toBackendStatus } from '../agents/status.ts'
-import type { AgentRow } from '../agents/tables.ts'
 import { listDeployments } from './history.ts'
 import {
   type LifecycleDeps,
@@ -27,17 +26,17 @@ export function lifecycleBackend(deps: LifecycleBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.post('/api/agents/:id/start', internalKey, async (c) => {
+  app.post('/api/agents/:id/start', internalKey, validateAnyBody(NoBody), async (c) => {
     const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toBackendStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/stop', internalKey, async (c) => {
+  app.post('/api/agents/:id/stop', internalKey, validateAnyBody(NoBody), async (c) => {
     const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toBackendStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/restart', internalKey, async (c) => {
+  app.post('/api/agents/:id/restart', internalKey, validateAnyBody(NoBody), async (c) => {
     const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
     // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
     const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
@@ -45,7 +44,7 @@ export function lifecycleBackend(deps: LifecycleBackendDeps) {
       success: true,
       status: toBackendStatus(agent.status),
       ...healing,
-      runtimeVersion: versionOf(agent),
+      runtimeVersion: agent.runtimeVersion,
     })
   })
 
@@ -53,15 +52,15 @@ export function lifecycleBackend(deps: LifecycleBackendDeps) {
     const { image } = c.req.valid('json')
     const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
     const status = toBackendStatus(agent.status)
-    return c.json({ success: true, status, ...outcome, runtimeVersion: versionOf(agent) })
+    return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
   })
 
-  app.post('/api/agents/:id/repair', internalKey, async (c) => {
+  app.post('/api/agents/:id/repair', internalKey, validateAnyBody(NoBody), async (c) => {
     await repairUserAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, message: 'Agent repaired successfully' })
   })
 
-  app.post('/api/agents/:id/reset-memory', internalKey, async (c) => {
+  app.post('/api/agents/:id/reset-memory', internalKey, validateAnyBody(NoBody), async (c) => {
     await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, message: 'Memory reset successfully' })
   })
@@ -81,22 +80,17 @@ export function lifecycleBackend(deps: LifecycleBackendDeps) {
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post('/api/agents/:id/token/rotate', internalKey, async (c) => {
+  app.post('/api/agents/:id/token/rotate', internalKey, validateAnyBody(NoBody), async (c) => {
     const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
     const token = openTokens(deps.sealer, agent).gatewayToken
     return c.json({ success: true, status: toBackendStatus(agent.status), token })
   })
 
   // Nobody but the agent needs its new token.
-  app.post('/api/agents/:id/platform-token/rotate', internalKey, async (c) => {
+  app.post('/api/agents/:id/platform-token/rotate', internalKey, validateAnyBody(NoBody), async (c) => {
     const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
     return c.json({ success: true, status: toBackendStatus(agent.status) })
   })
 
   return app
-}
-
-/** What was last seen of it; what would be deployed now before that. */
-function versionOf(agent: AgentRow): string {
-  return agent.runtimeVersion ?? VERSION
 }

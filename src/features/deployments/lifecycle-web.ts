@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import type { Backend, LifecycleAction, TokenAction } from '../../adapters/backend.ts'
+import { NoBody } from '../../core/action.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
@@ -36,14 +37,16 @@ export function lifecycleWeb(deps: LifecycleWebDeps) {
     return c.json(answer.status ? { ...answer, status: toWebStatus(answer.status) } : answer)
   }
 
-  app.post('/api/agents/:id/start', signedIn, (c) => change(c, c.req.param('id'), 'start'))
-  app.post('/api/agents/:id/stop', signedIn, (c) => change(c, c.req.param('id'), 'stop'))
-  app.post('/api/agents/:id/restart', signedIn, (c) => change(c, c.req.param('id'), 'restart'))
+  app.post('/api/agents/:id/start', signedIn, validateAnyBody(NoBody), (c) => change(c, c.req.param('id'), 'start'))
+  app.post('/api/agents/:id/stop', signedIn, validateAnyBody(NoBody), (c) => change(c, c.req.param('id'), 'stop'))
+  app.post('/api/agents/:id/restart', signedIn, validateAnyBody(NoBody), (c) => change(c, c.req.param('id'), 'restart'))
   app.post('/api/agents/:id/update', signedIn, validateAnyBody(UpdateImageRequest), (c) =>
     change(c, c.req.param('id'), 'update', c.req.valid('json')),
   )
-  app.post('/api/agents/:id/repair', signedIn, (c) => change(c, c.req.param('id'), 'repair'))
-  app.post('/api/agents/:id/reset-memory', signedIn, (c) => change(c, c.req.param('id'), 'reset-memory'))
+  app.post('/api/agents/:id/repair', signedIn, validateAnyBody(NoBody), (c) => change(c, c.req.param('id'), 'repair'))
+  app.post('/api/agents/:id/reset-memory', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('id'), 'reset-memory'),
+  )
 
   app.get('/api/agents/:id/deployments', signedIn, (c) => {
     const deployments = listDeployments(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
@@ -58,8 +61,10 @@ export function lifecycleWeb(deps: LifecycleWebDeps) {
   app.get('/api/agents/:id/token', signedIn, (c) =>
     c.json({ token: openTokens(deps.sealer, getOwn(c, c.req.param('id'))).gatewayToken }),
   )
-  app.post('/api/agents/:id/token/rotate', signedIn, (c) => change(c, c.req.param('id'), 'token/rotate'))
-  app.post('/api/agents/:id/platform-token/rotate', signedIn, (c) =>
+  app.post('/api/agents/:id/token/rotate', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('id'), 'token/rotate'),
+  )
+  app.post('/api/agents/:id/platform-token/rotate', signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('id'), 'platform-token/rotate'),
   )
 

@@ -68,12 +68,18 @@ test('an update that does not run goes back to what was stored before, and says 
   await Bun.write(gate, '')
   const response = await person.post(`/api/agents/${id}/update`, {})
   expect(response.status).toBe(500)
-  const error = 'The agent ended before it was healthy'
-  expect(await response.json()).toEqual({ error })
+  const reason = 'The agent ended before it was healthy'
+  expect(await response.json()).toEqual({
+    error: `${reason}. The agent went back, and runs on its version again`,
+    code: 'ROLLED_BACK',
+    rolledBack: true,
+    image: null,
+    previousImage: null,
+  })
   expect(await statusOf(person, id)).toBe('running')
   expect(await askAgent(server, id, '/poison')).toBe('false')
   const { deployments } = await read(DeploymentList, person.get(`/api/agents/${id}/deployments`))
-  expect(deployments[0]).toMatchObject({ kind: 'update', result: 'rolled-back', reason: error })
+  expect(deployments[0]).toMatchObject({ kind: 'update', result: 'rolled-back', reason })
   expect(deployments[0]?.logTail).toContain('the new version does not work here')
 })
 

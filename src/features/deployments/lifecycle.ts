@@ -6,6 +6,7 @@ import type { Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
+import { toShownStatus } from '../agents/status.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { type ImageDeps, requireImage } from './images.ts'
 import { findOperation, requestOperation, toRequester } from './operations.ts'
@@ -29,12 +30,12 @@ export type UpdateOutcome = {
 }
 
 /**
- * Starts an agent that is not running, which is a deployment; fine when it runs.
+ * Starts an agent that is not running or is down, which is a deployment; fine when it runs.
  * @throws AppError `not_found`, or `internal` with the reason why it did not start.
  */
 export async function startAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const agent = getAgent(deps.db, principal, id)
-  if (agent.status === 'running') return agent
+  if (toShownStatus(agent) === 'running') return agent
   const operation = { kind: 'start', requestedBy: toRequester(principal) } as const
   const operationId = await write(deps.db, (tx) => joinOrRequest(deps, tx, id, operation))
   return waitForOperation(deps, principal, id, { id: operationId })
@@ -47,11 +48,14 @@ export async function startAgent(deps: LifecycleDeps, principal: Principal, id: 
  */
 export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const before = getAgent(deps.db, principal, id)
-  const stopped = await write(deps.db, (tx) => setStatus(tx, id, 'stopped', deps.clock.now()))
+  const stopped = await write(deps.db, (tx) =>
+    setStatus(tx, id, { status: 'stopped', lastError: null }, deps.clock.now()),
+  )
   try {
     await stopIfDeployed(deps.runtimes.of(before), id)
   } catch (error) {
-    await write(deps.db, (tx) => setStatus(tx, id, before.status, deps.clock.now()))
+    const { status, lastError } = before
+    await write(deps.db, (tx) => setStatus(tx, id, { status, lastError }, deps.clock.now()))
     throw error instanceof AppError && error.kind !== 'unavailable'
       ? new AppError('internal', error.message, {}, { cause: error })
       : error
@@ -131,8 +135,13 @@ async function request(
   })
 }
 
-function setStatus(tx: Tx, id: string, status: AgentRow['status'], now: Date): AgentRow {
-  const row = tx.update(agents).set({ status, updatedAt: now }).where(eq(agents.id, id)).returning().get()
+function setStatus(tx: Tx, id: string, change: Pick<AgentRow, 'status' | 'lastError'>, now: Date): AgentRow {
+  const row = tx
+    .update(agents)
+    .set({ ...change, updatedAt: now })
+    .where(eq(agents.id, id))
+    .returning()
+    .get()
   if (!row) throw new AppError('not_found', 'Agent not found')
   return row
 }

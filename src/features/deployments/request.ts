@@ -22,7 +22,7 @@ import {
   toRequester,
 } from './operations.ts'
 import type { DeploymentRequest } from './schemas.ts'
-import { type DeploymentRow, deployments } from './tables.ts'
+import { type DeploymentRow, deployments, type OperationRow } from './tables.ts'
 
 /** Below the 15 s that callers wait (Spec 8). */
 const WAIT_MS = 14_000
@@ -75,8 +75,8 @@ export function joinOrRequest(
 
 /**
  * Waits for the end of an operation, or of the one that replaced it.
- * @returns the agent as it is then, or after `waitMs`. @throws AppError `internal` with the reason when it failed,
- * `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
+ * @returns the agent as it is then, or after `waitMs`. @throws AppError `internal` with the reason when it failed, {code:
+ * 'ROLLED_BACK'} when the agent runs as it did before, `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
  */
 export async function waitForOperation(
   deps: { db: Db },
@@ -89,8 +89,8 @@ export async function waitForOperation(
   for (let awaited = id; ; ) {
     const operation = findOperation(deps.db, awaited)
     if (operation?.result === 'refused') throw new AppError('invalid', operation.error ?? 'This cannot be done')
-    if (operation?.result === 'failed' || operation?.result === 'rolled-back')
-      throw new AppError('internal', operation.error ?? 'Deployment failed')
+    if (operation?.result === 'failed') throw new AppError('internal', operation.error ?? 'Deployment failed')
+    if (operation?.result === 'rolled-back') throw rolledBack(operation)
     if (operation?.result === 'cancelled') throw new AppError('conflict', 'The agent was stopped')
     const successor = operation?.result === 'replaced' ? findUnfinished(deps.db, agentId) : null
     if (successor) awaited = successor.id
@@ -98,6 +98,11 @@ export async function waitForOperation(
       return getAgent(deps.db, principal, agentId)
     await pause(POLL_MS, never)
   }
+}
+
+function rolledBack({ error, image, previousImage }: OperationRow): AppError {
+  const text = `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
+  return new AppError('internal', text, { code: 'ROLLED_BACK', rolledBack: true, image, previousImage })
 }
 
 export function findDeployment(db: Db, agentId: string): DeploymentRow | null {

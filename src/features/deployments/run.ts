@@ -138,7 +138,7 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
     markFailed(tx, agentId, toReason(error), now)
     const { statusBefore } = operation
     if (isUntouched && status !== 'stopped' && (statusBefore === 'running' || statusBefore === 'stopped'))
-      tx.update(agents).set({ status: statusBefore }).where(eq(agents.id, agentId)).run()
+      tx.update(agents).set({ status: statusBefore, lastError: null }).where(eq(agents.id, agentId)).run()
   })
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../core/action.ts'
 import { ImageReference } from '../../core/image-reference.ts'
 import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../agents/schemas.ts'
 
@@ -22,7 +23,7 @@ export const DeploymentRequest = z.object({
 export type DeploymentRequest = z.infer<typeof DeploymentRequest>
 
 /** `POST /api/agents/:id/update`: without `image` the agent restarts on the current version. */
-export const UpdateImageRequest = z.object({
+export const UpdateImageRequest = action({
   image: z
     .unknown()
     .refine((image) => ImageReference.safeParse(image).success, 'Invalid docker image value')

@@ -154,7 +154,7 @@ export async function commit(
     endOperation(tx, operation, end, now)
     showDeployment(tx, agentId, { step: 'running', error: end.error, detail: null, finishedAt: now })
     if (agent?.status !== 'provisioning') return false
-    const running = { status: 'running', startedAt: now, updatedAt: now } as const
+    const running = { status: 'running', startedAt: now, downAt: null, lastError: null, updatedAt: now } as const
     tx.update(agents).set(running).where(eq(agents.id, agentId)).run()
     return true
   })
@@ -182,7 +182,8 @@ export async function endIfUnwanted(deps: Pick<OperationDeps, 'db' | 'runtimes'>
 export function markFailed(tx: Tx, agentId: string, reason: string, now: Date): void {
   const isStopped =
     tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()?.status === 'stopped'
-  if (!isStopped) tx.update(agents).set({ status: 'error', updatedAt: now }).where(eq(agents.id, agentId)).run()
+  const failed = { status: 'error', lastError: reason, downAt: null, updatedAt: now } as const
+  if (!isStopped) tx.update(agents).set(failed).where(eq(agents.id, agentId)).run()
   const error = isStopped ? 'The agent was stopped' : reason
   showDeployment(tx, agentId, { step: 'failed', error, detail: null, finishedAt: now })
 }

@@ -9,6 +9,7 @@ import type { Guards } from '../../http/session.ts'
 import { type LiveStreams, liveStream } from '../../http/sse.ts'
 import { getAgent } from '../agents/list.ts'
 import type { AgentEvent } from '../agents/schemas.ts'
+import { toShownStatus } from '../agents/status.ts'
 import { agents } from '../agents/tables.ts'
 import { deployments } from './tables.ts'
 
@@ -24,7 +25,14 @@ export type DeploymentsWebDeps = {
 export function deploymentsWeb(deps: DeploymentsWebDeps) {
   const app = new Hono<WebEnv>()
   const current = deps.db
-    .select({ status: agents.status, step: deployments.step, error: deployments.error, detail: deployments.detail })
+    .select({
+      status: agents.status,
+      downAt: agents.downAt,
+      lastError: agents.lastError,
+      step: deployments.step,
+      error: deployments.error,
+      detail: deployments.detail,
+    })
     .from(agents)
     .leftJoin(deployments, eq(deployments.agentId, agents.id))
     .where(eq(agents.id, parameter('id')))
@@ -37,8 +45,12 @@ export function deploymentsWeb(deps: DeploymentsWebDeps) {
       let sent = ''
       while (!signal.aborted) {
         const count = deps.changes.count()
-        const event: AgentEvent | undefined = current.get({ id })
-        if (!event) return
+        const row = current.get({ id })
+        if (!row) return
+        const { step, detail } = row
+        const status = toShownStatus(row)
+        const error = status === 'error' ? (row.lastError ?? row.error) : row.error
+        const event: AgentEvent = { status, step, error, detail }
         const text = JSON.stringify(event)
         if (text !== sent) await send('status', event)
         sent = text

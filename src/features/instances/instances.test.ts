@@ -42,7 +42,7 @@ test('GET /api/instance/:userId: the newest agent of the user, also by its own i
     plan: 'label',
     runtimeVersion: VERSION,
   })
-  expect(Date.parse(shown.startedAt)).toBeGreaterThanOrEqual(before)
+  expect(Date.parse(shown.startedAt ?? '')).toBeGreaterThanOrEqual(before)
   expect(await read(Instance, person.get(`/api/instance/${agentId}`))).toEqual({ ...shown, userId: agentId })
 
   const stats = await read(InstanceStats, person.get(`/api/instance/${userId}/stats`))

@@ -5,11 +5,11 @@ export const Instance = z.object({
   userId: z.string(),
   agentId: z.string(),
   status: z.string(),
-  startedAt: z.string(),
+  startedAt: z.string().nullable(),
   subdomain: z.string(),
   url: z.string(),
   plan: z.string(),
-  runtimeVersion: z.string(),
+  runtimeVersion: z.string().nullable(),
 })
 export type Instance = z.infer<typeof Instance>
 
@@ -24,6 +24,6 @@ export const InstanceStats = z.object({
   messages: z.number(),
   errors: z.number(),
   plan: z.string(),
-  runtimeVersion: z.string(),
+  runtimeVersion: z.string().nullable(),
 })
 export type InstanceStats = z.infer<typeof InstanceStats>

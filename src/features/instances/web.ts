@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono'
 import type { Backend, LifecycleAction } from '../../adapters/backend.ts'
+import { NoBody } from '../../core/action.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Sealer } from '../../core/secrets.ts'
-import { VERSION } from '../../core/version.ts'
 import type { Db } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
@@ -80,7 +80,7 @@ export function instancesWeb(deps: InstancesWebDeps) {
       messages: stats.messagesProcessed,
       errors: stats.messagesFailed,
       plan: agent.plan,
-      runtimeVersion: agent.runtimeVersion ?? VERSION,
+      runtimeVersion: agent.runtimeVersion,
     }
     return c.json(shown)
   })
@@ -90,11 +90,21 @@ export function instancesWeb(deps: InstancesWebDeps) {
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post('/api/instance/:userId/start', signedIn, (c) => change(c, c.req.param('userId'), 'start'))
-  app.post('/api/instance/:userId/stop', signedIn, (c) => change(c, c.req.param('userId'), 'stop'))
-  app.post('/api/instance/:userId/restart', signedIn, (c) => change(c, c.req.param('userId'), 'restart'))
-  app.post('/api/instance/:userId/repair', signedIn, (c) => change(c, c.req.param('userId'), 'repair'))
-  app.post('/api/instance/:userId/reset-memory', signedIn, (c) => change(c, c.req.param('userId'), 'reset-memory'))
+  app.post('/api/instance/:userId/start', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), 'start'),
+  )
+  app.post('/api/instance/:userId/stop', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), 'stop'),
+  )
+  app.post('/api/instance/:userId/restart', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), 'restart'),
+  )
+  app.post('/api/instance/:userId/repair', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), 'repair'),
+  )
+  app.post('/api/instance/:userId/reset-memory', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), 'reset-memory'),
+  )
   app.post('/api/instance/:userId/update', signedIn, validateAnyBody(UpdateImageRequest), (c) =>
     change(c, c.req.param('userId'), 'update', c.req.valid('json')),
   )
@@ -107,11 +117,11 @@ function toInstance(addresses: AgentAddresses, userId: string, agent: AgentRow, 
     userId,
     agentId: agent.id,
     status,
-    startedAt: (agent.startedAt ?? agent.createdAt).toISOString(),
+    startedAt: agent.startedAt?.toISOString() ?? null,
     subdomain: toSubdomain(agent.id, addresses),
     url: toUrl(agent.id, addresses),
     plan: agent.plan,
-    runtimeVersion: agent.runtimeVersion ?? VERSION,
+    runtimeVersion: agent.runtimeVersion,
   }
 }
 

@@ -46,11 +46,13 @@ export async function getPlatformMetrics(deps: PlatformMetricsDeps, user: Signed
 }
 
 function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agents'] {
+  // As `toShownStatus` has it.
+  const shown = sql<string>`CASE WHEN ${agents.status} = 'running' AND ${agents.downAt} IS NOT NULL THEN 'error' ELSE ${agents.status} END`
   const rows = db
-    .select({ status: agents.status, agents: count() })
+    .select({ status: shown, agents: count() })
     .from(agents)
     .where(eq(agents.ownerId, ownerId))
-    .groupBy(agents.status)
+    .groupBy(shown)
     .all()
   const sum = (isCounted: (status: string) => boolean) =>
     rows.filter(({ status }) => isCounted(status)).reduce((total, row) => total + row.agents, 0)

@@ -4,6 +4,7 @@ import { toUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { listAgents } from '../agents/list.ts'
+import { toShownStatus } from '../agents/status.ts'
 import { findPlan } from '../plans/plans.ts'
 import { wholeSpan } from '../usage/day-slices.ts'
 import { sumCostByAgent } from '../usage/queries.ts'
@@ -32,7 +33,7 @@ export async function getFleetCosts(
     costs: agents.map((agent) => ({
       agentId: agent.id,
       agentName: agent.name,
-      status: agent.status,
+      status: toShownStatus(agent),
       tier: agent.plan,
       monthlyCost: toUsd(thisMonth.get(agent.id) ?? 0),
       createdAt: agent.createdAt.toISOString(),

@@ -5,6 +5,7 @@ import type { Db } from '../../db/open.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { type AgentAddresses, toUrl } from '../agents/address.ts'
 import { listAgents } from '../agents/list.ts'
+import { toShownStatus } from '../agents/status.ts'
 import type { AgentRow } from '../agents/tables.ts'
 import { findLatestLoads } from '../metrics/latest.ts'
 import { listTeams, type Team } from '../swarms/teams.ts'
@@ -86,7 +87,7 @@ function toNode(
   role: FleetNode['role'],
   index: number,
 ): Omit<FleetNode, 'load' | 'memory'> {
-  const status = toFleetStatus(agent.status)
+  const status = toFleetStatus(toShownStatus(agent))
   const runsSince = status === 'active' ? agent.startedAt : null
   return {
     id: agent.id,

@@ -37,6 +37,7 @@ test('POST /api/provision on the web: 200 with the filtered body; the tokens rea
     agentId,
     // This test has no runtime; that is said, and the agent is there.
     status: 'error',
+    error: 'This test has no runtime',
     subdomain: `${agentId}.agents.localhost`,
     url: `https://${agentId}.agents.localhost`,
     streamKey: null,
@@ -59,6 +60,7 @@ test('POST /api/provision on the backend: 200 says what is true, and no video se
   const { id, createdAt } = Provisioned.parse(body)
   expect(body).toEqual({
     success: true,
+    error: 'This test has no runtime',
     userId: id,
     agentId: id,
     id: expect.stringMatching(/^grace-[0-9a-f]{8}$/),

@@ -50,7 +50,10 @@ export type ProvisionOrder = z.infer<typeof ProvisionOrder>
 
 const nothing = z.null()
 
-/** `POST /api/provision` on the web. No video service is connected, so there is nothing to stream to. */
+/**
+ * `POST /api/provision` on the web. No video service is connected, so there is nothing to stream to. `error` says why the
+ * deployment failed, when it did.
+ */
 export const WebProvisioned = z.object({
   success: z.literal(true),
   userId: z.string(),
@@ -60,6 +63,7 @@ export const WebProvisioned = z.object({
   url: z.string(),
   streamKey: nothing,
   liveStreamId: nothing,
+  error: z.string().optional(),
 })
 export type WebProvisioned = z.infer<typeof WebProvisioned>
 

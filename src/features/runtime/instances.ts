@@ -75,7 +75,7 @@ function toInstance(agent: AgentRow, inspection: Inspection, now: Date): Runtime
     image: inspection.image,
     status: formatUpFor(Math.max(0, now.getTime() - startedAt.getTime())),
     createdAt: agent.createdAt.toISOString(),
-    version: inspection.version ?? agent.runtimeVersion ?? (inspection.image === null ? VERSION : UNKNOWN),
+    version: inspection.version ?? agent.runtimeVersion ?? UNKNOWN,
     metadata: { plan: agent.plan, model: agent.model, kind: inspection.kind },
   }
 }

@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
 import type { DueDeps } from './due.ts'
 import { listRuns } from './runs.ts'
 import {
@@ -49,7 +50,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
     return c.json({ runs, count: runs.length } satisfies RunList)
   })
 
-  app.post('/api/scheduled-tasks/:id/run', signedIn, async (c) =>
+  app.post('/api/scheduled-tasks/:id/run', signedIn, validateAnyBody(NoBody), async (c) =>
     c.json(toRun(await runTaskNow(deps, c.var.user.id, c.req.param('id'))), 202),
   )
 

@@ -1,8 +1,9 @@
 import { Hono } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
 import { changeSwarm, createSwarm, deleteSwarm } from './change.ts'
 import { getSwarm, listSwarms, toSwarm } from './list.ts'
 import { getRun, listRuns, showRun } from './runs.ts'
@@ -54,7 +55,7 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     c.json(showRun(deps.db, getRun(deps.db, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
   )
 
-  app.post('/api/swarms/:id/runs/:runId/cancel', signedIn, async (c) =>
+  app.post('/api/swarms/:id/runs/:runId/cancel', signedIn, validateAnyBody(NoBody), async (c) =>
     c.json(showRun(deps.db, await cancelRun(deps, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
   )
 

@@ -56,7 +56,7 @@ export type WatchdogNotice =
 export type Transition = { watch: Watch; notices: WatchdogNotice[]; givesUp: boolean }
 
 /** One failed probe may be a slow one: only the second in a row begins a repair. */
-const CONFIRMED_FAILURES = 2
+export const CONFIRMED_FAILURES = 2
 /** Rulings, 20. */
 const CLEAR_AFTER_MS = 10 * 60_000
 

@@ -3,11 +3,19 @@ import type { Clock } from '../../core/clock.ts'
 import { newId } from '../../core/ids.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
+import { markDown, markUp } from '../agents/down.ts'
 import type { AgentRow } from '../agents/tables.ts'
 import { markFailed } from '../deployments/start.ts'
 import type { Notification } from '../notifications/schemas.ts'
 import { describeNotice, END_JOB, giveUpReason } from './describe.ts'
-import { newWatch, nextState, type Transition, type WatchdogEvent, type WatchdogState } from './next-state.ts'
+import {
+  CONFIRMED_FAILURES,
+  newWatch,
+  nextState,
+  type Transition,
+  type WatchdogEvent,
+  type WatchdogState,
+} from './next-state.ts'
 import type { WatchdogSettings } from './settings.ts'
 import { type WatchdogEventRow, type WatchdogRow, watchdogEvents, watchdogs } from './tables.ts'
 import { addSpell, type Spell, toSpell } from './uptime.ts'
@@ -63,6 +71,7 @@ export function recordEvents(
     }
     hasDegraded ||= transition.notices.includes('degraded')
   }
+  tellOwner(deps, tx, row)
   const nextCheckAt = now + checkPauseMs(row.state, deps.watchdogSettings)
   tx.insert(watchdogs)
     .values({ ...row, nextCheckAt })
@@ -70,6 +79,15 @@ export function recordEvents(
     .run()
   if (hasDegraded) checkOthersSoon(deps, tx, now)
   return row.state
+}
+
+/** Agents that hang are down for their owners as well, once that is sure. */
+function tellOwner(deps: RecordDeps, tx: Tx, { agentId, state, failures }: WatchdogRow): void {
+  if (state === 'running') markUp(tx, agentId)
+  else if (state === 'repairing') markDown(tx, agentId, 'It is being repaired', deps.clock.now())
+  else if (state === 'degraded' && failures >= CONFIRMED_FAILURES) {
+    markDown(tx, agentId, 'It does not answer', deps.clock.now())
+  }
 }
 
 /** A look that told nothing: the next one comes soon. */

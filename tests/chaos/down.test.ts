@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test'
+import { AgentEvent } from '../../src/features/agents/schemas.ts'
+import { createAgent, type Person, signUp } from '../harness/client.ts'
+import { findEngine, removeAll } from '../harness/engine.ts'
+import { readEvents } from '../harness/events.ts'
+import { findAgentPids, startServer } from '../harness/server.ts'
+
+const PATIENCE_MS = 60_000
+
+/** What the owner of an agent is told of it while it is killed, until it runs again, and when. */
+async function followKill(person: Person, id: string, kill: () => Promise<unknown>) {
+  const told: { status: string; error: string | null; afterMs: number }[] = []
+  let killedAt = 0
+  for await (const { data } of readEvents(await person.get(`/api/agents/${id}/events`))) {
+    const { status, error } = AgentEvent.parse(JSON.parse(data))
+    if (killedAt === 0) {
+      expect(status).toBe('running')
+      killedAt = performance.now()
+      await kill()
+      continue
+    }
+    told.push({ status, error, afterMs: Math.round(performance.now() - killedAt) })
+    if (status === 'running') break
+  }
+  console.log(`killed: ${told.map(({ status, afterMs }) => `${status} after ${afterMs} ms`).join(', ')}`)
+  return told
+}
+
+test(
+  'the owner of a process that is killed sees at once that it is down, and why, and then that it is back',
+  async () => {
+    await using server = await startServer()
+    const person = await signUp(server.urls.web)
+    const id = await createAgent(person)
+    const told = await followKill(person, id, async () => {
+      process.kill((await findAgentPids(server.dataDir)).get(id) ?? 0, 'SIGKILL')
+    })
+    expect(told[0]).toMatchObject({
+      status: 'error',
+      error: 'It ended with exit code 137, and is being started again',
+    })
+    expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
+  },
+  PATIENCE_MS,
+)
+
+const engine = await findEngine()
+
+describe.skipIf(engine === null)('in containers', () => {
+  test(
+    'the owner sees at once that one that is killed is down, and then that it is back',
+    async () => {
+      if (!engine) return
+      await using server = await startServer({
+        AGENT_RUNTIME: 'docker',
+        DOCKER_HOST: engine.dockerHost,
+        AGENT_IMAGE: engine.image,
+      })
+      const person = await signUp(server.urls.web)
+      const id = await createAgent(person)
+      const [container] = await engine.docker.listContainers({ filters: { label: [`stead.agent=${id}`] } })
+      const pid = (await engine.docker.getContainer(container?.Id ?? '').inspect()).State.Pid
+      const told = await followKill(person, id, async () => process.kill(pid, 'SIGKILL'))
+      expect(told[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
+      expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
+      await removeAll(engine.docker, container?.Labels['stead.instance'] ?? '')
+    },
+    PATIENCE_MS,
+  )
+})
