@@ -21,28 +21,42 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
   const queue = new TaskQueue()
   let users = 0
 
+  /** What it had last: the platform listens at its address, and a firewall may know it. */
+  let range: { Subnet: string; Gateway: string } | null = null
+
   const find = () => engine.ask((docker) => orNull(docker.getNetwork(name).inspect()))
-  const create = () =>
+  const create = (wanted: typeof range) =>
     engine.change((docker, abortSignal) =>
       docker.createNetwork({
         Name: name,
         Driver: 'bridge',
         CheckDuplicate: true,
         EnableIPv6: false,
+        ...(wanted && { IPAM: { Config: [wanted] } }),
         Options: { 'com.docker.network.bridge.enable_icc': 'false' },
         Labels: { [LABELS.instance]: instance },
         abortSignal,
       }),
     )
+  const createAnew = async () => {
+    try {
+      await create(range)
+    } catch (error) {
+      // Somebody else has the addresses by now.
+      if (range === null || !hasStatus(error, 403)) throw error
+      await create(null)
+    }
+  }
   const findOrCreate = async (): Promise<string> => {
-    if (!(await find())) await create()
+    if (!(await find())) await createAnew()
     const network = await find()
     if (network?.Labels?.[LABELS.instance] !== instance) {
       throw new AppError('conflict', `A network named ${name} exists that is not this installation's`)
     }
-    const address: unknown = network.IPAM?.Config?.[0]?.Gateway
-    if (typeof address !== 'string') throw new AppError('internal', `The network ${name} has no gateway`)
-    return address
+    const { Gateway, Subnet } = network.IPAM?.Config?.[0] ?? {}
+    if (!Gateway) throw new AppError('internal', `The network ${name} has no gateway`)
+    range = Subnet ? { Subnet, Gateway } : null
+    return Gateway
   }
   const hasContainers = async () => {
     const filters = { label: [label] }

@@ -107,7 +107,7 @@ function isEnding(error: unknown): boolean {
   return (
     hasStatus(error, 500) &&
     error instanceof Error &&
-    /stopped container|not running|no such process/i.test(error.message)
+    /stopped container|not running|no such process|ttrpc: closed/i.test(error.message)
   )
 }
 

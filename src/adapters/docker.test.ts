@@ -329,15 +329,28 @@ describe.skipIf(!found)('docker', () => {
     test('by the last agent is nothing, and the next one finds all that it needs', () =>
       withOwn(async (runtime) => {
         const [one, other] = [await deployHealthy(runtime), await deployHealthy(runtime)]
+        const address = await runtime.platformHost()
         await runtime.stop(other.id)
         await runtime.remove(one.id)
         await runtime.start(other.id)
         await until('the one that was stopped answers', () => answersHealthz(other.port))
         await runtime.remove(other.id)
         expect(await listLeft()).toEqual(NOTHING)
+        // Somebody else has a network meanwhile; ours comes back with the address that the platform listens at.
+        const { id: another } = await docker.createNetwork({ Name: `another-${own}` })
         const next = await deployHealthy(runtime)
+        expect(await runtime.platformHost()).toBe(address)
         await runtime.remove(next.id)
         expect(await listLeft()).toEqual(NOTHING)
+        await docker.getNetwork(another).remove()
+        const taken = await docker.createNetwork({
+          Name: `taken-${own}`,
+          IPAM: { Config: [{ Subnet: address.replace(/\d+$/, '0/24') }] },
+        })
+        const last = await deployHealthy(runtime)
+        expect(await runtime.platformHost()).not.toBe(address)
+        await runtime.remove(last.id)
+        await taken.remove()
       }))
 
     test('by containers that somebody took away goes with the agent, its secrets too', () =>
