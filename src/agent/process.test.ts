@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { readLines } from '../../tests/harness/lines.ts'
 import { hangs, startPlatformDouble } from '../../tests/harness/platform-double.ts'
 
 const CLI = join(import.meta.dir, '../cli/agent.ts')
@@ -35,8 +36,8 @@ async function spawnAgent(environment: Record<string, string>) {
     child,
     folder,
     async url() {
-      for await (const bytes of child.stdout) {
-        const parsed = LogLine.safeParse(JSON.parse(new TextDecoder().decode(bytes).split('\n')[0] ?? ''))
+      for await (const line of readLines(child.stdout)) {
+        const parsed = LogLine.safeParse(JSON.parse(line))
         if (parsed.success) return parsed.data.url
       }
       throw new Error(await new Response(child.stderr).text())
