@@ -12,6 +12,7 @@ import sql9 from './0009_residence.sql' with { type: 'text' }
 import sql10 from './0010_small_steps.sql' with { type: 'text' }
 import sql11 from './0011_token_rotation.sql' with { type: 'text' }
 import sql12 from './0012_downs.sql' with { type: 'text' }
+import sql13 from './0013_glamorous_champions.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -28,4 +29,5 @@ export const migrations = [
   { name: '0010_small_steps', sql: sql10 },
   { name: '0011_token_rotation', sql: sql11 },
   { name: '0012_downs', sql: sql12 },
+  { name: '0013_glamorous_champions', sql: sql13 },
 ]

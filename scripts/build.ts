@@ -22,6 +22,7 @@ async function build(outfile: string, target: string): Promise<void> {
       join(root, 'src/main.ts'),
       join(root, 'src/adapters/page-worker.ts'),
       join(root, 'src/adapters/git-worker.ts'),
+      join(root, 'src/adapters/token-worker.ts'),
     ],
     minify: true,
     sourcemap: 'linked',

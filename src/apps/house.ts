@@ -78,7 +78,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
       await jobs.stop()
-      await platform.usage.flush()
+      await platform.spendings.endAll()
       await runtimes.close(options)
       platform.close()
     },

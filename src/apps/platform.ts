@@ -19,6 +19,7 @@ import { createRadioProvider } from '../adapters/radio.ts'
 import type { Runtime } from '../adapters/runtime.ts'
 import type { Runtimes } from '../adapters/runtimes.ts'
 import { createTelegram } from '../adapters/telegram.ts'
+import { createTokenCounter, type TokenCounter } from '../adapters/token-counter.ts'
 import { createTokenPayments } from '../adapters/token-payments.ts'
 import { createVideoProvider } from '../adapters/video.ts'
 import { createWebhook } from '../adapters/webhook.ts'
@@ -59,8 +60,9 @@ import { createSocialId } from '../features/social-identity/identity.ts'
 import { createSocialTokens } from '../features/social-identity/tokens.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
-import { createKeySums, createUserSums } from '../features/usage/running-sums.ts'
+import { createDaySums, createKeySums, createUserSums } from '../features/usage/running-sums.ts'
 import { createUsageWriter } from '../features/usage/save.ts'
+import { createSpendings } from '../features/usage/spend.ts'
 import { createUsageSpool } from '../features/usage/spool.ts'
 import { toWatchdogSettings } from '../features/watchdog/settings.ts'
 import { createSteadyClock } from '../features/watchdog/steady-clock.ts'
@@ -90,6 +92,8 @@ export type PlatformParts = {
   bound: { webUrl: string; webPort: number; backendUrl: string; urlForAgents: (runtime: Runtime) => Promise<string> }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
+  /** Counts tokens in place of the platform's own counter. */
+  tokens?: TokenCounter
 }
 
 export type Platform = ReturnType<typeof openPlatform>
@@ -153,7 +157,13 @@ export function openPlatform(parts: PlatformParts) {
   })
   const usageWriter = createUsageWriter(db)
   const usageSpool = createUsageSpool({ file: join(config.dataDir, 'usage-spool.jsonl'), writer: usageWriter, log })
-  const sums = { userSums: createUserSums({ db, clock }), keySums: createKeySums({ db, clock }) }
+  const sums = {
+    userSums: createUserSums({ db, clock }),
+    keySums: createKeySums({ db, clock }),
+    daySums: createDaySums({ db, clock }),
+  }
+  const usage = createUsageRecorder({ writer: usageWriter, spool: usageSpool, clock, log, ...sums })
+  const tokens = parts.tokens ?? createTokenCounter({ log })
   const egress = createEgress({ allowPrivate: config.summarizer.allowPrivate })
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
@@ -220,9 +230,10 @@ export function openPlatform(parts: PlatformParts) {
     aggregator: config.ai.aggregator,
     ownKeys,
     ...sums,
-    demoBudget: createDemoBudget({ db, clock, dailyBudgetUsd: config.ai.demoDailyBudgetUsd }),
-    quota: createQuota(sums),
-    usage: createUsageRecorder({ writer: usageWriter, spool: usageSpool, clock, log, ...sums }),
+    demoBudget: createDemoBudget({ ...sums, dailyBudgetUsd: config.ai.demoDailyBudgetUsd }),
+    spendings: createSpendings({ quota: createQuota(sums), usage }),
+    tokens,
+    usage,
     usageSpool,
     probeHost: createHostProbe(),
     measureDisk: createDiskProbe(config.dataDir),
@@ -283,6 +294,7 @@ export function openPlatform(parts: PlatformParts) {
     close() {
       changes.close()
       pages.close()
+      tokens.close()
       git.close()
       void workspaceLinks.close()
       connection.close()

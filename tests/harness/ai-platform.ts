@@ -41,7 +41,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
       backend.request(path, json('POST', body, headers)),
     /** The usage that was booked so far. */
     booked: async () => {
-      await platform.usage.flush()
+      await platform.usage.settle()
       return platform.db.select().from(usageLogs).all()
     },
     [Symbol.asyncDispose]: () => provider.stop(),

@@ -7,6 +7,7 @@ import type { AiProvider } from '../../src/adapters/ai-provider.ts'
 import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
 import type { Runtime } from '../../src/adapters/runtime.ts'
 import { onlyRuntime } from '../../src/adapters/runtimes.ts'
+import { createTokenCounter, type TokenCounter } from '../../src/adapters/token-counter.ts'
 import { createApp } from '../../src/apps/app.ts'
 import { openMigrated } from '../../src/apps/database.ts'
 import { openPlatform } from '../../src/apps/platform.ts'
@@ -46,12 +47,19 @@ export type TestOptions = {
   environment?: Record<string, string>
   providers?: AiProvider[]
   openProvider?: OpenProvider
+  tokens?: TokenCounter
   runtime?: Runtime
   standsBack?: boolean
   /** Lines that were logged are added here. */
   logLines?: string[]
   /** In memory unless it is given. */
   databaseFile?: string
+}
+
+/** The platform's own counter, started once for all tests of a process. */
+const sharedTokens: TokenCounter = {
+  ...createTokenCounter({ log: createLog('info', { write: () => undefined }) }),
+  close: () => undefined,
 }
 
 /** A clock that stands still until it is moved. */
@@ -86,6 +94,7 @@ export function testPlatform(options: TestOptions = {}) {
     standsBack: options.standsBack ?? false,
     providers: options.providers ?? [],
     openProvider: options.openProvider ?? (() => null),
+    tokens: options.tokens ?? sharedTokens,
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,

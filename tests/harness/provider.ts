@@ -1,10 +1,14 @@
 import { createServer, type Socket } from 'node:net'
 import { z } from 'zod'
 
-/** What goes wrong with one answer. `cutAtByte` counts bytes of the body, `hang-mid-body` comes after the first piece. */
+/**
+ * What goes wrong with one answer. `cutAtByte` counts bytes of the body, `hangAfterEvents` the events of a stream;
+ * `hang-mid-body` comes after the first piece.
+ */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string }
   | { cutAtByte: number }
+  | { hangAfterEvents: number }
   | 'hang'
   | 'hang-mid-body'
   | 'reset'
@@ -25,6 +29,8 @@ type Usage = {
 /** One answer; an empty one says `Hello.` and counts 1000 tokens in and 500 out. `text` in pieces is streamed so. */
 export type Answer = {
   text?: string | string[]
+  /** Thoughts, streamed before the text. */
+  thoughts?: string
   toolCalls?: { name: string; arguments: Record<string, unknown> }[]
   usage?: Usage | null
   fault?: Fault
@@ -201,6 +207,10 @@ function toReply(request: ProviderRequest, answer: Answer): Reply {
   if (fault === 'empty-choices')
     return { ...sound, body: sound.body.replace(/"choices":\[.*?\](?=[,}])/gs, '"choices":[]') }
   if (fault === 'no-done') return { ...sound, body: sound.body.replace('data: [DONE]\n\n', '') }
+  if ('hangAfterEvents' in fault) {
+    const events = sound.body.split(/(?<=\n\n)/)
+    return { ...sound, body: events.slice(0, fault.hangAfterEvents).join(''), end: 'hang' }
+  }
   if ('cutAtByte' in fault) {
     return { ...sound, body: Buffer.from(sound.body).subarray(0, fault.cutAtByte).toString(), end: 'cut' }
   }
@@ -240,6 +250,7 @@ function vectors({ body }: ProviderRequest, answer: Answer): Reply {
 function streamed({ body }: ProviderRequest, answer: Answer): Reply {
   const toolCalls = toToolCalls(answer)?.map((call, index) => ({ index, ...call }))
   const deltas = [
+    ...(answer.thoughts ? [{ role: 'assistant', content: null, reasoning_content: answer.thoughts }] : []),
     ...(toolCalls ? [] : toPieces(answer).map((content) => ({ role: 'assistant', content }))),
     ...(toolCalls ? [{ role: 'assistant', content: null, tool_calls: toolCalls }] : []),
   ]

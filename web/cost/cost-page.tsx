@@ -8,7 +8,7 @@ import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { costQuery, exportPath } from './cost-api.ts'
 import { AgentCosts, ModelShares } from './cost-tables.tsx'
 import { DailyCost } from './daily-cost.tsx'
-import { formatCompact, formatCost, formatCount } from './figures.ts'
+import { formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
 import { MonthMeter } from './month-meter.tsx'
 
 const route = getRouteApi('/signed-in/cost')
@@ -72,6 +72,15 @@ function Figures({ data }: { data: CostDashboard }) {
           exact={`$${summary.avgCostPerCall}`}
         />
       </dl>
+      {summary.estimatedTokens > 0 && (
+        <p className="text-sm text-muted">
+          <span className="font-medium text-ink tabular-nums">
+            {formatShare(summary.estimatedTokens, summary.totalTokens)}
+          </span>{' '}
+          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost)} of the cost are estimated: calls
+          that were left or cut off before the model had counted them, and models that do not count.
+        </p>
+      )}
       {summary.totalCalls === 0 ? (
         <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
           Nothing was used in this period.

@@ -1,7 +1,7 @@
 import type { CostDashboard } from '../../src/features/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
-import { formatCompact, formatCost, formatCount } from './figures.ts'
+import { formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
 
 /** What each agent has used, the most expensive first. */
 export function AgentCosts({ agents }: { agents: CostDashboard['agents'] }) {
@@ -34,6 +34,11 @@ export function AgentCosts({ agents }: { agents: CostDashboard['agents'] }) {
               <th scope="row" className={`${cellClass('text')} max-w-56 font-normal`}>
                 <span className="block truncate font-medium">{agent.name}</span>
                 <span className="block truncate text-muted">{agent.model}</span>
+                {agent.estimatedTokens > 0 && (
+                  <span className="block text-muted">
+                    {formatShare(agent.estimatedTokens, agent.tokens)} of the tokens estimated
+                  </span>
+                )}
                 {isOfflineModel(agent.model) && <span className="text-warn">{offlineModelWarning}</span>}
               </th>
               <td className={`${cellClass('number')} font-medium`}>{formatCost(agent.cost)}</td>

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { formatCost } from './figures.ts'
+import { formatCost, formatShare } from './figures.ts'
 
 test('formatCost: fractions of a cent stay readable, dollars have cents', () => {
   expect([0, 0.000123, 0.04321, 0.5, 1, 1234.567].map(formatCost)).toEqual([
@@ -11,4 +11,10 @@ test('formatCost: fractions of a cent stay readable, dollars have cents', () => 
     '$1,234.57',
   ])
   expect(formatCost(1e-12)).toBe('<$0.000000001')
+})
+
+test('formatShare: whole percents, and no part that shows as nothing', () => {
+  expect([formatShare(0, 10), formatShare(1, 3), formatShare(10, 10), formatShare(1, 1000), formatShare(0, 0)]).toEqual(
+    ['0%', '33%', '100%', '<1%', '0%'],
+  )
 })

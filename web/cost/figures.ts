@@ -17,3 +17,9 @@ export function formatCount(count: number): string {
 export function formatCompact(count: number): string {
   return compact.format(count)
 }
+
+/** `12%` of a whole; `<1%` for the smallest part, because a part that shows as nothing is none. */
+export function formatShare(part: number, whole: number): string {
+  const percent = whole > 0 ? (part / whole) * 100 : 0
+  return percent > 0 && percent < 1 ? '<1%' : `${Math.round(percent)}%`
+}

@@ -18,7 +18,15 @@ export function MonthMeter() {
       </p>
     )
   }
-  const percent = limit === 0 ? 100 : Math.min(100, (used / limit) * 100)
+  if (limit === 0) {
+    return (
+      <p className="rounded-xl border border-line bg-surface px-4 py-3.5 text-sm text-muted">
+        You have no plan, so there are no tokens to use.
+        {used > 0 && ` ${formatCount(used)} were used this month.`}
+      </p>
+    )
+  }
+  const percent = Math.min(100, (used / limit) * 100)
   const tone = percent >= 100 ? 'bg-bad' : percent >= 80 ? 'bg-warn' : 'bg-accent'
   return (
     <div className="grid gap-2 rounded-xl border border-line bg-surface px-4 py-3.5">

@@ -17,6 +17,11 @@ async function withHangingProvider(fault: 'hang' | 'hang-mid-body') {
   const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)
   const { key } = await read(CreatedKey, person.post('/api/keys', { name: 'laptop' }))
+  let stopped: Promise<void> | undefined
+  const stop = async () => {
+    stopped ??= Promise.resolve(server[Symbol.asyncDispose]())
+    await stopped
+  }
   return {
     provider,
     ask: (body: unknown, signal: AbortSignal) =>
@@ -26,10 +31,11 @@ async function withHangingProvider(fault: 'hang' | 'hang-mid-body') {
         const { summary, isMockData } = await read(CostDashboard, person.get('/api/dashboard/cost'))
         return isMockData ? null : summary
       }),
+    stop,
     logged: () => server.logLines.map((line) => z.object({ msg: z.string() }).parse(JSON.parse(line)).msg),
     async [Symbol.asyncDispose]() {
       await provider.stop()
-      await server[Symbol.asyncDispose]()
+      await stop()
     },
   }
 }
@@ -54,5 +60,17 @@ test('POST /v1/chat/completions: a client that leaves while it waits ends the ca
   client.abort()
   expect(await test.provider.chats[0]?.closed).toBe('aborted')
   expect(await asking).toBeInstanceOf(Error)
-  expect(await test.booked()).toMatchObject({ totalCalls: 1, totalTokens: 0 })
+  // The input as it is counted, and as much as the answer might have been.
+  expect(await test.booked()).toMatchObject({ totalCalls: 1, totalTokens: 6 + 4096, estimatedTokens: 6 + 4096 })
 })
+
+test('a service that stops while a model is asked books the call before it has stopped', async () => {
+  await using test = await withHangingProvider('hang')
+  const asking = test.ask(HELLO, new AbortController().signal).catch((error: unknown) => error)
+  await until('the call at the provider', () => test.provider.chats.length > 0)
+  await test.stop()
+  await asking
+  expect(test.logged().filter((line) => line.startsWith('[UsageLogger]'))).toEqual([
+    '[UsageLogger] Logging: direct | openai/gpt-4o-mini | 6+4096 tokens | $0.002459',
+  ])
+}, 60_000)

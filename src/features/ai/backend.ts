@@ -6,6 +6,7 @@ import { tokenCost, toUsd } from '../../core/money.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate, validateAnyBody } from '../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../plans/plans.ts'
+import type { UsageRecorder } from '../usage/record.ts'
 import { streamChunks, tellCompleted } from './answers.ts'
 import {
   type CallerEnv,
@@ -26,6 +27,7 @@ export type AiBackendDeps = CompleteDeps &
   MyUsageDeps & {
     clock: Clock
     log: Log
+    usage: Pick<UsageRecorder, 'flush'>
     callers: CallerFinder
     probeProviders: () => Promise<ProviderHealth>
     requestsPerMinute: { ai: number; backend: number }

@@ -15,7 +15,7 @@ import type { VerifyKey } from '../keys/verify.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
 import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../plans/plans.ts'
 import { createAgentFinder } from './agent-finder.ts'
-import type { Caller } from './complete.ts'
+import type { Caller } from './completion-request.ts'
 
 /** Calls that no agent made, in usage logs. */
 export const DIRECT = 'direct'

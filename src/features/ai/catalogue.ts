@@ -7,7 +7,7 @@ import type { Spender } from '../usage/quota.ts'
 import { BUILT_IN_MODELS, type BuiltInModel } from './prices.ts'
 
 /** Whose models are allowed. */
-type Allowance = Pick<Spender, 'plan' | 'key'>
+type Allowance = Pick<Spender, 'plan' | 'key' | 'budget'>
 
 /** A model and how to ask for it. `upstreamId` is its name at the provider; `price` is null when nobody knows it. */
 export type CatalogueModel = {
@@ -158,10 +158,11 @@ function toListed([first, ...others]: readonly CatalogueModel[]): CatalogueModel
 }
 
 /** Models on this machine are free, and on every plan; a key's own list counts for them as well. */
-export function isAllowed(model: CatalogueModel, { plan, key }: Allowance): boolean {
+export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowance): boolean {
   if (!isListedForKey(model, { key })) return false
   if (isLocal(model)) return true
-  if (model.price === null && (plan.models !== null || key?.budgetMicroUsd != null)) return false
+  const isCounted = plan.models !== null || key?.budgetMicroUsd != null || budget !== undefined
+  if (model.price === null && isCounted) return false
   return isIn(plan.models, model.id)
 }
 

@@ -228,40 +228,41 @@ test('POST /api/ai/chat: calls at once cannot pass the quota together', async ()
 
 /** Long enough for whatever does answer. */
 const SLOW_MS = 1500
-test.each<[Fault, number]>([
-  [{ status: 401 }, 502],
-  [{ status: 402 }, 502],
-  [{ status: 403 }, 502],
-  [{ status: 400 }, 400],
-  [{ status: 500 }, 502],
-  [{ status: 503 }, 502],
-  [{ status: 429 }, 429],
-  ['reset', 502],
-  [{ cutAtByte: 40 }, 502],
-  ['malformed-json', 502],
-  ['html', 502],
-  ['empty-choices', 502],
-  ['hang', 504],
-  ['hang-mid-body', 504],
-])('POST /api/ai/chat: a provider with the fault %j makes it %d, booked as failed', async (fault, status) => {
-  const isSlow = fault === 'hang' || fault === 'hang-mid-body'
-  await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
-  test.provider.answerWith({ fault })
-  const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
-  expect(response.status).toBe(status)
-  expect(await response.json()).toEqual({ error: expect.stringContaining('AI provider openrouter') })
-  expect(await test.booked()).toMatchObject([
-    {
-      success: false,
-      errorMessage: expect.stringContaining('openrouter'),
-      inputTokens: 0,
-      outputTokens: 0,
-      costMicroUsd: 0,
-    },
-  ])
-  test.provider.answerWith({})
-  expect((await test.ask('/api/ai/chat', HELLO, ON_SOLO)).status).toBe(200)
-})
+const NOTHING = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0, estimated: false }
+/** The provider took the request and told nothing of its cost: the input as counted, and as much as the answer might be. */
+const RESERVED = { inputTokens: 6, outputTokens: 4096, costMicroUsd: 2459, estimated: true }
+const REPORTED = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, estimated: false }
+test.each<[Fault, number, object]>([
+  [{ status: 401 }, 502, NOTHING],
+  [{ status: 402 }, 502, NOTHING],
+  [{ status: 403 }, 502, NOTHING],
+  [{ status: 400 }, 400, NOTHING],
+  [{ status: 500 }, 502, NOTHING],
+  [{ status: 503 }, 502, NOTHING],
+  [{ status: 429 }, 429, NOTHING],
+  ['reset', 502, RESERVED],
+  [{ cutAtByte: 40 }, 502, RESERVED],
+  ['malformed-json', 502, RESERVED],
+  ['html', 502, NOTHING],
+  ['empty-choices', 502, REPORTED],
+  ['hang', 504, RESERVED],
+  ['hang-mid-body', 504, RESERVED],
+])(
+  'POST /api/ai/chat: a provider with the fault %j makes it %d, booked as failed with %j',
+  async (fault, status, used) => {
+    const isSlow = fault === 'hang' || fault === 'hang-mid-body'
+    await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
+    test.provider.answerWith({ fault })
+    const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual({ error: expect.stringContaining('AI provider openrouter') })
+    expect(await test.booked()).toMatchObject([
+      { success: false, errorMessage: expect.stringContaining('openrouter'), ...used },
+    ])
+    test.provider.answerWith({})
+    expect((await test.ask('/api/ai/chat', HELLO, ON_SOLO)).status).toBe(200)
+  },
+)
 
 test('POST /api/ai/chat: 502 when nobody listens at the provider’s address', async () => {
   await using test = await aiPlatform()
@@ -269,6 +270,7 @@ test('POST /api/ai/chat: 502 when nobody listens at the provider’s address', a
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
   expect(response.status).toBe(502)
   expect(await response.json()).toEqual({ error: 'AI provider openrouter cannot be reached' })
+  expect(await test.booked()).toMatchObject([{ success: false, ...NOTHING }])
 })
 
 test('POST /api/ai/chat: the provider’s wish to be asked later is passed on', async () => {
@@ -286,13 +288,16 @@ test('POST /api/ai/chat: no answer tells our credentials', async () => {
   expect(await (await test.ask('/api/ai/chat', HELLO, ON_SOLO)).text()).not.toContain('abcdefghijklmnop')
 })
 
-test('POST /api/ai/chat: an answer without counts is booked by its length', async () => {
+test('POST /api/ai/chat: an answer without counts is counted, told and marked as estimated', async () => {
   await using test = await aiPlatform()
-  test.provider.answerWith({ text: 'x'.repeat(400), usage: null })
-  await test.ask('/api/ai/chat', HELLO, ON_SOLO)
-  const [row] = await test.booked()
-  expect(row).toMatchObject({ outputTokens: 100, success: true })
-  expect(row?.inputTokens).toBeGreaterThan(0)
+  test.provider.answerWith({ text: 'Once upon a time there was a house.', usage: null })
+  const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
+  const usage = { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 }
+  expect(await response.json()).toMatchObject({ usage })
+  expect(response.headers.get('x-cost-usd')).toBe('0.000006')
+  expect(await test.booked()).toMatchObject([
+    { inputTokens: 6, outputTokens: 9, costMicroUsd: 6, estimated: true, success: true },
+  ])
 })
 
 test.each([

@@ -186,20 +186,22 @@ test('POST /v1/chat/completions: a model without a known price is for plans with
 
 /** Long enough for whatever does answer. */
 const SLOW_MS = 1500
-const BEFORE_THE_FIRST_PIECE: [Fault, number][] = [
-  [{ status: 401 }, 502],
-  [{ status: 400 }, 400],
-  [{ status: 500 }, 502],
-  [{ status: 503 }, 502],
-  [{ status: 429, headers: { 'retry-after': '17' } }, 429],
-  ['reset', 502],
-  ['html', 502],
-  ['hang', 504],
+const NOTHING = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0, estimated: false }
+const RESERVED = { inputTokens: 6, outputTokens: 4096, estimated: true }
+const BEFORE_THE_FIRST_PIECE: [Fault, number, object][] = [
+  [{ status: 401 }, 502, NOTHING],
+  [{ status: 400 }, 400, NOTHING],
+  [{ status: 500 }, 502, NOTHING],
+  [{ status: 503 }, 502, NOTHING],
+  [{ status: 429, headers: { 'retry-after': '17' } }, 429, NOTHING],
+  ['reset', 502, RESERVED],
+  ['html', 502, NOTHING],
+  ['hang', 504, RESERVED],
 ]
 
 test.each(BEFORE_THE_FIRST_PIECE)(
   'POST /v1/chat/completions: a stream that fails with %j before it begins is a %d',
-  async (fault, status) => {
+  async (fault, status, used) => {
     await using test = await aiPlatform({ timeoutMs: fault === 'hang' ? SLOW_MS : 60_000 })
     const { key } = await test.join()
     test.provider.answerWith({ fault })
@@ -209,20 +211,24 @@ test.each(BEFORE_THE_FIRST_PIECE)(
     expect(await response.json()).toMatchObject({
       error: { message: expect.stringContaining('AI provider openrouter') },
     })
-    expect(await test.booked()).toMatchObject([{ success: false, inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }])
+    expect(await test.booked()).toMatchObject([{ success: false, ...used }])
   },
 )
 
-test.each<[Fault]>([[{ cutAtByte: 100 }], ['malformed-json'], ['empty-choices']])(
+test.each<[Fault, object]>([
+  [{ cutAtByte: 100 }, RESERVED],
+  ['malformed-json', RESERVED],
+  ['empty-choices', { inputTokens: 1000, outputTokens: 500, estimated: false }],
+])(
   'POST /v1/chat/completions: a stream that breaks with %j before it says anything is a status, not an event',
-  async (fault) => {
+  async (fault, used) => {
     await using test = await aiPlatform()
     const { key } = await test.join()
     test.provider.answerWith({ text: ['One. '], fault })
     const response = await test.ask(PATH, STREAMED, bearer(key))
     expect(response.status).toBe(502)
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('openrouter') } })
-    expect(await test.booked()).toMatchObject([{ success: false, outputTokens: 0 }])
+    expect(await test.booked()).toMatchObject([{ success: false, ...used }])
   },
 )
 
@@ -245,12 +251,12 @@ test.each<[Fault]>([['no-done'], ['hang-mid-body']])(
   },
 )
 
-test('POST /v1/chat/completions: a streamed answer without counts is booked by its length', async () => {
+test('POST /v1/chat/completions: a streamed answer without counts is counted, and marked as estimated', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join()
-  test.provider.answerWith({ text: 'x'.repeat(400), usage: null })
+  test.provider.answerWith({ text: ['Once upon a time ', 'there was a house.'], usage: null })
   await readAllEvents(await test.ask(PATH, STREAMED, bearer(key)))
-  expect(await test.booked()).toMatchObject([{ outputTokens: 100, success: true }])
+  expect(await test.booked()).toMatchObject([{ inputTokens: 6, outputTokens: 9, estimated: true, success: true }])
 })
 
 test('POST /v1/chat/completions: 8 MB fit there, 1 MB elsewhere', async () => {

@@ -129,7 +129,7 @@ test('GET /api/me/usage: the key itself tells what it used, what is left and unt
       models: [MINI],
     },
     agent: null,
-    byModel: [{ model: MINI, calls: 2, tokens: 3000, costUsd: 0.0009 }],
+    byModel: [{ model: MINI, calls: 2, tokens: 3000, costUsd: 0.0009, estimatedTokens: 0 }],
   })
 })
 

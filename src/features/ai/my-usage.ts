@@ -62,6 +62,7 @@ function listByModel(db: Db, isOf: SQL | undefined): MyUsage['byModel'] {
       calls: sql<number>`sum(${usageDays.calls})`,
       tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
       costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      estimatedTokens: sql<number>`sum(${usageDays.estimatedTokens})`,
     })
     .from(usageDays)
     .where(isOf)
@@ -76,5 +77,6 @@ function sumOf(lines: MyUsage['byModel']) {
     calls: lines.reduce((sum, line) => sum + line.calls, 0),
     tokens: lines.reduce((sum, line) => sum + line.tokens, 0),
     costUsd: toUsd(lines.reduce((sum, line) => sum + toMicroUsd(line.costUsd), 0)),
+    estimatedTokens: lines.reduce((sum, line) => sum + line.estimatedTokens, 0),
   }
 }

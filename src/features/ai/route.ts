@@ -22,7 +22,7 @@ export type Wish = {
   fallbacks?: readonly string[] | undefined
   taskType?: string | undefined
 }
-type Allowance = Pick<Spender, 'plan' | 'key'>
+type Allowance = Pick<Spender, 'plan' | 'key' | 'budget'>
 /** `aiProvider` is asked first with the platform's keys; null: nobody chose one. */
 type Asker = Allowance & Pick<Spender, 'userId'> & { aiProvider: string | null }
 export type RouteDeps = { catalogue: Catalogue; aggregator: string; ownKeys: Pick<OwnKeys, 'list'> }
@@ -132,8 +132,9 @@ function named(deps: RouteDeps, name: string, spender: Asker): readonly Catalogu
     deps.catalogue.requireConfigured()
     throw new AppError('not_found', `Model ${name} is not available`)
   }
-  requireAllowed(first, spender)
-  return offers
+  const allowed = offers.filter((model) => isAllowed(model, spender))
+  if (allowed.length === 0) requireAllowed(first, spender)
+  return allowed
 }
 
 /** What agents made before a model was chosen ask for. */

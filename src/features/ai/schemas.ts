@@ -71,9 +71,11 @@ export type ChatRequest = z.infer<typeof ChatRequest>
 /** How much of something is used; `limit` and `remaining` are null without one. */
 const Meter = z.object({ used: z.number(), limit: z.number().nullable(), remaining: z.number().nullable() })
 
+const Used = z.object({ calls: z.number(), tokens: z.number(), costUsd: z.number(), estimatedTokens: z.number() })
+
 /**
  * `GET /api/me/usage`: the current month (UTC). `key` is null for a caller without a key of their own, `agent` for one that
- * is no agent; to an agent `byModel` tells of itself alone.
+ * is no agent; to an agent `byModel` tells of itself alone. `estimatedTokens` are those that no provider reported.
  */
 export const MyUsage = z.object({
   windowStart: z.string(),
@@ -90,8 +92,8 @@ export const MyUsage = z.object({
       models: z.array(z.string()).nullable(),
     })
     .nullable(),
-  agent: z.object({ id: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() }).nullable(),
-  byModel: z.array(z.object({ model: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() })),
+  agent: Used.extend({ id: z.string() }).nullable(),
+  byModel: z.array(Used.extend({ model: z.string() })),
 })
 export type MyUsage = z.infer<typeof MyUsage>
 

@@ -1,22 +1,24 @@
-import { AppError, errorMessage } from '../../core/errors.ts'
+import { ProviderError } from '../../adapters/ai-provider.ts'
+import { AppError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { tokenCost } from '../../core/money.ts'
 import type { CatalogueModel } from '../ai/catalogue.ts'
 import { type CompleteDeps, type Completed, complete } from '../ai/complete.ts'
 import { PLANS } from '../plans/plans.ts'
-import { DEMO_USER, type DemoBudget } from './budget.ts'
+import type { Budget } from '../usage/quota.ts'
+import { DEMO_USER } from './budget.ts'
 import { DEMO_MODELS } from './models.ts'
 import type { DemoChatRequest } from './schemas.ts'
 
 const DEMO_AGENT = 'demo-chat'
-export const DEMO_ENDPOINT = '/api/demo/chat'
+const DEMO_ENDPOINT = '/api/demo/chat'
 const MAX_OUTPUT_TOKENS = 1024
-const CHARACTERS_PER_TOKEN = 4
 const INSTRUCTIONS = 'You are a helpful assistant in a public demonstration. Answer briefly.'
+/** A visitor who leaves does not end the call: what it would have cost could only be guessed then. */
+const NEVER = new AbortController().signal
 
-export type DemoDeps = CompleteDeps & { log: Log; demoBudget: DemoBudget }
+export type DemoDeps = CompleteDeps & { log: Log; demoBudget: Budget }
 
-/** The listed models that somebody serves here. */
+/** The listed models that somebody serves here at a known price. */
 export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
   return DEMO_MODELS.filter(({ id }) => priced(catalogue.offers(id)) !== null)
 }
@@ -26,28 +28,23 @@ export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
  * @throws AppError `unavailable` when nobody serves a listed model or the day's money is spent, `invalid` for a model that
  * is not listed, `internal` when the model does not answer.
  */
-export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest, signal: AbortSignal): Promise<Completed> {
+export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Promise<Completed> {
   const model = findModel(deps, request.model)
   const said = [...request.conversation, request.message]
   const messages = [{ role: 'system', content: INSTRUCTIONS }, ...said.map((content) => ({ role: 'user', content }))]
   const body = { model: model.id, messages, max_tokens: MAX_OUTPUT_TOKENS, stream: false }
+  const caller = {
+    ...{ userId: DEMO_USER, agentId: DEMO_AGENT, plan: PLANS.network, key: null, aiProvider: null },
+    budget: deps.demoBudget,
+  }
   const json = JSON.stringify(body)
-  const { price } = model
-  const inputTokens = Math.ceil(json.length / CHARACTERS_PER_TOKEN)
-  const reservation = deps.demoBudget.reserve(
-    price ? tokenCost({ inputTokens, outputTokens: MAX_OUTPUT_TOKENS }, price) : 0,
-  )
+  const wish = { model: model.id }
   try {
-    const caller = { userId: DEMO_USER, agentId: DEMO_AGENT, plan: PLANS.network, key: null, aiProvider: null }
-    return await complete(deps, { caller, wish: { model: model.id }, body, json, endpoint: DEMO_ENDPOINT, signal })
+    return await complete(deps, { caller, wish, body, json, endpoint: DEMO_ENDPOINT, signal: NEVER })
   } catch (error) {
-    if (signal.aborted) throw error
-    deps.log.error({ model: model.id, error: errorMessage(error) }, 'the demo got no answer')
+    if (!(error instanceof ProviderError)) throw error
+    deps.log.error({ model: model.id, error: error.message }, 'the demo got no answer')
     throw new AppError('internal', 'Failed to get response', {}, { cause: error })
-  } finally {
-    // What it cost is in the day's sum before the money is free again.
-    await deps.usage.flush()
-    reservation.release()
   }
 }
 

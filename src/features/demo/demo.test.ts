@@ -1,19 +1,73 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../tests/harness/ai-platform.ts'
 import { json, type TestOptions, testPlatform } from '../../../tests/harness/platform.ts'
+import { until } from '../../../tests/harness/until.ts'
 import { DEMO_MODELS } from './models.ts'
 
-async function demo(options: TestOptions = {}) {
+async function demo(options: TestOptions & { timeoutMs?: number } = {}) {
   const test = await aiPlatform(options)
   return { ...test, say: (body: unknown) => test.web.request('/api/demo/chat', json('POST', body)) }
 }
 
 test('GET /api/demo/chat: 200 with six models and a welcome', async () => {
-  const { web } = testPlatform()
-  const response = await web.request('/api/demo/chat')
+  await using test = await demo()
+  const response = await test.web.request('/api/demo/chat')
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({ models: [...DEMO_MODELS], mode: 'demo', message: expect.any(String) })
   expect(DEMO_MODELS).toHaveLength(6)
+})
+
+test('GET /api/demo/chat: only what can be chosen is listed, and the first of it is what is asked by default', async () => {
+  await using test = await demo()
+  test.provider.offer(['openai/gpt-4o', 'deepseek/deepseek-r1', 'openai/gpt-4o-mini'])
+  await test.platform.catalogue.refresh(new AbortController().signal)
+  const listed = await (await test.web.request('/api/demo/chat')).json()
+  expect(listed).toMatchObject({ models: [{ id: 'openai/gpt-4o' }, { id: 'deepseek/deepseek-r1' }] })
+  expect(await (await test.say({ message: 'Hi' })).json()).toMatchObject({ model: 'openai/gpt-4o' })
+  const { web } = testPlatform()
+  expect(await (await web.request('/api/demo/chat')).json()).toMatchObject({ models: [] })
+})
+
+test('POST /api/demo/chat: a visitor who leaves does not end the call, and what it cost is in the day’s sum', async () => {
+  await using test = await demo({ environment: { DEMO_DAILY_BUDGET_USD: '0.05' } })
+  const arrived = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  test.provider.answerWith(async () => {
+    arrived.resolve()
+    await gone.promise
+    return { usage: { prompt_tokens: 50, completion_tokens: 1024 } }
+  })
+  const visitor = new AbortController()
+  const init = { ...json('POST', { message: 'Hi', model: 'openai/gpt-4o' }), signal: visitor.signal }
+  const asking = test.web.request('/api/demo/chat', init).catch(() => null)
+  await arrived.promise
+  visitor.abort()
+  gone.resolve()
+  await asking
+  expect(await test.provider.chats[0]?.closed).toBe('complete')
+  await until('the booking', async () => (await test.booked()).length === 1)
+  expect(await test.booked()).toMatchObject([
+    { userId: 'demo', inputTokens: 50, outputTokens: 1024, estimated: false, success: true },
+  ])
+})
+
+test('POST /api/demo/chat: forty visitors who leave cost no more than the day’s budget', async () => {
+  await using test = await demo({ environment: { DEMO_DAILY_BUDGET_USD: '0.05' }, timeoutMs: 200 })
+  test.provider.answerWith({ fault: 'hang' })
+  const leave = async () => {
+    const visitor = new AbortController()
+    const init = { ...json('POST', { message: 'Hi', model: 'openai/gpt-4o' }), signal: visitor.signal }
+    const asking = test.web.request('/api/demo/chat', init).catch(() => null)
+    setTimeout(() => visitor.abort(), 20)
+    return asking
+  }
+  for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 10 }, leave))
+  const booked = await test.booked()
+  const spent = booked.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
+  expect(booked.every(({ estimated, outputTokens }) => estimated && outputTokens === 1024)).toBe(true)
+  expect(spent).toBeGreaterThan(30_000)
+  expect(spent).toBeLessThanOrEqual(50_000)
+  expect((await test.say({ message: 'Hi', model: 'openai/gpt-4o' })).status).toBe(503)
 })
 
 test('POST /api/demo/chat: 200 with the answer of the first listed model, booked for demo', async () => {

@@ -3,8 +3,7 @@ import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
 import { tellCompleted } from '../ai/answers.ts'
-import { chatWithDemo, type DemoDeps } from './chat.ts'
-import { DEMO_MODELS } from './models.ts'
+import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
 import { DemoChatRequest } from './schemas.ts'
 
 export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
@@ -14,7 +13,11 @@ export function demoWeb(deps: DemoWebDeps) {
   const app = new Hono<WebEnv>()
 
   app.get('/api/demo/chat', (c) =>
-    c.json({ models: DEMO_MODELS, mode: 'demo', message: 'Welcome to the demo: try AI models without an account' }),
+    c.json({
+      models: listDemoModels(deps),
+      mode: 'demo',
+      message: 'Welcome to the demo: try AI models without an account',
+    }),
   )
 
   app.post(
@@ -22,7 +25,7 @@ export function demoWeb(deps: DemoWebDeps) {
     limitRate(deps.requestsPerMinute.demo, 'Too many requests'),
     validate('json', DemoChatRequest),
     async (c) => {
-      const answer = await chatWithDemo(deps, c.req.valid('json'), c.req.raw.signal)
+      const answer = await chatWithDemo(deps, c.req.valid('json'))
       const { id, model, content, usage } = answer
       tellCompleted(c, answer)
       return c.json({

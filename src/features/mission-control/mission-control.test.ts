@@ -154,6 +154,7 @@ test('GET traces: the last twenty own calls with their real times, tokens and co
     completedAt: '2026-11-20T13:00:30.000Z',
     tokensUsed: 12,
     costUSD: 1.5,
+    estimated: false,
     model: 'a/b',
   })
   expect(await read(Trace.array(), get('traces', eve))).toHaveLength(1)

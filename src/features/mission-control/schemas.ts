@@ -47,6 +47,8 @@ export const Trace = z.object({
   completedAt: z.string(),
   tokensUsed: z.number(),
   costUSD: z.number(),
+  /** Nobody reported what was used. */
+  estimated: z.boolean(),
   model: z.string(),
 })
 export type Trace = z.infer<typeof Trace>

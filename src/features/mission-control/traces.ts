@@ -45,6 +45,7 @@ function toTrace(call: typeof usageLogs.$inferSelect, agentName: string): Trace 
     completedAt: endedAt.toISOString(),
     tokensUsed: call.inputTokens + call.outputTokens,
     costUSD: toUsd(call.costMicroUsd),
+    estimated: call.estimated,
     model: call.model,
   }
 }

@@ -29,7 +29,14 @@ async function onMarch17() {
       const now = clock.now()
       clock.advance(-daysAgo * DAY_MS)
       const usual = { agentId: 'ada-1', model: MINI, inputTokens: 1000, outputTokens: 500, costMicroUsd: 450 }
-      const served = { generationId: newId('gen'), keyId: null, provider: 'openrouter', attempts: 1, isOwnKey: false }
+      const served = {
+        generationId: newId('gen'),
+        keyId: null,
+        provider: 'openrouter',
+        attempts: 1,
+        isOwnKey: false,
+        isEstimated: false,
+      }
       const call = { ...served, endpoint: '/v1/chat/completions', latencyMs: 1, errorMessage: null }
       platform.usage.record({ userId: ada.user.id, ...usual, ...call, ...rest })
       await platform.usage.flush()

@@ -11,7 +11,14 @@ import type { CostDashboard, CostQuery } from './schemas.ts'
 import { usageDays } from './tables.ts'
 
 type Period = CostQuery['period']
-type Sums = { tokens: number; costMicroUsd: number; calls: number }
+/** The estimated parts are what nobody reported (rulings, 46). */
+type Sums = {
+  tokens: number
+  costMicroUsd: number
+  calls: number
+  estimatedTokens: number
+  estimatedCostMicroUsd: number
+}
 /** Sums of an agent with a model, and of a day. */
 type Pair = Sums & { agentId: string; name: string; model: string }
 type Read = { rows: number; pairs: Pair[]; days: Map<string, Sums> }
@@ -56,7 +63,7 @@ async function tryReadSums(
   }
 }
 
-const NOTHING: Sums = { tokens: 0, costMicroUsd: 0, calls: 0 }
+const NOTHING: Sums = { tokens: 0, costMicroUsd: 0, calls: 0, estimatedTokens: 0, estimatedCostMicroUsd: 0 }
 
 /** Days of the period in order, today last (UTC). */
 function listDays(period: Period, today: Date): string[] {
@@ -77,8 +84,8 @@ async function readSums({ db, clock }: { db: Db; clock: Clock }, userId: string,
       .all()
     rows += slice.length
     for (const { usage, name } of slice) {
-      const { agentId, model, inputTokens, outputTokens, costMicroUsd, calls } = usage
-      const sums = { tokens: inputTokens + outputTokens, costMicroUsd, calls }
+      const { agentId, model } = usage
+      const sums = toSums(usage)
       const key = `${agentId}\n${model}`
       const pair = pairs.get(key)
       if (pair) add(pair, sums)
@@ -89,6 +96,11 @@ async function readSums({ db, clock }: { db: Db; clock: Clock }, userId: string,
     }
   })
   return { rows, pairs: [...pairs.values()], days: byDay }
+}
+
+function toSums({ inputTokens, outputTokens, ...usage }: typeof usageDays.$inferSelect): Sums {
+  const { costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd } = usage
+  return { tokens: inputTokens + outputTokens, costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd }
 }
 
 function hasAnyUsage(db: Db, userId: string): boolean {
@@ -106,6 +118,8 @@ function toDashboard(period: Period, days: string[], { pairs, days: byDay }: Rea
       totalTokens: total.tokens,
       totalCalls: total.calls,
       avgCostPerCall: average(total),
+      estimatedCost: toUsd(total.estimatedCostMicroUsd),
+      estimatedTokens: total.estimatedTokens,
     },
     agents: [...Map.groupBy(pairs, (pair) => pair.agentId).values()]
       .map(toAgentLine)
@@ -130,6 +144,7 @@ function toAgentLine(pairs: Pair[]): CostDashboard['agents'][number] {
     cost: toUsd(total.costMicroUsd),
     calls: total.calls,
     avgCostPerCall: average(total),
+    estimatedTokens: total.estimatedTokens,
     model: mostUsed?.model ?? '',
   }
 }
@@ -140,10 +155,12 @@ function sum(rows: Sums[]): Sums {
   return total
 }
 
-function add(to: Sums, { tokens, costMicroUsd, calls }: Sums): void {
-  to.tokens += tokens
-  to.costMicroUsd += costMicroUsd
-  to.calls += calls
+function add(to: Sums, added: Sums): void {
+  to.tokens += added.tokens
+  to.costMicroUsd += added.costMicroUsd
+  to.calls += added.calls
+  to.estimatedTokens += added.estimatedTokens
+  to.estimatedCostMicroUsd += added.estimatedCostMicroUsd
 }
 
 function average({ costMicroUsd, calls }: Sums): number {

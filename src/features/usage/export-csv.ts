@@ -18,6 +18,7 @@ const COLUMNS = [
   'error_message',
   'generation_id',
   'key_id',
+  'estimated',
 ]
 
 /**
@@ -49,5 +50,6 @@ function toLine(row: UsageRow) {
     row.errorMessage,
     row.generationId,
     row.keyId,
+    row.estimated ? 'true' : 'false',
   ]
 }

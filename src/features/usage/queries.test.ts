@@ -48,6 +48,7 @@ async function house(options: TestOptions = {}) {
         provider: 'openrouter',
         attempts: 1,
         isOwnKey: false,
+        isEstimated: false,
         inputTokens: 1000,
         outputTokens: 500,
         costMicroUsd: 450,
@@ -66,7 +67,9 @@ async function house(options: TestOptions = {}) {
 }
 
 const asUser = (id: string) => ({ ...OPERATOR, 'x-user-id': id })
-const SUMS = { input_tokens: 1000, output_tokens: 500, total_tokens: 1500, cost_usd: 0.00045 }
+/** What nobody estimated. */
+const REPORTED = { estimated_tokens: 0, estimated_cost_usd: 0 }
+const SUMS = { input_tokens: 1000, output_tokens: 500, total_tokens: 1500, cost_usd: 0.00045, ...REPORTED }
 
 test('GET /api/usage/summary: 200 with a line for each day, agent, model and provider', async () => {
   const { use, query, ada } = await house()
@@ -77,7 +80,15 @@ test('GET /api/usage/summary: 200 with a line for each day, agent, model and pro
   await use({ daysAgo: 30 })
   const line = { date: '2100-06-15', agent_id: ada.agentId, model: MINI, provider: 'openrouter' }
   expect(await query('summary')).toEqual([
-    { ...line, input_tokens: 2000, output_tokens: 1000, total_tokens: 3000, cost_usd: 0.0009, turn_count: 2 },
+    {
+      ...line,
+      input_tokens: 2000,
+      output_tokens: 1000,
+      total_tokens: 3000,
+      cost_usd: 0.0009,
+      ...REPORTED,
+      turn_count: 2,
+    },
     { ...line, provider: 'openai', ...SUMS, turn_count: 1 },
     { ...line, date: '2100-05-17', agent_id: null, ...SUMS, turn_count: 1 },
   ])
@@ -119,16 +130,27 @@ test('GET /api/usage/by-model and /daily: 200 with sums that add up to the same'
       output_tokens: 1500,
       total_tokens: 4500,
       cost_usd: 0.00135,
+      ...REPORTED,
       turns: 3,
     },
   ])
   expect(await query('daily')).toEqual([
-    { date: '2100-06-12', total_tokens: 1500, cost_usd: 0.00045, turns: 1 },
-    { date: '2100-06-15', total_tokens: 4500, cost_usd: 1.0009, turns: 3 },
+    { date: '2100-06-12', total_tokens: 1500, cost_usd: 0.00045, ...REPORTED, turns: 1 },
+    { date: '2100-06-15', total_tokens: 4500, cost_usd: 1.0009, ...REPORTED, turns: 3 },
   ])
   expect(await query('daily?days=1', asUser(ada.user.id))).toEqual([
-    { date: '2100-06-15', total_tokens: 3000, cost_usd: 1.00045, turns: 2 },
+    { date: '2100-06-15', total_tokens: 3000, cost_usd: 1.00045, ...REPORTED, turns: 2 },
   ])
+})
+
+test('GET /api/usage/*: sums tell how much of them nobody reported', async () => {
+  const { use, query, ada } = await house()
+  await use({})
+  await use({ isEstimated: true, inputTokens: 10, outputTokens: 20, costMicroUsd: 1_000_000 })
+  const estimated = { estimated_tokens: 30, estimated_cost_usd: 1 }
+  for (const path of ['summary', `by-agent/${ada.agentId}`, 'by-model', 'daily']) {
+    expect(await query(path)).toMatchObject([{ total_tokens: 1530, ...estimated }])
+  }
 })
 
 test('GET /api/usage/tools: 200 with what agents told of their tools', async () => {

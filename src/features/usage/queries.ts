@@ -16,8 +16,10 @@ const inputTokens = sql<number>`sum(${usageDays.inputTokens})`
 const outputTokens = sql<number>`sum(${usageDays.outputTokens})`
 const costMicroUsd = sql<number>`sum(${usageDays.costMicroUsd})`
 const calls = sql<number>`sum(${usageDays.calls})`
-const sums = { inputTokens, outputTokens, costMicroUsd, calls }
-type Sums = { inputTokens: number; outputTokens: number; costMicroUsd: number; calls: number }
+const estimatedTokens = sql<number>`sum(${usageDays.estimatedTokens})`
+const estimatedCostMicroUsd = sql<number>`sum(${usageDays.estimatedCostMicroUsd})`
+const sums = { inputTokens, outputTokens, costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd }
+type Sums = { [Name in keyof typeof sums]: number }
 
 /**
  * One line for each day, agent, model and provider, newest first (Spec 4.10), as JSON texts: a year of a busy platform is
@@ -75,8 +77,8 @@ export async function listDailyUsage(deps: QueryDeps, principal: Principal, days
     newestFirst.push(...rows.all())
   })
   return newestFirst.reverse().map((row) => {
-    const { total_tokens, cost_usd } = toTokens(row)
-    return { date: row.day, total_tokens, cost_usd, turns: row.calls }
+    const { input_tokens: _, output_tokens: __, ...totals } = toTokens(row)
+    return { date: row.day, ...totals, turns: row.calls }
   })
 }
 
@@ -143,6 +145,8 @@ function addUp(rows: Sums[]): Sums {
     outputTokens: total(rows, (row) => row.outputTokens),
     costMicroUsd: total(rows, (row) => row.costMicroUsd),
     calls: total(rows, (row) => row.calls),
+    estimatedTokens: total(rows, (row) => row.estimatedTokens),
+    estimatedCostMicroUsd: total(rows, (row) => row.estimatedCostMicroUsd),
   }
 }
 
@@ -173,12 +177,15 @@ function isSeenBy(principal: Principal): SQL | undefined {
   return principal.kind === 'user' ? eq(usageDays.userId, principal.user.id) : undefined
 }
 
-function toTokens({ inputTokens, outputTokens, costMicroUsd }: Sums) {
+/** With the part of tokens and cost that nobody reported (rulings, 46). */
+function toTokens({ inputTokens, outputTokens, costMicroUsd, estimatedTokens, estimatedCostMicroUsd }: Sums) {
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     cost_usd: toUsd(costMicroUsd),
+    estimated_tokens: estimatedTokens,
+    estimated_cost_usd: toUsd(estimatedCostMicroUsd),
   }
 }
 

@@ -12,7 +12,10 @@ export type KeyLimits = {
   requestsPerMinute: number | null
 }
 
-export type Spender = { userId: string; plan: Plan; key: KeyLimits | null }
+/** A further limit on what calls may cost: what is spent of it so far, and what whoever would pass it is told. */
+export type Budget = { id: string; used(): Sums; maxCostMicroUsd: MicroUsd; exceeded(): AppError }
+
+export type Spender = { userId: string; plan: Plan; key: KeyLimits | null; budget?: Budget }
 /** What a call may use at most. */
 export type Estimate = { tokens: number; costMicroUsd: MicroUsd }
 
@@ -82,7 +85,10 @@ export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums 
   }
 }
 
-function accountsOf(deps: { userSums: RunningSums; keySums: RunningSums }, { userId, plan, key }: Spender): Account[] {
+function accountsOf(
+  deps: { userSums: RunningSums; keySums: RunningSums },
+  { userId, plan, key, budget }: Spender,
+): Account[] {
   const accounts: Account[] = []
   if (plan.tokensPerMonth !== null) {
     accounts.push({
@@ -102,6 +108,7 @@ function accountsOf(deps: { userSums: RunningSums; keySums: RunningSums }, { use
       exceeded: (used) => keyQuotaExceeded(key, used),
     })
   }
+  if (budget) accounts.push({ ...budget, used: budget.used(), maxTokens: Number.POSITIVE_INFINITY })
   return accounts
 }
 

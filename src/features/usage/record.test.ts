@@ -11,6 +11,7 @@ const EVENT = {
   provider: 'openrouter',
   attempts: 1,
   isOwnKey: false,
+  isEstimated: false,
   userId: 'usr_ada',
   agentId: 'ada-1',
   model: 'openai/gpt-4o-mini',
@@ -31,8 +32,32 @@ test('a completion becomes one row with all that the specification names', async
   const { platform, clock } = testPlatform()
   platform.usage.record(newEvent())
   await platform.usage.flush()
+  const { isEstimated: estimated, ...columns } = EVENT
   expect(platform.db.select().from(usageLogs).all()).toEqual([
-    { ...EVENT, generationId: expect.stringMatching(/^gen_/), id: 1, success: true, createdAt: clock.now() },
+    {
+      ...columns,
+      estimated,
+      generationId: expect.stringMatching(/^gen_/),
+      id: 1,
+      success: true,
+      createdAt: clock.now(),
+    },
+  ])
+})
+
+test('what nobody reported is marked, and the sums of the day tell how much of them it is', async () => {
+  const { platform } = testPlatform()
+  platform.usage.record(newEvent())
+  platform.usage.record(newEvent({ isEstimated: true, inputTokens: 10, outputTokens: 20, costMicroUsd: 7 }))
+  platform.usage.record(newEvent({ isEstimated: true, inputTokens: 1, outputTokens: 2, costMicroUsd: 3 }))
+  await platform.usage.flush()
+  expect(platform.db.select({ estimated: usageLogs.estimated }).from(usageLogs).all()).toEqual([
+    { estimated: false },
+    { estimated: true },
+    { estimated: true },
+  ])
+  expect(platform.db.select().from(usageDays).all()).toMatchObject([
+    { calls: 3, costMicroUsd: 460, estimatedTokens: 33, estimatedCostMicroUsd: 10 },
   ])
 })
 
@@ -64,12 +89,13 @@ test('the sums of a day and of a month grow with each call, by user, agent and m
     model: 'openai/gpt-4o-mini',
     provider: 'openrouter',
   }
-  const sums = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, calls: 1 }
+  const none = { estimatedTokens: 0, estimatedCostMicroUsd: 0 }
+  const sums = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, calls: 1, ...none }
   const days = platform.db.select().from(usageDays).all()
   expect(days).toHaveLength(4)
   expect(days).toEqual(
     expect.arrayContaining([
-      { ...march, inputTokens: 1001, outputTokens: 502, costMicroUsd: 453, calls: 2 },
+      { ...march, inputTokens: 1001, outputTokens: 502, costMicroUsd: 453, calls: 2, ...none },
       { ...march, ...sums, model: 'openai/gpt-4o' },
       { ...march, ...sums, userId: 'usr_eve' },
       { ...march, ...sums, day: '2100-04-01' },

@@ -10,8 +10,12 @@ import type { UsageSpool } from './spool.ts'
 export type UsageRecorder = {
   /** Returns at once and never throws: recording must not hold up or fail the answer it describes (Spec 2). */
   record(event: UsageEvent): void
-  /** Waits for what was recorded so far; for shutdown and tests. */
+  /** Waits until what was recorded so far is written. */
   flush(): Promise<void>
+  /** Takes notice of work that ends with a record; its failure is told in the log. */
+  expect(work: Promise<void>): void
+  /** As `flush`, for what is expected as well; for shutdown and tests. */
+  settle(): Promise<void>
 }
 
 /** How long events wait for others: under load, one transaction then carries hundreds of them. */
@@ -29,8 +33,10 @@ export function createUsageRecorder(deps: {
   log: Log
   userSums: RunningSums
   keySums: RunningSums
+  daySums: RunningSums
 }): UsageRecorder {
   const underWay = new Set<Promise<void>>()
+  const expected = new Set<Promise<void>>()
   const waiting: Timed[] = []
   let timer: Timer | undefined
 
@@ -56,10 +62,16 @@ export function createUsageRecorder(deps: {
     const sums = { tokens: inputTokens + outputTokens, costMicroUsd }
     try {
       if (!isOwnKey) deps.userSums.add(userId, at, sums)
+      deps.daySums.add(userId, at, sums)
       if (keyId) deps.keySums.add(keyId, at, sums)
     } catch (error) {
       deps.log.error(`[UsageLogger] Failed to count usage: ${errorMessage(error)}`)
     }
+  }
+
+  const flush = async () => {
+    saveWaiting()
+    await Promise.all(underWay)
   }
 
   return {
@@ -73,9 +85,16 @@ export function createUsageRecorder(deps: {
       waiting.push({ ...event, at })
       timer ??= setTimeout(saveWaiting, GATHER_MS)
     },
-    async flush() {
-      saveWaiting()
-      await Promise.all(underWay)
+    flush,
+    expect(work) {
+      const noticed = work
+        .catch((error) => deps.log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
+        .finally(() => expected.delete(noticed))
+      expected.add(noticed)
+    },
+    async settle() {
+      while (expected.size > 0) await Promise.all(expected)
+      await flush()
     },
   }
 }

@@ -1,20 +1,20 @@
-import { and, eq } from 'drizzle-orm'
-import { type Clock, toMonth } from '../../core/clock.ts'
+import { and, eq, sql } from 'drizzle-orm'
+import { type Clock, toDay, toMonth } from '../../core/clock.ts'
 import type { MicroUsd } from '../../core/money.ts'
 import type { Db } from '../../db/open.ts'
 import { readKeyUsage } from './key-usage.ts'
-import { usageMonths } from './tables.ts'
+import { usageDays, usageMonths } from './tables.ts'
 
 export type Sums = { tokens: number; costMicroUsd: MicroUsd }
 
-/** What each user, or each key, has used in the present month (UTC), held in memory: limits ask on every call. */
+/** What each user, or each key, has used in the present month or day (UTC), held in memory: limits ask on every call. */
 export type RunningSums = {
   used(id: string): Sums
   /** Counts what was used at a time and is about to be written. */
   add(id: string, at: Date, sums: Sums): void
 }
 
-/** So many months stay in memory: a clock that jumps and comes back finds the one it left. */
+/** So many months or days stay in memory: a clock that jumps and comes back finds the one it left. */
 const PERIODS_KEPT = 3
 
 /** Tokens of users in a month; what they cost is no limit of a plan and stays 0. */
@@ -31,6 +31,22 @@ export function createKeySums(deps: { db: Db; clock: Clock }): RunningSums {
   return createRunningSums(deps.clock, toMonth, (keyId, month) => {
     const { tokens, costMicroUsd } = readKeyUsage(deps.db, keyId, month)
     return { tokens, costMicroUsd }
+  })
+}
+
+/** Tokens and cost of users in a day. */
+export function createDaySums(deps: { db: Db; clock: Clock }): RunningSums {
+  const { inputTokens, outputTokens, costMicroUsd } = usageDays
+  return createRunningSums(deps.clock, toDay, (userId, day) => {
+    const row = deps.db
+      .select({
+        tokens: sql<number>`coalesce(sum(${inputTokens} + ${outputTokens}), 0)`,
+        costMicroUsd: sql<number>`coalesce(sum(${costMicroUsd}), 0)`,
+      })
+      .from(usageDays)
+      .where(and(eq(usageDays.userId, userId), eq(usageDays.day, day)))
+      .get()
+    return row ?? { tokens: 0, costMicroUsd: 0 }
   })
 }
 

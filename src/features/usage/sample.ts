@@ -12,8 +12,11 @@ export function sampleDashboard(period: CostQuery['period'], labels: string[], m
   const totalCalls = AGENTS.reduce((total, agent) => total + agent.calls, 0)
   return {
     period,
-    summary: { totalCost, totalTokens, totalCalls, avgCostPerCall: totalCost / totalCalls },
-    agents: AGENTS.map((agent) => ({ ...agent, avgCostPerCall: agent.cost / agent.calls })),
+    summary: {
+      ...{ totalCost, totalTokens, totalCalls, avgCostPerCall: totalCost / totalCalls },
+      ...{ estimatedCost: 0, estimatedTokens: 0 },
+    },
+    agents: AGENTS.map((agent) => ({ ...agent, avgCostPerCall: agent.cost / agent.calls, estimatedTokens: 0 })),
     daily: labels.map((date) => ({
       date,
       cost: totalCost / labels.length,

@@ -66,12 +66,13 @@ function insertLogs(tx: Tx, events: Timed[]): void {
     event.keyId,
     event.attempts,
     event.isOwnKey ? 1 : 0,
+    event.isEstimated ? 1 : 0,
   ])
   tx.run(sql`
     INSERT INTO usage_logs (user_id, agent_id, model, input_tokens, output_tokens, cost_micro_usd, endpoint,
-      latency_ms, success, error_message, created_at, generation_id, provider, key_id, attempts, is_own_key)
+      latency_ms, success, error_message, created_at, generation_id, provider, key_id, attempts, is_own_key, estimated)
     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-      value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15
+      value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15, value ->> 16
     FROM json_each(${JSON.stringify(rows)})`)
 }
 
@@ -90,12 +91,27 @@ function sumDays(events: Timed[]) {
     sum.outputTokens += row.outputTokens
     sum.costMicroUsd += row.costMicroUsd
     sum.calls += 1
+    sum.estimatedTokens += row.estimatedTokens
+    sum.estimatedCostMicroUsd += row.estimatedCostMicroUsd
   }
   return sums.values()
 }
 
-function toDayRow({ at, userId, agentId, model, provider, inputTokens, outputTokens, costMicroUsd }: Timed) {
-  return { day: toDay(at), userId, agentId, model, provider, inputTokens, outputTokens, costMicroUsd, calls: 1 }
+function toDayRow({ at, isEstimated, ...event }: Timed) {
+  const { userId, agentId, model, provider, inputTokens, outputTokens, costMicroUsd } = event
+  return {
+    day: toDay(at),
+    userId,
+    agentId,
+    model,
+    provider,
+    inputTokens,
+    outputTokens,
+    costMicroUsd,
+    calls: 1,
+    estimatedTokens: isEstimated ? inputTokens + outputTokens : 0,
+    estimatedCostMicroUsd: isEstimated ? costMicroUsd : 0,
+  }
 }
 
 /** One row for each user and month, of what counts against a plan. */
@@ -142,6 +158,8 @@ function prepareStatements(tx: Tx) {
         outputTokens: value('outputTokens'),
         costMicroUsd: value('costMicroUsd'),
         calls: value('calls'),
+        estimatedTokens: value('estimatedTokens'),
+        estimatedCostMicroUsd: value('estimatedCostMicroUsd'),
       })
       .onConflictDoUpdate({
         target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model, usageDays.provider],

@@ -35,7 +35,10 @@ export const ToolEventRequest = z.object({
 })
 export type ToolEventRequest = z.infer<typeof ToolEventRequest>
 
-/** Costs are US dollars, tokens are input plus output. */
+/**
+ * Costs are US dollars, tokens are input plus output. The estimated parts are those that no provider reported: calls that
+ * were left or cut off, and providers that do not count.
+ */
 export const CostDashboard = z.object({
   period: CostQuery.shape.period.unwrap(),
   summary: z.object({
@@ -43,6 +46,8 @@ export const CostDashboard = z.object({
     totalTokens: z.number(),
     totalCalls: z.number(),
     avgCostPerCall: z.number(),
+    estimatedCost: z.number(),
+    estimatedTokens: z.number(),
   }),
   agents: z.array(
     z.object({
@@ -51,6 +56,7 @@ export const CostDashboard = z.object({
       cost: z.number(),
       calls: z.number(),
       avgCostPerCall: z.number(),
+      estimatedTokens: z.number(),
       model: z.string(),
     }),
   ),

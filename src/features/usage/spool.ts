@@ -24,6 +24,7 @@ const SpooledEvent = z.object({
   provider: z.string(),
   attempts: z.number(),
   isOwnKey: z.boolean(),
+  isEstimated: z.boolean().default(false),
   userId: z.string(),
   agentId: z.string(),
   model: z.string(),

@@ -25,6 +25,8 @@ export const usageLogs = sqliteTable(
     keyId: text(),
     attempts: integer().notNull().default(1),
     isOwnKey: integer({ mode: 'boolean' }).notNull().default(false),
+    /** Nobody reported what was used (rulings, 46). */
+    estimated: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('usage_logs_by_user').on(table.userId, table.createdAt)],
 )
@@ -42,6 +44,9 @@ export const usageDays = sqliteTable(
     outputTokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
+    /** The part of tokens and cost that nobody reported. */
+    estimatedTokens: integer().notNull().default(0),
+    estimatedCostMicroUsd: integer().notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.userId, table.day, table.agentId, table.model, table.provider] }),
@@ -55,6 +60,8 @@ export const addedDaySums = {
   outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
   costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
   calls: sql`${usageDays.calls} + excluded.calls`,
+  estimatedTokens: sql`${usageDays.estimatedTokens} + excluded.estimated_tokens`,
+  estimatedCostMicroUsd: sql`${usageDays.estimatedCostMicroUsd} + excluded.estimated_cost_micro_usd`,
 }
 
 /** Tokens of a month (UTC), one row per user: what the quota is checked against. */

@@ -1,0 +1,39 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { toTokenText } from './token-text.ts'
+
+/** The JSON text of a request and what was said in answer to it. */
+export type TokenSource = { request: string; said: string }
+export type TokenCount = { input: number; output: number }
+
+/** Merging is slow on long words, and nothing is longer than what somebody sends to slow us down. */
+const SLICE_CHARACTERS = 256
+/** Beyond this a text is counted by samples. */
+const MAX_COUNTED_CHARACTERS = 200_000
+/** Whatever a text looks like, it is text. */
+const OPTIONS = { disallowedSpecial: new Set<string>() }
+
+declare const self: Worker
+
+// Off the main thread: the tables of the tokenizer take 100 MB, which go with this worker.
+self.onmessage = ({ data }: MessageEvent<TokenSource>) => {
+  const { texts, tokens } = toTokenText(data.request)
+  const count: TokenCount = { input: tokens + countAll(texts), output: countAll([data.said]) }
+  self.postMessage(count)
+}
+
+function countAll(texts: readonly string[]): number {
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  const every = Math.max(1, Math.ceil(length / MAX_COUNTED_CHARACTERS))
+  let position = 0
+  let counted = 0
+  let tokens = 0
+  for (const text of texts) {
+    for (let from = 0; from < text.length; from += SLICE_CHARACTERS) {
+      if (position++ % every !== 0) continue
+      const slice = text.slice(from, from + SLICE_CHARACTERS)
+      counted += slice.length
+      tokens += countTokens(slice, OPTIONS)
+    }
+  }
+  return counted === 0 ? 0 : Math.ceil((tokens * length) / counted)
+}
