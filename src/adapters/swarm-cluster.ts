@@ -1,4 +1,6 @@
 import type Docker from 'dockerode'
+import ipaddr from 'ipaddr.js'
+import { AppError } from '../core/errors.ts'
 import type { AgentDriver } from './agent-image.ts'
 import { type Engine, hasStatus, LABELS, orNull } from './engine.ts'
 import { type AgentKind, engineUnavailable } from './runtime.ts'
@@ -17,8 +19,17 @@ import {
   Tasks,
 } from './swarm-answers.ts'
 
-/** How long things may take: `pollMs` is between two looks at the swarm, `nodeGraceMs` how long a machine may be away. */
-export type SwarmTiming = { pollMs: number; restartDelayMs: number; nodeGraceMs: number; startMs: number }
+/**
+ * How long things may take: `pollMs` is between two looks at the swarm, `nodeGraceMs` how long a machine may be away,
+ * `anewMs` how long another swarm is seen in place of the one before until it is believed.
+ */
+export type SwarmTiming = {
+  pollMs: number
+  restartDelayMs: number
+  nodeGraceMs: number
+  startMs: number
+  anewMs: number
+}
 
 /** `instance` names this installation in a swarm that others may share; `digestKey` is a secret of its own. */
 export type SwarmDeps = {
@@ -42,21 +53,75 @@ const ENGINE_TROUBLE = [406, 500, 502, 503, 504]
 const UPDATE_ATTEMPTS = 5
 
 /**
- * Tells one swarm from another: an engine that has left its swarm, or made a new one, knows of no agent, and that says
- * nothing about them.
+ * Tells one swarm from another: an engine that has left its swarm, or is asked of another one for a moment, knows of no
+ * agent, and that says nothing about them. A swarm that stays has been made anew: then the agents are gone.
  */
 export class ClusterGuard {
+  readonly #anewMs: number
+  readonly #onAnew: (id: string) => void
   #id: string | null = null
   #self: Self | null = null
+  #other: { id: string; sinceMs: number } | null = null
+
+  /** `onAnew` hears of a swarm that has taken the place of the one before. */
+  constructor(anewMs: number, onAnew: (id: string) => void) {
+    this.#anewMs = anewMs
+    this.#onAnew = onAnew
+  }
 
   /** @throws AppError `internal` {code: 'ENGINE_UNAVAILABLE'} when this is no manager, or of another swarm than before. */
   async require(docker: Docker): Promise<Self> {
     const { ID } = Cluster.parse(await docker.swarmInspect())
-    if (this.#id !== null && this.#id !== ID) throw engineUnavailable(new Error('This is another swarm than before'))
-    if (this.#self === null) this.#self = await findSelf(docker)
-    this.#id = ID
+    this.#believe(ID)
+    this.#self ??= await findSelf(docker)
     return this.#self
   }
+
+  #believe(id: string): void {
+    if (this.#id !== null && this.#id !== id && !this.#hasStayed(id)) {
+      throw engineUnavailable(new Error('This is another swarm than before'))
+    }
+    const isAnew = this.#id !== null && this.#id !== id
+    this.#id = id
+    this.#other = null
+    if (!isAnew) return
+    this.#self = null
+    this.#onAnew(id)
+  }
+
+  #hasStayed(id: string): boolean {
+    const now = performance.now()
+    if (this.#other?.id !== id) this.#other = { id, sinceMs: now }
+    return now - this.#other.sinceMs >= this.#anewMs
+  }
+}
+
+/**
+ * The address at which agents anywhere in the swarm find this machine.
+ * @throws AppError `unavailable` when it is one that leads every container to itself.
+ */
+export async function findPlatformHost(deps: SwarmDeps): Promise<string> {
+  const address = await look(deps, async (_docker, self) => self.address)
+  const reason = whyUnreachable(address)
+  if (reason !== null) throw new AppError('unavailable', `Agents cannot run: ${reason}`)
+  return address
+}
+
+/** Why agents in containers could not reach a machine of this address; null when they could. */
+function whyUnreachable(address: string): string | null {
+  const isLoopback = ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
+  if (!isLoopback) return null
+  return `the swarm knows this machine as ${address}, at which its agents cannot reach the platform (docker swarm init --advertise-addr with an address of its network)`
+}
+
+/** What keeps an engine from running agents in a swarm, in words; null when nothing does. */
+export async function whyNoSwarm(engine: Engine): Promise<string | null> {
+  const info: { Swarm?: unknown } = await engine.ask((docker) => docker.info())
+  const membership = Membership.safeParse(info.Swarm)
+  if (!membership.success || !membership.data.ControlAvailable) {
+    return 'the engine is no manager of a swarm (docker swarm init --advertise-addr)'
+  }
+  return whyUnreachable(membership.data.NodeAddr)
 }
 
 async function findSelf(docker: Docker): Promise<Self> {

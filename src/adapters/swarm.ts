@@ -32,6 +32,7 @@ import {
   findAgent,
   findContainer,
   findCurrent,
+  findPlatformHost,
   isManager,
   listAgents,
   look,
@@ -46,7 +47,7 @@ import { watchSwarm } from './swarm-watch.ts'
 /** `timing` is for tests. */
 export type SwarmRuntimeDeps = EngineRuntimeDeps & { timing?: Partial<SwarmTiming> }
 
-const TIMING: SwarmTiming = { pollMs: 1000, restartDelayMs: 5000, nodeGraceMs: 60_000, startMs: 60_000 }
+const TIMING: SwarmTiming = { pollMs: 1000, restartDelayMs: 5000, nodeGraceMs: 60_000, startMs: 60_000, anewMs: 5000 }
 /** So long an answer of the engine shows that it is there. */
 const TRUST_MS = 500
 
@@ -58,13 +59,14 @@ const TRUST_MS = 500
 export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...deps }: SwarmRuntimeDeps): Runtime {
   const { engine, clock, log } = deps
   const { instance, digestKey } = deps
+  const times = { ...TIMING, ...timing }
   const parts: SwarmDeps = {
     engine,
     instance,
     digestKey,
     drivers: agentDrivers,
-    timing: { ...TIMING, ...timing },
-    cluster: new ClusterGuard(),
+    timing: times,
+    cluster: new ClusterGuard(times.anewMs, forgetSwarm),
     filesImages,
   }
   const queues = new Map<string, TaskQueue>()
@@ -179,7 +181,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
       await requireEngine()
       await pullImage(engine, image, onProgress, signal)
     },
-    platformHost: () => read(() => look(parts, async (_docker, { address }) => address)),
+    platformHost: () => read(() => findPlatformHost(parts)),
     async isAvailable() {
       return !isClosed && isManager(engine).catch(() => false)
     },
@@ -191,6 +193,13 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
       await Promise.all([...queues.values()].map((queue) => queue.run(async () => {})))
       await Promise.all(agents.map(hold))
     },
+  }
+
+  /** Nothing of what was known is in the swarm that has taken the place of the one before. */
+  function forgetSwarm(swarm: string): void {
+    log.warn({ swarm }, 'the swarm was made anew: its agents are gone, and are started in it again')
+    known.clear()
+    samples.clear()
   }
 
   async function hold({ service }: Found): Promise<void> {

@@ -5,6 +5,7 @@ import { createProcessRuntime, type ProcessRuntimeDeps } from '../adapters/proce
 import type { RuntimeName } from '../adapters/runtime.ts'
 import { createRuntimes, type Runtimes } from '../adapters/runtimes.ts'
 import { createSwarmRuntime } from '../adapters/swarm.ts'
+import { whyNoSwarm } from '../adapters/swarm-cluster.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
@@ -62,9 +63,13 @@ function createChoice(config: Config['agents']): () => Promise<RuntimeName> {
 }
 
 /** What keeps new agents from running in containers now, in words; null when nothing does. */
-export async function whyNoContainers(config: Pick<Config['agents'], 'dockerHost' | 'image'>): Promise<string | null> {
+export async function whyNoContainers(
+  config: Pick<Config['agents'], 'runtime' | 'dockerHost' | 'image'>,
+): Promise<string | null> {
   const engine = createEngine(config.dockerHost)
   if (!(await engine.isAnswering())) return `no container engine answers at DOCKER_HOST=${config.dockerHost}`
+  const reason = config.runtime === 'swarm' ? await whyNoSwarm(engine).catch(() => null) : null
+  if (reason !== null) return reason
   if (await hasImage(engine, config.image).catch(() => false)) return null
   return `the image ${config.image} is not there (bun run agent:image makes it)`
 }

@@ -50,6 +50,7 @@ export type TestOptions = {
   tokens?: TokenCounter
   runtime?: Runtime
   standsBack?: boolean
+  urlForAgents?: () => Promise<string>
   /** Lines that were logged are added here. */
   logLines?: string[]
   /** In memory unless it is given. */
@@ -99,7 +100,7 @@ export function testPlatform(options: TestOptions = {}) {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
       backendUrl: 'http://127.0.0.1:3001',
-      urlForAgents: async () => 'http://127.0.0.1:3001',
+      urlForAgents: options.urlForAgents ?? (async () => 'http://127.0.0.1:3001'),
     },
   })
   const app = createApp(platform, new Map())

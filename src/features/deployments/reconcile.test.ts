@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { testPlatform } from '../../../tests/harness/platform.ts'
+import { startJobs } from '../../../tests/harness/jobs.ts'
+import { json, testPlatform } from '../../../tests/harness/platform.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
 import type { AgentState, Runtime } from '../../adapters/runtime.ts'
+import { AppError } from '../../core/errors.ts'
 import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
 import { insertAgent } from '../agents/create.ts'
@@ -103,6 +105,28 @@ test('a deployment that a crash kept from being asked for is asked for after a m
   expect(keys()).toEqual([{ key: `deploy:${asked.id}` }, { key: `deploy:${id}` }])
   expect(findDeployment(platform.db, id)).toMatchObject({ step: 'queued' })
 })
+
+test.each(['restart', 'repair', 'reset-memory', 'update'])(
+  'POST /api/agents/:id/%s: agents that would not find the platform are not stopped, and it says why',
+  async (verb) => {
+    const { runtime, asked } = runtimeWith('running')
+    const reason = 'Agents cannot run: nothing leads to the platform'
+    const urlForAgents = () => Promise.reject(new AppError('unavailable', reason))
+    const { platform, web, signIn } = testPlatform({ runtime, urlForAgents })
+    const { user, cookie } = await signIn()
+    const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+    await write(platform.db, (tx) => {
+      insertAgent(platform, tx, { ...row, status: 'running' })
+      tx.update(agents).set({ port: 20_000 }).where(eq(agents.id, row.id)).run()
+    })
+    await using _jobs = startJobs(platform)
+    const response = await web.request(`/api/agents/ada-1/${verb}`, json('POST', {}, cookie))
+    expect({ status: response.status, body: await response.json() }).toEqual({ status: 500, body: { error: reason } })
+    expect(asked).toEqual([])
+    const agent = platform.db.select().from(agents).get()
+    expect(agent).toMatchObject({ status: 'running', lastError: null })
+  },
+)
 
 test('an engine that does not answer changes no status', async () => {
   expect(await reconciled(createNoRuntime('docker', 'The engine does not answer'), {})).toBe('running')

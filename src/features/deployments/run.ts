@@ -64,14 +64,18 @@ export async function giveUp(deps: Pick<OperationDeps, 'db' | 'clock'>, agentId:
 }
 
 async function runOperation(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
+  let isBefore = operation.step === 'queued'
   try {
     if (!(await begin(deps, operation))) return
     await chooseRuntime(deps, operation.agentId)
+    // Agents that would not find the platform from where they run are not even stopped for it.
+    if (isBefore) await deps.platformUrl(runtimeOf(deps, operation))
+    isBefore = false
     await RUNNERS[operation.kind](deps, operation, signal)
   } catch (error) {
     // The platform stops, not the operation, and an update is not left half undone: the job is run again.
     if (signal.aborted || error instanceof GoingBackError) throw error
-    await fail(deps, operation, error)
+    await fail(deps, operation, error, isBefore || isBeforeChange(deps.db, operation))
   }
 }
 
@@ -116,13 +120,13 @@ async function runUserRepair(deps: OperationDeps, operation: OperationRow, signa
  * An agent that could not be started does not go on trying behind the back of its row. Where nothing was done, because the
  * engine does not answer or the image cannot be had, the agent is what it was.
  */
-async function fail(deps: OperationDeps, operation: OperationRow, error: unknown): Promise<void> {
+async function fail(deps: OperationDeps, operation: OperationRow, error: unknown, isBefore: boolean): Promise<void> {
   const { agentId, kind } = operation
   deps.log.error({ agent: agentId, kind, error: toLogged(error) }, 'deployment failed')
   const agent = findAgentRow(deps.db, agentId)
   if (!agent) return
   const runtime = deps.runtimes.of(agent)
-  const isUntouched = isBeforeChange(deps.db, operation) || !(await runtime.isAvailable())
+  const isUntouched = isBefore || !(await runtime.isAvailable())
   const logTail = isUntouched
     ? null
     : (findOperation(deps.db, operation.id)?.logTail ?? (await readLogTail(runtime, agentId)))
