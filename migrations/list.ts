@@ -13,6 +13,7 @@ import sql10 from './0010_small_steps.sql' with { type: 'text' }
 import sql11 from './0011_token_rotation.sql' with { type: 'text' }
 import sql12 from './0012_downs.sql' with { type: 'text' }
 import sql13 from './0013_glamorous_champions.sql' with { type: 'text' }
+import sql14 from './0014_spotty_alice.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -30,4 +31,5 @@ export const migrations = [
   { name: '0011_token_rotation', sql: sql11 },
   { name: '0012_downs', sql: sql12 },
   { name: '0013_glamorous_champions', sql: sql13 },
+  { name: '0014_spotty_alice', sql: sql14 },
 ]

@@ -17,7 +17,7 @@ function withDashboard() {
     app.fetch(new Request(`http://localhost:3000${path}`, init), { face: 'web', address: '203.0.113.7' })
 }
 
-test.each(['/', '/agents', '/agents/ada-1', '/login', '/index.html', '/no/such/page'])(
+test.each(['/', '/agents', '/agents/', '/agents/ada.1', '/agents/ada-1/logs', '/login?x=1', '/index.html'])(
   'GET %s: 200 with the page of the dashboard, which finds its own way',
   async (path) => {
     const response = await withDashboard()(path)
@@ -25,6 +25,30 @@ test.each(['/', '/agents', '/agents/ada-1', '/login', '/index.html', '/no/such/p
     expect(response.headers.get('content-type')).toStartWith('text/html')
     expect(response.headers.get('cache-control')).toBe('no-cache')
     expect(await response.text()).toContain('<title>Stead</title>')
+  },
+)
+
+const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } }
+
+test.each(['/no/such/page', '/agents/ada-1/nothing', '/loginn', '/settings/secret', '//', '/Login'])(
+  'GET %s: 404, for browsers with the page that says so, for others in JSON',
+  async (path) => {
+    const get = withDashboard()
+    const shown = await get(path, BROWSER)
+    expect([shown.status, shown.headers.get('cache-control')]).toEqual([404, 'no-cache'])
+    expect(await shown.text()).toContain('<title>Stead</title>')
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+      const told = await get(path, { headers })
+      expect([told.status, await told.json()]).toEqual([404, { error: 'Not found' }])
+    }
+  },
+)
+
+test.each(['/metrics', '/openapi.json', '/favicon.ico', '/robots.txt', '/.well-known/security.txt', '/assets/gone.js'])(
+  'GET %s is never answered with the page of the dashboard',
+  async (path) => {
+    const response = await withDashboard()(path, BROWSER)
+    expect([response.status, await response.json()]).toEqual([404, { error: 'Not found' }])
   },
 )
 

@@ -7,6 +7,7 @@ import { browseBackend } from '../features/browse/backend.ts'
 import { deploymentsBackend } from '../features/deployments/backend.ts'
 import { lifecycleBackend } from '../features/deployments/lifecycle-backend.ts'
 import { healthBackend } from '../features/health/backend.ts'
+import { probes } from '../features/health/probes.ts'
 import { infraMcpBackend } from '../features/infra-mcp/backend.ts'
 import { installationsBackend } from '../features/installations/backend.ts'
 import { invitesBackend } from '../features/invites/backend.ts'
@@ -28,6 +29,7 @@ import type { Platform } from './platform.ts'
 export function backendApp(platform: Platform) {
   const app = new Hono<BackendEnv>()
   app.use('/api/*', limitRate(platform.requestsPerMinute.backend, 'Too many requests, please slow down.'))
+  app.route('/', probes(platform))
   app.route('/', healthBackend(platform))
   app.route('/', keysBackend(platform))
   app.route('/', installationsBackend(platform))

@@ -1,10 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { hasTooManyCookies } from '../adapters/proxy-headers.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
 import { embeddedDashboard } from './embedded-files.ts'
+import { isPage } from './pages.ts'
 
 /** Files of the built dashboard by URL path; empty when it was not built. */
 export type Dashboard = ReadonlyMap<string, Blob>
@@ -32,7 +33,10 @@ export function openDashboard(): Dashboard {
   return embeddedDashboard() ?? readBuild(BUILD_FOLDER)
 }
 
-/** Serves the files; every other path is a page of the dashboard, which finds its own way. */
+/**
+ * Serves the files, and for every page of the dashboard the one that finds its own way. It stands at addresses that lead
+ * nowhere as well, with 404, for browsers that want a page; whoever wants anything else is told so in JSON.
+ */
 export function dashboardWeb(files: Dashboard) {
   const app = new Hono<WebEnv>()
   const prepared = new Map<string, Promise<Served>>()
@@ -40,10 +44,11 @@ export function dashboardWeb(files: Dashboard) {
   app.get('*', async (c) => {
     const wanted = c.req.path.replace(/^\/web/, '')
     const isAsset = wanted.startsWith('/assets/')
-    const path = files.has(wanted) || isAsset ? wanted : '/index.html'
+    const isKnown = files.has(wanted) || isPage(wanted)
+    if (!isKnown && (isAsset || !wantsPage(c, wanted))) return notFound(c)
+    const path = files.has(wanted) ? wanted : '/index.html'
     const file = files.get(path)
-    if (!file)
-      return files.size === 0 ? c.text('The dashboard is not built. Run `bun run build:web`.', 503) : notFound(c)
+    if (!file) return c.text('The dashboard is not built. Run `bun run build:web`.', 503)
 
     const served = await getOrInsert(prepared, path, () => prepare(file))
     // A page of an agent can fill the browser with cookies for our domain too.
@@ -56,9 +61,15 @@ export function dashboardWeb(files: Dashboard) {
     c.header('content-type', served.type)
     c.header('vary', 'accept-encoding')
     if (isZipped) c.header('content-encoding', 'gzip')
-    return c.body(isZipped ? served.gzipped : served.bytes)
+    return c.body(isZipped ? served.gzipped : served.bytes, isKnown ? 200 : 404)
   })
   return app
+}
+
+/** A browser on its way to a page: what has an extension is a file, and monitoring is no page of ours. */
+function wantsPage(c: Context, path: string): boolean {
+  const isFile = /\.[^/]*$/.test(path) || path === '/metrics'
+  return !isFile && c.req.header('accept')?.includes('text/html') === true
 }
 
 /** Read and compressed once, with the first request for it. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { bearer, json } from '../../tests/harness/platform.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../tests/harness/server.ts'
+import { listen } from './listen.ts'
 
 test.each([
   ['nobody is trusted', '', [400, 429]],
@@ -38,6 +39,30 @@ test('a body of 1 MB and a byte is refused, told in its length or sent in chunks
   expect(chunked.status).toBe(413)
   expect(await chunked.json()).toEqual({ error: 'Request body too large' })
   expect(chunked.headers.get('connection')).toBe('close')
+})
+
+test('while the service starts it lives, and serves nothing', async () => {
+  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
+  const listeners = listen(() => null, { ...settings, judgeHost: () => 'served', noteMisdirected: () => undefined })
+  try {
+    for (const url of Object.values(listeners.localUrls)) {
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      const ready = await fetch(`${url}/readyz`)
+      expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1'])
+    }
+  } finally {
+    await listeners.stop()
+  }
+})
+
+test('every port is asked for its health without a password, by GET and HEAD', async () => {
+  await using server = await startServer()
+  for (const url of Object.values(server.urls)) {
+    for (const path of ['/healthz', '/readyz']) {
+      expect([path, (await fetch(url + path)).status]).toEqual([path, 200])
+      expect([path, (await fetch(url + path, { method: 'HEAD' })).status]).toEqual([path, 200])
+    }
+  }
 })
 
 test('what is not HTTP does not disturb anybody', async () => {

@@ -131,7 +131,7 @@ function listenOn(
         if (verdict !== 'served') return refuseHost(verdict, hostHeader, noteMisdirected)
         const request = hostHeader === null ? named(received) : received
         const house = getHouse()
-        if (!house) return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
+        if (!house) return answerWhileStarting(request)
         // Read as the app reads it, so that no spelling leads elsewhere.
         if (!getPath(request).startsWith(onlyBelow)) return Response.json({ error: 'Not found' }, { status: 404 })
         const agent = face === 'web' ? house.reach.agentOf(hostHeader) : null
@@ -153,6 +153,12 @@ function listenOn(
   } catch (error) {
     throw toListenError(error, host, port, `${face.toUpperCase()}_PORT`)
   }
+}
+
+/** The process lives: only what waits for that is told so. */
+function answerWhileStarting(request: Request): Response {
+  if (getPath(request) === '/healthz') return Response.json({ status: 'ok' })
+  return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
 }
 
 /** HTTP/1.0 may name no host, and then the server has nothing but a path for a URL. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type AgentGateway, createAgentGateway } from '../adapters/agent-gateway.ts'
 import type { AiProvider } from '../adapters/ai-provider.ts'
 import { createAttestations } from '../adapters/attestations.ts'
@@ -45,10 +45,11 @@ import { createImageRules } from '../features/deployments/images.ts'
 import { createAgentTurns } from '../features/deployments/turns.ts'
 import { createFeeds } from '../features/feeds/feeds.ts'
 import { createHostProbe } from '../features/health/host.ts'
+import { createReadiness } from '../features/health/readiness.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
 import { createLogViewers } from '../features/logs/viewers.ts'
 import { createMemoryInstruction } from '../features/memory/instruct.ts'
-import { createDiskProbe } from '../features/metrics/disk.ts'
+import { createDiskProbe, createFreeDiskProbe } from '../features/metrics/disk.ts'
 import { createChannels } from '../features/notifications/channels.ts'
 import { enqueueNotification } from '../features/notifications/notify.ts'
 import type { Notification } from '../features/notifications/schemas.ts'
@@ -237,6 +238,13 @@ export function openPlatform(parts: PlatformParts) {
     usageSpool,
     probeHost: createHostProbe(),
     measureDisk: createDiskProbe(config.dataDir),
+    findFailing: createReadiness({
+      db,
+      clock,
+      runtimes,
+      measureFreeDisk: createFreeDiskProbe([config.dataDir, dirname(config.databaseFile)]),
+      minFreeDiskBytes: config.minFreeDiskBytes,
+    }),
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),
     isHttps,

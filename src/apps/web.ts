@@ -18,6 +18,7 @@ import { demoWeb } from '../features/demo/web.ts'
 import { lifecycleWeb } from '../features/deployments/lifecycle-web.ts'
 import { deploymentsWeb } from '../features/deployments/web.ts'
 import { feedsWeb } from '../features/feeds/web.ts'
+import { probes } from '../features/health/probes.ts'
 import { healthWeb } from '../features/health/web.ts'
 import { heartbeatWeb } from '../features/heartbeat/web.ts'
 import { inboxWeb } from '../features/inbox/web.ts'
@@ -50,6 +51,7 @@ import type { Platform } from './platform.ts'
 export function webApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<WebEnv>()
   app.use(platform.csrf.check)
+  app.route('/', probes(platform))
   app.route('/', healthWeb(platform))
   app.route('/', accountsWeb(platform))
   app.route('/', signInWeb(platform))

@@ -74,6 +74,7 @@ test('without any variable the settings are the documented defaults', () => {
       password: 10,
     },
     plannedEndpoints: true,
+    minFreeDiskBytes: 268_435_456,
     mail: { smtpUrl: undefined, from: 'Stead <stead@localhost>' },
     isProduction: false,
     idpA: {

@@ -211,6 +211,7 @@ const Environment = z.object({
   VIDEO_API_KEY: z.string().min(1).optional(),
   VIDEO_MODEL: z.string().min(1).default('sora-2'),
   FEEDS: feeds,
+  MIN_FREE_DISK_MB: z.coerce.number().nonnegative().default(256),
   DEMO_DAILY_BUDGET_USD: z.coerce.number().nonnegative().default(5),
   AI_MODEL_TIMEOUT_MS: z.coerce.number().int().positive().default(30_000),
 })
@@ -297,6 +298,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       password: env.RATE_LIMIT_PASSWORD,
     },
     plannedEndpoints: env.PLANNED_ENDPOINTS,
+    minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: {

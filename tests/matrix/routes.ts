@@ -96,6 +96,12 @@ const inWorkspace = (route: string, query = ''): Expectation => ({
 })
 const ORIGIN = 'https://git.example.com'
 
+/** Being ready is tried by a write. */
+const probes = (face: 'web' | 'backend' | 'summarizer'): Record<string, Expectation> => ({
+  [`GET /healthz ${face}`]: reached,
+  [`GET /readyz ${face}`]: { status: 200, writes: true },
+})
+
 /** Both faces serve the file explorer; the workspaces of the world hold `notes.txt` and no repository. */
 const browseRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => ({
   [`DELETE /api/browse/delete ${face}`]: { ...inWorkspace('delete', '&path=.git/x'), status: 400 },
@@ -228,6 +234,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/mission-control/fleet/costs backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/graph backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/traces backend': { status: 200, refusal: () => 401 },
+  ...probes('backend'),
+  ...probes('summarizer'),
+  ...probes('web'),
   'GET /health backend': reached,
   'POST /v1/chat/completions backend': { status: 200, body: () => QUESTION },
   // The offline model makes none.

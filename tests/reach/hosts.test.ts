@@ -45,6 +45,7 @@ test('two Host headers are 400 on each port, whatever they say; none at all is 4
     expect((await ask(url, HEALTH[face])).status).toBe(400)
     expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.0`])).status).toBe(200)
     expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.0`, 'Host: evil.example'])).status).toBe(421)
+    expect((await askRaw(url, [`GET /x:aaa${HEALTH[face]} HTTP/1.0`])).status).toBe(404)
     expect((await askRaw(url, ['CONNECT evil.example:99999 HTTP/1.0'])).status).toBe(404)
   }
 })

@@ -1,9 +1,19 @@
 import { expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { testClock, testPlatform } from '../../../tests/harness/platform.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { createNoRuntime } from '../../adapters/no-runtime.ts'
+import type { Runtime } from '../../adapters/runtime.ts'
 import { createLog } from '../../core/log.ts'
+import { write } from '../../db/write.ts'
 import { rate } from './host.ts'
+import { createReadiness } from './readiness.ts'
 import { healthWeb } from './web.ts'
+
+/** A runtime that answers, or does not. */
+function fakeRuntime(isUp: boolean): Runtime {
+  return { ...createNoRuntime('process', 'Nothing runs here'), isAvailable: async () => isUp }
+}
 
 test('GET /api/health: 200 with what the machine does, for everybody', async () => {
   const { web, clock } = testPlatform()
@@ -22,6 +32,59 @@ test('GET /api/health: 200 with what the machine does, for everybody', async () 
     },
     uptime: expect.any(Number),
   })
+})
+
+test.each(['web', 'backend', 'summarizer'] as const)(
+  'GET and HEAD /healthz and /readyz on the %s port: 200 for everybody, and nothing but that',
+  async (face) => {
+    const { face: faceNamed } = testPlatform({ runtime: fakeRuntime(true) })
+    for (const path of ['/healthz', '/readyz']) {
+      const response = await faceNamed(face).request(path)
+      expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }])
+      const head = await faceNamed(face).request(path, { method: 'HEAD' })
+      expect([head.status, await head.text()]).toEqual([200, ''])
+    }
+  },
+)
+
+test('GET /readyz: 503 names a runtime that does not answer, and a disk below its floor', async () => {
+  const noRuntime = testPlatform({ runtime: fakeRuntime(false) })
+  const response = await noRuntime.web.request('/readyz')
+  expect([response.status, await response.json()]).toEqual([503, { status: 'failing', failing: ['runtime'] }])
+  expect((await noRuntime.web.request('/healthz')).status).toBe(200)
+  const environment = { MIN_FREE_DISK_MB: '1000000000' }
+  const full = testPlatform({ runtime: fakeRuntime(true), environment })
+  expect(await (await full.backend.request('/readyz')).json()).toEqual({ status: 'failing', failing: ['disk'] })
+})
+
+test('GET /readyz: 503 names a database that reads and does not write', async () => {
+  const { summarizer, platform } = testPlatform({ runtime: fakeRuntime(true) })
+  const refuse = sql`create trigger full before insert on readiness begin select raise(abort, 'full'); end`
+  await write(platform.db, (tx) => tx.run(refuse))
+  const response = await summarizer.request('/readyz')
+  expect([response.status, await response.json()]).toEqual([503, { status: 'failing', failing: ['database'] }])
+})
+
+test('GET /readyz: 503 from the moment the service stops', async () => {
+  const stopping = new AbortController()
+  const web = testPlatform({ runtime: fakeRuntime(true) }).face('web', { stopping: stopping.signal })
+  expect((await web.request('/readyz')).status).toBe(200)
+  stopping.abort()
+  const response = await web.request('/readyz')
+  expect([response.status, await response.json()]).toEqual([503, { status: 'failing', failing: ['stopping'] }])
+  expect((await web.request('/healthz')).status).toBe(200)
+})
+
+test('the parts are asked seldom, however many ask whether they work, and one that hangs counts as failing', async () => {
+  let asked = 0
+  const measureFreeDisk = () => {
+    asked += 1
+    return new Promise<number>(() => undefined)
+  }
+  const { platform } = testPlatform({ runtime: fakeRuntime(true) })
+  const findFailing = createReadiness({ ...platform, measureFreeDisk, minFreeDiskBytes: 1 })
+  const answers = await Promise.all(Array.from({ length: 50 }, () => findFailing()))
+  expect([asked, new Set(answers.map(String))]).toEqual([1, new Set(['disk'])])
 })
 
 test.each([

@@ -1,0 +1,31 @@
+/** Every page of the dashboard, as its router knows it (`web/routes.tsx`). Other addresses are answered with 404. */
+export const PAGES = [
+  '/',
+  '/dashboard',
+  '/login',
+  '/signup',
+  '/forgot-password',
+  '/reset-password',
+  '/verify-email',
+  '/agents',
+  '/agents/new',
+  '/agents/$agentId',
+  '/agents/$agentId/overview',
+  '/agents/$agentId/logs',
+  '/agents/$agentId/settings',
+  '/cost',
+  '/settings',
+  '/settings/security',
+  '/settings/keys',
+  '/settings/machines',
+  '/settings/account',
+  '/admin',
+  '/admin/users',
+  '/admin/audit',
+] as const
+
+const PATTERNS = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\$\w+/g, '[^/]+').replace(/\/$/, '')}/?$`))
+
+export function isPage(path: string): boolean {
+  return PATTERNS.some((pattern) => pattern.test(path))
+}

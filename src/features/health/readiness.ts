@@ -1,0 +1,73 @@
+import type { Runtimes } from '../../adapters/runtimes.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Db } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
+import { readiness } from './tables.ts'
+
+/** What must work for the service to be of use. */
+export type Part = 'database' | 'runtime' | 'disk'
+/** The parts that do not work, none when the service is ready. Never throws. */
+export type FindFailing = () => Promise<Part[]>
+
+/** Anybody may ask as often as they like; the parts are asked no more often than this. */
+const KEPT_MS = 2000
+/** What takes longer is of no use to anybody either. */
+const PATIENCE_MS = 5000
+
+export type ReadinessDeps = {
+  db: Db
+  clock: Clock
+  runtimes: Pick<Runtimes, 'choose' | 'of' | 'listOpen'>
+  /** Free bytes of the fullest disk that the service writes to. */
+  measureFreeDisk: () => Promise<number>
+  minFreeDiskBytes: number
+}
+
+/** Tells whether the database writes, every runtime in use answers, and the disk is above its floor (rulings, 55). */
+export function createReadiness(deps: ReadinessDeps): FindFailing {
+  const checks: [Part, () => Promise<boolean>][] = [
+    ['database', () => canWrite(deps)],
+    ['runtime', () => isAnswering(deps.runtimes)],
+    ['disk', async () => (await deps.measureFreeDisk()) >= deps.minFreeDiskBytes],
+  ]
+  const look = async () => {
+    const works = await Promise.all(checks.map(([, check]) => inTime(check)))
+    return checks.filter((_check, index) => !works[index]).map(([part]) => part)
+  }
+  let kept: Promise<Part[]> | null = null
+  let keptUntilMs = 0
+  return () => {
+    if (!kept || performance.now() >= keptUntilMs) {
+      kept = look()
+      keptUntilMs = performance.now() + KEPT_MS
+    }
+    return kept
+  }
+}
+
+/** A commit that the disk has taken, which reading alone would not show. */
+async function canWrite({ db, clock }: ReadinessDeps): Promise<boolean> {
+  const row = { id: 1, checkedAt: clock.now() }
+  await write(db, (tx) => tx.insert(readiness).values(row).onConflictDoUpdate({ target: readiness.id, set: row }).run())
+  return true
+}
+
+/** What new agents get, and whatever serves agents already. */
+async function isAnswering(runtimes: ReadinessDeps['runtimes']): Promise<boolean> {
+  const chosen = runtimes.of({ runtime: await runtimes.choose() })
+  const answers = await Promise.all([...new Set([chosen, ...runtimes.listOpen()])].map((each) => each.isAvailable()))
+  return answers.every(Boolean)
+}
+
+/** False for what fails or hangs as well. */
+async function inTime(check: () => Promise<boolean>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), PATIENCE_MS)
+  try {
+    return await Promise.race([check(), late.promise])
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,9 @@
+import { sql } from 'drizzle-orm'
+import { check, integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+
+/** One row, written to see whether the database still takes anything. */
+export const readiness = sqliteTable(
+  'readiness',
+  { id: integer().primaryKey(), checkedAt: integer({ mode: 'timestamp_ms' }).notNull() },
+  (table) => [check('readiness_one', sql`${table.id} = 1`)],
+)

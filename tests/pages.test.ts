@@ -1,0 +1,12 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { PAGES } from '../src/apps/pages.ts'
+
+/** Found at run time: what it is made of belongs to the browser, and is compiled for one. */
+const ROUTES = join(import.meta.dir, '..', 'web/routes.tsx')
+
+test('the server knows the pages that the dashboard has', async () => {
+  const { createPages } = await import(ROUTES)
+  const known: string[] = [...PAGES].sort()
+  expect(known).toEqual(Object.keys(createPages({}).routesByPath).sort())
+})
