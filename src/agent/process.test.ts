@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { readLines } from '../../tests/harness/lines.ts'
 import { hangs, startPlatformDouble } from '../../tests/harness/platform-double.ts'
+import { until } from '../../tests/harness/until.ts'
 
 const CLI = join(import.meta.dir, '../cli/agent.ts')
 const ERRORS = join(import.meta.dir, '../core/errors.ts')
@@ -52,7 +53,7 @@ async function spawnAgent(environment: Record<string, string>) {
 
 const TOKENS = { AGENT_MODEL: 'solo', GATEWAY_TOKEN: 'gw_1', PLATFORM_TOKEN: 'agt_1' }
 
-test('stead agent: serves, finishes the running turn on SIGTERM, refuses new ones, exits 0', async () => {
+test('stead agent: serves, finishes the running turn on a doubled SIGTERM, refuses new ones, exits 0', async () => {
   const platform = startPlatformDouble()
   await using agent = await spawnAgent({ ...TOKENS, PLATFORM_URL: `${platform.url}/` })
   const url = await agent.url()
@@ -65,6 +66,13 @@ test('stead agent: serves, finishes the running turn on SIGTERM, refuses new one
     body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
   })
   await asked
+  agent.child.kill('SIGTERM')
+  await until('the end of its door', () =>
+    fetch(`${url}/healthz`).then(
+      () => false,
+      () => true,
+    ),
+  )
   agent.child.kill('SIGTERM')
   slow.release()
   expect((await turn).status).toBe(200)

@@ -11,6 +11,7 @@ import { errorMessage, StartupError } from '../core/errors.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
+import { firstSignal } from './signals.ts'
 
 /** Just under the 30 s that a container is given to stop (rulings, 37). */
 export const STOP_GRACE_MS = 25_000
@@ -95,8 +96,7 @@ async function serveAgent(environment: Record<string, string | undefined>): Prom
   for (const sentence of listMisspelt(environment)) log.warn(sentence)
   const agent = await openAgent(env, log)
   log.info({ agentId: env.AGENT_ID, url: agent.url }, 'agent is listening')
-  const signal = await nextSignal()
-  log.info({ signal }, 'agent is stopping')
+  log.info({ signal: await firstSignal(STOP_GRACE_MS) }, 'agent is stopping')
   await agent.stop(STOP_GRACE_MS)
   process.exit(0)
 }
@@ -128,12 +128,6 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
     },
     { clock: systemClock, fetch, log },
   )
-}
-
-function nextSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
-  })
 }
 
 function readEnvironment(environment: Record<string, string | undefined>) {

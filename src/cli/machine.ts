@@ -7,6 +7,7 @@ import { pause } from '../jobs/runner.ts'
 import { type ConnectionEvent, keepConnected } from './connection.ts'
 import { UsageError } from './exit.ts'
 import { warnOfMisspelt } from './misspelt.ts'
+import { firstSignal } from './signals.ts'
 
 const MAX_NAME_LENGTH = 64
 const DEFAULT_EVERY_SECONDS = 60
@@ -143,6 +144,6 @@ function toSeconds(ms: number): string {
 
 function stopOnSignals(): AbortSignal {
   const stopping = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort())
+  void firstSignal().then(() => stopping.abort())
   return stopping.signal
 }

@@ -7,6 +7,7 @@ import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
+import { firstSignal } from './signals.ts'
 
 /** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
 export function serveCommand(program: Command): void {
@@ -25,6 +26,8 @@ async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void
   const config = readConfig(process.env)
   const log = createLog(config.logLevel)
   for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
+  // Who stops it while it starts is obeyed as soon as it has.
+  const signalled = firstSignal()
   const { serve } = await import('../serve.ts')
   const server = await serve({
     config,
@@ -36,18 +39,9 @@ async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void
   process.stdout.write(toBanner(server, config))
   process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))
 
-  const signal = await nextSignal()
-  log.info({ signal }, 'stopping')
-  process.once('SIGTERM', () => process.exit(1))
-  process.once('SIGINT', () => process.exit(1))
+  log.info({ signal: await signalled }, 'stopping')
   await server.stop({ stopAgents })
   process.exit(0)
-}
-
-function nextSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
-  })
 }
 
 /** Words are parted by blanks; one that holds blanks itself stands in double quotes. */

@@ -39,6 +39,13 @@ test('no planted secret survives, in whatever text it stands', () => {
   }
 })
 
+test('URLs lose their userinfo, in messages and in fields', () => {
+  const url = 'https://ada:se"cret@example.com/path'
+  const [line = ''] = linesOf((log) => log.info({ url, error: `cannot reach ${url}` }, `at ${url}`))
+  const clean = 'https://example.com/path'
+  expect(JSON.parse(line)).toMatchObject({ url: clean, error: `cannot reach ${clean}`, msg: `at ${clean}` })
+})
+
 test('fields that hold secrets are masked by name', () => {
   const fields = { password: 'a', token: 'b', apiKey: 'c', cookie: 'd', gatewayToken: 'e', accessToken: 'f' }
   const [line = ''] = linesOf((log) => log.info({ ...fields, user: fields }))

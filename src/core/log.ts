@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
+import { withoutUserinfo } from './url-userinfo.ts'
 
 export type Log = Logger
 
@@ -21,15 +22,15 @@ const TOKEN = '(sk_|rnd_|agt_|gw_|gsk_|AIza|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}'
 const BEARER = String.raw`(Bearer\s+)[^\s"',\\]+`
 const SECRET_TEXT = new RegExp(`${WORD_START}${TOKEN}|${BEARER}`, 'g')
 
-/** Masks what looks like one of our tokens, a provider's key or a bearer, wherever in a text it stands. */
+/** Masks what looks like one of our tokens, a provider's key, a bearer or the userinfo of a URL, wherever it stands. */
 export function redact(text: string): string {
-  return text.replace(
+  return withoutUserinfo(text).replace(
     SECRET_TEXT,
     (_match, prefix: string | undefined, bearer: string | undefined) => `${bearer ?? prefix ?? ''}[redacted]`,
   )
 }
 
-/** JSON lines on standard output; named fields and anything that looks like a token are masked. */
+/** JSON lines on standard output; named fields and anything that looks like a token are masked, URLs lose their userinfo. */
 export function createLog(level: string, destination?: { write(line: string): void }): Log {
   return pino(
     {

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { errorMessage } from '../core/errors.ts'
 import { newId } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
+import { withoutUserinfo } from '../core/url-userinfo.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
 import { jobs } from './tables.ts'
@@ -200,7 +201,7 @@ async function giveBack(deps: { db: Db; clock: Clock }, job: JobRow): Promise<vo
 }
 
 async function fail(deps: { db: Db; clock: Clock; log: Log }, kind: JobKind | undefined, job: JobRow, error: unknown) {
-  const lastError = errorMessage(error)
+  const lastError = withoutUserinfo(errorMessage(error))
   const isDead = job.attempts >= maxAttempts(kind)
   deps.log.warn({ job: job.id, kind: job.kind, attempts: job.attempts, isDead, error: lastError }, 'job failed')
   if (!isDead) {

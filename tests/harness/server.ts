@@ -73,6 +73,8 @@ export type Program = Pick<Server, 'urls'> & {
   lines: string[]
   stop(): Promise<Finished>
   kill(): Promise<void>
+  /** How it ends when something else than `stop` makes it. */
+  ended(): Promise<Finished>
 }
 
 /**
@@ -157,16 +159,20 @@ async function startProgram(child: Child): Promise<Program> {
     return web && backend && summarizer ? { web, backend, summarizer } : null
   })
   await Promise.all([isUp(`${urls.web}/api/health`), isUp(`${urls.backend}/health`), isUp(`${urls.summarizer}/health`)])
+  const ended = async () => {
+    const exitCode = await child.exited
+    await reading
+    return { exitCode, stdout: lines.join('\n'), stderr: await stderr }
+  }
   return {
     urls,
     pid: child.pid,
     lines,
-    async stop() {
+    stop() {
       child.kill('SIGTERM')
-      const exitCode = await child.exited
-      await reading
-      return { exitCode, stdout: lines.join('\n'), stderr: await stderr }
+      return ended()
     },
+    ended,
     async kill() {
       child.kill('SIGKILL')
       await child.exited

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { testClock, testPlatform } from '../../../tests/harness/platform.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { until } from '../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
 import type { Runtime } from '../../adapters/runtime.ts'
 import { createLog } from '../../core/log.ts'
@@ -82,9 +83,21 @@ test('the parts are asked seldom, however many ask whether they work, and one th
     return new Promise<number>(() => undefined)
   }
   const { platform } = testPlatform({ runtime: fakeRuntime(true) })
-  const findFailing = createReadiness({ ...platform, measureFreeDisk, minFreeDiskBytes: 1 })
-  const answers = await Promise.all(Array.from({ length: 50 }, () => findFailing()))
+  const times = { keptMs: 5, patienceMs: 100 }
+  const findFailing = createReadiness({ ...platform, measureFreeDisk, minFreeDiskBytes: 1 }, times)
+  const startedAt = performance.now()
+  const first = Array.from({ length: 50 }, () => findFailing())
+  await until('the time that an answer is kept', () => performance.now() > startedAt + 2 * times.keptMs)
+  const answers = await Promise.all([...first, findFailing()])
   expect([asked, new Set(answers.map(String))]).toEqual([1, new Set(['disk'])])
+  await until('a new look', async () => (await findFailing()) && asked === 2)
+})
+
+test('a service that is asked whether it works all the time writes once, not each time', async () => {
+  const { web, platform } = testPlatform({ runtime: fakeRuntime(true) })
+  const before = platform.changes.count()
+  for (let asked = 0; asked < 100; asked++) expect((await web.request('/readyz')).status).toBe(200)
+  expect(platform.changes.count() - before).toBeLessThan(3)
 })
 
 test.each([

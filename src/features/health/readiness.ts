@@ -9,10 +9,11 @@ export type Part = 'database' | 'runtime' | 'disk'
 /** The parts that do not work, none when the service is ready. Never throws. */
 export type FindFailing = () => Promise<Part[]>
 
-/** Anybody may ask as often as they like; the parts are asked no more often than this. */
-const KEPT_MS = 2000
-/** What takes longer is of no use to anybody either. */
-const PATIENCE_MS = 5000
+/**
+ * Anybody may ask as often as they like: an answer is kept for so long, and meanwhile nothing is written or asked. A part
+ * that takes longer than `patienceMs` is of no use to anybody either.
+ */
+const TIMES = { keptMs: 5000, patienceMs: 5000 }
 
 export type ReadinessDeps = {
   db: Db
@@ -24,22 +25,24 @@ export type ReadinessDeps = {
 }
 
 /** Tells whether the database writes, every runtime in use answers, and the disk is above its floor (rulings, 55). */
-export function createReadiness(deps: ReadinessDeps): FindFailing {
+export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TIMES): FindFailing {
   const checks: [Part, () => Promise<boolean>][] = [
     ['database', () => canWrite(deps)],
     ['runtime', () => isAnswering(deps.runtimes)],
     ['disk', async () => (await deps.measureFreeDisk()) >= deps.minFreeDiskBytes],
   ]
   const look = async () => {
-    const works = await Promise.all(checks.map(([, check]) => inTime(check)))
+    const works = await Promise.all(checks.map(([, check]) => inTime(check, patienceMs)))
     return checks.filter((_check, index) => !works[index]).map(([part]) => part)
   }
   let kept: Promise<Part[]> | null = null
   let keptUntilMs = 0
   return () => {
     if (!kept || performance.now() >= keptUntilMs) {
-      kept = look()
-      keptUntilMs = performance.now() + KEPT_MS
+      keptUntilMs = Number.POSITIVE_INFINITY
+      kept = look().finally(() => {
+        keptUntilMs = performance.now() + keptMs
+      })
     }
     return kept
   }
@@ -60,9 +63,9 @@ async function isAnswering(runtimes: ReadinessDeps['runtimes']): Promise<boolean
 }
 
 /** False for what fails or hangs as well. */
-async function inTime(check: () => Promise<boolean>): Promise<boolean> {
+async function inTime(check: () => Promise<boolean>, patienceMs: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => late.resolve(false), PATIENCE_MS)
+  const timer = setTimeout(() => late.resolve(false), patienceMs)
   try {
     return await Promise.race([check(), late.promise])
   } catch {

@@ -74,6 +74,15 @@ test('registering again changes the row, also many times at once; other names ar
   })
 })
 
+test('a gateway’s address is kept without the name and password in it', async () => {
+  const { post, list, ada } = await open()
+  for (const route of ['/api/register-home', '/api/register-link']) {
+    const gatewayUrl = 'http://ada:geheim@192.168.1.7:18789/x'
+    expect((await post(route, { userId: ada.user.id, name: route, gatewayUrl })).status).toBe(200)
+  }
+  expect((await list()).map(({ gatewayUrl }) => gatewayUrl)).toEqual(Array(2).fill('http://192.168.1.7:18789/x'))
+})
+
 test('the gateway’s token is kept sealed for its row and shown nowhere', async () => {
   const { post, platform, web, ada } = await open()
   await post('/api/register-home', { userId: ada.user.id, gatewayToken: 'gw_very-secret' })

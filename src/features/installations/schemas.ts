@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutUserinfo } from '../../core/url-userinfo.ts'
 
 export const MODES = ['home', 'link', 'cloud'] as const
 export const STATUSES = ['active', 'inactive'] as const
@@ -14,6 +15,7 @@ export const RegisterLinkRequest = z.object({
   gatewayUrl: z
     .url({ protocol: /^https?$/, error: badUrl })
     .max(2048, badUrl)
+    .transform(withoutUserinfo)
     .nullish(),
   gatewayToken: z.string('gatewayToken must be text').max(4096, 'gatewayToken is too long').nullish(),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutUserinfo } from '../../core/url-userinfo.ts'
 
 const words = (name: string, limit = 2000) =>
   z
@@ -24,7 +25,10 @@ export const GenerateVideoRequest = z.discriminatedUnion(
     z.object({ type: z.literal('marketing'), productName: words('productName', 200), features: list('features') }),
     z.object({
       type: z.literal('screenshot'),
-      imageUrl: z.url({ protocol: /^https?$/, error: 'imageUrl must be an http or https URL' }).max(2000),
+      imageUrl: z
+        .url({ protocol: /^https?$/, error: 'imageUrl must be an http or https URL' })
+        .max(2000)
+        .transform(withoutUserinfo),
       description: words('description'),
     }),
     z.object({ type: z.literal('tutorial'), topic: words('topic', 500), steps: list('steps') }),

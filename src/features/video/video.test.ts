@@ -88,6 +88,10 @@ test.each([
   [{ type: 'marketing', productName: 'Stead', features: ['fast', 'small'] }, ['Stead', 'fast; small']],
   [{ type: 'marketing', productName: 'Stead', features: 'fast' }, ['Stead', 'fast']],
   [{ type: 'screenshot', imageUrl: 'https://example.com/a.png', description: 'The agents page' }, ['The agents page']],
+  [
+    { type: 'screenshot', imageUrl: 'https://ada:geheim@example.com/a.png', description: 'No password' },
+    ['No password'],
+  ],
   [{ type: 'tutorial', topic: 'Keys', steps: ['Open settings', 'Press create'] }, ['Keys', 'Step 2: Press create']],
 ])('POST /api/generate-video: %j becomes a prompt that says it', async (body, words) => {
   await using test = await open()

@@ -1,0 +1,34 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { withoutUserinfo } from './url-userinfo.ts'
+
+test.each([
+  ['https://ada:secret@example.com/a?b#c', 'https://example.com/a?b#c'],
+  ['https://token@example.com', 'https://example.com'],
+  ['https://ada:se@cret@example.com/x@y', 'https://example.com/x@y'],
+  ['cannot reach smtp://ada:se"cret@mail and http://b:c@d', 'cannot reach smtp://mail and http://d'],
+  ['{"url":"https://ada:se\\"cr\\\\et@example.com/"}', '{"url":"https://example.com/"}'],
+  ['https://example.com/@ada', 'https://example.com/@ada'],
+  ['see https://example.com and write to ada@example.com', 'see https://example.com and write to ada@example.com'],
+  ['a://b://c@d', 'a://b://d'],
+])('%s loses who and with what', (text, expected) => {
+  expect(withoutUserinfo(text)).toBe(expected)
+})
+
+test('no password of any URL is left', () => {
+  const url = fc.webUrl({ withQueryParameters: true, authoritySettings: { withUserInfo: true } })
+  fc.assert(
+    fc.property(url, (text) => {
+      const cleaned = new URL(withoutUserinfo(text))
+      expect([cleaned.username, cleaned.password]).toEqual(['', ''])
+      const { host, pathname, search } = new URL(text)
+      expect([cleaned.host, cleaned.pathname, cleaned.search]).toEqual([host, pathname, search])
+    }),
+  )
+})
+
+test('a long line is read in no time', () => {
+  const startedAt = performance.now()
+  withoutUserinfo('http://'.repeat(20_000) + 'a'.repeat(200_000) + ' http://'.repeat(20_000))
+  expect(performance.now() - startedAt).toBeLessThan(5000)
+})
