@@ -43,7 +43,6 @@ function createEmptyApp() {
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
-      backendUrl: 'http://127.0.0.1:3001',
       urlForAgents: async () => '',
     },
     openProvider: () => null,

@@ -71,7 +71,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
       bound: {
         webUrl: listeners.urls.web,
         webPort: listeners.ports.web,
-        backendUrl: listeners.localUrls.backend,
         urlForAgents: createAgentDoor({ config, listeners }),
       },
     })

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
-import type { Caller } from '../adapters/backend.ts'
 import { boundBodies } from '../http/body.ts'
-import type { BaseEnv, Bindings } from '../http/env.ts'
+import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
 import { frame } from '../http/frame.ts'
 import { backendApp } from './backend.ts'
@@ -23,15 +22,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   app.route('/summarizer', summarizerApp(platform))
   app.onError(errorHandler(platform.log))
   app.notFound(notFound)
-
-  platform.late.callBackend = async (path, init, caller) =>
-    app.fetch(new Request(`http://backend${path}`, init), inProcess(caller))
   return app
-}
-
-/** Vouches for a user that the web app has authenticated: no port, no header, and not counted twice. */
-function inProcess({ user, address }: Caller): Bindings {
-  return { face: 'backend', address, principal: { kind: 'user', user } }
 }
 
 /** Hono knows the root of a mounted app without a slash at its end. */

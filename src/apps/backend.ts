@@ -1,9 +1,10 @@
 import { Hono } from 'hono'
 import { agentsBackend } from '../features/agents/backend.ts'
-import { agentConfigBackend } from '../features/agents/config-backend.ts'
+import { agentConfigRoutes } from '../features/agents/config-routes.ts'
 import { aiBackend } from '../features/ai/backend.ts'
 import { openAiBackend } from '../features/ai/openai-backend.ts'
 import { browseBackend } from '../features/browse/backend.ts'
+import { agentMessagesRoutes } from '../features/chat/agent-messages-routes.ts'
 import { deploymentsBackend } from '../features/deployments/backend.ts'
 import { lifecycleBackend } from '../features/deployments/lifecycle-backend.ts'
 import { healthBackend } from '../features/health/backend.ts'
@@ -14,6 +15,7 @@ import { invitesBackend } from '../features/invites/backend.ts'
 import { keysBackend } from '../features/keys/backend.ts'
 import { logsBackend } from '../features/logs/backend.ts'
 import { memoryBackend } from '../features/memory/backend.ts'
+import { agentStatsRoutes } from '../features/metrics/agent-stats-routes.ts'
 import { metricsBackend } from '../features/metrics/backend.ts'
 import { missionControlBackend } from '../features/mission-control/backend.ts'
 import { provisioningBackend } from '../features/provisioning/backend.ts'
@@ -28,6 +30,7 @@ import type { Platform } from './platform.ts'
 /** The backend face: what services and agents call. One line a room. */
 export function backendApp(platform: Platform) {
   const app = new Hono<BackendEnv>()
+  const { internalKey } = platform
   app.use('/api/*', limitRate(platform.requestsPerMinute.backend, 'Too many requests, please slow down.'))
   app.route('/', probes(platform))
   app.route('/', healthBackend(platform))
@@ -41,7 +44,9 @@ export function backendApp(platform: Platform) {
   app.route('/', logsBackend(platform))
   app.route('/', metricsBackend(platform))
   app.route('/', runtimeBackend(platform))
-  app.route('/', agentConfigBackend(platform))
+  app.route('/', agentConfigRoutes(platform, internalKey))
+  app.route('/', agentMessagesRoutes(platform, internalKey))
+  app.route('/', agentStatsRoutes(platform, internalKey))
   app.route('/', verificationBackend(platform))
   app.route('/', provisioningBackend(platform))
   app.route('/', watchdogBackend(platform))

@@ -6,11 +6,11 @@ const QUIET_MS = 60_000
 /** More of a made-up name says nothing more to the operator. */
 const SHOWN_CHARACTERS = 100
 
-type HostConfig = Pick<Config, 'host' | 'domain' | 'agentsDomain' | 'allowedHosts' | 'appUrl' | 'backendUrl'>
+type HostConfig = Pick<Config, 'host' | 'domain' | 'agentsDomain' | 'allowedHosts' | 'appUrl'>
 
 /** The Host headers that these settings say are ours. */
 export function hostRuleOf(config: HostConfig): HostRule {
-  const urls = [config.appUrl, config.backendUrl].filter((url) => url !== undefined)
+  const urls = [config.appUrl].filter((url) => url !== undefined)
   const names = [config.host, config.domain, ...urls.map((url) => new URL(url).hostname), ...config.allowedHosts]
   return createHostRule({ names, agentsDomain: config.agentsDomain })
 }

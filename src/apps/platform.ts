@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { type AgentGateway, createAgentGateway } from '../adapters/agent-gateway.ts'
 import type { AiProvider } from '../adapters/ai-provider.ts'
 import { createAttestations } from '../adapters/attestations.ts'
-import { type Backend, type CallBackend, callOverHttp, createBackend } from '../adapters/backend.ts'
 import { createChain } from '../adapters/chain.ts'
 import { createEgress } from '../adapters/egress.ts'
 import { createDockerPing } from '../adapters/engine.ts'
@@ -89,8 +88,8 @@ export type PlatformParts = {
   /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
   standsBack: boolean
   providers: AiProvider[]
-  /** Where the listeners are; `backendUrl` leads to this machine, `urlForAgents` from wherever the agents of a runtime are. */
-  bound: { webUrl: string; webPort: number; backendUrl: string; urlForAgents: (runtime: Runtime) => Promise<string> }
+  /** Where the listeners are; `urlForAgents` leads to the backend from wherever the agents of a runtime are. */
+  bound: { webUrl: string; webPort: number; urlForAgents: (runtime: Runtime) => Promise<string> }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
   /** Counts tokens in place of the platform's own counter. */
@@ -109,9 +108,6 @@ export function openPlatform(parts: PlatformParts) {
   const pages = createPageReader()
   const git = createGitRunner()
   const workspaceLinks = createWorkspaceLinks({ log })
-  const late: { callBackend: CallBackend } = {
-    callBackend: () => Promise.reject(new Error('The app is not built yet')),
-  }
   const sealer = createSealer(parts.encryptionKey)
   const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
   const sessions = createSessions({ db, clock, log, rules })
@@ -127,11 +123,6 @@ export function openPlatform(parts: PlatformParts) {
     ? createNoGateway(STANDS_BACK)
     : createAgentGateway({ fetch: parts.fetch })
   const enqueue: Enqueue = parts.standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
-  const backend: Backend = createBackend(
-    config.backendUrl
-      ? callOverHttp({ baseUrl: config.backendUrl, internalApiKey: config.internalApiKey, fetch: parts.fetch })
-      : (path, init, caller) => late.callBackend(path, init, caller),
-  )
   const chain = createChain({ rpcUrl: config.baseRpcUrl, chainId: config.siweChainId })
   const { securityEvents, tokenGating } = config
   const securityEventKeys = createIssuerKeys(
@@ -224,7 +215,6 @@ export function openPlatform(parts: PlatformParts) {
     runtimes,
     standsBack: parts.standsBack,
     gateway,
-    backend,
     catalogue,
     instruct: createMemoryInstruction(db),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
@@ -297,8 +287,6 @@ export function openPlatform(parts: PlatformParts) {
     pages,
     summarizerPayTo: config.summarizer.payTo ?? null,
     appUrl,
-    /** The in-process backend: known once the app is built. */
-    late,
     close() {
       changes.close()
       pages.close()

@@ -6,11 +6,12 @@ import { twoFactorWeb } from '../features/accounts/two-factor-web.ts'
 import { accountsWeb } from '../features/accounts/web.ts'
 import { administrationWeb } from '../features/administration/web.ts'
 import { agentTalkWeb } from '../features/agent-talk/web.ts'
-import { agentConfigWeb } from '../features/agents/config-web.ts'
+import { agentConfigRoutes } from '../features/agents/config-routes.ts'
 import { agentsWeb } from '../features/agents/web.ts'
 import { aiWeb } from '../features/ai/web.ts'
 import { billingWeb } from '../features/billing/web.ts'
 import { browseWeb } from '../features/browse/web.ts'
+import { agentMessagesRoutes } from '../features/chat/agent-messages-routes.ts'
 import { chatWeb } from '../features/chat/web.ts'
 import { cloningWeb } from '../features/cloning/web.ts'
 import { colonyWeb } from '../features/colony/web.ts'
@@ -27,6 +28,7 @@ import { instancesWeb } from '../features/instances/web.ts'
 import { keysWeb } from '../features/keys/web.ts'
 import { logsWeb } from '../features/logs/web.ts'
 import { memoryWeb } from '../features/memory/web.ts'
+import { agentStatsRoutes } from '../features/metrics/agent-stats-routes.ts'
 import { metricsWeb } from '../features/metrics/web.ts'
 import { missionControlWeb } from '../features/mission-control/web.ts'
 import { notificationsWeb } from '../features/notifications/web.ts'
@@ -50,6 +52,7 @@ import type { Platform } from './platform.ts'
 /** The web face: the public API and, behind it, the dashboard. One line a room. */
 export function webApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<WebEnv>()
+  const { owner } = platform.guards
   app.use(platform.csrf.check)
   app.route('/', probes(platform))
   app.route('/', healthWeb(platform))
@@ -68,7 +71,9 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', cloningWeb(platform))
   // Before deployments, whose routes lie below it and share its rate.
   app.route('/', agentsWeb(platform))
-  app.route('/', agentConfigWeb(platform))
+  app.route('/', agentConfigRoutes(platform, owner))
+  app.route('/', agentMessagesRoutes(platform, owner))
+  app.route('/', agentStatsRoutes(platform, owner))
   app.route('/', verificationWeb(platform))
   app.route('/', provisioningWeb(platform))
   app.route('/', deploymentsWeb(platform))

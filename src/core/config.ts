@@ -108,7 +108,6 @@ const Environment = z.object({
   DATABASE_URL: z.string().startsWith('file:', 'must be a file: URL (libSQL servers are not supported yet)').optional(),
   DEPLOYMENT_MODE: z.enum(['cloud', 'home', 'link']).default('cloud'),
   APP_URL: origin.optional(),
-  BACKEND_URL: origin.optional(),
   DOMAIN: z.string().min(1).toLowerCase().default('localhost'),
   AGENTS_DOMAIN: hostName.optional(),
   ALLOWED_HOSTS: list
@@ -272,7 +271,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     databaseFile: resolve(env.DATABASE_URL.replace(/^file:(\/\/)?/, '')),
     mode: env.DEPLOYMENT_MODE,
     appUrl: env.APP_URL,
-    backendUrl: env.BACKEND_URL,
     domain: env.DOMAIN,
     agentsDomain: env.AGENTS_DOMAIN,
     allowedHosts: env.ALLOWED_HOSTS,

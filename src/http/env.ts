@@ -18,13 +18,11 @@ export type SignedInUser = {
 /** On whose behalf a backend route acts. `operator` holds the internal key and may see every row. */
 export type Principal = { kind: 'operator' } | { kind: 'user'; user: SignedInUser }
 
-/** What a listener, or the web app calling the backend in-process, hands to `app.fetch` beside the request. */
+/** What a listener hands to `app.fetch` beside the request. */
 export type Bindings = {
   face: Face
   /** Address of the caller, proxies taken into account; null when there is no socket. */
   address: string | null
-  /** Set only in-process: vouches for the caller without headers (rulings, 2). */
-  principal?: Principal
   /** Keeps a stream open past the server's idle timeout; with `stalledSeconds` until the client takes nothing for so long. */
   keepOpen?: (request: Request, stalledSeconds?: number) => void
   /** Aborts when the server stops: what would stream for ever ends then. */

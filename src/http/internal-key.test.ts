@@ -89,12 +89,6 @@ describe('on whose behalf', () => {
     const response = await backend(KEY).request('/who', { headers: { 'x-user-id': 'usr_1', 'x-user-role': 'admin' } })
     expect(response.status).toBe(401)
   })
-
-  test('a call in-process needs neither key nor header, and ignores the headers it carries', async () => {
-    const principal = { kind: 'user', user: ADA } as const
-    const response = await backend(undefined).request('/who', { headers: { 'x-user-id': 'usr_2' } }, { principal })
-    expect(await response.json()).toEqual({ kind: 'user', user: ADA })
-  })
 })
 
 test('readBearer takes what follows the prefix', () => {

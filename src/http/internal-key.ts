@@ -11,7 +11,7 @@ export type InternalKeyGuard = MiddlewareHandler<BackendEnv>
 export type FindUserById = (id: string) => SignedInUser | null
 
 /**
- * Lets in the operator's bearer and the web app in-process (Spec 5, rulings 1 and 2). Behind it `c.var.principal` says
+ * Lets in the operator's bearer (Spec 5, rulings 1 and 2). Behind it `c.var.principal` says
  * for whom: with the key alone for the operator, with `x-user-id` for that user as the database knows them.
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
  */
@@ -19,7 +19,7 @@ export function requireInternalKey(internalApiKey: string | undefined, findUserB
   return label(
     'internal-key',
     createMiddleware<BackendEnv>(async (c, next) => {
-      const principal = c.env.principal ?? principalOf(c, internalApiKey, findUserById)
+      const principal = principalOf(c, internalApiKey, findUserById)
       c.set('principal', principal)
       c.set('holder', principal.kind === 'user' ? principal.user.id : 'operator')
       await next()

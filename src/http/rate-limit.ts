@@ -23,7 +23,6 @@ export function limitRate(
     limit,
     standardHeaders: false,
     keyGenerator: keyOf,
-    skip: (c) => c.env.principal !== undefined,
     handler: (c) => {
       const standing = c.get('rateLimit')
       if (standing) showLimit(c, standing)

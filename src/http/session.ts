@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import { requireScope, scopeOf } from '../core/scopes.ts'
-import type { SignedInUser, WebEnv } from './env.ts'
+import type { BackendEnv, SignedInUser, WebEnv } from './env.ts'
 import { label } from './guard-label.ts'
 import { readBearer } from './internal-key.ts'
 import { findSessionToken } from './session-cookie.ts'
@@ -48,6 +48,16 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
       'signed-in',
       createMiddleware<WebEnv>(async (c, next) => {
         enter(c, required(await find(c)))
+        await next()
+      }),
+    ),
+    /** As `signedIn`, for routes that stand on both faces: the user is the principal. @throws AppError as `signedIn`. */
+    owner: label(
+      'signed-in',
+      createMiddleware<BackendEnv>(async (c, next) => {
+        const user = required(await find(c))
+        c.set('principal', { kind: 'user', user })
+        c.set('holder', user.id)
         await next()
       }),
     ),

@@ -99,7 +99,6 @@ export function testPlatform(options: TestOptions = {}) {
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
-      backendUrl: 'http://127.0.0.1:3001',
       urlForAgents: options.urlForAgents ?? (async () => 'http://127.0.0.1:3001'),
     },
   })

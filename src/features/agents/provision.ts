@@ -1,29 +1,30 @@
-import { and, eq } from 'drizzle-orm'
-import type { Backend, Caller } from '../../adapters/backend.ts'
-import { AppError, errorMessage } from '../../core/errors.ts'
+import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { Db, Tx } from '../../db/open.ts'
+import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Once, SignedInUser } from '../../http/env.ts'
-import { type Catalogue, PREMIUM_MODEL } from '../ai/catalogue.ts'
-import { findPlan, PLANS } from '../plans/plans.ts'
+import type { Enqueue } from '../../jobs/queue.ts'
+import { requestOperation } from '../deployments/operations.ts'
+import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
+import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../plans/plans.ts'
 import { changeSettings } from './config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from './create.ts'
 import { getAgent } from './list.ts'
 import { requireProvisioning, requireRoom, requireSubscription } from './provision-room.ts'
 import type { ProvisionRequest } from './schemas.ts'
-import { type AgentRow, agents } from './tables.ts'
+import type { AgentRow } from './tables.ts'
 
-export type DeployDeps = CreateDeps & { db: Db; log: Log; backend: Pick<Backend, 'deploy'> }
+/** What is known here of the models: which of those that are configured is the best one of a plan. */
+export type ModelChoice = { findDefault(plan: Plan): { id: string } | null }
+
+export type DeployDeps = CreateDeps & { db: Db; enqueue: Enqueue }
 export type ProvisionDeps = DeployDeps & {
-  catalogue: Pick<Catalogue, 'findDefault'>
+  log: Log
+  catalogue: ModelChoice
   killSwitch: boolean
   /** Whose models agents use unless something else is said: the aggregator's. */
   defaultAiProvider: string
 }
-
-/** Who orders an agent, and whether it was made already. */
-export type Order = Caller & Once
 
 /** Spec 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
 const PREMIUM_NAMES: readonly string[] = ['claude-opus-4-6', PREMIUM_MODEL]
@@ -39,10 +40,10 @@ export async function provisionAgent(
   deps: ProvisionDeps,
   owner: SignedInUser,
   request: ProvisionRequest,
-  order: Order,
+  once: Once,
 ): Promise<AgentRow> {
-  const agent = await createForOwner(deps, owner, request, order)
-  return waitUntilDeployed(deps, agent, order)
+  const agent = await createForOwner(deps, owner, request, once)
+  return waitUntilDeployed(deps, owner, agent)
 }
 
 /** As `provisionAgent`, without waiting: the deployment is asked for, and its progress can be followed. */
@@ -50,10 +51,10 @@ export async function provisionAgentInBackground(
   deps: ProvisionDeps,
   owner: SignedInUser,
   request: ProvisionRequest,
-  order: Order,
+  once: Once,
 ): Promise<AgentRow> {
-  const agent = await createForOwner(deps, owner, request, order)
-  waitUntilDeployed(deps, agent, order).catch((error) =>
+  const agent = await createForOwner(deps, owner, request, once)
+  waitUntilDeployed(deps, owner, agent).catch((error) =>
     deps.log.error({ agent: agent.id, error: errorMessage(error) }, 'provisioning failed'),
   )
   return agent
@@ -63,7 +64,7 @@ async function createForOwner(
   deps: ProvisionDeps,
   owner: SignedInUser,
   request: ProvisionRequest,
-  { made, note }: Order,
+  { made, note }: Once,
 ): Promise<AgentRow> {
   if (made) return getAgent(deps.db, { kind: 'user', user: owner }, made)
   requireProvisioning(deps)
@@ -81,6 +82,7 @@ async function createForOwner(
       status: 'provisioning',
     })
     note(tx, agent.id)
+    requestOperation(deps, tx, agent.id, { kind: 'deploy', requestedBy: owner.id })
     return changeSettings(deps, tx, agent, settings)
   })
 }
@@ -91,31 +93,19 @@ export function toProvider(model: string, configured: string): string {
 }
 
 /** The model of an agent whose owner names none: the best one that is configured for their plan. */
-export function defaultModel(catalogue: Pick<Catalogue, 'findDefault'>, owner: SignedInUser): string {
+export function defaultModel(catalogue: ModelChoice, owner: SignedInUser): string {
   const plan = owner.isAdmin ? PLANS.network : (findPlan(owner.plan) ?? PLANS.solo)
   return catalogue.findDefault(plan)?.id ?? 'default'
 }
 
 /**
- * Asks the backend to deploy a new agent and waits for it, 15 s at most. Status is the deployment's business; only when the
- * backend could not even be asked is it ours to say so.
+ * Waits until an agent is deployed, 14 s at most; what has not been asked for yet is asked for.
+ * @returns the agent as it is then: a deployment that failed is an outcome, and stands on the agent (Spec 4.4).
  */
-export async function waitUntilDeployed(deps: DeployDeps, agent: AgentRow, caller: Caller): Promise<AgentRow> {
+export async function waitUntilDeployed(deps: DeployDeps, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
   if (agent.status !== 'provisioning') return agent
-  const { id: agentId, name, model, plan, aiProvider } = agent
-  try {
-    await deps.backend.deploy({ agentId, name, config: { plan, aiProvider, model } }, caller)
-  } catch (error) {
-    deps.log.error({ agent: agentId, error: errorMessage(error) }, 'deployment was refused')
-    const reason = error instanceof AppError ? error.message : 'The deployment could not be asked for'
-    await write(deps.db, (tx) => markRefused(tx, agentId, reason, deps.clock.now()))
-  }
-  return deps.db.select().from(agents).where(eq(agents.id, agentId)).get() ?? agent
-}
-
-function markRefused(tx: Tx, agentId: string, reason: string, now: Date): void {
-  tx.update(agents)
-    .set({ status: 'error', lastError: reason, updatedAt: now })
-    .where(and(eq(agents.id, agentId), eq(agents.status, 'provisioning')))
-    .run()
+  const principal = { kind: 'user', user: owner } as const
+  const wanted = { kind: 'deploy', requestedBy: owner.id } as const
+  const id = await write(deps.db, (tx) => joinOrRequest(deps, tx, agent.id, wanted))
+  return waitForOutcome(deps, principal, agent.id, id)
 }

@@ -7,11 +7,6 @@ export function toBackendStatus(status: AgentRow['status']): string {
   return status === 'running' ? 'active' : status
 }
 
-/** Rulings, 19: what the backend calls `active` is `running` on the web. */
-export function toWebStatus(status: string): string {
-  return status === 'active' ? 'running' : status
-}
-
 /** The status of an agent as people are told it: one that should run and is down is in `error`. Its row stays as it is. */
 export function toShownStatus({ status, downAt }: Pick<AgentRow, 'status' | 'downAt'>): AgentRow['status'] {
   return status === 'running' && downAt !== null ? 'error' : status

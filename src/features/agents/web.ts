@@ -1,6 +1,4 @@
 import { Hono } from 'hono'
-import type { Backend, Caller } from '../../adapters/backend.ts'
-import { AppError } from '../../core/errors.ts'
 import type { WebEnv } from '../../http/env.ts'
 import type { Idempotency } from '../../http/idempotency.ts'
 import { limitRate } from '../../http/rate-limit.ts'
@@ -13,20 +11,19 @@ import { createAgent } from './create-own.ts'
 import { getAgent, listAgents } from './list.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
 import {
-  AgentStatus,
+  type AgentStatus,
   CreateAgentRequest,
   ProvisionRequest,
   RenameAgentRequest,
   UpdateAgentRequest,
   type WebAgent,
 } from './schemas.ts'
-import { toShownStatus, toWebStatus } from './status.ts'
+import { findShownStatus, toShownStatus } from './status.ts'
 import type { AgentRow } from './tables.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
 export type AgentsWebDeps = ProvisionDeps &
   DeleteDeps & {
-    backend: Backend
     guards: Guards
     idempotency: Idempotency
     addresses: AgentAddresses
@@ -53,7 +50,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
     // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
     const isAsync = c.req.header('prefer')?.includes('respond-async')
     const provision = isAsync ? provisionAgentInBackground : provisionAgent
-    const agent = await provision(deps, user, c.req.valid('json'), { user, address: c.env.address, ...once })
+    const agent = await provision(deps, user, c.req.valid('json'), once)
     const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
     return c.json({ success: true, agent: shown, ...(shown.lastError && { error: shown.lastError }) }, 201)
   })
@@ -69,10 +66,8 @@ export function agentsWeb(deps: AgentsWebDeps) {
   })
 
   app.get('/api/agents/:id', signedIn, async (c) => {
-    const { user } = c.var
-    const agent = getAgent(deps.db, { kind: 'user', user }, c.req.param('id'))
-    const status = await findStatus(deps.backend, agent, { user, address: c.env.address })
-    return c.json({ agent: toWeb(agent, status), status: 'ok' })
+    const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
+    return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok' })
   })
 
   app.put('/api/agents/:id', signedIn, validate('json', UpdateAgentRequest), async (c) => {
@@ -103,17 +98,6 @@ export function agentsWeb(deps: AgentsWebDeps) {
   })
 
   return app
-}
-
-/** `unknown` also when there is no backend to ask (rulings, 19). */
-async function findStatus(backend: Pick<Backend, 'status'>, agent: AgentRow, caller: Caller): Promise<AgentStatus> {
-  if (agent.status !== 'running') return agent.status
-  try {
-    return AgentStatus.catch('unknown').parse(toWebStatus(await backend.status(agent.id, caller)))
-  } catch (error) {
-    if (error instanceof AppError && error.kind !== 'not_found') return 'unknown'
-    throw error
-  }
 }
 
 function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShownStatus(agent)): WebAgent {

@@ -2,7 +2,7 @@ import type { AiProvider, ListedProviderModel } from '../../adapters/ai-provider
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { TokenPrice } from '../../core/money.ts'
-import type { Plan } from '../plans/plans.ts'
+import { type Plan, PREMIUM_MODEL } from '../plans/plans.ts'
 import type { Spender } from '../usage/quota.ts'
 import { BUILT_IN_MODELS, type BuiltInModel } from './prices.ts'
 
@@ -39,8 +39,6 @@ export type Catalogue = {
   /** Asks the providers for their lists, each used once it is there; one that does not answer keeps the list it had. */
   refresh(signal: AbortSignal): Promise<void>
 }
-
-export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
 
 /** Other names under which clients know a model; they count only where nobody offers one of that very name. */
 const ALIASES: Readonly<Record<string, string>> = {

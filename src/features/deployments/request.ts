@@ -100,6 +100,22 @@ export async function waitForOperation(
   }
 }
 
+/** As `waitForOperation` of a deployment; one that failed is an outcome: the agent is there, in error, and can be started again. */
+export async function waitForOutcome(
+  deps: { db: Db },
+  principal: Principal,
+  agentId: string,
+  id: number,
+): Promise<AgentRow> {
+  try {
+    return await waitForOperation(deps, principal, agentId, { id })
+  } catch (error) {
+    const isOutcome = error instanceof AppError && (error.kind === 'internal' || error.kind === 'conflict')
+    if (!isOutcome) throw error
+    return getAgent(deps.db, principal, agentId)
+  }
+}
+
 function rolledBack({ error, image, previousImage }: OperationRow): AppError {
   const text = `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
   return new AppError('internal', text, { code: 'ROLLED_BACK', rolledBack: true, image, previousImage })

@@ -1,39 +1,38 @@
 import { type Context, Hono } from 'hono'
-import type { Backend, LifecycleAction } from '../../adapters/backend.ts'
 import { NoBody } from '../../core/action.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Sealer } from '../../core/secrets.ts'
-import type { Db } from '../../db/open.ts'
-import type { WebEnv } from '../../http/env.ts'
+import type { Principal, WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
 import { validateAnyBody } from '../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../agents/address.ts'
 import { openTokens } from '../agents/create.ts'
-import { toWebStatus } from '../agents/status.ts'
+import { findShownStatus } from '../agents/status.ts'
 import type { AgentRow } from '../agents/tables.ts'
+import {
+  type LifecycleDeps,
+  repairUserAgent,
+  resetAgentMemory,
+  restartAgent,
+  startAgent,
+  stopAgent,
+  updateUserAgent,
+} from '../deployments/lifecycle.ts'
 import { UpdateImageRequest } from '../deployments/schemas.ts'
+import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
 import { getInstance } from './find.ts'
 import type { Instance, InstanceStats } from './schemas.ts'
 
-export type InstancesWebDeps = {
-  db: Db
-  sealer: Sealer
-  backend: Pick<Backend, 'changeLifecycle' | 'stats' | 'status'>
-  guards: Guards
-  addresses: AgentAddresses
-  requestsPerMinute: { instance: number }
-}
+export type InstancesWebDeps = LifecycleDeps &
+  StatsDeps & {
+    guards: Guards
+    addresses: AgentAddresses
+    requestsPerMinute: { instance: number }
+  }
 
-/** What clients of the instance routes read when a change has been made. */
-const CHANGED: Readonly<Record<LifecycleAction, string>> = {
-  start: 'starting',
-  stop: 'stopped',
-  restart: 'restarting',
-  repair: 'repaired',
-  'reset-memory': 'reset',
-  update: 'updating',
-}
+/** Changes an agent for its owner. */
+type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise<unknown>
+
 /** In which words an instance is spoken of, where they differ from an agent's. */
 const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
 
@@ -44,31 +43,26 @@ export function instancesWeb(deps: InstancesWebDeps) {
 
   app.use('/api/instance/*', limitRate(deps.requestsPerMinute.instance, 'Too many requests, please slow down.'))
 
-  const callerOf = (c: Context<WebEnv>) => ({ user: c.var.user, address: c.env.address })
-  const change = async (
-    c: Context<WebEnv>,
-    name: string,
-    action: LifecycleAction,
-    request: Record<string, unknown> = {},
-  ) => {
+  /** `done` is the word that clients of these routes read when the change has been made. */
+  const change = async (c: Context<WebEnv>, name: string, carryOut: Change, done: string) => {
     const { id } = getInstance(deps.db, c.var.user, name)
     try {
-      await deps.backend.changeLifecycle(id, action, callerOf(c), request)
+      await carryOut(deps, { kind: 'user', user: c.var.user }, id)
     } catch (error) {
       throw error instanceof AppError ? toFailure(error) : error
     }
-    return c.json({ success: true, status: CHANGED[action] })
+    return c.json({ success: true, status: done })
   }
 
   app.get('/api/instance/:userId', signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    const status = toWebStatus(await deps.backend.status(agent.id, callerOf(c)))
+    const status = await findShownStatus(deps.runtimes, agent)
     return c.json(toInstance(deps.addresses, c.req.param('userId'), agent, STATUSES[status] ?? status))
   })
 
   app.get('/api/instance/:userId/stats', signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    const { stats } = await deps.backend.stats(agent.id, callerOf(c))
+    const stats = await findAgentStats(deps, agent)
     const isHealthy = stats.health === 'healthy'
     const shown: InstanceStats = {
       userId: c.req.param('userId'),
@@ -91,23 +85,25 @@ export function instancesWeb(deps: InstancesWebDeps) {
   })
 
   app.post('/api/instance/:userId/start', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), 'start'),
+    change(c, c.req.param('userId'), startAgent, 'starting'),
   )
   app.post('/api/instance/:userId/stop', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), 'stop'),
+    change(c, c.req.param('userId'), stopAgent, 'stopped'),
   )
   app.post('/api/instance/:userId/restart', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), 'restart'),
+    change(c, c.req.param('userId'), restartAgent, 'restarting'),
   )
   app.post('/api/instance/:userId/repair', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), 'repair'),
+    change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
   )
   app.post('/api/instance/:userId/reset-memory', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), 'reset-memory'),
+    change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
   )
-  app.post('/api/instance/:userId/update', signedIn, validateAnyBody(UpdateImageRequest), (c) =>
-    change(c, c.req.param('userId'), 'update', c.req.valid('json')),
-  )
+  app.post('/api/instance/:userId/update', signedIn, validateAnyBody(UpdateImageRequest), (c) => {
+    const { image } = c.req.valid('json')
+    const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
+    return change(c, c.req.param('userId'), update, 'updating')
+  })
 
   return app
 }

@@ -15,6 +15,8 @@ export type Plan = {
   tokensPerMonth: number | null
 }
 
+/** The model that only the largest plans and those who name it get (Spec 4.4). */
+export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
 const LABEL_MODELS = ['openai/gpt-4o-mini', 'google/gemini-2.0-flash', 'xiaomi/mimo-v2-pro']
 const SOLO_MODELS = [...LABEL_MODELS, 'openai/gpt-4o', 'anthropic/claude-3.5-sonnet']
 const COLLECTIVE_MODELS = [...SOLO_MODELS, 'openai/gpt-4-turbo', 'anthropic/claude-3-opus']

@@ -1,22 +1,20 @@
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Once, Principal, SignedInUser } from '../../http/env.ts'
-import type { Enqueue } from '../../jobs/queue.ts'
 import { changeSettings, type SettingsChange } from '../agents/config.ts'
 import { insertAgent } from '../agents/create.ts'
 import { getAgent } from '../agents/list.ts'
-import { type Order, type ProvisionDeps, toProvider, waitUntilDeployed } from '../agents/provision.ts'
+import { type ProvisionDeps, toProvider, waitUntilDeployed } from '../agents/provision.ts'
 import { requireProvisioning } from '../agents/provision-room.ts'
 import type { AgentRow } from '../agents/tables.ts'
 import { requestOperation, toRequester } from '../deployments/operations.ts'
-import { waitForOperation } from '../deployments/request.ts'
+import { waitForOutcome } from '../deployments/request.ts'
 import { PLANS } from '../plans/plans.ts'
 import type { ProvisionOrder } from './schemas.ts'
 import { requireTenant, requireTenantRoom, type Tenant, type Vouched } from './tenant.ts'
 
-export type OrderDeps = ProvisionDeps & { enqueue: Enqueue; rules: { adminEmails: readonly string[] } }
+export type OrderDeps = ProvisionDeps & { rules: { adminEmails: readonly string[] } }
 
 const NO_CHANNEL = 'At least one channel token required'
 
@@ -29,17 +27,17 @@ export async function provisionForUser(
   deps: OrderDeps,
   user: SignedInUser,
   order: ProvisionOrder,
-  caller: Order,
+  { made, note }: Once,
 ): Promise<AgentRow> {
   const principal = { kind: 'user', user } as const
-  if (caller.made) return waitUntilDeployed(deps, getAgent(deps.db, principal, caller.made), caller)
+  if (made) return waitUntilDeployed(deps, user, getAgent(deps.db, principal, made))
   requireOrder(deps, order, `${NO_CHANNEL} (telegram, whatsapp, or discord)`)
   const tenant = requireTenant(deps, principal, order)
-  const agent = await write(deps.db, (tx) => insertOrdered(deps, tx, tenant, order, caller.note))
-  return waitUntilDeployed(deps, agent, caller)
+  const { id, operation } = await insertOrdered(deps, principal, tenant, order, note)
+  return waitForOutcome(deps, principal, id, operation)
 }
 
-/** As `provisionForUser`, for a service: the deployment is asked for in the same closure as the row is written. */
+/** As `provisionForUser`, for a service. */
 export async function provisionForTenant(
   deps: OrderDeps,
   principal: Principal,
@@ -48,13 +46,8 @@ export async function provisionForTenant(
 ): Promise<AgentRow> {
   requireOrder(deps, order, `${NO_CHANNEL} (telegramToken, discordBotToken, or whatsappToken)`)
   const tenant = requireTenant(deps, principal, order, vouched)
-  const wanted = { kind: 'deploy', requestedBy: toRequester(principal) } as const
-  const { id, operation } = await write(deps.db, (tx) => {
-    const agent = insertOrdered(deps, tx, tenant, order, note)
-    return { id: agent.id, operation: requestOperation(deps, tx, agent.id, wanted) }
-  })
-  await waitForOutcome(deps, id, operation)
-  return getAgent(deps.db, { kind: 'operator' }, id)
+  const { id, operation } = await insertOrdered(deps, principal, tenant, order, note)
+  return waitForOutcome(deps, { kind: 'operator' }, id, operation)
 }
 
 /** What the runtime calls the state of a container; undefined when it cannot be asked. */
@@ -78,19 +71,30 @@ function requireOrder(deps: { killSwitch: boolean }, order: ProvisionOrder, mess
   if (!hasChannel && !needsNone) throw new AppError('invalid', message)
 }
 
-function insertOrdered(deps: OrderDeps, tx: Tx, tenant: Tenant, order: ProvisionOrder, note: Once['note']): AgentRow {
-  requireTenantRoom(tx, tenant)
-  const model = order.model ?? deps.catalogue.findDefault(PLANS[tenant.plan])?.id ?? 'default'
-  const agent = insertAgent(deps, tx, {
-    ownerId: tenant.userId,
-    name: order.name,
-    model,
-    plan: tenant.plan,
-    aiProvider: toProvider(model, order.aiProvider ?? deps.defaultAiProvider),
-    status: 'provisioning',
+/** The row, what it is made with, and the deployment, in one closure. */
+function insertOrdered(
+  deps: OrderDeps,
+  principal: Principal,
+  tenant: Tenant,
+  order: ProvisionOrder,
+  note: Once['note'],
+): Promise<{ id: string; operation: number }> {
+  return write(deps.db, (tx) => {
+    requireTenantRoom(tx, tenant)
+    const model = order.model ?? deps.catalogue.findDefault(PLANS[tenant.plan])?.id ?? 'default'
+    const agent = insertAgent(deps, tx, {
+      ownerId: tenant.userId,
+      name: order.name,
+      model,
+      plan: tenant.plan,
+      aiProvider: toProvider(model, order.aiProvider ?? deps.defaultAiProvider),
+      status: 'provisioning',
+    })
+    note(tx, agent.id)
+    changeSettings(deps, tx, agent, toSettings(tenant, order))
+    const wanted = { kind: 'deploy', requestedBy: toRequester(principal) } as const
+    return { id: agent.id, operation: requestOperation(deps, tx, agent.id, wanted) }
   })
-  note(tx, agent.id)
-  return changeSettings(deps, tx, agent, toSettings(tenant, order))
 }
 
 function toSettings(tenant: Tenant, order: ProvisionOrder): SettingsChange {
@@ -105,14 +109,5 @@ function toSettings(tenant: Tenant, order: ProvisionOrder): SettingsChange {
     agentType: order.agentType,
     ...(tenant.email && { email: tenant.email }),
     ...(tenant.subscriptionId && { subscriptionId: tenant.subscriptionId }),
-  }
-}
-
-/** A deployment that failed is an outcome: the agent is there, in error, and can be started again. */
-async function waitForOutcome(deps: { db: Db }, agentId: string, operation: number): Promise<void> {
-  try {
-    await waitForOperation(deps, { kind: 'operator' }, agentId, { id: operation })
-  } catch (error) {
-    if (!(error instanceof AppError) || error.kind !== 'internal') throw error
   }
 }

@@ -31,8 +31,7 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
     deps.idempotency.forUser,
     async (c) => {
       const { user, once } = c.var
-      const caller = { user, address: c.env.address, ...once }
-      const agent = await provisionForUser(deps, user, c.req.valid('json'), caller)
+      const agent = await provisionForUser(deps, user, c.req.valid('json'), once)
       const body: WebProvisioned = {
         success: true,
         userId: user.id,

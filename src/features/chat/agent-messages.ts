@@ -1,9 +1,9 @@
 import { desc, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
-import { messageDays, messages } from '../chat/tables.ts'
-import { getAgent } from './list.ts'
-import type { AgentMessages, AgentMessagesQuery } from './schemas.ts'
+import { getAgent } from '../agents/list.ts'
+import type { AgentMessages, AgentMessagesQuery } from '../agents/schemas.ts'
+import { messageDays, messages } from './tables.ts'
 
 /**
  * What was said between an agent and its owner, newest first. All of it was written on the dashboard: what goes through

@@ -6,8 +6,8 @@ import type { Db } from '../../db/open.ts'
 import { findShownStatus } from '../agents/status.ts'
 import type { AgentRow } from '../agents/tables.ts'
 import { messageDays, messages } from '../chat/tables.ts'
-import { formatStats, NOT_MEASURED } from '../metrics/format.ts'
-import { containerHealth, type HealthDeps } from './health.ts'
+import { containerHealth, type HealthDeps } from '../deployments/health.ts'
+import { formatStats, NOT_MEASURED } from './format.ts'
 
 export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
 
