@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import { redact } from '../core/log.ts'
 import type { TokenPrice } from '../core/money.ts'
+import { isUnsent } from './unsent.ts'
 
 /** A chat-completions request in the OpenAI form; what we do not know passes through untouched. */
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
@@ -448,14 +449,6 @@ function toProviderError(provider: string, error: unknown, deadline: Deadline): 
     isSpent,
     cause: errorMessage(error),
   })
-}
-
-/** What goes wrong before a request leaves: the name, the way there, the connection, the certificate. */
-const UNSENT =
-  /^(?:E(?:CONNREFUSED|NOTFOUND|AI_\w+|HOSTUNREACH|NETUNREACH)|CERT_\w+|UNABLE_TO_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|ERR_TLS_\w+)$/
-
-function isUnsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSENT.test(error.code)
 }
 
 type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }

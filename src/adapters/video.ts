@@ -1,13 +1,22 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
+import { isUnsent } from './unsent.ts'
 
 export type VideoOptions = { baseUrl: string | undefined; apiKey: string | undefined; model: string }
 
 /** `imageUrl` is what the video starts from, where the provider knows how. */
 export type VideoPrompt = { text: string; imageUrl: string | null }
-/** `error` is the provider's reason for `failed`. */
-export type VideoProgress = { id: string; status: 'processing' | 'completed' | 'failed'; error: string | null }
+/** `error` is the provider's reason for `failed`; `seconds` is how long the video is or will be, null when it does not say. */
+export type VideoProgress = {
+  id: string
+  status: 'processing' | 'completed' | 'failed'
+  error: string | null
+  seconds: number | null
+}
+
+/** An answer that refuses, or a request that never left: nothing was ordered. Whatever else fails may have cost money. */
+export class VideoRefusal extends AppError {}
 
 /**
  * Makes videos by an endpoint of the OpenAI form (`POST /videos`, `GET /videos/:id`, `GET /videos/:id/content`).
@@ -26,15 +35,22 @@ const CALL_TIMEOUT_MS = 30_000
 const DOWNLOAD_TIMEOUT_MS = 300_000
 const MAX_VIDEO_BYTES = 512 * 1024 * 1024
 const MAX_ERROR_CHARACTERS = 500
+const FAILED = 'The video provider failed'
 
 const Progress = z
   .object({
     id: z.string().min(1),
     status: z.string(),
     error: z.object({ message: z.string() }).nullish().catch(null),
+    seconds: z.coerce.number().positive().nullish().catch(null),
   })
   .transform(
-    ({ id, status, error }): VideoProgress => ({ id, status: toStatus(status), error: error?.message ?? null }),
+    ({ id, status, error, seconds }): VideoProgress => ({
+      id,
+      status: toStatus(status),
+      error: error?.message ?? null,
+      seconds: seconds ?? null,
+    }),
   )
 const Problem = z.object({ error: z.object({ message: z.string() }) })
 
@@ -131,10 +147,10 @@ function toStatus(status: string): VideoProgress['status'] {
 
 async function toProblem(response: Response): Promise<AppError> {
   const text = (await response.text()).slice(0, 100_000)
-  if (response.status === 429) return new AppError('limited', 'The video provider wants to be asked later')
-  if (response.status !== 400 && response.status !== 422) return failed(`status ${response.status}`)
+  if (response.status === 429) return new VideoRefusal('limited', 'The video provider wants to be asked later')
+  if (response.status !== 400 && response.status !== 422) return refused(`status ${response.status}`)
   const problem = Problem.safeParse(parseJson(text)).data?.error.message ?? 'it gave no reason'
-  return new AppError('invalid', `The video provider refused: ${problem.slice(0, MAX_ERROR_CHARACTERS)}`)
+  return new VideoRefusal('invalid', `The video provider refused: ${problem.slice(0, MAX_ERROR_CHARACTERS)}`)
 }
 
 /** Undefined, which no schema here accepts, for what is not JSON. */
@@ -148,7 +164,11 @@ function parseJson(text: string): unknown {
 }
 
 function failed(cause: unknown): AppError {
-  return new AppError('upstream_failed', 'The video provider failed', {}, { cause })
+  return isUnsent(cause) ? refused(cause) : new AppError('upstream_failed', FAILED, {}, { cause })
+}
+
+function refused(cause: unknown): VideoRefusal {
+  return new VideoRefusal('upstream_failed', FAILED, {}, { cause })
 }
 
 function tooSlow(cause: unknown): AppError {

@@ -269,6 +269,7 @@ export function openPlatform(parts: PlatformParts) {
     webhooks: config.webhooks,
     radio: createRadioProvider(config.radio, parts),
     video: createVideoProvider(config.video, parts),
+    videoPricing: config.video,
     videosFolder: join(config.dataDir, 'videos'),
     requestsPerMinute: config.requestsPerMinute,
     platformUrl: bound.urlForAgents,

@@ -111,7 +111,7 @@ test('without any variable the settings are the documented defaults', () => {
     webhooks: { videoSecret: undefined, emailSecret: undefined, allowedSenders: [] },
     radio: { apiUrl: 'https://api.mux.com', apiId: undefined, apiToken: undefined },
     feeds: [],
-    video: { baseUrl: undefined, apiKey: undefined, model: 'sora-2' },
+    video: { baseUrl: undefined, apiKey: undefined, model: 'sora-2', usdPerSecond: undefined },
     watchdog: {
       checkSeconds: 120,
       degradedCheckSeconds: 5,

@@ -209,6 +209,7 @@ const Environment = z.object({
   VIDEO_BASE_URL: url.optional(),
   VIDEO_API_KEY: z.string().min(1).optional(),
   VIDEO_MODEL: z.string().min(1).default('sora-2'),
+  VIDEO_USD_PER_SECOND: z.coerce.number().nonnegative().optional(),
   FEEDS: feeds,
   MIN_FREE_DISK_MB: z.coerce.number().nonnegative().default(256),
   DEMO_DAILY_BUDGET_USD: z.coerce.number().nonnegative().default(5),
@@ -346,7 +347,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     radio: { apiUrl: env.RADIO_API_URL, apiId: env.RADIO_API_ID, apiToken: env.RADIO_API_TOKEN },
     feeds: env.FEEDS,
-    video: { baseUrl: env.VIDEO_BASE_URL, apiKey: env.VIDEO_API_KEY, model: env.VIDEO_MODEL },
+    video: {
+      baseUrl: env.VIDEO_BASE_URL,
+      apiKey: env.VIDEO_API_KEY,
+      model: env.VIDEO_MODEL,
+      usdPerSecond: env.VIDEO_USD_PER_SECOND,
+    },
     watchdog: {
       checkSeconds: env.WATCHDOG_CHECK_INTERVAL,
       degradedCheckSeconds: env.WATCHDOG_DEGRADED_CHECK_INTERVAL,

@@ -47,6 +47,7 @@ export type TestOptions = {
   environment?: Record<string, string>
   providers?: AiProvider[]
   openProvider?: OpenProvider
+  fetch?: typeof fetch
   tokens?: TokenCounter
   runtime?: Runtime
   standsBack?: boolean
@@ -87,7 +88,7 @@ export function testPlatform(options: TestOptions = {}) {
     config,
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
-    fetch,
+    fetch: options.fetch ?? fetch,
     connection:
       options.databaseFile === undefined ? openTestDatabase() : openMigrated(options.databaseFile, dataDir).connection,
     encryptionKey: 'a key that only tests use',

@@ -8,7 +8,7 @@ const CreateBody = z.object({
 
 /** What it is asked to film. */
 export type VideoOrder = z.infer<typeof CreateBody>
-type State = { status: string; error?: { code: string; message: string } | null }
+type State = { status: string; seconds?: string; error?: { code: string; message: string } | null }
 
 /** The first bytes of any MP4 file, and some more. */
 export const MP4 = new Uint8Array([

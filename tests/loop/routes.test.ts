@@ -71,7 +71,7 @@ test(
     using double = startRuntimeDouble()
     const ports = { owner: double.runOne(), stranger: double.runOne(), admin: double.runOne(), closed: double.runOne() }
     const file = folder.file('stead.db')
-    await using world = await openWorld(double.runtime, ports, file)
+    await using world = await openWorld(double.runtime, ports, { databaseFile: file })
     fillWorld(world, file)
     const limitMs = LIMIT_MS * measureSlowness()
     const measured: Measured[] = []

@@ -34,11 +34,12 @@ import { jobs } from '../../src/jobs/tables.ts'
 import { dumpTables } from '../harness/dump.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { startMuxDouble } from '../harness/mux-double.ts'
-import { INTERNAL_KEY, testPlatform } from '../harness/platform.ts'
+import { INTERNAL_KEY, type TestOptions, testPlatform } from '../harness/platform.ts'
 import { addTalkTraces } from '../harness/talk-traces.ts'
 import { until } from '../harness/until.ts'
 import { countChanges, rememberRows } from './rewind.ts'
 
+export const AGENTS_BASE_PORT = 41_000
 export const PASSWORD = 'correct horse battery staple'
 const NAMES = ['owner', 'stranger', 'admin', 'closed'] as const
 type Name = (typeof NAMES)[number]
@@ -64,21 +65,30 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 let passwordHash: Promise<string> | undefined
 
-/** A platform with four people who have something of everything; `ports` are where their agents listen. */
-export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, number>>, databaseFile = ':memory:') {
+/**
+ * A platform with four people who have something of everything; `ports` are where their agents listen. `options` come
+ * beside what the world has, or in its place.
+ */
+export async function openWorld(
+  runtime: Runtime,
+  ports: Readonly<Record<Name, number>>,
+  { databaseFile = ':memory:', ...options }: Omit<TestOptions, 'runtime'> = {},
+) {
   const mux = startMuxDouble()
   const { platform, clock, logLines } = testPlatform({
     runtime,
     databaseFile,
     providers: [createEchoProvider({ newId: () => 'echo_1', nowSeconds: () => 1 })],
+    ...options,
     environment: {
       ADMIN_EMAILS: emailOf('admin'),
-      AGENTS_BASE_PORT: '41000',
+      AGENTS_BASE_PORT: String(AGENTS_BASE_PORT),
       WATCHDOG_KILL_WAIT: '0.01',
       DOCKER_HOST: '/nowhere/docker.sock',
       SOCIAL_ID_ISSUER: 'http://127.0.0.1:1',
       SOCIAL_ID_AUDIENCE: 'stead',
       ...mux.environment,
+      ...options.environment,
     },
   })
   passwordHash ??= platform.passwords.hash(PASSWORD)
@@ -97,6 +107,8 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
     platform,
     logLines,
     people,
+    /** Where what is no model and no video is bought. */
+    muxUrl: mux.environment.RADIO_API_URL,
     /** What no answer may hold, whoever asks: tokens, keys, hashes and sealed values. */
     secrets,
     call: async (face: Face, path: string, init: RequestInit) =>
@@ -108,9 +120,11 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
       unchanged.changes = changes
       return rows() !== unchanged.rows
     },
-    /** Puts every row back, once the work that is under way has ended. */
+    /** Waits until the work that is under way has ended. */
+    idle,
+    /** Puts every row back, once it is idle. */
     rewind: async () => {
-      await until('the end of all jobs', () => !/"(queued|running)"/.test(jobRows()))
+      await idle()
       await rewind()
       unchanged.changes = countChanges(platform.db)
     },
@@ -126,6 +140,10 @@ export async function openWorld(runtime: Runtime, ports: Readonly<Record<Name, n
       .split('\n')
       .filter((row) => !row.includes(ended))
       .join('\n')
+  }
+
+  async function idle(): Promise<void> {
+    await until('the end of all jobs', () => !/"(queued|running)"/.test(jobRows()))
   }
 
   function jobRows(): string {

@@ -5,8 +5,10 @@ import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import type { SignedInUser } from '../../http/env.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
 import { pause } from '../../jobs/runner.ts'
+import { NO_PLAN, planInForce, planRequired } from '../plans/plans.ts'
 import { toPrompt } from './prompt.ts'
 import type { GenerateVideoRequest } from './schemas.ts'
 import { type VideoRow, videos } from './tables.ts'
@@ -21,10 +23,17 @@ export type GenerateDeps = { db: Db; clock: Clock; enqueue: Enqueue; video: Vide
 
 /**
  * Orders a video, which is made by jobs.
- * @throws AppError `unavailable` NOT_CONFIGURED, `limited` while two of the user's are being made.
+ * @throws AppError `unavailable` NOT_CONFIGURED, `payment_required` PLAN_REQUIRED, `limited` while two of the user's are
+ * being made.
  */
-export async function orderVideo(deps: GenerateDeps, userId: string, request: GenerateVideoRequest): Promise<VideoRow> {
+export async function orderVideo(
+  deps: GenerateDeps,
+  user: SignedInUser,
+  request: GenerateVideoRequest,
+): Promise<VideoRow> {
   deps.video.requireConfigured()
+  if (planInForce(user) === NO_PLAN) throw planRequired()
+  const userId = user.id
   const { text, imageUrl } = toPrompt(request)
   return write(deps.db, (tx) => {
     requireRoom(tx, userId)

@@ -2,7 +2,6 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { and, eq, inArray } from 'drizzle-orm'
 import { z } from 'zod'
-import type { VideoProvider } from '../../adapters/video.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db } from '../../db/open.ts'
@@ -10,6 +9,7 @@ import { write } from '../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
 import { VIDEO_JOB } from './generate.ts'
+import { type PlaceOrderDeps, placeOrder } from './order.ts'
 import { type VideoRow, videos } from './tables.ts'
 
 /** Between two looks at a video that is being made. */
@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000
 
 const VideoJob = z.object({ id: z.string() })
 
-export type VideoDeps = { db: Db; clock: Clock; enqueue: Enqueue; video: VideoProvider; videosFolder: string }
+export type VideoDeps = PlaceOrderDeps & { db: Db; clock: Clock; enqueue: Enqueue; videosFolder: string }
 
 /** Takes videos on, one step a job, so that one that takes long holds nothing up. */
 export function videoJob(deps: VideoDeps): JobKind {
@@ -61,7 +61,7 @@ async function takeOn(deps: VideoDeps, video: VideoRow, signal: AbortSignal): Pr
   const { prompt, imageUrl, providerId, id } = video
   const progress = providerId
     ? await deps.video.find(providerId, signal)
-    : await deps.video.create({ text: prompt, imageUrl }, signal)
+    : await placeOrder(deps, video.userId, { text: prompt, imageUrl }, signal)
   if (progress.status === 'failed') {
     await settle(deps, id, { status: 'failed', error: progress.error ?? 'The video provider gave no reason' })
   } else if (progress.status === 'completed') {

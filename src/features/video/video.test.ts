@@ -8,6 +8,7 @@ import { until } from '../../../tests/harness/until.ts'
 import { MP4, startVideoDouble } from '../../../tests/harness/video-double.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
+import { usageLogs } from '../usage/tables.ts'
 import { videoFilesJob } from './jobs.ts'
 import { PendingVideo } from './schemas.ts'
 import { videos } from './tables.ts'
@@ -15,19 +16,24 @@ import { videos } from './tables.ts'
 const Finished = z.object({ url: z.string() })
 const DEMO = { type: 'demo', agentName: 'Ada', agentDescription: 'Answers mail' }
 
-async function open(first?: Parameters<typeof startVideoDouble>[0]) {
+async function open(first?: Parameters<typeof startVideoDouble>[0], settings: Record<string, string> = {}) {
   const provider = startVideoDouble(first)
-  const test = testPlatform({ environment: provider.environment })
-  const { cookie } = await test.signIn()
+  const test = testPlatform({ environment: { ...provider.environment, ...settings } })
+  const { cookie, user } = await test.signIn('ada@example.com', 'solo')
   const jobs = startJobs(test.platform)
   return {
     ...test,
     provider,
     cookie,
+    user,
     generate: (body: object = DEMO, headers: Record<string, string> = {}) =>
       test.web.request('/api/generate-video', json('POST', body, { ...cookie, ...headers })),
     get: (url: string, headers: Record<string, string> = cookie) => test.web.request(url, { headers }),
     rows: () => test.platform.db.select().from(videos).all(),
+    booked: async () => {
+      await test.platform.usage.settle()
+      return test.platform.db.select().from(usageLogs).all()
+    },
     files: () => (existsSync(test.platform.videosFolder) ? readdirSync(test.platform.videosFolder) : []),
     [Symbol.asyncDispose]: async () => {
       await jobs[Symbol.asyncDispose]()
@@ -190,6 +196,64 @@ test('POST /api/generate-video: 503 without a provider, 401 without a session', 
     code: 'NOT_CONFIGURED',
   })
   expect((await web.request('/api/generate-video', json('POST', DEMO))).status).toBe(401)
+})
+
+test('POST /api/generate-video: 402 without a plan in force, and nothing is ordered', async () => {
+  await using test = await open()
+  const { cookie } = await test.signIn('poor@example.com')
+  const response = await test.generate(DEMO, cookie)
+  expect([response.status, await response.json()]).toEqual([
+    402,
+    { error: 'Valid subscription required. Choose a plan at /pricing', success: false, code: 'PLAN_REQUIRED' },
+  ])
+  expect([test.rows(), test.provider.requests]).toEqual([[], []])
+})
+
+test.each([
+  ['as long as it is', { status: 'completed', seconds: '8' }, {}, { costMicroUsd: 800_000, estimated: false }],
+  [
+    'at the operator’s price',
+    { status: 'completed', seconds: '8' },
+    { VIDEO_USD_PER_SECOND: '0.5' },
+    { costMicroUsd: 4_000_000 },
+  ],
+  ['as long as usual where nobody says', { status: 'completed' }, {}, { costMicroUsd: 400_000, estimated: true }],
+  [
+    'at nothing where nobody knows the price',
+    { status: 'completed' },
+    { VIDEO_MODEL: 'film-1' },
+    { costMicroUsd: 0, model: 'film-1' },
+  ],
+])('a video is booked once, under its user, %s', async (_how, state, settings, row) => {
+  await using test = await open(state, settings)
+  expect((await test.generate()).status).toBe(200)
+  expect(await test.booked()).toMatchObject([
+    {
+      ...{ userId: test.user.id, agentId: 'direct', endpoint: '/api/generate-video', provider: 'video', success: true },
+      ...row,
+    },
+  ])
+})
+
+test('an order that is refused costs nothing; one whose answer cannot be read may have cost a video', async () => {
+  await using test = await open()
+  test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
+  await test.generate()
+  expect(await test.booked()).toMatchObject([{ success: false, costMicroUsd: 0, estimated: false }])
+  let isFirst = true
+  test.provider.refuseWith(() => {
+    if (isFirst) test.provider.refuseWith(null)
+    isFirst = false
+    return new Response('{"id":')
+  })
+  const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
+  await until('the video', async () => {
+    test.clock.advance(1000)
+    return (await test.get(url)).status === 200
+  })
+  const [, unread, second, ...others] = await test.booked()
+  expect(unread).toMatchObject({ success: false, costMicroUsd: 400_000, estimated: true })
+  expect([second?.success, others]).toEqual([true, []])
 })
 
 test('the files of a deleted account’s videos go, others stay', async () => {

@@ -26,7 +26,7 @@ export function videoWeb(deps: VideoWebDeps) {
     async (c) => {
       c.env.keepOpen?.(c.req.raw)
       const userId = c.var.user.id
-      const { id } = await orderVideo(deps, userId, c.req.valid('json'))
+      const { id } = await orderVideo(deps, c.var.user, c.req.valid('json'))
       const signals = [c.req.raw.signal, ...(c.env.stopping ? [c.env.stopping] : [])]
       const waitMs = prefersNotToWait(c) ? 0 : WAIT_MS
       const video = await waitForVideo(deps.db, userId, id, { waitMs, signal: AbortSignal.any(signals) })
