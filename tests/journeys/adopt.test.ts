@@ -31,8 +31,8 @@ test(
     const record = readRecord(copy, agentId)
     const first = await original.start()
     const second = await copy.start()
-    expect(second.lines.join('\n')).toContain('this is a copy, and its agents are left alone')
-    expect(second.lines.join('\n')).toContain(`copy of the installation at ${original.dataDir}`)
+    await says(second, 'this is a copy, and its agents are left alone')
+    await says(second, `copy of the installation at ${original.dataDir}`)
 
     const person = await signIn(second.urls.web)
     const { agents } = await read(WebAgentList, person.get('/api/agents'))
@@ -65,15 +65,21 @@ test(
     const adopted = await copy.run(['adopt', '--json'])
     expect(adopted.exitCode).toBe(0)
     expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
-    await until('the copy has taken over', async () => (await visit(second, agentId)).status === 200, 60_000)
+    // Until then the original's answers at the same port.
+    const own = await until(
+      'the copy has taken over',
+      async () => {
+        const now = await pidOf(copy.dataDir, agentId)
+        return now !== 0 && now !== pid && (await visit(second, agentId)).status === 200 ? now : null
+      },
+      60_000,
+    )
     expect(await isAlive(pid)).toBe(false)
-    const own = await pidOf(copy.dataDir, agentId)
-    expect(own).not.toBe(pid)
-    expect(await statusOf(person, agentId)).toBe('running')
+    await isToldToRun(person, agentId)
     expect((await copy.run(['adopt'])).stdout).toBe('The agents are this installation’s own.\n')
 
     const third = await original.start()
-    expect(third.lines.join('\n')).toContain(`the installation at ${copy.dataDir} took the agents over`)
+    await says(third, `the installation at ${copy.dataDir} took the agents over`)
     expect(await statusOf(await signIn(third.urls.web), agentId)).toBe('unknown')
     const doctor = await original.run(['doctor'])
     expect(doctor.stdout).toContain(`! installation: the installation at ${copy.dataDir} took the agents over`)
@@ -100,14 +106,14 @@ test(
       return now !== pid && (await visit(program, agentId)).status === 200 ? now : null
     })
     expect(await isAlive(pid)).toBe(false)
-    expect(await statusOf(person, agentId)).toBe('running')
+    await isToldToRun(person, agentId)
     await program.stop()
 
     const link = join(dirname(house.dataDir), 'link')
     symlinkSync(renamed, link)
     for (const dataDir of [link, '../renamed']) {
       const again = await house.start({ DATA_DIR: dataDir })
-      expect(await statusOf(await signIn(again.urls.web), agentId)).toBe('running')
+      await isToldToRun(await signIn(again.urls.web), agentId)
       await again.stop()
       expect(await pidOf(renamed, agentId)).toBe(moved)
     }
@@ -125,7 +131,7 @@ test(
     forgetResidence(original)
     cpSync(original.dataDir, copy.dataDir, { recursive: true })
     const second = await copy.start()
-    expect(second.lines.join('\n')).toContain(`copy of the installation at ${original.dataDir}`)
+    await says(second, `copy of the installation at ${original.dataDir}`)
     const first = await original.start()
     expect(await statusOf(await signIn(first.urls.web), agentId)).toBe('running')
     expect(await pidOf(original.dataDir, agentId)).toBe(pid)
@@ -143,6 +149,16 @@ function forgetResidence({ dataDir }: House): void {
 
 async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
+}
+
+/** What a program writes may come after it listens. */
+async function says({ lines }: Program, text: string): Promise<void> {
+  await until(text, () => lines.join('\n').includes(text), 60_000)
+}
+
+/** One that is started anew is in error until it answers. */
+async function isToldToRun(person: Person, id: string): Promise<void> {
+  await until('its owner sees that it runs', async () => (await statusOf(person, id)) === 'running', 60_000)
 }
 
 /** As a browser that was sent to the agent's own address. */

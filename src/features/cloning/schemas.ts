@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../core/action.ts'
 import { ProvisionRequest } from '../agents/schemas.ts'
 
 const REQUIRED = 'Missing required fields: parentAgentId, name, paymentProof'
@@ -31,7 +32,7 @@ const PaymentProof = z.object(
 export type PaymentProof = z.infer<typeof PaymentProof>
 
 /** `POST /api/agents/clone` (Spec 4.4). Without `generation` the parent's own counts. */
-export const CloneRequest = z.object({
+export const CloneRequest = action({
   parentAgentId: z.string(REQUIRED).min(1, REQUIRED).max(100, 'parentAgentId is too long'),
   name: z.string(REQUIRED).min(1, REQUIRED).pipe(ProvisionRequest.shape.name),
   specialization: z

@@ -6,8 +6,11 @@ import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../agents/schemas.ts'
 const Word = (name: string) =>
   z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
 
-/** `POST /api/deployments` (Spec 4.4; rulings, 16): `userId` and `name` say for whom, when the agent has no row yet. */
-export const DeploymentRequest = z.object({
+/**
+ * `POST /api/deployments` (Spec 4.4; rulings, 16): `userId` and `name` say for whom, when the agent has no row yet. What is
+ * within `config` are settings.
+ */
+export const DeploymentRequest = action({
   agentId: z
     .string('agentId is required')
     .min(1, 'agentId is required')

@@ -1,6 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { BackendEnv } from '../../http/env.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
 import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { LogHistoryQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
@@ -20,7 +21,7 @@ export function logsBackend(deps: LogRouteDeps & { internalKey: MiddlewareHandle
     c.json(getLogHistory(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query'))),
   )
 
-  app.post('/api/logs/:agentId/stop', internalKey, (c) => {
+  app.post('/api/logs/:agentId/stop', internalKey, validateAnyBody(NoBody), (c) => {
     stopLogStreams(deps, c.var.principal, c.req.param('agentId'))
     return c.json({ success: true })
   })

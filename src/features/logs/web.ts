@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { SignedInUser, WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
 import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { LogHistoryQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
@@ -20,7 +21,7 @@ export function logsWeb(deps: LogRouteDeps & { guards: Guards }) {
     c.json(getLogHistory(deps, as(c.var.user), c.req.param('agentId'), c.req.valid('query'))),
   )
 
-  app.post('/api/logs/:agentId/stop', signedIn, (c) => {
+  app.post('/api/logs/:agentId/stop', signedIn, validateAnyBody(NoBody), (c) => {
     stopLogStreams(deps, as(c.var.user), c.req.param('agentId'))
     return c.json({ success: true })
   })

@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
+import { validateAnyBody } from '../../http/validate.ts'
 import type { Channel } from './channels.ts'
 import type { Notification, TestNotificationResult } from './schemas.ts'
 
@@ -23,6 +25,7 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
     '/api/watchdog/test',
     deps.guards.admin,
     limitRate(deps.requestsPerMinute.password, 'Too many requests'),
+    validateAnyBody(NoBody),
     async (c) => c.json(await sendTest(deps, c.req.raw.signal)),
   )
 

@@ -1,6 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { BackendEnv, Principal } from '../../http/env.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
 import { getAgent } from '../agents/list.ts'
 import { type ChallengeDeps, createChallenge } from './challenge.ts'
 import type { ProofDeps } from './proofs.ts'
@@ -22,7 +23,7 @@ export function verificationBackend(deps: VerificationBackendDeps) {
 
   app.get('/api/agents/:id/verification', internalKey, (c) => c.json(show(c.var.principal, c.req.param('id'))))
 
-  app.post('/api/agents/:id/verify/challenge', internalKey, async (c) =>
+  app.post('/api/agents/:id/verify/challenge', internalKey, validateAnyBody(NoBody), async (c) =>
     c.json(await createChallenge(deps, c.var.principal, c.req.param('id')), 201),
   )
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../core/action.ts'
 
 const text = (name: string, max: number) =>
   z.string(`${name} must be text`).max(max, `${name} must be at most ${max} characters`)
@@ -7,8 +8,11 @@ const address = (name: string) =>
     .regex(/^0x[0-9a-fA-F]{40}$/, `${name} must be 0x and 40 hex digits`)
     .transform((value): `0x${string}` => `0x${value.slice(2).toLowerCase()}`)
 
-/** `POST /api/agents/:id/verify` (Spec 4.4). `verifierAddress` is the backend's name of `walletAddress`. */
-export const VerifyRequest = z.object({
+/**
+ * `POST /api/agents/:id/verify` (Spec 4.4). `verifierAddress` is the backend's name of `walletAddress`. Some clients also say
+ * `verified` and `metadata`: nobody takes their word for it.
+ */
+export const VerifyRequest = action({
   verificationType: z.enum(['eas', 'coinbase', 'ens', 'webauthn'], 'Invalid verification type'),
   attestationUid: text('attestationUid', 10_000).nullish(),
   walletAddress: address('walletAddress').nullish(),
@@ -17,6 +21,8 @@ export const VerifyRequest = z.object({
     .regex(/^0x(?:[0-9a-fA-F]{2})+$/, 'signature must be 0x and hex digits')
     .transform((value): `0x${string}` => `0x${value.slice(2)}`)
     .nullish(),
+  verified: z.unknown().optional(),
+  metadata: z.unknown().optional(),
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 

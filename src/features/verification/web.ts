@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
+import { NoBody } from '../../core/action.ts'
 import type { SignedInUser, WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
-import { validate } from '../../http/validate.ts'
+import { validate, validateAnyBody } from '../../http/validate.ts'
 import { getAgent } from '../agents/list.ts'
 import { type ChallengeDeps, createChallenge } from './challenge.ts'
 import type { ProofDeps } from './proofs.ts'
@@ -21,7 +22,7 @@ export function verificationWeb(deps: ChallengeDeps & ProofDeps & { guards: Guar
 
   app.get('/api/agents/:id/verification', signedIn, (c) => c.json(show(c.var.user, c.req.param('id'))))
 
-  app.post('/api/agents/:id/verify/challenge', signedIn, async (c) =>
+  app.post('/api/agents/:id/verify/challenge', signedIn, validateAnyBody(NoBody), async (c) =>
     c.json(await createChallenge(deps, { kind: 'user', user: c.var.user }, c.req.param('id')), 201),
   )
 
