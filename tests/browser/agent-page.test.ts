@@ -1,24 +1,19 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
-import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { startProvider } from '../harness/provider.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
 
-const root = join(import.meta.dir, '..', '..')
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 const BOT_TOKEN = '123456:the-token-of-a-bot'
 /** What the agent writes when it has answered. */
 const ANSWERED = 'turn answered'
 
-beforeAll(async () => {
-  if (existsSync(join(root, 'web/dist/index.html'))) return
-  const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
-  expect(await build.exited).toBe(0)
-}, 300_000)
+beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
   'an owner sees how an agent is, reads its log live, stops, starts and resets it, and keeps its secrets',
@@ -42,7 +37,7 @@ test.skipIf(!hasBrowser())(
     // The browser itself notes what a server refuses, here the update to no image.
     expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([])
   },
-  300_000,
+  LIMIT_MS,
 )
 
 async function createAgent(page: Page, web: string): Promise<string> {

@@ -1,8 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { type Browser, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { type Browser, buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { startServer } from '../harness/server.ts'
 import { startTlsFront } from '../harness/tls-front.ts'
@@ -12,16 +11,13 @@ const root = join(import.meta.dir, '..', '..')
 const AGENT = [process.execPath, join(root, 'tests/harness/page-agent.ts')] as const
 const DASHBOARD = 'https://app.stead.test'
 const ADA = 'ada@example.com'
-const LIMIT_MS = 180_000
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
 /** As many and as long ones as Chromium keeps for one domain. */
 const BOMB = `for (let i = 0; i < 170; i++)
   document.cookie = 'bomb' + i + '=' + 'x'.repeat(4000) + '; domain=stead.test; path=/; secure'`
 
-beforeAll(async () => {
-  if (existsSync(join(root, 'web/dist/index.html'))) return
-  const build = Bun.spawn([process.execPath, join(root, 'scripts/build-web.ts')], { stdout: 'ignore' })
-  expect(await build.exited).toBe(0)
-}, 60_000)
+beforeAll(buildDashboard, LIMIT_MS)
 
 /** A service reached over https by a browser, with Ada's account, an agent's page, and the session of Eve. */
 async function openScene(environment: Record<string, string> = {}) {
@@ -43,18 +39,8 @@ async function openScene(environment: Record<string, string> = {}) {
   }
 }
 
-/** Networks of containers come and go beside a test, and Chromium breaks off what it was loading then. */
-async function visit(page: Page, url: string) {
-  return until(`a visit to ${url}`, () =>
-    page.goto(url).catch((error: unknown) => {
-      if (String(error).includes('ERR_NETWORK_CHANGED')) return null
-      throw error
-    }),
-  )
-}
-
 async function signIn(page: Page): Promise<void> {
-  await visit(page, `${DASHBOARD}/login`)
+  await page.goto(`${DASHBOARD}/login`)
   await page.getByLabel('Email').fill(ADA)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
@@ -67,7 +53,7 @@ function whoAmI(page: Page): Promise<string | null> {
 }
 
 async function runAtAgent(page: Page, url: string, script: string): Promise<void> {
-  await visit(page, url)
+  await page.goto(url)
   await page.evaluate(script)
 }
 
@@ -88,20 +74,20 @@ test.skipIf(!hasBrowser())(
     expect(await whoAmI(page)).toBe(ADA)
 
     await runAtAgent(page, agentPage, plant(eveToken))
-    await visit(page, DASHBOARD)
+    await page.goto(DASHBOARD)
     const seen = [await whoAmI(page)]
     await until('Ada to be herself again', async () => {
       seen.push(await whoAmI(page))
       return seen.at(-1) === ADA
     })
     expect(new Set(seen).difference(new Set([ADA, null])).size).toBe(0)
-    await visit(page, `${DASHBOARD}/agents`)
+    await page.goto(`${DASHBOARD}/agents`)
     await page.getByRole('link', { name: 'Create agent' }).waitFor()
 
     // Signed out she has no session that a planted one could stand beside.
     await page.context().clearCookies()
     await runAtAgent(page, agentPage, plant(eveToken))
-    await visit(page, DASHBOARD)
+    await page.goto(DASHBOARD)
     expect(await whoAmI(page)).toBeNull()
     await signIn(page)
     expect(await whoAmI(page)).toBe(ADA)
@@ -123,13 +109,13 @@ test.skipIf(!hasBrowser())(
     }
     await explode()
 
-    expect((await visit(page, `${DASHBOARD}/login`)).status()).toBe(200)
+    expect((await page.goto(`${DASHBOARD}/login`))?.status()).toBe(200)
     expect(await bombsFor(DASHBOARD)).toBe(0)
     await signIn(page)
     expect(await whoAmI(page)).toBe(ADA)
 
     await explode()
-    expect((await visit(page, agentCookies)).status()).toBe(200)
+    expect((await page.goto(agentCookies))?.status()).toBe(200)
     expect(await page.textContent('body')).toBe('')
     expect(await bombsFor(agentCookies)).toBe(0)
   },
@@ -143,7 +129,7 @@ test.skipIf(!hasBrowser())(
     const { page, agentPage, eveToken } = scene
     await signIn(page)
     await runAtAgent(page, agentPage, plant(eveToken))
-    await visit(page, DASHBOARD)
+    await page.goto(DASHBOARD)
     expect(await whoAmI(page)).toBe(ADA)
     const sent = (await page.context().cookies(`${DASHBOARD}/api/auth/session`)).map(({ name }) => name)
     expect(sent.filter((name) => name.includes('service-session')).sort()).toEqual([

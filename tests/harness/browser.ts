@@ -1,8 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { tempFolder } from './temp-folder.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
+const ROOT = join(import.meta.dir, '..', '..')
+const BUILD_MS = 300_000
+/** A guard against waiting for ever, nothing else. */
+const WAIT_MS = 300_000
 /** Nothing that reaches out of this machine, and nothing that needs a display or more rights. */
 const FLAGS = [
   '--headless',
@@ -28,14 +33,30 @@ export type Browser = AsyncDisposable & {
   complaints: string[]
 }
 
+/** Builds the dashboard unless it is there. */
+export async function buildDashboard(): Promise<void> {
+  if (existsSync(join(ROOT, 'web/dist/index.html'))) return
+  const build = Bun.spawn([process.execPath, join(ROOT, 'scripts/build-web.ts')], {
+    stdout: 'ignore',
+    timeout: BUILD_MS,
+  })
+  if ((await build.exited) !== 0) throw new Error('The dashboard cannot be built')
+}
+
 /**
  * A fresh Chromium with one page, which is expected to stay at `origin`. With `tlsPort` every name leads there, whatever
- * its certificate.
+ * its certificate. Networks of containers that come and go on the machine do not disturb it.
  */
 export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: number } = {}): Promise<Browser> {
   const folder = tempFolder()
   const args = tlsPort === undefined ? FLAGS : [...FLAGS, ...leadingTo(tlsPort)]
-  const context = await chromium.launchPersistentContext(folder.path, { executablePath: CHROMIUM, args })
+  const executablePath = writeLauncher(folder.file('deaf-chromium'))
+  const context = await chromium.launchPersistentContext(folder.file('profile'), {
+    executablePath,
+    args,
+    timeout: WAIT_MS,
+  })
+  context.setDefaultTimeout(WAIT_MS)
   const complaints: string[] = []
   return {
     page: await watchedPage(context, origin, complaints),
@@ -45,6 +66,13 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
       folder[Symbol.dispose]()
     },
   }
+}
+
+/** A program that becomes a Chromium without news of the machine's networks. @returns its path. */
+function writeLauncher(path: string): string {
+  const command = [process.execPath, join(import.meta.dir, 'deaf-browser.ts'), CHROMIUM]
+  writeFileSync(path, `#!/bin/sh\nexec ${command.map((word) => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 })
+  return path
 }
 
 function leadingTo(port: number): string[] {

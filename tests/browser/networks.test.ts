@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { startTlsFront } from '../harness/tls-front.ts'
+
+const LAUNCHER = join(import.meta.dir, '..', 'harness', 'deaf-browser.ts')
+const VISITS = 25
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+
+/** What becomes of a program that asks the kernel for the machine's addresses. */
+function readAddresses(...before: string[]) {
+  const script = 'console.log(Object.keys(require("node:os").networkInterfaces()).length > 0)'
+  return Bun.spawnSync([...before, process.execPath, '-e', script], { stderr: 'ignore' })
+    .stdout.toString()
+    .trim()
+}
+
+test('what is started deaf hears nothing of the networks of the machine', () => {
+  expect(readAddresses()).toBe('true')
+  expect(readAddresses(process.execPath, LAUNCHER)).not.toBe('true')
+})
+
+/** Gives an interface of its own an address and takes it away, again and again, as an engine does with its networks. */
+function changeNetworks(): AsyncDisposable {
+  const name = `stb${process.pid}`
+  const address = `10.214.${process.pid % 250}.1/24`
+  run('ip', 'link', 'add', name, 'type', 'bridge')
+  run('ip', 'link', 'set', name, 'up')
+  const change = `while ip addr add ${address} dev ${name}; do ip addr del ${address} dev ${name}; sleep 0.01; done`
+  const changing = Bun.spawn(['sh', '-c', change], { stdio: ['ignore', 'ignore', 'ignore'] })
+  return {
+    async [Symbol.asyncDispose]() {
+      run('ip', 'link', 'del', name)
+      await changing.exited
+    },
+  }
+}
+
+function run(...command: string[]): void {
+  const { success, stderr } = Bun.spawnSync(command)
+  if (!success) throw new Error(`${command.join(' ')}: ${stderr}`)
+}
+
+/** In a container even root may not. */
+function canChangeNetworks(): boolean {
+  const name = `stc${process.pid}`
+  if (process.getuid?.() !== 0 || Bun.which('ip') === null) return false
+  const canAdd = Bun.spawnSync(['ip', 'link', 'add', name, 'type', 'bridge']).success
+  if (canAdd) run('ip', 'link', 'del', name)
+  return canAdd
+}
+
+test.skipIf(!canChangeNetworks() || !hasBrowser())(
+  'a page is loaded whatever networks come and go on the machine',
+  async () => {
+    using server = Bun.serve({
+      port: 0,
+      // A connection for each page: those that are being made are what a change breaks off.
+      fetch: () => new Response('<p>Good morning', { headers: { 'content-type': 'text/html', connection: 'close' } }),
+    })
+    using front = await startTlsFront(server.url.href)
+    await using browser = await openBrowser('https://page.stead.test', { tlsPort: front.port })
+    await using _changes = changeNetworks()
+    for (let visit = 0; visit < VISITS; visit += 1) {
+      const response = await browser.page.goto(`https://page.stead.test/${visit}`)
+      expect(response?.status()).toBe(200)
+    }
+    expect(browser.complaints.filter((complaint) => complaint.includes('NETWORK_CHANGED'))).toEqual([])
+  },
+  LIMIT_MS,
+)
