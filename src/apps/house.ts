@@ -17,6 +17,7 @@ import { reconcileAgents } from '../features/deployments/reconcile.ts'
 import { findOriginal } from '../features/residence/find-original.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from '../features/residence/settle.ts'
 import { noteKey } from '../features/sealing/check-key.ts'
+import { readKeptKey } from '../features/sealing/kept-keys.ts'
 import { freeLeases } from '../jobs/queue.ts'
 import { startRunner } from '../jobs/runner.ts'
 import { createApp } from './app.ts'
@@ -109,7 +110,7 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
   return openRuntimes({
     config: config.agents,
     instance,
-    digestKey: encryptionKey,
+    digestKey: readKeptKey(db, createSealer(encryptionKey), 'spec-digest').toString('hex'),
     clock: systemClock,
     log,
     process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },

@@ -2,12 +2,15 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { readPlace } from '../adapters/place.ts'
-import { describeKeyProblem } from '../apps/data-dir.ts'
+import { findKey } from '../apps/encryption-key.ts'
+import { listKeyFiles } from '../apps/key-file.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
+import { createSealer } from '../core/secrets.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
 import { findObjection } from '../features/residence/settle.ts'
+import { findClosed } from '../features/sealing/places.ts'
 import { listMisspelt } from './misspelt.ts'
 
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
@@ -63,8 +66,7 @@ function checkDataDir({ dataDir }: Config): Check {
 
 /** The files that hold everything: whoever reads them is everybody. */
 function checkFiles({ dataDir, databaseFile, encryptionKey }: Config): Check[] {
-  const keyFile = join(dataDir, 'encryption.key')
-  const files = [databaseFile, ...(encryptionKey ? [] : [keyFile])].filter((file) => existsSync(file))
+  const files = [databaseFile, ...(encryptionKey ? [] : listKeyFiles(dataDir))].filter((file) => existsSync(file))
   const open = files.filter((file) => (modeOf(file) & 0o077) !== 0)
   if (open.length > 0) return open.map((file) => broken('file modes', `others can read ${file} (chmod 600 ${file})`))
   return files.length > 0 ? [ok('file modes', 'readable by their owner alone')] : []
@@ -121,11 +123,25 @@ function checkResidence(sqlite: Sqlite, { dataDir, databaseFile }: Config): Chec
 function checkKey(config: Config): Check[] {
   const name = 'encryption key'
   try {
-    const problem = describeKeyProblem(config)
+    const { key, problem, isNext } = findKey(config)
     if (problem) return [broken(name, problem)]
-    return existsSync(config.databaseFile) ? [ok(name, 'fits the database')] : []
+    if (key === null || !existsSync(config.databaseFile)) return []
+    const fits = ok(name, 'fits the database')
+    const unfinished = warning(name, 'a change was broken off: the next start, or stead rotate-key, finishes it')
+    return [isNext ? unfinished : fits, checkSealed(config, key)]
   } catch (error) {
     return [broken(name, errorMessage(error))]
+  }
+}
+
+function checkSealed({ databaseFile }: Config, key: string): Check {
+  const sqlite = openForReading(databaseFile)
+  try {
+    const purpose = findClosed(toDb(sqlite), createSealer(key))
+    const name = 'sealed values'
+    return purpose === null ? ok(name, 'can be opened') : broken(name, `${purpose} cannot be opened with the key`)
+  } finally {
+    sqlite.close()
   }
 }
 

@@ -7,6 +7,7 @@ import { doctorCommand } from './doctor.ts'
 import { homeCommand } from './home.ts'
 import { linkCommand } from './link.ts'
 import { migrateCommand } from './migrate.ts'
+import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
 import { toVersionText, versionCommand } from './version.ts'
@@ -42,6 +43,7 @@ folder is bad.`,
   migrateCommand(program)
   doctorCommand(program)
   adoptCommand(program)
+  rotateKeyCommand(program)
   configCommand(program)
   versionCommand(program)
   return program

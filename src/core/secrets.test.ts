@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { createSealer, isSameSecret, sha256 } from './secrets.ts'
+import { createSealer, isSameSecret, type SealPurpose, sha256 } from './secrets.ts'
 
 const sealer = createSealer('a master key of some length')
 const unicode = fc.string({ unit: 'binary', maxLength: 200 })
@@ -8,45 +8,46 @@ const unicode = fc.string({ unit: 'binary', maxLength: 200 })
 describe('createSealer', () => {
   test('opens what it sealed, for any text and purpose', () => {
     fc.assert(
-      fc.property(unicode, unicode, (plain, purpose) => {
+      fc.property(unicode, unicode, (plain, row) => {
+        const purpose: SealPurpose = `kept_keys:${row}`
         expect(sealer.open(sealer.seal(plain, purpose), purpose)).toBe(plain)
       }),
     )
   })
 
   test('refuses a value in which any one byte was changed', () => {
-    const bytes = Buffer.from(sealer.seal('secret', 'agents.token.a1').slice(3), 'base64url')
+    const bytes = Buffer.from(sealer.seal('secret', 'agents:gatewayToken:a1').slice(3), 'base64url')
     for (const index of bytes.keys()) {
       const altered = Buffer.from(bytes)
       altered.writeUInt8(bytes.readUInt8(index) ^ 1, index)
-      expect(() => sealer.open(`v1.${altered.toString('base64url')}`, 'agents.token.a1')).toThrow()
+      expect(() => sealer.open(`v1.${altered.toString('base64url')}`, 'agents:gatewayToken:a1')).toThrow()
     }
   })
 
   test('refuses a value that was cut at any length', () => {
-    const sealed = sealer.seal('secret', 'purpose')
+    const sealed = sealer.seal('secret', 'kept_keys:a')
     for (let length = 0; length < sealed.length; length++) {
-      expect(() => sealer.open(sealed.slice(0, length), 'purpose')).toThrow()
+      expect(() => sealer.open(sealed.slice(0, length), 'kept_keys:a')).toThrow()
     }
   })
 
   test('refuses a value that was moved to another row', () => {
-    const sealed = sealer.seal('secret', 'agents.token.a1')
-    expect(() => sealer.open(sealed, 'agents.token.a2')).toThrow()
+    const sealed = sealer.seal('secret', 'agents:gatewayToken:a1')
+    expect(() => sealer.open(sealed, 'agents:gatewayToken:a2')).toThrow()
   })
 
   test('refuses a value that another key sealed', () => {
-    const sealed = createSealer('another master key').seal('secret', 'purpose')
-    expect(() => sealer.open(sealed, 'purpose')).toThrow()
+    const sealed = createSealer('another master key').seal('secret', 'kept_keys:a')
+    expect(() => sealer.open(sealed, 'kept_keys:a')).toThrow()
   })
 
   test('never seals the same text to the same value', () => {
-    expect(sealer.seal('secret', 'purpose')).not.toBe(sealer.seal('secret', 'purpose'))
+    expect(sealer.seal('secret', 'kept_keys:a')).not.toBe(sealer.seal('secret', 'kept_keys:a'))
   })
 
   test('derives one key for each purpose, the same each time', () => {
     expect(sealer.deriveKey('csrf')).toEqual(createSealer('a master key of some length').deriveKey('csrf'))
-    expect(sealer.deriveKey('csrf')).not.toEqual(sealer.deriveKey('invites'))
+    expect(sealer.deriveKey('csrf')).not.toEqual(sealer.deriveKey('proof-of-work'))
     expect(sealer.deriveKey('csrf')).toHaveLength(32)
   })
 })

@@ -13,18 +13,43 @@ export function isSameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(Bun.CryptoHasher.hash('sha256', given), Bun.CryptoHasher.hash('sha256', expected))
 }
 
+/** Where sealed values are kept; `sealing/places.ts` knows the table, the column and the key of the row of each. */
+export type SealedPlace =
+  | 'agent_credentials'
+  | 'agents:accessToken'
+  | 'agents:gatewayToken'
+  | 'agents:secretConfig'
+  | 'git_credentials'
+  | 'idempotency_keys:answer'
+  | 'identities:refreshToken'
+  | 'installations:gatewayToken'
+  | 'kept_keys'
+  | 'provider_keys'
+  | 'sign_in_attempts:secrets'
+  | 'users:twoFactorSecret'
+
+/** The place and the key of the row; or what is sealed for a few minutes and kept nowhere. */
+export type SealPurpose = `${SealedPlace}:${string}` | 'sign-in waiting for a second factor'
+
+/** Keys whose work outlives the master key: what users write beside a payment, and what tells containers from others. */
+export const KEPT_KEYS = ['clone-memo', 'spec-digest'] as const
+export type KeptKey = (typeof KEPT_KEYS)[number]
+
+/** All that keys are derived for. What they make ends with the master key, but for the work of `KEPT_KEYS`. */
+export type DerivedKey = KeptKey | 'csrf' | 'key-check' | 'known-devices' | 'proof-of-work' | 'seal' | 'social-identity'
+
 /** Seals secrets at rest. `purpose` names table, column and row, so that a sealed value is worthless elsewhere. */
 export type Sealer = {
-  seal(plain: string, purpose: string): string
+  seal(plain: string, purpose: SealPurpose): string
   /** @throws Error when the value was altered, moved to another row, or sealed with another key. */
-  open(sealed: string, purpose: string): string
+  open(sealed: string, purpose: SealPurpose): string
   /** A key of its own for `purpose`, for HMACs. */
-  deriveKey(purpose: string): Buffer
+  deriveKey(purpose: DerivedKey): Buffer
 }
 
 /** AES-256-GCM with a key derived from `masterKey`; a sealed value is `v1.` and base64url of IV, tag and text. */
 export function createSealer(masterKey: string): Sealer {
-  const deriveKey = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, 'stead', purpose, 32))
+  const deriveKey = (purpose: DerivedKey) => Buffer.from(hkdfSync('sha256', masterKey, 'stead', purpose, 32))
   const key = deriveKey('seal')
   return {
     deriveKey,

@@ -3,7 +3,7 @@ import type { Context, Next } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { addDays, type Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
-import { type Sealer, sha256 } from '../core/secrets.ts'
+import { type Sealer, type SealPurpose, sha256 } from '../core/secrets.ts'
 import { deleteInBatches } from '../db/in-batches.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
@@ -159,6 +159,6 @@ async function keep(deps: IdempotencyDeps, id: string, response: Response): Prom
   await write(deps.db, (tx) => tx.update(idempotencyKeys).set({ status: response.status, answer }).where(isThis).run())
 }
 
-function purposeOf(id: string): string {
+function purposeOf(id: string): SealPurpose {
   return `idempotency_keys:answer:${id}`
 }

@@ -9,6 +9,7 @@ import { openTokens } from '../../src/features/agents/create.ts'
 import { agents } from '../../src/features/agents/tables.ts'
 import { InviteResponse } from '../../src/features/invites/schemas.ts'
 import { CreatedKey, RotatedKey } from '../../src/features/keys/schemas.ts'
+import { findClosed, PLACES } from '../../src/features/sealing/places.ts'
 import { NonceResponse } from '../../src/features/sign-in/schemas.ts'
 import { identities } from '../../src/features/sign-in/tables.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
@@ -18,6 +19,7 @@ import { mailingPlatform } from '../harness/mailing-platform.ts'
 import { startOidcProvider } from '../harness/oidc-provider.ts'
 import { bearer, INTERNAL_KEY, json, read } from '../harness/platform.ts'
 import { startProvider } from '../harness/provider.ts'
+import { listSealedColumns } from '../harness/sealed-values.ts'
 import { openHouse, SERVICE_KEY } from '../harness/server.ts'
 import { siweMessage } from '../harness/siwe.ts'
 import { openBrowser } from '../harness/web-client.ts'
@@ -129,8 +131,8 @@ test('after everything an account can do, neither a table nor a log line holds w
   }
   expect(await goAndComeBack()).toBe('/dashboard')
   const identity = db.select().from(identities).get()
-  const purpose = `identities:refreshToken:${oidc.issuer}:ada-1815`
-  note({ refreshToken: sealer.open(identity?.refreshToken ?? '', purpose), clientSecret: oidc.clientSecret })
+  const refreshToken = sealer.open(identity?.refreshToken ?? '', `identities:refreshToken:${oidc.issuer}:ada-1815`)
+  note({ refreshToken, clientSecret: oidc.clientSecret })
 
   const { secret } = await read(TwoFactorSetup, post('/api/settings/two-factor/setup', { password: newPassword }))
   const code = new TOTP({ secret }).generate({ timestamp: it.clock.now().getTime() })
@@ -182,6 +184,10 @@ test('after everything an account can do, neither a table nor a log line holds w
   const agent = db.select().from(agents).get()
   if (!agent) throw new Error('There is no agent')
   note(openTokens(sealer, agent))
+
+  const places = Object.values(PLACES).map(({ table, column }) => `${table}.${column}`)
+  expect(listSealedColumns(db).filter((place) => !places.includes(place))).toEqual([])
+  expect(findClosed(db, sealer)).toBeNull()
 
   const told = [...dumps, ...it.logLines].join('\n')
   expect(told).toContain(ADA)

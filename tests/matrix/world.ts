@@ -234,7 +234,7 @@ export async function openWorld(
 
   function addInstallation(tx: Tx, user: UserRow, canary: string): string {
     const now = clock.now()
-    const gatewayToken = platform.sealer.seal(`gateway-${canary}`, 'matrix')
+    const gatewayToken = platform.sealer.seal(`gateway-${canary}`, `installations:gatewayToken:ins_${canary}`)
     const machine = { id: `ins_${canary}`, userId: user.id, ownerId: user.id, name: canary, gatewayUrl: null }
     const seen = { mode: 'home', status: 'active', registeredAt: now, lastSeenAt: now } as const
     tx.insert(installations)
@@ -248,7 +248,7 @@ export async function openWorld(
     const folder = join(platform.agentsFolder, agentId, 'state', 'workspace')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'notes.txt'), canary)
-    const sealedPassword = platform.sealer.seal(`git-${canary}`, 'matrix')
+    const sealedPassword = platform.sealer.seal(`git-${canary}`, `git_credentials:${agentId}:https://git.example.com`)
     tx.insert(gitCredentials)
       .values({
         workspace: agentId,
@@ -287,8 +287,11 @@ export async function openWorld(
       .run()
     addSchedule(tx, userId, canary, agentId)
     addSwarm(tx, { userId, canary, agentId })
-    const refreshToken = platform.sealer.seal(`refresh-${canary}`, 'matrix')
-    const sealed = platform.sealer.seal(`credential-${canary}`, 'matrix')
+    const refreshToken = platform.sealer.seal(
+      `refresh-${canary}`,
+      `identities:refreshToken:https://idp.example:${canary}`,
+    )
+    const sealed = platform.sealer.seal(`credential-${canary}`, `agent_credentials:${userId}:openai`)
     addTalkTraces(tx, { userId, agentId, canary, sealed, now })
     const external = { issuer: 'https://idp.example', subject: canary, provider: 'idp-b', email: user.email } as const
     tx.insert(identities)

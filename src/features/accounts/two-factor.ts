@@ -1,7 +1,7 @@
 import { and, eq, isNull, lt } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Sealer } from '../../core/secrets.ts'
+import type { Sealer, SealPurpose } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { recordAudit } from '../administration/audit.ts'
@@ -178,6 +178,6 @@ function alreadyOn(): AppError {
   return new AppError('conflict', 'Two-factor sign-in is already on')
 }
 
-function purposeOf(userId: string): string {
+function purposeOf(userId: string): SealPurpose {
   return `users:twoFactorSecret:${userId}`
 }

@@ -95,8 +95,7 @@ test('PUT /api/agents/:id/config: what is left out stays, null takes away, and w
   })
   const before = row()
   expect((await put(config)).status).toBe(200)
-  const purpose = `agents:secretConfig:${before.id}`
-  const open = (agent: AgentRow) => platform.sealer.open(agent.secretConfig ?? '', purpose)
+  const open = (agent: AgentRow) => platform.sealer.open(agent.secretConfig ?? '', `agents:secretConfig:${before.id}`)
   expect(open(row())).toBe(open(before))
   expect(open(before)).toContain(SECRETS.webhookUrl)
   await put({ apiKey: null, discordBotToken: null, whatsappToken: null, webhookUrl: null })

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
-import type { Sealer } from '../../core/secrets.ts'
+import type { Sealer, SealPurpose } from '../../core/secrets.ts'
 import type { Tx } from '../../db/open.ts'
 import {
   type ConfigRequest,
@@ -130,6 +130,6 @@ function openSecrets(sealer: Sealer, agent: AgentRow): Secrets {
   return StoredSecrets.parse(JSON.parse(sealer.open(agent.secretConfig, purposeOf(agent.id))))
 }
 
-function purposeOf(id: string): string {
+function purposeOf(id: string): SealPurpose {
   return `agents:secretConfig:${id}`
 }

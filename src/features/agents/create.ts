@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { AGENT_TOKEN_PREFIX, newSlug, randomText } from '../../core/ids.ts'
-import { type Sealer, sha256 } from '../../core/secrets.ts'
+import { type Sealer, type SealPurpose, sha256 } from '../../core/secrets.ts'
 import type { Tx } from '../../db/open.ts'
 import { type AgentRow, agents } from './tables.ts'
 
@@ -49,6 +49,6 @@ export function newAccessToken(sealer: Sealer, id: string): Pick<AgentRow, 'acce
   return { accessToken: sealer.seal(token, purposeOf('accessToken', id)), accessTokenHash: sha256(token) }
 }
 
-function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): string {
+function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): SealPurpose {
   return `agents:${column}:${id}`
 }

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Sealer } from '../../core/secrets.ts'
+import type { Sealer, SealPurpose } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Workspace } from './open-workspace.ts'
@@ -48,7 +48,7 @@ function isFor({ agent }: Workspace, origin: string) {
   return and(eq(gitCredentials.workspace, agent?.id ?? ''), eq(gitCredentials.origin, origin))
 }
 
-function purposeOf(workspace: string, origin: string): string {
+function purposeOf(workspace: string, origin: string): SealPurpose {
   return `git_credentials:${workspace}:${origin}`
 }
 

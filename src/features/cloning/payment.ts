@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Sealer } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
+import { readKeptKey } from '../sealing/kept-keys.ts'
 import { wallets } from '../sign-in/tables.ts'
 import type { PaymentProof } from './schemas.ts'
 import { clonePayments } from './tables.ts'
@@ -18,8 +19,10 @@ const MAX_AGE_MS = 24 * 3_600_000
 const MAX_DECIMALS = 36
 
 /** What `userId` may write beside a transfer to show that it pays for them, whichever wallet it comes from. */
-export function memoFor(sealer: Sealer, userId: string): `0x${string}` {
-  return `0x${createHmac('sha256', sealer.deriveKey('clone-memo')).update(userId).digest('hex')}`
+export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, userId: string): `0x${string}` {
+  return `0x${createHmac('sha256', readKeptKey(db, sealer, 'clone-memo'))
+    .update(userId)
+    .digest('hex')}`
 }
 
 /**
@@ -41,7 +44,7 @@ export async function requirePayment(deps: PaymentDeps, userId: string, proof: P
   const least = max(PRICE * 10n ** BigInt(payment.decimals), toUnits(proof.amount, payment.decimals))
   const paid = payment.transfers.filter((transfer) => transfer.from === from && transfer.value >= least)
   if (paid.length === 0) throw badProof('the transaction holds no transfer of this amount from this payer to the payee')
-  const memo = memoFor(deps.sealer, userId)
+  const memo = memoFor(deps, userId)
   const isOwnWallet = listWallets(deps.db, userId).includes(from)
   const own = paid.filter((transfer) => isOwnWallet || transfer.memo === memo)
   if (own.length === 0) throw badProof('the payer is no wallet of this account, and the transfer has no memo of it')

@@ -34,7 +34,7 @@ export function cloningWeb(deps: CloningWebDeps) {
       configured: isConfigured,
       tokenAddress: token,
       payTo,
-      ...(user && { memo: memoFor(deps.sealer, user.id) }),
+      ...(user && { memo: memoFor(deps, user.id) }),
     }
     return c.json(body)
   })

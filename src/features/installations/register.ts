@@ -2,7 +2,7 @@ import { and, count, eq } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import type { Sealer } from '../../core/secrets.ts'
+import type { Sealer, SealPurpose } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
@@ -60,6 +60,6 @@ function requireRoom(tx: Tx, userId: string): void {
   throw new AppError('limited', `Installation limit reached (max ${MAX_PER_USER})`, { success: false })
 }
 
-function purposeOf(id: string): string {
+function purposeOf(id: string): SealPurpose {
   return `installations:gatewayToken:${id}`
 }

@@ -3,7 +3,7 @@ import { type AiProvider, ProviderError } from '../../adapters/ai-provider.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { Sealer } from '../../core/secrets.ts'
+import type { Sealer, SealPurpose } from '../../core/secrets.ts'
 import { memoize } from '../../db/memo.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
@@ -71,6 +71,6 @@ async function requireAccepted(provider: AiProvider, log: Log): Promise<void> {
   }
 }
 
-function purposeOf(userId: string, provider: string): string {
+function purposeOf(userId: string, provider: string): SealPurpose {
   return `provider_keys:${userId}:${provider}`
 }

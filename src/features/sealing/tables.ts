@@ -5,3 +5,6 @@ import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const sealing = sqliteTable('sealing', { id: integer().primaryKey(), keyCheck: text().notNull() }, (table) => [
   check('sealing_one', sql`${table.id} = 1`),
 ])
+
+/** Keys that were derived from the first master key and outlive it, by their `KeptKey`; none until it is replaced. */
+export const keptKeys = sqliteTable('kept_keys', { name: text().primaryKey(), sealedKey: text().notNull() })

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { randomText } from '../../core/ids.ts'
-import { type Sealer, sha256 } from '../../core/secrets.ts'
+import { type Sealer, type SealPurpose, sha256 } from '../../core/secrets.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { type IdentityRow, signInAttempts } from './tables.ts'
@@ -61,6 +61,6 @@ export async function takeAttemptSecrets(
   return Secrets.parse(JSON.parse(deps.sealer.open(row.secrets, purposeOf(stateHash))))
 }
 
-function purposeOf(stateHash: string): string {
+function purposeOf(stateHash: string): SealPurpose {
   return `sign_in_attempts:secrets:${stateHash}`
 }

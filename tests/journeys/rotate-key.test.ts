@@ -1,0 +1,290 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { z } from 'zod'
+import { ROTATION_STEPS } from '../../src/apps/rotate-key.ts'
+import { createAgent, signIn, signUp } from '../harness/client.ts'
+import { read } from '../harness/platform.ts'
+import { type House, openHouse } from '../harness/server.ts'
+
+const PATIENCE_MS = 300_000
+const ROTATOR = join(import.meta.dir, '../harness/key-rotator.ts')
+const FIRST = 'the first key that is given, 0123456789'
+const SECOND = 'the_second_key_that_is_given_0123456789'
+
+const Token = z.object({ token: z.string() })
+const Rotated = z.object({
+  changed: z.boolean(),
+  sealed: z.number(),
+  keyFile: z.string().nullable(),
+  formerKeyFile: z.string().nullable(),
+})
+
+/** An installation with an agent, whose service has ended; the token of the agent's gateway is sealed in it. */
+async function openSealed(environment: Record<string, string> = {}) {
+  const house = await openHouse({ environment })
+  const program = await house.start()
+  const person = await signUp(program.urls.web)
+  const agentId = await createAgent(person)
+  const { token } = await read(Token, person.get(`/api/agents/${agentId}/token`))
+  const pids = await house.agentPids()
+  await program.stop()
+  const keyFile = join(house.dataDir, 'encryption.key')
+  return {
+    house,
+    pids,
+    database: join(house.dataDir, 'stead.db'),
+    keyFile,
+    readKey: () => readFileSync(keyFile, 'utf8'),
+    /** Key files with what is in them. */
+    readKeys: () => {
+      const names = readdirSync(house.dataDir).filter((name) => name.startsWith('encryption.key'))
+      return names.sort().map((name): [string, string] => [name, readFileSync(join(house.dataDir, name), 'utf8')])
+    },
+    /** Starts the service, and sees that what was sealed can be opened. */
+    async expectOpens(more: Record<string, string> = {}) {
+      const again = await house.start(more)
+      const ada = await signIn(again.urls.web)
+      expect((await read(Token, ada.get(`/api/agents/${agentId}/token`))).token).toBe(token)
+      expect((await again.stop()).exitCode).toBe(0)
+    },
+  }
+}
+
+/** Begins to change the key, and dies by SIGKILL once `step` is done. */
+async function rotateAndDie(house: House, step: string, given?: string): Promise<void> {
+  const environment: Record<string, string> = { DATA_DIR: house.dataDir, ...(given && { ENCRYPTION_KEY: FIRST }) }
+  const rotator = Bun.spawn([process.execPath, ROTATOR, step, ...(given ? [given] : [])], {
+    env: { PATH: process.env.PATH ?? '', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const said = await new Response(rotator.stdout).text()
+  await rotator.exited
+  expect([step, said, rotator.signalCode]).toEqual([step, '', 'SIGKILL'])
+}
+
+test(
+  'stead rotate-key: a new key opens everything, the one before is kept for backups, and agents do not notice',
+  async () => {
+    const it = await openSealed()
+    await using house = it.house
+    const old = it.readKey()
+    const { exitCode, stdout, stderr } = await house.run(['rotate-key'])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    const [present = ['', ''], former = ['', ''], ...others] = it.readKeys()
+    expect(others).toEqual([])
+    expect(present[0]).toBe('encryption.key')
+    expect(present[1]).toMatch(/^\w{43}$/)
+    expect(present[1]).not.toBe(old)
+    expect(former).toEqual([expect.stringMatching(/^encryption\.key\.until-\d{8}T\d{9}Z$/), old])
+    const formerFile = join(house.dataDir, former[0])
+    expect(stdout).toMatch(
+      /^\d+ sealed values have the new key now: .*\/encryption\.key\nBackups made until now open with the key before, /,
+    )
+    expect(stdout).toContain(formerFile)
+    for (const file of [it.keyFile, formerFile]) expect(statSync(file).mode & 0o777).toBe(0o600)
+    const doctor = (await house.run(['doctor'])).stdout
+    expect(doctor).toContain('✓ encryption key: fits the database\n✓ sealed values: can be opened\n')
+
+    await it.expectOpens()
+    expect(await house.agentPids()).toEqual(it.pids)
+    expect((await house.run(['serve'], { environment: { ENCRYPTION_KEY: old } })).exitCode).toBe(78)
+    const audit = readAll(it.database, "SELECT actor, target FROM audit_log WHERE action = 'key.rotated'")
+    expect(audit).toEqual([{ actor: 'cli', target: 'installation' }])
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'nothing that was sealed with the key before is left in the file of the database',
+  async () => {
+    const it = await openSealed()
+    await using house = it.house
+    const sealed = readAll(it.database, 'SELECT gateway_token AS value FROM agents').map(
+      (row) => Value.parse(row).value,
+    )
+    expect(sealed).toHaveLength(1)
+    expect(readFileSync(it.database, 'latin1')).toContain(sealed[0] ?? '')
+    expect((await house.run(['rotate-key'])).exitCode).toBe(0)
+    for (const file of [it.database, `${it.database}-wal`].filter((name) => existsSync(name)))
+      expect(readFileSync(file, 'latin1')).not.toContain(sealed[0] ?? '')
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'with ENCRYPTION_KEY set the new key is read from standard input, and is the only one from then on',
+  async () => {
+    const it = await openSealed({ ENCRYPTION_KEY: FIRST })
+    await using house = it.house
+    const rotate = async (environment = {}) => {
+      const args = ['rotate-key', '--key-stdin', '--json']
+      const { exitCode, stdout, stderr } = await house.run(args, { stdin: `${SECOND}\n`, environment })
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+      return Rotated.parse(JSON.parse(stdout))
+    }
+    const first = await rotate()
+    expect(first).toMatchObject({ changed: true, keyFile: null, formerKeyFile: null })
+    expect(first.sealed).toBeGreaterThan(1)
+    const again = { changed: false, sealed: 0, keyFile: null, formerKeyFile: null }
+    expect(await rotate()).toEqual(again)
+    expect(await rotate({ ENCRYPTION_KEY: SECOND })).toEqual(again)
+    expect(it.readKeys()).toEqual([])
+    expect((await house.run(['serve'])).exitCode).toBe(78)
+    await it.expectOpens({ ENCRYPTION_KEY: SECOND })
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'kill -9 at any step: the next start has one of the two keys, and everything can be opened',
+  async () => {
+    const it = await openSealed()
+    await using house = it.house
+    for (const step of ROTATION_STEPS) {
+      const old = it.readKey()
+      await rotateAndDie(house, step)
+      const isChanged = ['committed', 'key in place'].includes(step)
+      const doctor = (await house.run(['doctor'])).stdout
+      const line = step === 'committed' ? '! encryption key: a change was broken off' : '✓ encryption key: fits'
+      expect([step, doctor]).toEqual([step, expect.stringContaining(line)])
+      expect([step, doctor]).toEqual([step, expect.stringContaining('✓ sealed values: can be opened')])
+      await it.expectOpens()
+      expect([step, it.readKey() === old]).toEqual([step, !isChanged])
+      expect([step, it.readKeys().filter(([name]) => name.endsWith('.next'))]).toEqual([step, []])
+      if (isChanged) expect(it.readKeys().filter(([, key]) => key === old)).toHaveLength(1)
+    }
+    for (const step of ROTATION_STEPS) {
+      await rotateAndDie(house, step)
+      expect((await house.run(['rotate-key'])).exitCode).toBe(0)
+    }
+    await it.expectOpens()
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'kill -9 at any step with ENCRYPTION_KEY set: one of the two keys starts, the other does not, and it can be run again',
+  async () => {
+    for (const step of ['sealed', 'committed']) {
+      const it = await openSealed({ ENCRYPTION_KEY: FIRST })
+      await using house = it.house
+      await rotateAndDie(house, step, SECOND)
+      const [right, wrong] = step === 'committed' ? [SECOND, FIRST] : [FIRST, SECOND]
+      expect((await house.run(['serve'], { environment: { ENCRYPTION_KEY: wrong } })).exitCode).toBe(78)
+      await it.expectOpens({ ENCRYPTION_KEY: right })
+      const again = await house.run(['rotate-key', '--key-stdin', '--json'], { stdin: SECOND })
+      expect(Rotated.parse(JSON.parse(again.stdout)).changed).toBe(step === 'sealed')
+      await it.expectOpens({ ENCRYPTION_KEY: SECOND })
+    }
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'while the service runs: exit 75, one line, and nothing is changed',
+  async () => {
+    await using house = await openHouse()
+    const program = await house.start()
+    const keyFile = join(house.dataDir, 'encryption.key')
+    const before = readFileSync(keyFile, 'utf8')
+    expect(await house.run(['rotate-key'])).toEqual({
+      exitCode: 75,
+      stdout: '',
+      stderr: `stead: rotate-key: stop Stead first (DATA_DIR: another Stead is already running on ${house.dataDir})\n`,
+    })
+    expect(readFileSync(keyFile, 'utf8')).toBe(before)
+    await program.stop()
+  },
+  PATIENCE_MS,
+)
+
+test.each<[string, string[], { stdin?: string; environment?: Record<string, string> }, number, string | RegExp]>([
+  [
+    'the new key is not given',
+    [],
+    { environment: { ENCRYPTION_KEY: FIRST } },
+    2,
+    'rotate-key: ENCRYPTION_KEY is set: give the new key with --key-stdin',
+  ],
+  [
+    'a new key is given, where the key is in a file',
+    ['--key-stdin'],
+    { stdin: SECOND },
+    2,
+    'rotate-key: --key-stdin is for when ENCRYPTION_KEY is set; without it the new key is made here',
+  ],
+  [
+    'the new key is too short',
+    ['--key-stdin'],
+    { environment: { ENCRYPTION_KEY: FIRST }, stdin: 'secret-canary\n' },
+    2,
+    'rotate-key: standard input must hold one line of at least 16 characters without white space',
+  ],
+  [
+    'the new key is two lines',
+    ['--key-stdin'],
+    { environment: { ENCRYPTION_KEY: FIRST }, stdin: `${SECOND}\n${SECOND}\n` },
+    2,
+    'rotate-key: standard input must hold one line of at least 16 characters without white space',
+  ],
+  ['an argument', ['now'], {}, 2, "too many arguments for 'rotate-key'. Expected 0 arguments but got 1: now."],
+  ['no database', [], {}, 78, /^DATA_DIR: there is no \S+\/stead\.db: nothing is sealed yet$/],
+])(
+  'rotate-key, %s: one line and nothing is made',
+  async (_what, args, options, exitCode, line) => {
+    await using house = await openHouse()
+    const finished = await house.run(['rotate-key', ...args], options)
+    expect(finished).toMatchObject({ exitCode, stdout: '' })
+    expect(finished.stderr).toMatch(/^stead: [^\n]+\n$/)
+    expect(finished.stderr.slice('stead: '.length, -1)).toMatch(line)
+    expect(existsSync(house.dataDir)).toBe(false)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'with a wrong or missing key, or a value that it does not open: nothing is changed, and doctor names the value',
+  async () => {
+    const it = await openSealed()
+    await using house = it.house
+    const keys = it.readKeys()
+    const rotate = (environment = {}, args: string[] = []) =>
+      house.run(['rotate-key', ...args], { environment, stdin: SECOND })
+    const given = `the key given is not the key that ${it.database} was sealed with`
+    expect(await rotate({ ENCRYPTION_KEY: FIRST }, ['--key-stdin'])).toEqual({
+      exitCode: 78,
+      stdout: '',
+      stderr: `stead: ENCRYPTION_KEY: ${given}\n`,
+    })
+    const sqlite = new Database(it.database)
+    const { id } = Id.parse(sqlite.prepare("UPDATE agents SET gateway_token = 'v1.damaged' RETURNING id").get())
+    sqlite.close()
+    expect(await rotate()).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `stead: agents:gatewayToken:${id} cannot be opened with the present key\n`,
+    })
+    const doctor = await house.run(['doctor'])
+    expect(doctor.exitCode).toBe(1)
+    expect(doctor.stdout).toContain(`✗ sealed values: agents:gatewayToken:${id} cannot be opened with the key\n`)
+    expect(it.readKeys().filter(([name]) => !name.endsWith('.next'))).toEqual(keys)
+    await (await house.start()).stop()
+    expect(it.readKeys()).toEqual(keys)
+  },
+  PATIENCE_MS,
+)
+
+const Value = z.object({ value: z.string() })
+const Id = z.object({ id: z.string() })
+
+function readAll(file: string, query: string): unknown[] {
+  const sqlite = new Database(file, { readonly: true })
+  try {
+    return sqlite.prepare(query).all()
+  } finally {
+    sqlite.close()
+  }
+}
