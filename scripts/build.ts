@@ -23,6 +23,7 @@ async function build(outfile: string, target: string): Promise<void> {
       join(root, 'src/adapters/page-worker.ts'),
       join(root, 'src/adapters/git-worker.ts'),
       join(root, 'src/adapters/token-worker.ts'),
+      join(root, 'src/db/checkpoint-worker.ts'),
     ],
     minify: true,
     sourcemap: 'linked',

@@ -1,10 +1,12 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import manifest from '../package.json' with { type: 'json' }
 import { startProvider } from './harness/provider.ts'
 import { type HouseOptions, openHouse } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
+import { until } from './harness/until.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './journeys/main-job.ts'
 
 const root = join(import.meta.dir, '..')
@@ -43,6 +45,20 @@ test('nothing of the checkout is open in the process of the executable', async (
   const program = await alone.start()
   expect(readFileSync(`/proc/${program.pid}/maps`, 'utf8')).not.toContain(`${root}/`)
   await program.stop()
+}, 300_000)
+
+test('it empties the log of the database beside its commits', async () => {
+  await using alone = await openAlone()
+  const program = await alone.start()
+  const file = join(alone.dataDir, 'stead.db')
+  const before = statSync(file).size
+  const sqlite = new Database(file)
+  sqlite.pragma('wal_autocheckpoint = 0')
+  sqlite.exec('CREATE TABLE filling (bytes BLOB) STRICT; INSERT INTO filling VALUES (zeroblob(8000000))')
+  await until('the copy', () => statSync(file).size > before + 7_000_000)
+  sqlite.close()
+  const { stderr, stdout } = await program.stop()
+  expect(stdout + stderr).not.toContain('emptied by commits')
 }, 300_000)
 
 test('a bad setting ends it with 78 and one line that names the variable', async () => {

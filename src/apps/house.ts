@@ -9,6 +9,7 @@ import type { Config } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
+import { startCheckpoints } from '../db/checkpoints.ts'
 import type { Db } from '../db/open.ts'
 import { write } from '../db/write.ts'
 import { catalogueJob } from '../features/ai/jobs.ts'
@@ -70,6 +71,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     standsBack: objection !== null,
     openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),
   })
+  const checkpoints = startCheckpoints({ sqlite: connection.sqlite, file: config.databaseFile, log })
   const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
   return {
     app: createApp(platform, openDashboard()),
@@ -81,6 +83,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
       await jobs.stop()
       await platform.spendings.endAll()
       await runtimes.close(options)
+      await checkpoints.stop()
       platform.close()
     },
   }

@@ -20,6 +20,7 @@ import { abandonStreamJob } from '../features/radio/abandon.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/scheduled-tasks/jobs.ts'
 import { securityEventJob } from '../features/security-events/jobs.ts'
 import { signInsJob } from '../features/sign-in/jobs.ts'
+import { giveBackSpaceJob } from '../features/storage/jobs.ts'
 import { askJob, summarizeJob } from '../features/swarms/jobs.ts'
 import { usageAlertsJob, usageSpoolJob } from '../features/usage/jobs.ts'
 import { videoFilesJob, videoJob } from '../features/video/jobs.ts'
@@ -74,6 +75,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     webhookEventsJob(platform),
     videoFilesJob(platform),
     cleanUpJob(platform),
+    giveBackSpaceJob(platform),
     watchdogJob(platform),
     watchdogHistoryJob(platform),
     deliveriesJob(platform),

@@ -43,6 +43,8 @@ import { createDemoBudget } from '../features/demo/budget.ts'
 import { createImageRules } from '../features/deployments/images.ts'
 import { createAgentTurns } from '../features/deployments/turns.ts'
 import { createFeeds } from '../features/feeds/feeds.ts'
+import { createDiskFloor } from '../features/health/disk-floor.ts'
+import { createFaultFinder } from '../features/health/faults.ts'
 import { createHostProbe } from '../features/health/host.ts'
 import { createReadiness } from '../features/health/readiness.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
@@ -157,10 +159,16 @@ export function openPlatform(parts: PlatformParts) {
   const usage = createUsageRecorder({ writer: usageWriter, spool: usageSpool, clock, log, ...sums })
   const tokens = parts.tokens ?? createTokenCounter({ log })
   const egress = createEgress({ allowPrivate: config.summarizer.allowPrivate })
+  const diskFloor = createDiskFloor(
+    createFreeDiskProbe([config.dataDir, dirname(config.databaseFile)]),
+    config.minFreeDiskBytes,
+  )
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
   return {
     db,
+    /** For what is done to the file itself, between writes. */
+    connection,
     clock,
     log,
     sealer,
@@ -228,13 +236,9 @@ export function openPlatform(parts: PlatformParts) {
     usageSpool,
     probeHost: createHostProbe(),
     measureDisk: createDiskProbe(config.dataDir),
-    findFailing: createReadiness({
-      db,
-      clock,
-      runtimes,
-      measureFreeDisk: createFreeDiskProbe([config.dataDir, dirname(config.databaseFile)]),
-      minFreeDiskBytes: config.minFreeDiskBytes,
-    }),
+    diskFloor,
+    findFailing: createReadiness({ db, clock, runtimes, diskFloor }),
+    findFaults: createFaultFinder({ db, clock, diskFloor }),
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),
     isHttps,

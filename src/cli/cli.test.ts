@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { signIn, signUp } from '../../tests/harness/client.ts'
 import { type House, openHouse } from '../../tests/harness/server.ts'
 import { until } from '../../tests/harness/until.ts'
+import { openDatabase } from '../db/open.ts'
 
 const PASSWORD = 'correct horse battery staple'
 const Users = z.object({ users: z.array(z.looseObject({ email: z.string(), plan: z.string() })) })
@@ -138,7 +139,20 @@ test('migrate: makes the database, then has nothing to do; the service starts on
   expect(JSON.parse((await house.run(['migrate', '--json'])).stdout)).toEqual({ applied: [] })
   const program = await house.start()
   expect(existsSync(join(house.dataDir, 'encryption.key'))).toBe(true)
+  const beside = await house.run(['migrate', '--compact'])
+  expect(beside.exitCode).toBe(75)
+  expect(beside.stderr).toContain('another Stead is already running')
   expect((await program.stop()).exitCode).toBe(0)
+
+  const file = join(house.dataDir, 'stead.db')
+  const { sqlite } = openDatabase(file)
+  sqlite.exec(
+    `CREATE TABLE filling (bytes BLOB) STRICT; INSERT INTO filling VALUES (zeroblob(20000000)); DROP TABLE filling`,
+  )
+  sqlite.close()
+  const full = statSync(file).size
+  expect((await house.run(['migrate', '--compact'])).exitCode).toBe(0)
+  expect(statSync(file).size).toBeLessThan(full - 15_000_000)
 }, 300_000)
 
 test('serve --stop-agents: the agents end with the service, and the next one starts them again', async () => {

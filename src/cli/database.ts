@@ -1,6 +1,8 @@
 import { openMigrated } from '../apps/database.ts'
 import { type Config, readConfig } from '../core/config.ts'
+import { lockDataDir } from '../db/instance-lock.ts'
 import type { Connection } from '../db/open.ts'
+import { compact } from '../db/space.ts'
 import { warnOfMisspelt } from './misspelt.ts'
 
 /**
@@ -18,5 +20,15 @@ export async function withDatabase<T>(
     return await work(connection, config, applied)
   } finally {
     connection.close()
+  }
+}
+
+/** Writes the file anew, as `compact` does. @throws StartupError while a server runs on the folder. */
+export function compactStopped(connection: Connection, { dataDir }: Pick<Config, 'dataDir'>): void {
+  const unlock = lockDataDir(dataDir)
+  try {
+    compact(connection)
+  } finally {
+    unlock()
   }
 }

@@ -16,9 +16,12 @@ export type Tx = Db & Pick<Drizzle, 'insert' | 'update' | 'delete' | 'run'>
 /** What an open database is beneath: for the write queue, migrations and backups. */
 export type Connection = { db: Db; tx: Tx; sqlite: Database.Database; close(): void }
 
+/** How long SQLite itself waits for another process; the event loop waits with it. */
+export const BUSY_TIMEOUT_MS = 250
+
 /** Set in this order, read back and compared: a build of SQLite that ignores one must not go unnoticed. */
 const PRAGMAS = [
-  ['busy_timeout', 250, 250],
+  ['busy_timeout', BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS],
   ['journal_mode', 'WAL', 'wal'],
   ['synchronous', 'FULL', 2],
   ['foreign_keys', 'ON', 1],
@@ -77,6 +80,8 @@ function openFile(file: string | Buffer) {
 }
 
 function setPragmas(sqlite: Database.Database, isInMemory: boolean): void {
+  // Before anything else, for a new file: freed pages can be given back (`space.ts`). Another file stays as it is.
+  sqlite.pragma('auto_vacuum = INCREMENTAL')
   for (const [name, value, expected] of PRAGMAS) {
     sqlite.pragma(`${name} = ${value}`)
     const actual = sqlite.pragma(name, { simple: true })

@@ -9,7 +9,7 @@ import { notes, openNotes } from '../../tests/harness/notes.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { AppError } from '../core/errors.ts'
 import { type Connection, openDatabase, type Tx } from './open.ts'
-import { write } from './write.ts'
+import { findWriteFailure, write } from './write.ts'
 
 type Note = { id: number; text: string }
 
@@ -195,6 +195,31 @@ test('closures that take long together go over several turns of the event loop, 
   expect(order.length).toBeLessThan(20)
   await writing
   expect(order).toEqual(Array.from({ length: 20 }, (_, id) => id))
+})
+
+describe('the reason why nothing can be written', () => {
+  test('is known while the file is read-only, and gone with the first write that succeeds', async () => {
+    const { db, sqlite } = openNotes()
+    expect(findWriteFailure(db)).toBeNull()
+    sqlite.pragma('query_only = ON')
+    expect(await rejected(write(db, (tx) => put(tx, { id: 1, text: 'a' })))).toMatchObject({ kind: 'unavailable' })
+    expect(findWriteFailure(db)).toContain('readonly')
+    sqlite.pragma('query_only = OFF')
+    await write(db, (tx) => put(tx, { id: 1, text: 'a' }))
+    expect(findWriteFailure(db)).toBeNull()
+  })
+
+  test('is known while the disk is full, also when SQLite gave the whole batch up; a bad closure is no reason', async () => {
+    const { db, sqlite } = openNotes()
+    await rejected(write(db, () => raise(new Error('bad'))))
+    expect(findWriteFailure(db)).toBeNull()
+    sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
+    await rejected(write(db, (tx) => put(tx, { id: 1, text: 'x'.repeat(100_000) })))
+    expect(findWriteFailure(db)).toContain('full')
+    sqlite.pragma('max_page_count = 1000')
+    await write(db, (tx) => put(tx, { id: 1, text: 'x'.repeat(100_000) }))
+    expect(findWriteFailure(db)).toBeNull()
+  })
 })
 
 describe('when the disk is full', () => {

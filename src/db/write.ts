@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { AppError } from '../core/errors.ts'
+import { AppError, errorMessage } from '../core/errors.ts'
 import { noteChange, watchChanges } from './memo.ts'
 import type { Connection, Db, Tx } from './open.ts'
 
@@ -13,6 +13,11 @@ type Work = { closure: (tx: Tx) => unknown; resolve: (value: never) => void; rej
 type Outcome = { work: Work; result: unknown }
 
 const queues = new WeakMap<Db, WriteQueue>()
+
+/** Why nothing can be written now: the disk is full, the file read-only, somebody holds it. Null since a commit succeeded. */
+export function findWriteFailure(db: Db): string | null {
+  return queues.get(db)?.failure ?? null
+}
 
 /** Gives `connection.db` its queue; once, when the database is opened. */
 export function openWriteQueue(connection: Connection): void {
@@ -36,6 +41,8 @@ class WriteQueue {
   readonly #tx: Tx
   readonly #sqlite: Database.Database
   readonly #statements: Record<'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo', Database.Statement>
+  failure: string | null = null
+  #failures = 0
   #waiting: Work[] = []
   #busySince: number | undefined
 
@@ -69,14 +76,17 @@ class WriteQueue {
     this.#busySince = undefined
     const batch = this.#waiting
     this.#waiting = []
+    const failures = this.#failures
     const written = this.#runAll(batch)
     try {
       if (this.#sqlite.inTransaction) this.#statements.commit.run()
     } catch (error) {
       if (this.#sqlite.inTransaction) this.#statements.rollback.run()
+      this.#noteFailure(error)
       failAll(written, error)
       return
     }
+    if (written.length > 0 && this.#failures === failures) this.failure = null
     noteChange(this.#tx)
     for (const { work, result } of written) work.resolve(result as never)
   }
@@ -94,6 +104,7 @@ class WriteQueue {
         written.push({ work, result: this.#runOne(work.closure) })
       } catch (error) {
         work.reject(toWriteError(error))
+        if (isDiskError(error)) this.#noteFailure(error)
         if (this.#sqlite.inTransaction) continue
         // A full disk makes SQLite roll back the whole transaction: what ran before is gone and must not be acknowledged.
         failAll(written, error)
@@ -125,6 +136,11 @@ class WriteQueue {
     }
   }
 
+  #noteFailure(error: unknown): void {
+    this.failure = errorMessage(error)
+    this.#failures++
+  }
+
   #retryOrFail(error: unknown): void {
     this.#busySince ??= performance.now()
     if (isBusy(error) && performance.now() - this.#busySince < BUSY_LIMIT_MS) {
@@ -132,6 +148,7 @@ class WriteQueue {
       return
     }
     this.#busySince = undefined
+    this.#noteFailure(error)
     const batch = this.#waiting
     this.#waiting = []
     for (const work of batch) work.reject(storageError(error))
@@ -166,7 +183,7 @@ function isBusy(error: unknown): boolean {
 }
 
 function isDiskError(error: unknown): boolean {
-  return /^SQLITE_(FULL|IOERR)/.test(codeOf(error))
+  return /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(codeOf(error))
 }
 
 /** Drizzle wraps what happens to a raw query. */

@@ -14,6 +14,7 @@ import { openPlatform } from '../../src/apps/platform.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
+import type { Connection } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
 import { insertUser } from '../../src/features/accounts/register.ts'
 import type { OpenProvider } from '../../src/features/own-keys/own-keys.ts'
@@ -56,6 +57,8 @@ export type TestOptions = {
   logLines?: string[]
   /** In memory unless it is given. */
   databaseFile?: string
+  /** In place of a database that the platform opens. */
+  connection?: Connection
 }
 
 /** The platform's own counter, started once for all tests of a process. */
@@ -89,8 +92,7 @@ export function testPlatform(options: TestOptions = {}) {
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
     fetch: options.fetch ?? fetch,
-    connection:
-      options.databaseFile === undefined ? openTestDatabase() : openMigrated(options.databaseFile, dataDir).connection,
+    connection: options.connection ?? openConnection(options, dataDir),
     encryptionKey: 'a key that only tests use',
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     standsBack: options.standsBack ?? false,
@@ -135,6 +137,10 @@ export function testPlatform(options: TestOptions = {}) {
       return { user, token, cookie: { cookie: `${SESSION_COOKIE}=${token}${companion}` } }
     },
   }
+}
+
+function openConnection({ databaseFile }: TestOptions, dataDir: string): Connection {
+  return databaseFile === undefined ? openTestDatabase() : openMigrated(databaseFile, dataDir).connection
 }
 
 /** A JSON request; `headers` are added. */

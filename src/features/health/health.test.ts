@@ -1,6 +1,7 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { testClock, testPlatform } from '../../../tests/harness/platform.ts'
+import { openTestDatabase } from '../../../tests/harness/database.ts'
+import { json, testClock, testPlatform } from '../../../tests/harness/platform.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
@@ -78,13 +79,13 @@ test('GET /readyz: 503 from the moment the service stops', async () => {
 
 test('the parts are asked seldom, however many ask whether they work, and one that hangs counts as failing', async () => {
   let asked = 0
-  const measureFreeDisk = () => {
+  const isLow = () => {
     asked += 1
-    return new Promise<number>(() => undefined)
+    return new Promise<boolean>(() => undefined)
   }
   const { platform } = testPlatform({ runtime: fakeRuntime(true) })
   const times = { keptMs: 5, patienceMs: 100 }
-  const findFailing = createReadiness({ ...platform, measureFreeDisk, minFreeDiskBytes: 1 }, times)
+  const findFailing = createReadiness({ ...platform, diskFloor: { isLow } }, times)
   const startedAt = performance.now()
   const first = Array.from({ length: 50 }, () => findFailing())
   await until('the time that an answer is kept', () => performance.now() > startedAt + 2 * times.keptMs)
@@ -116,7 +117,9 @@ test('GET /api/health: 500 without figures when the machine cannot be measured',
   const probeHost = () => {
     throw new Error('no /proc here')
   }
-  const response = await healthWeb({ clock, log: createLog('silent'), probeHost }).request('/api/health')
+  const response = await healthWeb({ clock, log: createLog('silent'), probeHost, findFaults: async () => [] }).request(
+    '/api/health',
+  )
   expect(response.status).toBe(500)
   expect(await response.json()).toEqual({ status: 'error', health: 'unhealthy', timestamp: clock.now().toISOString() })
 })
@@ -146,6 +149,37 @@ test('GET /health: docker is available when an engine answers on the socket', as
 test('GET /health: provisioning is disabled by the kill switch', async () => {
   const { backend } = testPlatform({ environment: { KILL_SWITCH: 'true' } })
   expect(await (await backend.request('/health')).json()).toMatchObject({ status: 'ok', provisioning: 'disabled' })
+})
+
+describe('while users’ writes fail', () => {
+  const health = async ({ backend, web }: ReturnType<typeof testPlatform>) => [
+    await (await backend.request('/health')).json(),
+    await (await web.request('/api/health')).json(),
+  ]
+
+  test('GET /health: 200 degraded, names the database, and is ok again as soon as it writes', async () => {
+    const connection = openTestDatabase()
+    const house = testPlatform({ connection, runtime: fakeRuntime(true) })
+    expect(await health(house)).toMatchObject([{ status: 'ok' }, { status: 'ok' }])
+    connection.sqlite.pragma('query_only = ON')
+    const registered = await house.web.request(
+      '/api/register',
+      json('POST', { email: 'ada@example.com', password: 'a long password of Ada', name: 'Ada' }),
+    )
+    expect(registered.status).toBe(503)
+    expect(await health(house)).toMatchObject([{ status: 'degraded', failing: ['database'] }, { health: 'degraded' }])
+    connection.sqlite.pragma('query_only = OFF')
+    await until('ok', async () => {
+      const [backend] = await health(house)
+      return JSON.stringify(backend).includes('"status":"ok"')
+    })
+    expect(JSON.stringify(await health(house))).not.toContain('failing')
+  })
+
+  test('GET /health: 200 degraded, names a disk below its floor', async () => {
+    const house = testPlatform({ environment: { MIN_FREE_DISK_MB: '1000000000' }, runtime: fakeRuntime(true) })
+    expect(await health(house)).toMatchObject([{ status: 'degraded', failing: ['disk'] }, { health: 'degraded' }])
+  })
 })
 
 test('GET / and GET /health of the summarizer: 200 for everybody', async () => {

@@ -1,8 +1,8 @@
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
-import { write } from '../../db/write.ts'
-import { readiness } from './tables.ts'
+import type { DiskFloor } from './disk-floor.ts'
+import { tryWrite } from './try-write.ts'
 
 /** What must work for the service to be of use. */
 export type Part = 'database' | 'runtime' | 'disk'
@@ -19,9 +19,7 @@ export type ReadinessDeps = {
   db: Db
   clock: Clock
   runtimes: Pick<Runtimes, 'choose' | 'of' | 'listOpen'>
-  /** Free bytes of the fullest disk that the service writes to. */
-  measureFreeDisk: () => Promise<number>
-  minFreeDiskBytes: number
+  diskFloor: Pick<DiskFloor, 'isLow'>
 }
 
 /** Tells whether the database writes, every runtime in use answers, and the disk is above its floor (rulings, 55). */
@@ -29,7 +27,7 @@ export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TI
   const checks: [Part, () => Promise<boolean>][] = [
     ['database', () => canWrite(deps)],
     ['runtime', () => isAnswering(deps.runtimes)],
-    ['disk', async () => (await deps.measureFreeDisk()) >= deps.minFreeDiskBytes],
+    ['disk', async () => !(await deps.diskFloor.isLow())],
   ]
   const look = async () => {
     const works = await Promise.all(checks.map(([, check]) => inTime(check, patienceMs)))
@@ -48,10 +46,8 @@ export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TI
   }
 }
 
-/** A commit that the disk has taken, which reading alone would not show. */
-async function canWrite({ db, clock }: ReadinessDeps): Promise<boolean> {
-  const row = { id: 1, checkedAt: clock.now() }
-  await write(db, (tx) => tx.insert(readiness).values(row).onConflictDoUpdate({ target: readiness.id, set: row }).run())
+async function canWrite(deps: ReadinessDeps): Promise<boolean> {
+  await tryWrite(deps)
   return true
 }
 

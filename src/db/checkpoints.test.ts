@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { sql } from 'drizzle-orm'
+import { capturedLog } from '../../tests/harness/log.ts'
+import { watchLoop } from '../../tests/harness/loop-hold.ts'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { until } from '../../tests/harness/until.ts'
+import { startCheckpoints } from './checkpoints.ts'
+import { openDatabase } from './open.ts'
+import { openWriteQueue, write } from './write.ts'
+
+const MEGABYTE = 1024 * 1024
+/** The rows of one write, 100 KB of them. */
+const ROWS = 100
+
+const ends: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+function openNotes(options: { quietMs?: number; pauseMs?: number; file?: string } = {}) {
+  const folder = tempFolder()
+  const file = folder.file('stead.db')
+  const connection = openDatabase(file)
+  connection.sqlite.exec('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT')
+  openWriteQueue(connection)
+  const { log, lines } = capturedLog()
+  const checkpoints = startCheckpoints({ sqlite: connection.sqlite, file, log, quietMs: 60_000, ...options })
+  ends.push(
+    () => folder[Symbol.dispose](),
+    () => connection.close(),
+    () => checkpoints.stop(),
+  )
+  const put = () =>
+    write(connection.db, (tx) => {
+      for (let row = 0; row < ROWS; row++) tx.run(sql`INSERT INTO notes (text) VALUES (${'x'.repeat(1000)})`)
+    })
+  const walBytes = () => statSync(`${file}-wal`).size
+  const told = () => JSON.stringify(lines)
+  return { ...connection, file, checkpoints, put, walBytes, told }
+}
+
+test('while writing goes on the log begins anew again and again, and no commit waits for it', async () => {
+  const { put, walBytes, sqlite } = openNotes()
+  const watch = watchLoop()
+  let longest = 0
+  for (let written = 0; written < 800; written++) {
+    await put()
+    longest = Math.max(longest, walBytes())
+    if (written % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 60))
+  }
+  // 80 MB were written, and indices and pages that were written twice.
+  expect(longest).toBeLessThan(64 * MEGABYTE)
+  expect(watch.stop().workMs).toBeLessThan(50)
+  await until('the log to be short', () => walBytes() < 20 * MEGABYTE)
+  expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok')
+})
+
+test('what was written in silence is in the database itself after a while', async () => {
+  const { put, file, checkpoints } = openNotes({ quietMs: 500 })
+  await put()
+  const before = statSync(file).size
+  await until('the copy', () => statSync(file).size > before)
+  expect(checkpoints.state()).toMatchObject({ isStuck: false })
+})
+
+test('while the copy fails commits empty the log, which is told once; then it is done beside them again', async () => {
+  const folder = tempFolder()
+  const file = folder.file('elsewhere.db')
+  const { put, sqlite, told } = openNotes({ file, pauseMs: 300 })
+  const autocheckpoint = () => sqlite.pragma('wal_autocheckpoint', { simple: true })
+  ends.push(() => folder[Symbol.dispose]())
+  const writeUntil = (what: string, isSo: () => boolean) =>
+    until(what, async () => {
+      for (let count = 0; count < 20; count++) await put()
+      return isSo()
+    })
+  await writeUntil('word of it', () => told().includes('by commits for now'))
+  expect(autocheckpoint()).toBe(1000)
+  expect(told().split('by commits for now')).toHaveLength(2)
+  new Database(file).close()
+  await writeUntil('the worker', () => told().includes('beside the commits again'))
+  expect(autocheckpoint()).toBe(0)
+}, 60_000)
+
+describe('a reader that keeps the log from being emptied', () => {
+  test('is told of once, and when it has ended the log is emptied without holding the event loop', async () => {
+    const { put, file, checkpoints, walBytes, told } = openNotes()
+    const reader = new Database(file, { readonly: true })
+    const rows = reader.prepare('SELECT * FROM notes')
+    reader.exec('BEGIN')
+    rows.all()
+    await until(
+      'word of it',
+      async () => {
+        for (let count = 0; count < 20; count++) await put()
+        return checkpoints.state().isStuck
+      },
+      60_000,
+    )
+    expect(checkpoints.state().bytes).toBeGreaterThan(64 * MEGABYTE)
+    expect(told().split('cannot be emptied')).toHaveLength(2)
+
+    reader.exec('COMMIT')
+    reader.close()
+    const watch = watchLoop()
+    await put()
+    await until(
+      'an empty log',
+      async () => {
+        await put()
+        return !checkpoints.state().isStuck && walBytes() < 20 * MEGABYTE
+      },
+      60_000,
+    )
+    expect(watch.stop().workMs).toBeLessThan(50)
+    expect(told()).toContain('can be emptied again')
+  }, 180_000)
+})

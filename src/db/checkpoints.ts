@@ -1,0 +1,183 @@
+import type Database from 'better-sqlite3'
+import { errorMessage } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
+import { BUSY_TIMEOUT_MS } from './open.ts'
+import { checkpoint } from './wal.ts'
+
+const PAGE_BYTES = 4096
+/** How often the log is looked at; it costs microseconds. */
+const LOOK_MS = 250
+/** So many frames are worth a thread: a megabyte. Fewer are copied here, once nothing was written for a while. */
+const MIN_FRAMES = 250
+const QUIET_MS = 30_000
+/** A longer log begins anew as soon as its rest is short: 16 MB. */
+const RESTART_FRAMES = 4000
+/** What is copied while others wait. */
+const MAX_REST_FRAMES = 500
+/** A log of this size that cannot be emptied is told of: 64 MB. */
+const STUCK_FRAMES = 16_384
+/** The worker costs some megabytes while it is there. */
+const IDLE_MS = 60_000
+/** How long commits empty the log, as they do without us, after the worker could not. */
+const PAUSE_MS = 30_000
+/** SQLite's own, for that time. */
+const DEFAULT_AUTOCHECKPOINT = 1000
+
+/** The executable carries the worker under its path from `src`; `scripts/build.ts` names it. */
+const WORKER = Bun.isStandaloneExecutable
+  ? './db/checkpoint-worker.ts'
+  : new URL('./checkpoint-worker.ts', import.meta.url).href
+
+/** `quietMs` is how long nothing must have been written until the last few frames are copied. */
+export type CheckpointDeps = {
+  sqlite: Database.Database
+  file: string
+  log: Log
+  quietMs?: number
+  /** How long it waits after a failure. */
+  pauseMs?: number
+}
+
+/** `isStuck`: somebody reads for so long that the log cannot be emptied and grows. */
+export type WalState = { bytes: number; isStuck: boolean }
+export type Checkpoints = { state(): WalState; stop(): Promise<void> }
+
+/**
+ * Empties the write-ahead log of the file in a thread of its own, so that no commit waits for the disk because the log is
+ * full, and no reader that ends leaves minutes of copying to the next one. Until it is stopped, SQLite does not do so by
+ * itself. A log that a reader keeps from being emptied is told of in `log`.
+ */
+export function startCheckpoints(deps: CheckpointDeps): Checkpoints {
+  return new Checkpointer(deps)
+}
+
+class Checkpointer implements Checkpoints {
+  readonly #sqlite: Database.Database
+  readonly #file: string
+  readonly #log: Log
+  readonly #quietMs: number
+  readonly #pauseMs: number
+  readonly #timer: Timer
+  #worker: Worker | null = null
+  #underWay: Promise<void> = Promise.resolve()
+  #isUnderWay = false
+  #frames = 0
+  #silentMs = 0
+  #isStuck = false
+  #hasFailed = false
+  #resumesAtMs = 0
+
+  constructor({ sqlite, file, log, quietMs = QUIET_MS, pauseMs = PAUSE_MS }: CheckpointDeps) {
+    this.#sqlite = sqlite
+    this.#file = file
+    this.#log = log
+    this.#quietMs = quietMs
+    this.#pauseMs = pauseMs
+    sqlite.pragma('wal_autocheckpoint = 0')
+    this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS)
+    this.#timer.unref()
+  }
+
+  state(): WalState {
+    return { bytes: this.#frames * PAGE_BYTES, isStuck: this.#isStuck }
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#underWay
+    await this.#endWorker().catch((error: unknown) => this.#leaveToCommits(error))
+    this.#sqlite.pragma(`wal_autocheckpoint = ${DEFAULT_AUTOCHECKPOINT}`)
+  }
+
+  #lookAgain(): void {
+    if (this.#isUnderWay || performance.now() < this.#resumesAtMs) return
+    try {
+      this.#look()
+    } catch (error) {
+      this.#leaveToCommits(error)
+    }
+  }
+
+  #look(): void {
+    const { frames, copied } = checkpoint(this.#sqlite, 'NOOP')
+    this.#silentMs = frames === this.#frames ? this.#silentMs + LOOK_MS : 0
+    this.#frames = frames
+    if (frames - copied >= MIN_FRAMES) this.#run(this.#copy())
+    else if (frames > copied && this.#silentMs >= this.#quietMs) checkpoint(this.#sqlite, 'PASSIVE')
+    else if (this.#silentMs >= IDLE_MS) this.#run(this.#endWorker())
+  }
+
+  #run(work: Promise<void>): void {
+    this.#isUnderWay = true
+    this.#underWay = work
+      .catch((error: unknown) => this.#leaveToCommits(error))
+      .finally(() => {
+        this.#isUnderWay = false
+      })
+  }
+
+  async #copy(): Promise<void> {
+    const reply = await this.#ask('checkpoint')
+    if ('error' in reply) throw new Error(reply.error)
+    this.#takeOver()
+    if (reply.frames >= RESTART_FRAMES) this.#beginAnew(reply.copied)
+    this.#tell(reply.frames - reply.copied >= STUCK_FRAMES, reply.frames)
+  }
+
+  /** The rest is what was written since the worker began. Whoever still reads is not waited for. */
+  #beginAnew(copied: number): void {
+    if (checkpoint(this.#sqlite, 'NOOP').frames - copied > MAX_REST_FRAMES) return
+    this.#sqlite.pragma('busy_timeout = 0')
+    try {
+      checkpoint(this.#sqlite, 'TRUNCATE')
+    } finally {
+      this.#sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    }
+  }
+
+  #tell(isStuck: boolean, frames: number): void {
+    if (isStuck === this.#isStuck) return
+    this.#isStuck = isStuck
+    const megabytes = Math.round((frames * PAGE_BYTES) / 1024 / 1024)
+    if (isStuck)
+      this.#log.error({ megabytes }, 'somebody reads the database for so long that its log cannot be emptied and grows')
+    else this.#log.info({ megabytes }, 'the log of the database can be emptied again')
+  }
+
+  /** A disk that is full takes no copy either: that passes. */
+  #leaveToCommits(error: unknown): void {
+    this.#worker?.terminate()
+    this.#worker = null
+    this.#resumesAtMs = performance.now() + this.#pauseMs
+    if (this.#hasFailed) return
+    this.#hasFailed = true
+    this.#sqlite.pragma(`wal_autocheckpoint = ${DEFAULT_AUTOCHECKPOINT}`)
+    this.#log.error({ error: errorMessage(error) }, 'the log of the database is emptied by commits for now')
+  }
+
+  #takeOver(): void {
+    if (!this.#hasFailed) return
+    this.#hasFailed = false
+    this.#sqlite.pragma('wal_autocheckpoint = 0')
+    this.#log.info('the log of the database is emptied beside the commits again')
+  }
+
+  #ask(wanted: CheckpointRequest['wanted']): Promise<CheckpointReply> {
+    const worker = this.#worker ?? new Worker(WORKER, { env: {}, ref: false, smol: true })
+    this.#worker = worker
+    return new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }: MessageEvent<CheckpointReply>) => resolve(data)
+      worker.onerror = ({ message }) => reject(new Error(message))
+      worker.postMessage({ file: this.#file, wanted } satisfies CheckpointRequest)
+    })
+  }
+
+  /** The file is let go of before the thread ends. */
+  async #endWorker(): Promise<void> {
+    if (!this.#worker) return
+    await this.#ask('close')
+    this.#worker.terminate()
+    this.#worker = null
+  }
+}
