@@ -10,7 +10,7 @@ import type { CreateDeps } from './create.ts'
 import { createAgentFor } from './create-own.ts'
 import { getAgent, listShort } from './list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from './schemas.ts'
-import { findShownStatus, toBackendStatus, toShownStatus } from './status.ts'
+import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from './status.ts'
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateDeps &
@@ -55,7 +55,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
       subdomain: toSubdomain(agent.id, addresses),
       url: toUrl(agent.id, addresses),
       runtimeVersion: agent.runtimeVersion,
-      lastError: status === 'error' ? agent.lastError : null,
+      lastError: toShownError(status, agent),
       verified,
       verificationType,
       attestationUid,

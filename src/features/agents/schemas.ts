@@ -196,7 +196,7 @@ export const RenameAgentRequest = z.object({
     .refine(hasNoNul, 'Name must not contain NUL'),
 })
 
-/** An agent as the dashboard lists it. `lastError` says in one sentence why it is in `error`, null when it is not. */
+/** An agent as the dashboard lists it. `lastError` says why it is in `error`, or why its last update was undone while it runs. */
 export const WebAgent = z.object({
   id: z.string(),
   name: z.string(),

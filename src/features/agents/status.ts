@@ -12,6 +12,11 @@ export function toShownStatus({ status, downAt }: Pick<AgentRow, 'status' | 'dow
   return status === 'running' && downAt !== null ? 'error' : status
 }
 
+/** What went wrong with an agent whose status people are told as `status`; null when nothing did or it is over. */
+export function toShownError(status: string, { lastError }: Pick<AgentRow, 'lastError'>): string | null {
+  return status === 'error' || status === 'running' ? lastError : null
+}
+
 /** As `toShownStatus`, asked of its runtime now: `unknown` when it should run and the engine cannot be asked about it. */
 export async function findShownStatus(runtimes: Pick<Runtimes, 'of'>, agent: AgentRow): Promise<AgentRow['status']> {
   if (agent.status !== 'running') return agent.status

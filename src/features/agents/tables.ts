@@ -15,7 +15,7 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 
  * opens the agent, `accessToken` is what the agent shows to us and is found by its hash. `tokensChangedAt` is null unless
  * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.
  * `downAt` is since when an agent that should run does not, null for any other; `lastError` says why it is down or could
- * not be brought up.
+ * not be brought up, or that its last update was undone.
  */
 export const agents = sqliteTable(
   'agents',

@@ -18,7 +18,7 @@ import {
   UpdateAgentRequest,
   type WebAgent,
 } from './schemas.ts'
-import { findShownStatus, toShownStatus } from './status.ts'
+import { findShownStatus, toShownError, toShownStatus } from './status.ts'
 import type { AgentRow } from './tables.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
@@ -52,7 +52,8 @@ export function agentsWeb(deps: AgentsWebDeps) {
     const provision = isAsync ? provisionAgentInBackground : provisionAgent
     const agent = await provision(deps, user, c.req.valid('json'), once)
     const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
-    return c.json({ success: true, agent: shown, ...(shown.lastError && { error: shown.lastError }) }, 201)
+    const { status, lastError } = shown
+    return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
   })
 
   app.get('/api/agents/provision', signedIn, (c) => {
@@ -107,7 +108,7 @@ function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShown
     model: agent.model,
     status,
     websocketUrl: toWebsocketUrl(agent.id, addresses),
-    lastError: status === 'error' ? agent.lastError : null,
+    lastError: toShownError(status, agent),
     createdAt: agent.createdAt.toISOString(),
     updatedAt: agent.updatedAt.toISOString(),
   }

@@ -16,7 +16,7 @@ import { agentFolder, findRecord } from '../../adapters/process-files.ts'
 import { write } from '../../db/write.ts'
 import { SessionResponse } from '../accounts/schemas.ts'
 import { insertAgent } from '../agents/create.ts'
-import { WebAgentDetail } from '../agents/schemas.ts'
+import { WebAgentDetail, WebAgentList } from '../agents/schemas.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { DeploymentList } from './schemas.ts'
 
@@ -76,11 +76,17 @@ test('an update that does not run goes back to what was stored before, and says 
     image: null,
     previousImage: null,
   })
-  expect(await statusOf(person, id)).toBe('running')
+  const told = { status: 'running', lastError: `${reason}. The agent went back, and runs on its version again` }
+  expect((await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent).toMatchObject(told)
+  expect((await read(WebAgentList, person.get('/api/agents'))).agents).toMatchObject([told])
+  expect(await (await askBackend(server, `/api/agents/${id}`)).json()).toMatchObject({ ...told, status: 'active' })
   expect(await askAgent(server, id, '/poison')).toBe('false')
   const { deployments } = await read(DeploymentList, person.get(`/api/agents/${id}/deployments`))
   expect(deployments[0]).toMatchObject({ kind: 'update', result: 'rolled-back', reason })
   expect(deployments[0]?.logTail).toContain('the new version does not work here')
+
+  expect((await person.post(`/api/agents/${id}/restart`, {})).status).toBe(200)
+  expect((await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent).toMatchObject({ lastError: null })
 })
 
 test.each(['a;b', '../agent', 'agent image', '$HOME', '`id`', '', 7, null])(

@@ -165,6 +165,11 @@ export function endOperation(
     .run()
 }
 
+/** What is told of an update that was undone, wherever it is asked: in its answer and on the agent. */
+export function describeReturn({ error, previousImage }: Pick<OperationRow, 'error' | 'previousImage'>): string {
+  return `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
+}
+
 /** Changes what is shown of an agent's deployment. */
 export function showDeployment(tx: Tx, agentId: string, change: Partial<DeploymentRow>): void {
   tx.update(deployments).set(change).where(eq(deployments.agentId, agentId)).run()

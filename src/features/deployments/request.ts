@@ -13,6 +13,7 @@ import { findAgent, getAgent } from '../agents/list.ts'
 import { requireRoomFor } from '../agents/provision-room.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import {
+  describeReturn,
   findOperation,
   findUnfinished,
   hasNewer,
@@ -116,9 +117,14 @@ export async function waitForOutcome(
   }
 }
 
-function rolledBack({ error, image, previousImage }: OperationRow): AppError {
-  const text = `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
-  return new AppError('internal', text, { code: 'ROLLED_BACK', rolledBack: true, image, previousImage })
+function rolledBack(operation: OperationRow): AppError {
+  const { image, previousImage } = operation
+  return new AppError('internal', describeReturn(operation), {
+    code: 'ROLLED_BACK',
+    rolledBack: true,
+    image,
+    previousImage,
+  })
 }
 
 export function findDeployment(db: Db, agentId: string): DeploymentRow | null {

@@ -10,7 +10,7 @@ import { write } from '../../db/write.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
 import { findVersion, type HealthDeps, waitForHealthy } from './health.ts'
 import { type ImageDeps, mayFetch, notAllowed } from './images.ts'
-import { endOperation, hasNewer, setStep, showDeployment } from './operations.ts'
+import { describeReturn, endOperation, hasNewer, setStep, showDeployment } from './operations.ts'
 import { findTakenPorts, leasePort } from './ports.ts'
 import type { RepairDeps } from './repair.ts'
 import { finishRotation } from './rotate-token.ts'
@@ -154,7 +154,8 @@ export async function commit(
     endOperation(tx, operation, end, now)
     showDeployment(tx, agentId, { step: 'running', error: end.error, detail: null, finishedAt: now })
     if (agent?.status !== 'provisioning') return false
-    const running = { status: 'running', startedAt: now, downAt: null, lastError: null, updatedAt: now } as const
+    const lastError = end.result === 'rolled-back' ? describeReturn({ ...operation, ...end }) : null
+    const running = { status: 'running', startedAt: now, downAt: null, lastError, updatedAt: now } as const
     tx.update(agents).set(running).where(eq(agents.id, agentId)).run()
     return true
   })

@@ -77,7 +77,7 @@ function toProvisioned(deps: ProvisioningBackendDeps, agent: AgentRow): Provisio
     hls: { playlistUrl: null },
     rtmp: { server: null, key: null },
     status: toBackendStatus(agent.status),
-    ...(agent.lastError && { error: agent.lastError }),
+    ...(agent.status === 'error' && agent.lastError && { error: agent.lastError }),
     createdAt: agent.createdAt.toISOString(),
     metadata: {
       channels: { telegram: toWord(telegram), discord: toWord(discord), whatsapp: toWord(whatsapp) },

@@ -37,7 +37,7 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
         userId: user.id,
         agentId: agent.id,
         status: agent.status,
-        ...(agent.lastError && { error: agent.lastError }),
+        ...(agent.status === 'error' && agent.lastError && { error: agent.lastError }),
         subdomain: toSubdomain(agent.id, deps.addresses),
         url: toUrl(agent.id, deps.addresses),
         streamKey: null,
