@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type Docker from 'dockerode'
+import { z } from 'zod'
 import { LABELS } from '../../src/adapters/engine.ts'
 import { WebAgentDetail } from '../../src/features/agents/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
@@ -14,6 +15,7 @@ import { type House, openHouse, type Program } from '../harness/server.ts'
 /** `CHAOS_ROUNDS=20 bun test tests/chaos/deploy-docker.test.ts`: how often the service is killed at every step. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
 const PATIENCE_MS = 300_000
+const CreatedAgent = z.object({ id: z.string() })
 
 const found = await findEngine()
 
@@ -98,6 +100,29 @@ describe.skipIf(found === null)('agents in containers', () => {
       expect((await readHistory(person, id))[0]).toMatchObject({ kind: 'update', result: 'refused' })
       const [same] = await listContainers(docker, await readInstance(house))
       expect({ id: same?.Id, status: await statusOf(person, id) }).toEqual({ id: after?.Id ?? '', status: 'running' })
+      await person.delete(`/api/agents/${id}`)
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'POST /api/agents/:id/update: one that was never deployed gets the image that is named, or stays as it is',
+    async () => {
+      const { id } = await read(CreatedAgent, person.post('/api/agents', { name: 'Bo' }))
+      const missing = await person.post(`/api/agents/${id}/update`, { image: 'stead-test-live:nobody-has-it' })
+      expect(missing.status).toBe(400)
+      expect(await statusOf(person, id)).toBe('pending')
+      const answer = await person.post(`/api/agents/${id}/update`, { image: images.better })
+      expect(await answer.json()).toEqual({
+        success: true,
+        status: 'running',
+        image: images.better,
+        previousImage: null,
+        backupPath: null,
+        runtimeVersion: '2.0.0',
+      })
+      const [container] = await listContainers(docker, await readInstance(house))
+      expect(container?.Labels[LABELS.image]).toBe(images.better)
       await person.delete(`/api/agents/${id}`)
     },
     PATIENCE_MS,

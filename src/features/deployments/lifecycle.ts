@@ -16,12 +16,12 @@ import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
 export type LifecycleDeps = RequestDeps &
-  Omit<ImageDeps, 'runtime'> & { runtimes: Pick<Runtimes, 'of'>; agentImage: string }
+  Omit<ImageDeps, 'runtime'> & { runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000
 
-/** What became of an update. Images are null where agents are processes, and `backupPath` before a first deployment. */
+/** What became of an update. Images are null where agents are processes, the previous one also before a first deployment. */
 export type UpdateOutcome = {
   agent: AgentRow
   image: string | null
@@ -100,12 +100,15 @@ export async function updateUserAgent(
   wanted: string | undefined,
 ): Promise<UpdateOutcome> {
   const requestedBy = toRequester(principal)
-  const runtime = deps.runtimes.of(getAgent(deps.db, principal, id))
-  if (wanted !== undefined && runtime.name !== 'process') await requireImage({ ...deps, runtime }, principal, wanted)
+  // One that was never deployed gets its runtime with this operation.
+  const name = getAgent(deps.db, principal, id).runtime ?? (await deps.runtimes.choose())
+  const runtime = deps.runtimes.of({ runtime: name })
+  const hasImages = runtime.name !== 'process'
+  if (wanted !== undefined && hasImages) await requireImage({ ...deps, runtime }, principal, wanted)
   const operationId = await write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
-    const previousImage = imageOf(deps, agent)
-    const image = previousImage && (wanted ?? newestOf(previousImage, deps.agentImage))
+    const previousImage = agent.port === null ? null : imageOf(deps, agent)
+    const image = hasImages ? (wanted ?? newestOf(previousImage ?? deps.agentImage, deps.agentImage)) : null
     return requestOperation(deps, tx, id, { kind: 'update', requestedBy, image, previousImage })
   })
   const agent = await waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
