@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { AgentEvent } from '../../src/features/agents/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
-import { findEngine, removeAll } from '../harness/engine.ts'
+import { findEngine, importAgent, removeAll } from '../harness/engine.ts'
 import { readEvents } from '../harness/events.ts'
 import { findAgentPids, startServer } from '../harness/server.ts'
+import { canStartSwarm, startSwarm } from '../harness/swarm.ts'
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 /** What the owner of an agent is told of it while it is killed, until it runs again, and when. */
 async function followKill(person: Person, id: string, kill: () => Promise<unknown>) {
@@ -64,6 +65,31 @@ describe.skipIf(engine === null)('in containers', () => {
       expect(told[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
       expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
       await removeAll(engine.docker, container?.Labels['stead.instance'] ?? '')
+    },
+    PATIENCE_MS,
+  )
+})
+
+describe.skipIf(!canStartSwarm())('in a swarm', () => {
+  test(
+    'the owner sees at once that one that is killed is down, and then that it is back',
+    async () => {
+      await using swarm = await startSwarm(1)
+      const { docker, dockerHost } = swarm.manager
+      await using server = await startServer({
+        AGENT_RUNTIME: 'swarm',
+        DOCKER_HOST: dockerHost,
+        AGENT_IMAGE: await importAgent(docker),
+        // The agents' network is another machine's: it reaches this one at any of its addresses.
+        HOST: '0.0.0.0',
+      })
+      const person = await signUp(server.urls.web)
+      const id = await createAgent(person)
+      const [container] = await docker.listContainers({ filters: { label: [`stead.agent=${id}`] } })
+      const told = await followKill(person, id, () => docker.getContainer(container?.Id ?? '').kill())
+      expect(told[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
+      expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
+      expect((await person.delete(`/api/agents/${id}`)).status).toBe(200)
     },
     PATIENCE_MS,
   )
