@@ -122,6 +122,9 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
 
 async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {
   await freeLeases(platform.db, platform.clock)
+  await platform.usageSpool
+    .recover()
+    .catch((error) => platform.log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
   platform.queue.start(jobKinds(platform))
   const stopRunner = startRunner(repeatingJobs(platform), platform.log)
   const first = new AbortController()

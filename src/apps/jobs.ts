@@ -22,7 +22,7 @@ import { securityEventJob } from '../features/security-events/jobs.ts'
 import { signInsJob } from '../features/sign-in/jobs.ts'
 import { giveBackSpaceJob } from '../features/storage/jobs.ts'
 import { askJob, summarizeJob } from '../features/swarms/jobs.ts'
-import { usageAlertsJob, usageSpoolJob } from '../features/usage/jobs.ts'
+import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/usage/jobs.ts'
 import { videoFilesJob, videoJob } from '../features/video/jobs.ts'
 import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/watchdog/jobs.ts'
 import { webhookEventsJob } from '../features/webhooks/receive.ts'
@@ -69,6 +69,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     catalogueJob(platform),
     installationsJob(platform),
     usageSpoolJob(platform),
+    underWayJob(platform),
     usageAlertsJob(platform),
     scheduledTasksJob(platform),
     heartbeatJob(platform),

@@ -66,6 +66,7 @@ import { createDaySums, createKeySums, createUserSums } from '../features/usage/
 import { createUsageWriter } from '../features/usage/save.ts'
 import { createSpendings } from '../features/usage/spend.ts'
 import { createUsageSpool } from '../features/usage/spool.ts'
+import { createUnderWayFile } from '../features/usage/under-way.ts'
 import { toWatchdogSettings } from '../features/watchdog/settings.ts'
 import { createSteadyClock } from '../features/watchdog/steady-clock.ts'
 import { createBodies } from '../http/bodies.ts'
@@ -150,7 +151,13 @@ export function openPlatform(parts: PlatformParts) {
     clock,
   })
   const usageWriter = createUsageWriter(db)
-  const usageSpool = createUsageSpool({ file: join(config.dataDir, 'usage-spool.jsonl'), writer: usageWriter, log })
+  const underWayFile = join(config.dataDir, 'usage-under-way.jsonl')
+  const usageSpool = createUsageSpool({
+    file: join(config.dataDir, 'usage-spool.jsonl'),
+    underWayFile,
+    writer: usageWriter,
+    log,
+  })
   const sums = {
     userSums: createUserSums({ db, clock }),
     keySums: createKeySums({ db, clock }),
@@ -230,7 +237,12 @@ export function openPlatform(parts: PlatformParts) {
     ownKeys,
     ...sums,
     demoBudget: createDemoBudget({ ...sums, dailyBudgetUsd: config.ai.demoDailyBudgetUsd }),
-    spendings: createSpendings({ quota: createQuota(sums), usage }),
+    spendings: createSpendings({
+      quota: createQuota(sums),
+      usage,
+      underWayFile: createUnderWayFile(underWayFile),
+      clock,
+    }),
     tokens,
     usage,
     usageSpool,

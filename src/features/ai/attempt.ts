@@ -43,6 +43,8 @@ export type Attempt = {
 
 const NOTHING: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costUsd: null }
 
+const STOPPED = 'The program stopped before the answer was complete'
+
 /** @throws AppError `limited` when a limit of the caller does not allow it. */
 export function beginAttempt(deps: AttemptDeps, { request, size, target, number }: AttemptOrder): Attempt {
   const { caller, endpoint } = request
@@ -81,7 +83,11 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
         costMicroUsd: target.price ? tokenCost(size, target.price) : 0,
       },
     },
-    () => toCutBill('The program stopped before the answer was complete'),
+    {
+      count: () => toCutBill(STOPPED),
+      reserve: () =>
+        toBill({ ...NOTHING, inputTokens: size.inputTokens, outputTokens: size.outputTokens }, true, STOPPED),
+    },
   )
 
   return {

@@ -164,6 +164,14 @@ test('a call that is spooled and was written all the same counts once', async ()
   expect(platform.db.select().from(usageDays).all()).toMatchObject([{ calls: 1 }])
 })
 
+test('a call that is spooled twice counts once', async () => {
+  const { platform, clock } = testPlatform()
+  const event = { ...newEvent(), at: clock.now() }
+  await platform.usageSpool.add([event, event])
+  await platform.usageSpool.drain()
+  expect(platform.db.select().from(usageDays).all()).toMatchObject([{ calls: 1 }])
+})
+
 test('the sums of a key grow with its calls, by month', async () => {
   const { platform, clock } = testPlatform()
   clock.set(new Date('2100-03-31T23:59:59.999Z'))

@@ -13,7 +13,7 @@ import {
   usageMonths,
 } from './tables.ts'
 
-/** Writes events with their sums, each event once: `saveMissing` leaves out those that are there already. */
+/** Writes events with their sums, each event once: `saveMissing` leaves out those that are there already, or given twice. */
 export type UsageWriter = {
   save(events: Timed[]): Promise<void>
   saveMissing(events: Timed[]): Promise<void>
@@ -44,7 +44,8 @@ function onlyMissing(tx: Tx, events: Timed[]): Timed[] {
     .where(sql`${usageLogs.generationId} IN (SELECT value FROM json_each(${ids}))`)
     .all()
   const known = new Set(rows.map(({ generationId }) => generationId))
-  return events.filter(({ generationId }) => !known.has(generationId))
+  const missing = events.filter(({ generationId }) => !known.has(generationId))
+  return [...new Map(missing.map((event) => [event.generationId, event])).values()]
 }
 
 /** All rows with one statement: as JSON a row costs a fifth of what it costs as parameters. */

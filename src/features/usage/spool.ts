@@ -11,6 +11,11 @@ export type UsageSpool = {
   add(events: Timed[]): Promise<void>
   /** Writes what is spooled, each event once. @throws what the database says when it still cannot. */
   drain(): Promise<void>
+  /**
+   * Writes what the last run left: what it had spooled, and what was under way when it was cut short. To be called before
+   * anything is booked or counted. @throws as `drain`; then what is left is spooled.
+   */
+  recover(): Promise<void>
 }
 
 /** Events of one closure while draining. */
@@ -37,8 +42,16 @@ const SpooledEvent = z.object({
   at: z.coerce.date(),
 })
 
-/** `file` holds one event a line; while it is drained new ones go to a fresh one, so none is lost in between. */
-export function createUsageSpool(deps: { file: string; writer: UsageWriter; log: Log }): UsageSpool {
+/**
+ * `file` holds one event a line; while it is drained new ones go to a fresh one, so none is lost in between. `underWayFile`
+ * has the same form.
+ */
+export function createUsageSpool(deps: {
+  file: string
+  underWayFile: string
+  writer: UsageWriter
+  log: Log
+}): UsageSpool {
   const draining = `${deps.file}.draining`
   const held: Timed[] = []
 
@@ -62,24 +75,36 @@ export function createUsageSpool(deps: { file: string; writer: UsageWriter; log:
     await rm(file, { force: true })
   }
 
+  const add = async (events: Timed[]) => {
+    try {
+      await append(events)
+    } catch (error) {
+      deps.log.error(`[UsageLogger] Failed to spool usage: ${errorMessage(error)}`)
+      hold(events)
+    }
+  }
+  const drain = async () => {
+    // What an earlier run was interrupted at comes first.
+    await drainFile(draining)
+    await rename(deps.file, draining).catch(ignoreMissing)
+    await drainFile(draining)
+    while (held.length > 0) {
+      await deps.writer.saveMissing(held.slice(0, BATCH))
+      held.splice(0, BATCH)
+    }
+  }
+
   return {
-    async add(events) {
-      try {
-        await append(events)
-      } catch (error) {
-        deps.log.error(`[UsageLogger] Failed to spool usage: ${errorMessage(error)}`)
-        hold(events)
+    add,
+    drain,
+    async recover() {
+      const cutShort = parseLines(await readIfThere(deps.underWayFile), deps.log)
+      if (cutShort.length > 0) {
+        deps.log.warn(`[UsageLogger] Booking ${cutShort.length} calls that the last run did not end`)
+        await add(cutShort)
       }
-    },
-    async drain() {
-      // What an earlier run was interrupted at comes first.
-      await drainFile(draining)
-      await rename(deps.file, draining).catch(ignoreMissing)
-      await drainFile(draining)
-      while (held.length > 0) {
-        await deps.writer.saveMissing(held.slice(0, BATCH))
-        held.splice(0, BATCH)
-      }
+      await rm(deps.underWayFile, { force: true })
+      await drain()
     },
   }
 }

@@ -8,6 +8,7 @@ import { type VideoPricing, videoCost } from './price.ts'
 export type PlaceOrderDeps = { video: VideoProvider; spendings: Spendings; videoPricing: VideoPricing }
 
 const ENDPOINT = '/api/generate-video'
+const STOPPED = 'The program stopped before the order was answered'
 
 /**
  * Has the provider make a video, and books what that costs: the length it tells, else the usual one, marked as estimated.
@@ -33,7 +34,7 @@ export async function placeOrder(
       endpoint: ENDPOINT,
       estimate: { tokens: 0, costMicroUsd: videoCost(videoPricing, null) },
     },
-    async () => toBill(null, 'The program stopped before the order was answered'),
+    { count: async () => toBill(null, STOPPED), reserve: () => toBill(null, STOPPED) },
   )
   try {
     const progress = await video.create(prompt, signal)
