@@ -79,21 +79,31 @@ function keepJson(c: Context, text: string): void {
 
 async function readInTime(c: Context): Promise<Uint8Array> {
   const bodies: Bodies = c.get('bodies')
-  const late = Promise.withResolvers<never>()
-  const stop = new AbortController()
-  const timer = setTimeout(() => {
-    late.reject(new AppError('too_slow', 'Request body took too long'))
-    stop.abort()
-  }, bodies.timeoutMs)
+  const stop = isSmall(c) ? null : new AbortController()
+  const reading = stop ? readCounted(c, bodies, stop.signal) : readAtOnce(c)
   try {
-    return await Promise.race([isSmall(c) ? readAtOnce(c) : readCounted(c, bodies, stop.signal), late.promise])
+    return await within(bodies.timeoutMs, reading, () => stop?.abort())
   } catch (error) {
     // The rest of the body is never read, so nothing can follow it; an open connection would also hold up a stop.
     c.header('connection', 'close')
     throw error
-  } finally {
-    clearTimeout(timer)
   }
+}
+
+function within<T>(timeoutMs: number, reading: Promise<T>, stop: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new AppError('too_slow', 'Request body took too long'))
+      stop()
+    }, timeoutMs)
+    const end =
+      <Outcome>(settle: (outcome: Outcome) => void) =>
+      (outcome: Outcome) => {
+        clearTimeout(timer)
+        settle(outcome)
+      }
+    reading.then(end(resolve), end(reject))
+  })
 }
 
 /** The server holds a caller to the length they gave. */
