@@ -9,8 +9,8 @@ export type TokenCounter = {
   close(): void
 }
 
-/** Starting takes half a second, counting some milliseconds. */
-const COUNT_MS = 10_000
+/** Against hanging: starting takes half a second, on a busy machine many, and counting some milliseconds. */
+const COUNT_MS = 30_000
 /** The memory of a worker without work is worth more than the moment it takes to start one. */
 const IDLE_MS = 30_000
 /** So much may wait to be counted; beyond it a length must do. */

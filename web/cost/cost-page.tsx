@@ -72,7 +72,7 @@ function Figures({ data }: { data: CostDashboard }) {
           exact={`$${summary.avgCostPerCall}`}
         />
       </dl>
-      {summary.estimatedTokens > 0 && (
+      {(summary.estimatedTokens > 0 || summary.estimatedCost > 0) && (
         <p className="text-sm text-muted">
           <span className="font-medium text-ink tabular-nums">
             {formatShare(summary.estimatedTokens, summary.totalTokens)}

@@ -16,10 +16,21 @@ export function tellServed(c: Pick<Context, 'header'>, { model, attempts, genera
   c.header('x-generation-id', generationId)
 }
 
-/** As `tellServed`, with what the call cost in US dollars. */
+/** As `tellServed`, with what the call cost in US dollars, and whether that is an estimate. */
 export function tellCompleted(c: Pick<Context, 'header'>, completed: Completed): void {
   tellServed(c, completed)
   c.header('x-cost-usd', formatUsd(completed.costMicroUsd))
+  if (completed.isEstimated) c.header('x-usage-estimated', 'true')
+}
+
+/** The usage of a call as our own answers tell it; one that no provider reported says so (rulings, 46). */
+export function toUsage({ usage, isEstimated }: Completed) {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    ...(isEstimated && { estimated: true }),
+  }
 }
 
 /**

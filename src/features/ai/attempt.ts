@@ -18,8 +18,8 @@ export type AttemptOrder = {
   number: number
 }
 
-/** What a whole answer used and cost. */
-export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd }
+/** What a whole answer used and cost. `isEstimated`: the provider has not said, so it was counted. */
+export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd; isEstimated: boolean }
 
 /**
  * A request under way, from what is set aside for it to what is booked: `succeed`, `finish`, `fail`, `giveUp` or `cancel`
@@ -102,7 +102,7 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
       const used = answer.usage ?? (await countUsage())
       const bill = toBill(used, answer.usage === null, null)
       spending.book(bill)
-      return { usage: used, costMicroUsd: bill.costMicroUsd }
+      return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
     },
     finish() {
       if (reported !== null) spending.book(toBill(reported, false, null))

@@ -7,7 +7,7 @@ import { limitRate } from '../../http/rate-limit.ts'
 import { validate, validateAnyBody } from '../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../plans/plans.ts'
 import type { UsageRecorder } from '../usage/record.ts'
-import { streamChunks, tellCompleted } from './answers.ts'
+import { streamChunks, tellCompleted, toUsage } from './answers.ts'
 import {
   type CallerEnv,
   type CallerFinder,
@@ -96,18 +96,14 @@ export function aiBackend(deps: AiBackendDeps) {
     }
     if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
     const answer = await complete(deps, asked)
-    const { id, model, content, usage } = answer
+    const { id, model, content } = answer
     tellCompleted(c, answer)
     return c.json({
       id,
       model: model.id,
       provider: model.provider.id,
       message: { role: 'assistant', content },
-      usage: {
-        prompt_tokens: usage.inputTokens,
-        completion_tokens: usage.outputTokens,
-        total_tokens: usage.inputTokens + usage.outputTokens,
-      },
+      usage: toUsage(answer),
       timestamp: timestamp(),
     })
   })

@@ -292,12 +292,35 @@ test('POST /api/ai/chat: an answer without counts is counted, told and marked as
   await using test = await aiPlatform()
   test.provider.answerWith({ text: 'Once upon a time there was a house.', usage: null })
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
-  const usage = { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 }
+  const usage = { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15, estimated: true }
   expect(await response.json()).toMatchObject({ usage })
   expect(response.headers.get('x-cost-usd')).toBe('0.000006')
+  expect(response.headers.get('x-usage-estimated')).toBe('true')
   expect(await test.booked()).toMatchObject([
     { inputTokens: 6, outputTokens: 9, costMicroUsd: 6, estimated: true, success: true },
   ])
+  test.provider.answerWith({})
+  const reported = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
+  expect(reported.headers.has('x-usage-estimated')).toBe(false)
+  expect(await reported.text()).not.toContain('estimated')
+})
+
+test('POST /v1/chat/completions and /v1/embeddings: answers without counts say that their cost is an estimate', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  const isEstimated = async (path: string, body: object) => {
+    const response = await test.backend.request(path, json('POST', body, bearer(key)))
+    return [response.status, response.headers.get('x-usage-estimated')]
+  }
+  for (const [path, body] of [
+    ['/v1/chat/completions', HELLO],
+    ['/v1/embeddings', { model: HELLO.model, input: 'Hi' }],
+  ] as const) {
+    test.provider.answerWith({ usage: null })
+    expect(await isEstimated(path, body)).toEqual([200, 'true'])
+    test.provider.answerWith({})
+    expect(await isEstimated(path, body)).toEqual([200, null])
+  }
 })
 
 test.each([

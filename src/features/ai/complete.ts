@@ -1,7 +1,6 @@
 import { type AiProvider, type CompletionChunk, ProviderError, type TokenUsage } from '../../adapters/ai-provider.ts'
 import { AppError } from '../../core/errors.ts'
-import type { MicroUsd } from '../../core/money.ts'
-import { type Attempt, type AttemptDeps, beginAttempt } from './attempt.ts'
+import { type Attempt, type AttemptDeps, type Billed, beginAttempt } from './attempt.ts'
 import type { CatalogueModel } from './catalogue.ts'
 import type { CompletionRequest } from './completion-request.ts'
 import type { Cooldowns } from './cooldowns.ts'
@@ -15,13 +14,7 @@ export type CompleteDeps = RouteDeps & AttemptDeps & { cooldowns: Cooldowns }
 /** The model that served a call, how many were asked for it, and under which id the call is booked. */
 export type Served = { model: CatalogueModel; attempts: number; generationId: string }
 /** A whole answer and what it cost. */
-export type Completed = Served & {
-  id: string
-  json: string
-  content: string
-  usage: TokenUsage
-  costMicroUsd: MicroUsd
-}
+export type Completed = Served & Billed & { id: string; json: string; content: string }
 
 /**
  * Asks the models that `wish` means, one after another, until one answers, and books what each of them took.

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { validate } from '../../http/validate.ts'
-import { tellCompleted } from '../ai/answers.ts'
+import { tellCompleted, toUsage } from '../ai/answers.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
 import { DemoChatRequest } from './schemas.ts'
 
@@ -26,17 +26,13 @@ export function demoWeb(deps: DemoWebDeps) {
     validate('json', DemoChatRequest),
     async (c) => {
       const answer = await chatWithDemo(deps, c.req.valid('json'))
-      const { id, model, content, usage } = answer
+      const { id, model, content } = answer
       tellCompleted(c, answer)
       return c.json({
         id,
         model: model.id,
         message: content,
-        usage: {
-          prompt_tokens: usage.inputTokens,
-          completion_tokens: usage.outputTokens,
-          total_tokens: usage.inputTokens + usage.outputTokens,
-        },
+        usage: toUsage(answer),
         done: true,
       })
     },
