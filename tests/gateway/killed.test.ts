@@ -11,7 +11,7 @@ import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
-const NEVER_MS = 120_000
+const NEVER_MS = 300_000
 const ASKED = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 700 }
 const CUT_SHORT = {
   success: 0,

@@ -73,4 +73,4 @@ test('a service that stops while a model is asked books the call before it has s
   expect(test.logged().filter((line) => line.startsWith('[UsageLogger]'))).toEqual([
     '[UsageLogger] Logging: direct | openai/gpt-4o-mini | 6+4096 tokens | $0.002459',
   ])
-}, 60_000)
+}, 300_000)
