@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { requireScope, type Scope, scopeOf } from './scopes.ts'
 
-test.each<[method: string, path: string, scope: Scope | null]>([
+test.each<[method: string, path: string, scope: Scope | 'any' | null]>([
   ['GET', '/api/agents', 'read'],
   ['HEAD', '/api/agents', 'read'],
   ['POST', '/api/agents/provision', 'agents'],
@@ -20,6 +20,10 @@ test.each<[method: string, path: string, scope: Scope | null]>([
   ['POST', '/api/v1/gateway', 'payments'],
   ['POST', '/api/billing', 'payments'],
   ['GET', '/api/credits', 'read'],
+  ['GET', '/api/me/usage', 'any'],
+  ['HEAD', '/api/models', 'any'],
+  ['GET', '/api/me/usage/x', 'read'],
+  ['POST', '/api/models', null],
   ['POST', '/api/settings', null],
   ['POST', '/api/agentsmith', null],
   ['PATCH', '/api/settings', null],
@@ -33,6 +37,7 @@ test('a key without scopes may do everything, one with scopes nothing else, and 
   expect(() => requireScope(['read'], 'models')).toThrow('it takes the scope models')
   expect(() => requireScope(['read', 'agents', 'models', 'payments'], null)).toThrow('a key without limits')
   expect(() => requireScope(['of-a-later-version'], 'read')).toThrow()
+  expect(() => requireScope(['models'], 'any')).not.toThrow()
 })
 
 test('a key with the former scope ai may ask models, and nothing else', () => {

@@ -8,7 +8,9 @@ export type Scope = (typeof SCOPES)[number]
 export const FORMER_MODELS = 'ai'
 
 /** First match decides; paths are those of the specification. What stands nowhere here needs a key without limits. */
-const RULES: readonly [methods: RegExp, path: RegExp, Scope][] = [
+const RULES: readonly [methods: RegExp, path: RegExp, Scope | 'any'][] = [
+  // Every key may see what it has left, and what there is to ask.
+  [/^(?:GET|HEAD)$/, /^\/api\/(?:me\/usage|models)$/, 'any'],
   [/./, /^\/(?:v1|api\/ai)(?:\/|$)/, 'models'],
   // Whoever has an agent's token is its owner to the agent: reading it is no mere look.
   [/^(?:GET|HEAD)$/, /^\/api\/(?:agents|instance)\/[^/]+\/token$/, 'agents'],
@@ -23,8 +25,8 @@ const RULES: readonly [methods: RegExp, path: RegExp, Scope][] = [
   [/./, /^\/api\/(?:payments|billing|credits|subscriptions|wallet|x402|v1\/gateway)(?:\/|$)/, 'payments'],
 ]
 
-/** The scope that a request needs, or null when no scope is enough for it. */
-export function scopeOf(method: string, path: string): Scope | null {
+/** The scope that a request needs, `any` when each is enough, or null when none is. */
+export function scopeOf(method: string, path: string): Scope | 'any' | null {
   return RULES.find(([methods, paths]) => methods.test(method) && paths.test(path))?.[2] ?? null
 }
 
@@ -32,8 +34,8 @@ export function scopeOf(method: string, path: string): Scope | null {
  * A key with no scopes may do whatever its owner may. A stored scope that this version does not know limits all the same.
  * @throws AppError `forbidden` SCOPE_REQUIRED when `scopes` are given and `needed` is not among them.
  */
-export function requireScope(scopes: readonly string[], needed: Scope | null): void {
-  if (scopes.length === 0 || (needed && scopes.some((scope) => toScope(scope) === needed))) return
+export function requireScope(scopes: readonly string[], needed: Scope | 'any' | null): void {
+  if (scopes.length === 0 || needed === 'any' || (needed && scopes.some((scope) => toScope(scope) === needed))) return
   const reason = needed ? `the scope ${needed}` : 'a key without limits'
   throw new AppError('forbidden', `This key is not allowed to do that: it takes ${reason}`, {
     code: 'SCOPE_REQUIRED',

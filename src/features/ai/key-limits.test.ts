@@ -144,6 +144,20 @@ test('GET /api/me/usage: 401 for nobody, on both faces; on the web a session see
   expect(ada).toMatchObject({ key: { id: test.keyId, calls: 1 } })
 })
 
+test('GET /api/me/usage and /api/models: a key with limits sees what it has left and what it may ask, on both faces', async () => {
+  await using test = await limited({ monthlyTokens: 10_000, models: [MINI] }, 'solo')
+  await test.say()
+  const headers = bearer(test.key)
+  for (const face of [test.web, test.backend])
+    expect((await read(MyUsage, face.request('/api/me/usage', { headers }))).key).toMatchObject({
+      id: test.keyId,
+      tokens: { used: 1500, limit: 10_000, remaining: 8500 },
+      models: [MINI],
+    })
+  expect((await test.web.request('/api/models', { headers })).status).toBe(200)
+  expect((await test.web.request('/api/agents', { headers })).status).toBe(403)
+})
+
 test('GET /api/me/usage: an agent is told what it has used itself, beside the plan it shares', async () => {
   await using test = await aiPlatform()
   const { agentId, agentToken, key } = await test.join('solo')
