@@ -104,7 +104,7 @@ function toCommand(executable: string): readonly [string, ...string[]] {
 function isOlderThanItsSource(file: string): boolean {
   if (!existsSync(file)) return true
   const builtAt = statSync(file).mtimeMs
-  const sources = new Bun.Glob('{src,web,migrations,scripts}/**/*.{ts,tsx,css,html,sql,tsv}').scanSync(root)
+  const sources = new Bun.Glob('{src,web,migrations,scripts}/**/*.{ts,tsx,css,html,md,sql,tsv}').scanSync(root)
   const isSource = (path: string) => !path.startsWith('web/dist') && !path.includes('.test.')
   return [...sources].some((path) => isSource(path) && statSync(join(root, path)).mtimeMs > builtAt)
 }

@@ -14,6 +14,9 @@ type Served = { bytes: Uint8Array<ArrayBuffer>; gzipped: Uint8Array<ArrayBuffer>
 
 const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
 
+/** `/docs` lists the chapters, `/docs/<chapter>` is one. */
+const DOCUMENT = /^\/docs(?:\/+|\/*$)(.*?)\/*$/
+
 /** Everything comes from our own files. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -34,8 +37,9 @@ export function openDashboard(): Dashboard {
 }
 
 /**
- * Serves the files, and for every page of the dashboard the one that finds its own way. It stands at addresses that lead
- * nowhere as well, with 404, for browsers that want a page; whoever wants anything else is told so in JSON.
+ * Serves the files, the documents, and for every page of the dashboard the one that finds its own way. It stands at
+ * addresses that lead nowhere as well, with 404, for browsers that want a page; whoever wants anything else is told so
+ * in JSON.
  */
 export function dashboardWeb(files: Dashboard) {
   const app = new Hono<WebEnv>()
@@ -44,9 +48,8 @@ export function dashboardWeb(files: Dashboard) {
   app.get('*', async (c) => {
     const wanted = c.req.path.replace(/^\/web/, '')
     const isAsset = wanted.startsWith('/assets/')
-    const isKnown = files.has(wanted) || isPage(wanted)
+    const { path, isKnown } = findFile(files, wanted)
     if (!isKnown && (isAsset || !wantsPage(c, wanted))) return notFound(c)
-    const path = files.has(wanted) ? wanted : '/index.html'
     const file = files.get(path)
     if (!file) return c.text('The dashboard is not built. Run `bun run build:web`.', 503)
 
@@ -64,6 +67,15 @@ export function dashboardWeb(files: Dashboard) {
     return c.body(isZipped ? served.gzipped : served.bytes, isKnown ? 200 : 404)
   })
   return app
+}
+
+/** What stands at an address, or in the place of what does not: the document or the page that says so. */
+function findFile(files: Dashboard, wanted: string): { path: string; isKnown: boolean } {
+  if (files.has(wanted)) return { path: wanted, isKnown: true }
+  const [, chapter] = DOCUMENT.exec(wanted) ?? []
+  if (chapter === undefined) return { path: '/index.html', isKnown: isPage(wanted) }
+  const path = `/docs/${chapter || 'index'}.html`
+  return files.has(path) ? { path, isKnown: true } : { path: '/docs/missing.html', isKnown: false }
 }
 
 /** A browser on its way to a page: what has an extension is a file, and monitoring is no page of ours. */

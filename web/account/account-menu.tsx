@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { LogOut, Settings, UserRound, UsersRound } from 'lucide-react'
+import { BookOpen, LogOut, Settings, UserRound, UsersRound } from 'lucide-react'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { signOut } from './session.ts'
 
@@ -36,6 +36,9 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
           Admin
         </MenuItem>
       )}
+      <MenuItem Icon={BookOpen} onSelect={() => window.location.assign('/docs')}>
+        Documentation
+      </MenuItem>
       <MenuItem Icon={LogOut} onSelect={() => leaving.mutate()}>
         {leaving.isError ? 'Sign out (try again)' : 'Sign out'}
       </MenuItem>
