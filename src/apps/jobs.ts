@@ -1,4 +1,5 @@
-import { emailTokensJob, forgetJob, mailJob, sessionsJob, throttlesJob } from '../features/accounts/jobs.ts'
+import { forgetJob } from '../features/accounts/forget-job.ts'
+import { emailTokensJob, mailJob, sessionsJob, throttlesJob } from '../features/accounts/jobs.ts'
 import { catalogueJob } from '../features/ai/jobs.ts'
 import {
   deployJob,

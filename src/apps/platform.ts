@@ -49,6 +49,7 @@ import { createHostProbe } from '../features/health/host.ts'
 import { createReadiness } from '../features/health/readiness.ts'
 import { createKeyVerifier } from '../features/keys/verify.ts'
 import { createLogViewers } from '../features/logs/viewers.ts'
+import { clearMemory } from '../features/memory/forget.ts'
 import { createMemoryInstruction } from '../features/memory/instruct.ts'
 import { createDiskProbe, createFreeDiskProbe } from '../features/metrics/disk.ts'
 import { createChannels } from '../features/notifications/channels.ts'
@@ -60,6 +61,8 @@ import { createSecurityEventVerifier } from '../features/security-events/verify.
 import { createTokenGate } from '../features/social-identity/gate.ts'
 import { createSocialId } from '../features/social-identity/identity.ts'
 import { createSocialTokens } from '../features/social-identity/tokens.ts'
+import { takeOver } from '../features/take-over/take-over.ts'
+import { copyKeyUsage } from '../features/usage/key-usage.ts'
 import { createQuota } from '../features/usage/quota.ts'
 import { createUsageRecorder } from '../features/usage/record.ts'
 import { createDaySums, createKeySums, createUserSums } from '../features/usage/running-sums.ts'
@@ -225,6 +228,9 @@ export function openPlatform(parts: PlatformParts) {
     clonePayments: createTokenPayments(config.clone),
     siweChainId: config.siweChainId,
     enqueue,
+    takeOver: (tx: Tx, userId: string) => takeOver(tx, { clock, sealer, enqueue }, userId),
+    clearMemory,
+    copyKeyUsage,
     mailer: createMailer({ ...config.mail, writesToLog: !config.isProduction }, { log }),
     queue,
     runtimes,

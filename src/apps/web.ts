@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { passwordWeb } from '../features/accounts/password-web.ts'
+import { personalDataWeb } from '../features/accounts/personal-data-web.ts'
 import { sessionsWeb } from '../features/accounts/sessions-web.ts'
 import { settingsWeb } from '../features/accounts/settings-web.ts'
 import { twoFactorWeb } from '../features/accounts/two-factor-web.ts'
@@ -59,6 +60,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', accountsWeb(platform))
   app.route('/', signInWeb(platform))
   app.route('/', settingsWeb(platform))
+  app.route('/', personalDataWeb(platform))
   app.route('/', passwordWeb(platform))
   app.route('/', sessionsWeb(platform))
   app.route('/', twoFactorWeb(platform))

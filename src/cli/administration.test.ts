@@ -10,7 +10,7 @@ import { openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
 import { createSessions } from '../features/accounts/sessions.ts'
 import { users } from '../features/accounts/tables.ts'
-import { auditLog } from '../features/administration/tables.ts'
+import { auditLog } from '../features/audit/tables.ts'
 
 const MAIN = join(import.meta.dir, '..', 'main.ts')
 

@@ -4,7 +4,7 @@ import { deleteInBatches, inBatches } from '../../db/in-batches.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { jobs } from '../../jobs/tables.ts'
-import { auditLog } from '../administration/tables.ts'
+import { auditLog } from '../audit/tables.ts'
 import { invites } from '../invites/tables.ts'
 import {
   addedDaySums,

@@ -1,11 +1,8 @@
-import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
 import { defineJob, type JobKind } from '../../jobs/queue.ts'
 import type { RepeatingJob } from '../../jobs/runner.ts'
-import { type EraseDeps, eraseAccount, FORGET_JOB } from './delete-account.ts'
 import { deleteExpiredEmailTokens } from './email-tokens.ts'
-import { forgetAccount } from './forget.ts'
 import { MAIL_JOB, MailRequest, type SendMailDeps, sendMail } from './send-mail.ts'
 import type { Sessions } from './sessions.ts'
 import { deleteOldThrottles } from './throttle.ts'
@@ -36,20 +33,5 @@ export function mailJob(deps: SendMailDeps): JobKind {
     payload: MailRequest,
     maxAttempts: MAIL_ATTEMPTS,
     run: (request, signal) => sendMail(deps, request, signal),
-  })
-}
-
-/**
- * A long history is not rewritten while its owner waits for the account to be deleted. What a crash left of the account
- * goes first.
- */
-export function forgetJob(deps: EraseDeps): JobKind {
-  return defineJob({
-    kind: FORGET_JOB,
-    payload: z.object({ userId: z.string() }),
-    async run({ userId }, signal) {
-      await eraseAccount(deps, userId, signal)
-      await forgetAccount(deps.db, userId, signal)
-    },
   })
 }

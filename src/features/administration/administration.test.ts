@@ -4,11 +4,12 @@ import { bearer, json, read, testPlatform } from '../../../tests/harness/platfor
 import { write } from '../../db/write.ts'
 import { sessions, users } from '../accounts/tables.ts'
 import { insertAgent, openTokens } from '../agents/create.ts'
+import { AuditList } from '../audit/schemas.ts'
+import { auditLog } from '../audit/tables.ts'
 import { createKey } from '../keys/create.ts'
 import { CLI } from './change-account.ts'
 import { resetPassword } from './create-account.ts'
-import { AdminUserDetail, AdminUserList, AuditList } from './schemas.ts'
-import { auditLog } from './tables.ts'
+import { AdminUserDetail, AdminUserList } from './schemas.ts'
 
 const ADMIN = 'root@example.com'
 

@@ -7,7 +7,7 @@ import { endEmailTokens } from '../accounts/email-tokens.ts'
 import { endSessions } from '../accounts/sessions.ts'
 import { sessions, type UserRow, users } from '../accounts/tables.ts'
 import { removeTwoFactor } from '../accounts/two-factor.ts'
-import { recordAudit } from './audit.ts'
+import { recordAudit } from '../audit/audit.ts'
 import { getUser } from './list-users.ts'
 import type { AccountChange } from './schemas.ts'
 

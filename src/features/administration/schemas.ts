@@ -14,10 +14,6 @@ export const UserQuery = z.object({
 })
 export type UserQuery = z.infer<typeof UserQuery>
 
-/** `GET /api/admin/audit`: newest first, `before` is the `next` of the page before. */
-export const AuditQuery = z.object({ limit: page(100), before: z.coerce.number().int().positive().optional() })
-export type AuditQuery = z.infer<typeof AuditQuery>
-
 /**
  * `PATCH /api/admin/users/:id`. A plan that comes without a status counts as an active subscription, `free` as none.
  * Disabling ends all sessions.
@@ -71,19 +67,3 @@ export const AdminUserDetail = AdminUser.extend({
   identities: z.array(z.object({ provider: z.string(), email: z.string() })),
 })
 export type AdminUserDetail = z.infer<typeof AdminUserDetail>
-
-export const AuditList = z.object({
-  entries: z.array(
-    z.object({
-      id: z.number(),
-      actor: z.string(),
-      action: z.string(),
-      target: z.string(),
-      detail: z.unknown(),
-      address: z.string().nullable(),
-      createdAt: z.string(),
-    }),
-  ),
-  next: z.number().nullable(),
-})
-export type AuditList = z.infer<typeof AuditList>

@@ -5,10 +5,11 @@ import type { WebEnv } from '../../http/env.ts'
 import type { Guards } from '../../http/session.ts'
 import { validate } from '../../http/validate.ts'
 import type { AccountRules } from '../accounts/users.ts'
+import { listAudit } from '../audit/list-audit.ts'
+import { AuditQuery } from '../audit/schemas.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
-import { listAudit } from './list-audit.ts'
 import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
-import { AccountChange, AuditQuery, UserQuery } from './schemas.ts'
+import { AccountChange, UserQuery } from './schemas.ts'
 
 export type AdministrationWebDeps = { db: Db; clock: Clock; rules: AccountRules; guards: Guards }
 

@@ -1,5 +1,6 @@
+import type { KeyLimits } from '../keys/limits.ts'
 import type { Plan } from '../plans/plans.ts'
-import type { Budget, KeyLimits } from '../usage/quota.ts'
+import type { Budget } from '../usage/quota.ts'
 import type { Wish } from './route.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts'
 import { write } from '../../db/write.ts'
-import { clearMemory } from '../memory/forget.ts'
 import { toEndpoint } from './health.ts'
 import { setStep } from './operations.ts'
 import { forgetSnapshots } from './snapshots.ts'
@@ -27,7 +26,7 @@ export async function runResetMemory(deps: OperationDeps, operation: OperationRo
     return commit(deps, operation, inspection, { result: 'failed', error: error.message })
   }
   // Rulings, 19: what was kept about it beside it goes as well.
-  await write(deps.db, (tx) => clearMemory(tx, agentId))
+  await write(deps.db, (tx) => deps.clearMemory(tx, agentId))
   await forgetSnapshots(deps, agentId)
   await commit(deps, operation, inspection)
 }

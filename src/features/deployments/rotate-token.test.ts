@@ -12,10 +12,10 @@ import { until } from '../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../adapters/no-runtime.ts'
 import { agentFolder, findRecord } from '../../adapters/process-files.ts'
 import { write } from '../../db/write.ts'
-import { auditLog } from '../administration/tables.ts'
 import { insertAgent, openTokens } from '../agents/create.ts'
 import { WebAgentDetail } from '../agents/schemas.ts'
 import { agents } from '../agents/tables.ts'
+import { auditLog } from '../audit/tables.ts'
 import { SentMessage } from '../chat/schemas.ts'
 
 const Token = z.object({ token: z.string().regex(/^gw_[0-9A-Za-z]{43}$/) })

@@ -25,6 +25,8 @@ export type OperationDeps = RepairDeps &
     log: Log
     runtimes: Runtimes
     gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
+    /** Forgets what is kept about an agent beside it. */
+    clearMemory(tx: Tx, agentId: string): void
     basePort: number
     /** A folder for each agent's snapshots. */
     snapshotDir: string

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { recordAudit } from '../administration/audit.ts'
+import { recordAudit } from '../audit/audit.ts'
 import { hashInvite } from './redeem.ts'
 import { invites } from './tables.ts'
 

@@ -1,8 +1,17 @@
 import { AppError } from '../../core/errors.ts'
-import { toMicroUsd, toUsd } from '../../core/money.ts'
+import { type MicroUsd, toMicroUsd, toUsd } from '../../core/money.ts'
 import { toScope } from '../../core/scopes.ts'
 import type { Limits } from './schemas.ts'
 import type { ApiKeyRow } from './tables.ts'
+
+/** What an API key allows beside its owner's plan; null means no limit. Months are UTC. */
+export type KeyLimits = {
+  id: string
+  budgetMicroUsd: MicroUsd | null
+  tokensPerMonth: number | null
+  models: readonly string[] | null
+  requestsPerMinute: number | null
+}
 
 type LimitColumns = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models' | 'requestsPerMinute'>
 

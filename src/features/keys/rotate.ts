@@ -3,10 +3,13 @@ import { type Clock, toMonth } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
-import { copyKeyUsage } from '../usage/key-usage.ts'
 import { insertKey, newKey, requireRoom } from './create.ts'
 import { getKey } from './list.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
+
+/** Counts what one key has used in a month (`YYYY-MM`, UTC) for another as well. */
+export type CopyKeyUsage = (tx: Tx, from: string, to: string, month: string) => void
+export type RotateDeps = { db: Db; clock: Clock; copyKeyUsage: CopyKeyUsage }
 
 const HOUR_MS = 3_600_000
 
@@ -18,12 +21,7 @@ export type Rotation = { row: ApiKeyRow; key: string; replacedUntil: Date | null
  * During an overlap there may be 26 keys.
  * @throws AppError `not_found`, `conflict` for a disabled key, `limited`.
  */
-export async function rotateKey(
-  deps: { db: Db; clock: Clock },
-  userId: string,
-  id: string,
-  overlapHours: number,
-): Promise<Rotation> {
+export async function rotateKey(deps: RotateDeps, userId: string, id: string, overlapHours: number): Promise<Rotation> {
   const key = newKey()
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
@@ -35,7 +33,7 @@ export async function rotateKey(
     const { name, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = old
     const limits = { scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
     const row = insertKey(tx, key, { userId, name, ...limits, createdAt: now, expiresAt })
-    copyKeyUsage(tx, old.id, row.id, toMonth(now))
+    deps.copyKeyUsage(tx, old.id, row.id, toMonth(now))
     return { row, key, replacedUntil: retire(tx, old, new Date(now.getTime() + overlapHours * HOUR_MS), now) }
   })
 }

@@ -9,9 +9,8 @@ import { parameter } from '../../db/parameters.ts'
 import { write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
 import { type Identity, identityColumns } from '../accounts/users.ts'
-import type { KeyLimits } from '../usage/quota.ts'
 import { PREFIX_LENGTH } from './create.ts'
-import { scopesOf } from './limits.ts'
+import { type KeyLimits, scopesOf } from './limits.ts'
 import { apiKeys } from './tables.ts'
 
 /** `lastUsed` is for people: a minute is exact enough and spares a write per call. */

@@ -1,7 +1,5 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Db } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import type { Guards } from '../../http/session.ts'
@@ -11,7 +9,7 @@ import { createKey } from './create.ts'
 import { deleteKey } from './delete.ts'
 import { scopesOf, toLimits } from './limits.ts'
 import { getKey, listKeys } from './list.ts'
-import { rotateKey } from './rotate.ts'
+import { type RotateDeps, rotateKey } from './rotate.ts'
 import {
   ChangeKeyRequest,
   type CreatedKey,
@@ -24,9 +22,7 @@ import {
 import type { ApiKeyRow } from './tables.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
-export type KeysWebDeps = {
-  db: Db
-  clock: Clock
+export type KeysWebDeps = RotateDeps & {
   guards: Guards
   verifyKey: VerifyKey
   plannedEndpoints: boolean

@@ -9,7 +9,7 @@ import { lockDataDir } from '../../db/instance-lock.ts'
 import { migrate } from '../../db/migrate.ts'
 import { openDatabase } from '../../db/open.ts'
 import { openWriteQueue, write } from '../../db/write.ts'
-import { auditLog } from '../administration/tables.ts'
+import { auditLog } from '../audit/tables.ts'
 import { adopt } from './adopt.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from './settle.ts'
 

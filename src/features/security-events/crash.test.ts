@@ -8,7 +8,7 @@ import { until } from '../../../tests/harness/until.ts'
 import { openDatabase } from '../../db/open.ts'
 import { openWriteQueue, write } from '../../db/write.ts'
 import { users } from '../accounts/tables.ts'
-import { auditLog } from '../administration/tables.ts'
+import { auditLog } from '../audit/tables.ts'
 import { identities } from '../sign-in/tables.ts'
 
 const PEOPLE = 20

@@ -8,7 +8,7 @@ import { until } from '../../../tests/harness/until.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { write } from '../../db/write.ts'
 import { sessions, users } from '../accounts/tables.ts'
-import { auditLog } from '../administration/tables.ts'
+import { auditLog } from '../audit/tables.ts'
 import { identities } from '../sign-in/tables.ts'
 import { securityEvents } from './tables.ts'
 

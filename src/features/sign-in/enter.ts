@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { ExternalProfile } from '../../adapters/identity-provider.ts'
+import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Sealer, sha256 } from '../../core/secrets.ts'
 import type { Db, Tx } from '../../db/open.ts'
@@ -8,14 +9,17 @@ import { write } from '../../db/write.ts'
 import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
 import { type UserRow, users } from '../accounts/tables.ts'
 import { isWalletEmail } from '../accounts/wallet-email.ts'
-import { recordAudit } from '../administration/audit.ts'
+import { recordAudit } from '../audit/audit.ts'
 import type { ProviderName } from './attempts.ts'
 import { decideLink, type LinkDecision } from './link.ts'
 import { identities, wallets } from './tables.ts'
-import { type TakeOverDeps, takeOver } from './take-over.ts'
+import type { TakeOver } from './take-over.ts'
 
-export type EnterDeps = TakeOverDeps & {
+export type EnterDeps = {
   db: Db
+  clock: Clock
+  sealer: Sealer
+  takeOver: TakeOver
   signUp: SignUp
   rules: { requiresVerifiedEmail: boolean }
 }
@@ -76,7 +80,7 @@ function follow(tx: Tx, deps: EnterDeps, decision: LinkDecision, { linked, local
   if (decision === 'sign-in' && linked) return linked
   if (decision === 'link' && local) return local
   if (decision === 'take-over-unverified' && local) {
-    takeOver(tx, deps, local.id)
+    deps.takeOver(tx, local.id)
     return proveEmail(tx, local.id, start.now)
   }
   if (decision === 'create') return createUser(tx, deps.signUp, start)

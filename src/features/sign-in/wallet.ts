@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { SiweMessage } from 'siwe'
 import type { Chain, SignatureQuestion } from '../../adapters/chain.ts'
+import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
@@ -8,15 +9,17 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
 import { type UserRow, users } from '../accounts/tables.ts'
-import { recordAudit } from '../administration/audit.ts'
+import { recordAudit } from '../audit/audit.ts'
 import type { WalletAuthRequest } from './schemas.ts'
 import { rememberOnce, takeOnce } from './single-use.ts'
 import { wallets } from './tables.ts'
-import { type TakeOverDeps, takeOver } from './take-over.ts'
+import type { TakeOver } from './take-over.ts'
 import { findFault, parseMessage, readNonce } from './wallet-message.ts'
 
-export type WalletDeps = TakeOverDeps & {
+export type WalletDeps = {
   db: Db
+  clock: Clock
+  takeOver: TakeOver
   log: Log
   signUp: SignUp
   chain: Pick<Chain, 'verifySignature'>
@@ -118,7 +121,7 @@ function linkWallet(tx: Tx, deps: WalletDeps, wallet: string, address: string | 
   const email = `${wallet}@${signUp.walletEmailDomain}`
   const existing = tx.select().from(users).where(eq(users.email, email)).get()
   // With a password, somebody typed this address into a form before it was a wallet's: it was never his.
-  if (existing?.passwordHash) takeOver(tx, deps, existing.id)
+  if (existing?.passwordHash) deps.takeOver(tx, existing.id)
   const user = existing ?? createUser(tx, { wallet, email, signUp, now })
   tx.insert(wallets).values({ chainId: siweChainId, address: wallet, userId: user.id, createdAt: now }).run()
   const action = existing ? 'sign-in.link' : 'sign-in.create'

@@ -1,16 +1,8 @@
 import { AppError } from '../../core/errors.ts'
 import { type MicroUsd, toUsd } from '../../core/money.ts'
+import type { KeyLimits } from '../keys/limits.ts'
 import type { Plan } from '../plans/plans.ts'
 import type { RunningSums, Sums } from './running-sums.ts'
-
-/** What an API key allows beside its owner's plan; null means no limit. Months are UTC. */
-export type KeyLimits = {
-  id: string
-  budgetMicroUsd: MicroUsd | null
-  tokensPerMonth: number | null
-  models: readonly string[] | null
-  requestsPerMinute: number | null
-}
 
 /** A further limit on what calls may cost: what is spent of it so far, and what whoever would pass it is told. */
 export type Budget = { id: string; used(): Sums; maxCostMicroUsd: MicroUsd; exceeded(): AppError }

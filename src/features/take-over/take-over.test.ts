@@ -14,8 +14,8 @@ import { insertAgent, openTokens } from '../agents/create.ts'
 import { agents } from '../agents/tables.ts'
 import { createKey } from '../keys/create.ts'
 import { radioStreams } from '../radio/tables.ts'
+import { NonceResponse } from '../sign-in/schemas.ts'
 import { swarmRuns } from '../swarms/tables.ts'
-import { NonceResponse } from './schemas.ts'
 
 /** A vendor that cannot be asked now, which does not speak against a key. */
 const openProvider = (id: string, apiKey: string) =>
