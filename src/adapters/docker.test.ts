@@ -19,7 +19,7 @@ const found = await findEngine()
 const instance = randomText(12).toLowerCase()
 /** Of tests that look at everything an installation has. */
 const own = randomText(12).toLowerCase()
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 let lastId = 0
 
 describe.skipIf(!found)('docker', () => {

@@ -14,7 +14,7 @@ import { answersHealthz, runtimeContract, waitFor } from './runtime-contract.ts'
 import { createSwarmRuntime } from './swarm.ts'
 
 const INSTANCE = 'test'
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 /** Most of the time the swarm only waits: for its machines to hear of something, or for a port. */
 const SIDE_BY_SIDE = 4
 

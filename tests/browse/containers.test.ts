@@ -14,7 +14,7 @@ import { git, HAS_GIT, initRepository } from './repository.ts'
 
 /** `BROWSE_OPERATIONS=20000 bun test tests/browse/containers.test.ts`: how many are raced with a swapping process. */
 const OPERATIONS = Number(process.env.BROWSE_OPERATIONS ?? 500)
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 const SECRET = 'what-the-agent-alone-knows'
 const WAYS = ['opened as root', 'served by a container'] as const
 const withGit = HAS_GIT ? test : test.skip

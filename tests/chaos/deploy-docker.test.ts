@@ -14,7 +14,7 @@ import { type House, openHouse, type Program } from '../harness/server.ts'
 
 /** `CHAOS_ROUNDS=20 bun test tests/chaos/deploy-docker.test.ts`: how often the service is killed at every step. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
-const PATIENCE_MS = 300_000
+const PATIENCE_MS = 600_000
 const CreatedAgent = z.object({ id: z.string() })
 
 const found = await findEngine()

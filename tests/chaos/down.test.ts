@@ -6,7 +6,7 @@ import { readEvents } from '../harness/events.ts'
 import { findAgentPids, startServer } from '../harness/server.ts'
 import { canStartSwarm, startSwarm } from '../harness/swarm.ts'
 
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 600_000
 
 /** What the owner of an agent is told of it while it is killed, until it runs again, and when. */
 async function followKill(person: Person, id: string, kill: () => Promise<unknown>) {

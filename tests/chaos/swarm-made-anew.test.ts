@@ -7,7 +7,7 @@ import { openHouse, startServer } from '../harness/server.ts'
 import { canStartSwarm, type SwarmNode, startMachine, startSwarm } from '../harness/swarm.ts'
 import { until } from '../harness/until.ts'
 
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 600_000
 const UNREACHABLE =
   'Agents cannot run: the swarm knows this machine as 127.0.0.1, at which its agents cannot reach the platform ' +
   '(docker swarm init --advertise-addr with an address of its network)'

@@ -13,7 +13,7 @@ import { execIn, importAgent } from '../harness/engine.ts'
 import { canStartSwarm, type SwarmNode, startSwarm } from '../harness/swarm.ts'
 import { until } from '../harness/until.ts'
 
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 600_000
 const UNAVAILABLE = { extra: { code: 'ENGINE_UNAVAILABLE' } }
 
 describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {

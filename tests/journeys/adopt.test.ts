@@ -10,7 +10,7 @@ import { read } from '../harness/platform.ts'
 import { findAgentPids, type House, openHouse, type Program } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 600_000
 const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
 
 /** An installation with one agent that runs; the service has ended, and the agent goes on. */
@@ -72,7 +72,7 @@ test(
         const now = await pidOf(copy.dataDir, agentId)
         return now !== 0 && now !== pid && (await visit(second, agentId)).status === 200 ? now : null
       },
-      60_000,
+      300_000,
     )
     expect(await isAlive(pid)).toBe(false)
     await isToldToRun(person, agentId)
@@ -153,12 +153,12 @@ async function statusOf(person: Person, id: string): Promise<string> {
 
 /** What a program writes may come after it listens. */
 async function says({ lines }: Program, text: string): Promise<void> {
-  await until(text, () => lines.join('\n').includes(text), 60_000)
+  await until(text, () => lines.join('\n').includes(text), 300_000)
 }
 
 /** One that is started anew is in error until it answers. */
 async function isToldToRun(person: Person, id: string): Promise<void> {
-  await until('its owner sees that it runs', async () => (await statusOf(person, id)) === 'running', 60_000)
+  await until('its owner sees that it runs', async () => (await statusOf(person, id)) === 'running', 300_000)
 }
 
 /** As a browser that was sent to the agent's own address. */

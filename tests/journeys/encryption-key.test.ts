@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { createAgent, signIn, signUp } from '../harness/client.ts'
 import { type House, openHouse } from '../harness/server.ts'
 
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 600_000
 const OTHER_KEY = 'another key that was never used here'
 
 /** An installation with one agent, whose service has ended; where its database and its key are. */

@@ -11,7 +11,7 @@ import { type House, openHouse } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 600_000
 
 const engine = await findEngine()
 

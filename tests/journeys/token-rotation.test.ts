@@ -10,7 +10,7 @@ import { openHouse } from '../harness/server.ts'
 import { canStartSwarm, startSwarm } from '../harness/swarm.ts'
 import { until } from '../harness/until.ts'
 
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 600_000
 const Token = z.object({ token: z.string() })
 
 const engine = await findEngine()

@@ -70,7 +70,7 @@ test('POST /api/agents/:id/token/rotate: 200 with a token that opens the running
   expect(status).toBe('active')
   expect([await agent.open(answer.token), await agent.open(token)]).toEqual(['refused', 'open'])
   for (const secret of [old, answer.token, token]) expect(server.logLines.join('\n')).not.toContain(secret)
-}, 60_000)
+}, 600_000)
 
 test('POST /api/agents/:id/platform-token/rotate: 200 without any token; the agent has another one, the old one works no more', async () => {
   await using provider = await startProvider({ text: 'Tea.' })
@@ -90,7 +90,7 @@ test('POST /api/agents/:id/platform-token/rotate: 200 without any token; the age
   expect([await models(old), await models(now)]).toEqual([401, 200])
   expect(await tokenOf(person, agentId)).toBe(gatewayToken)
   expect((await read(SentMessage, person.post('/api/chat', { agentId, message: 'Hi' }))).reply).toBe('Tea.')
-}, 60_000)
+}, 600_000)
 
 test.each(['token', 'platform-token'])(
   'POST /api/agents/:id/%s/rotate: a turn under way is answered, with the token that it began with',
@@ -115,7 +115,7 @@ test.each(['token', 'platform-token'])(
     expect(provider.chats).toHaveLength(2)
     expect((await rotation).status).toBe(200)
   },
-  60_000,
+  600_000,
 )
 
 test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped, and comes up with both new tokens', async () => {
@@ -134,7 +134,7 @@ test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped, and come
   await person.post(`/api/agents/${agentId}/start`, {})
   expect([await agent.open(oldGateway), await agent.open(token)]).toEqual(['refused', 'open'])
   expect((await person.post('/api/chat', { agentId, message: 'Hi' })).status).toBe(200)
-}, 60_000)
+}, 600_000)
 
 test('POST /api/agents/:id/repair: what was stopped before its token was replaced comes up with the new one', async () => {
   await using server = await startServer({ WATCHDOG_KILL_WAIT: '0.05' })
@@ -146,7 +146,7 @@ test('POST /api/agents/:id/repair: what was stopped before its token was replace
   const { token } = await read(Rotated, person.post(`/api/agents/${agentId}/token/rotate`, {}))
   await person.post(`/api/agents/${agentId}/repair`, {})
   expect([await agent.open(old), await agent.open(token)]).toEqual(['refused', 'open'])
-}, 60_000)
+}, 600_000)
 
 test('ten rotations at once leave one token, which opens the agent', async () => {
   await using server = await startServer()
@@ -159,7 +159,7 @@ test('ten rotations at once leave one token, which opens the agent', async () =>
   const agent = lookAt(server.dataDir, agentId)
   expect(await agent.open(await tokenOf(person, agentId))).toBe('open')
   expect(await statusOf(person, agentId)).toBe('running')
-}, 60_000)
+}, 600_000)
 
 test.each(['token', 'platform-token'])(
   'POST /api/agents/:id/%s/rotate: a platform that dies in the middle finishes it at its next start',
@@ -185,7 +185,7 @@ test.each(['token', 'platform-token'])(
     expect(await agent.open(await tokenOf(person, agentId))).toBe('open')
     expect((await person.post('/api/chat', { agentId, message: 'Hi' })).status).toBe(200)
   },
-  90_000,
+  600_000,
 )
 
 test('while the engine does not answer nothing is replaced, and the answer says why', async () => {
