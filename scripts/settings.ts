@@ -29,7 +29,7 @@ function describeSettings(): string {
     return [
       `## ${title}`,
       '',
-      '| Variable | Default | Form | Meaning |',
+      '| Variable | Meaning | Default | Form |',
       '| --- | --- | --- | --- |',
       ...rows,
       '',
@@ -42,7 +42,7 @@ function describeSetting(name: string, schema: z.ZodType): string {
   const meaning = schema.description
   if (!meaning) throw new Error(`${name} has no description beside it in src/core/environment.ts`)
   const mark = isSecret(name) ? ' *' : ''
-  return `| \`${name}\`${mark} | ${toDefault(schema)} | ${toForm(schema)} | ${meaning} |`
+  return `| \`${name}\`${mark} | ${meaning} | ${toDefault(schema)} | ${toForm(schema)} |`
 }
 
 function isSecret(name: string): boolean {

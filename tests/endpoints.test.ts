@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { describeRoutes } from '../scripts/routes.ts'
@@ -52,4 +53,13 @@ test('a room with an error handler of its own keeps its guards', () => {
 test('of two handlers for one path the first is told, because it answers', () => {
   const web = new Hono().get('/a', signedIn, (c) => c.text('first')).get('/a', (c) => c.text('second'))
   expect(describeRoutes(new Hono().route('/web', web).routes)).toEqual(['GET /a web signed-in'])
+})
+
+test('web/docs/interface.md names the path of every route', async () => {
+  const read = (path: string) => Bun.file(join(import.meta.dir, '..', path)).text()
+  const routes = (await read('tests/endpoints.txt')).trim().split('\n')
+  const paths = [...new Set(routes.map((line) => line.split(' ')[1] ?? ''))]
+  const named = new Set((await read('web/docs/interface.md')).match(/\/[\w/:.*-]*/g))
+  expect(paths.length).toBeGreaterThan(100)
+  expect(paths.filter((path) => !named.has(path))).toEqual([])
 })
