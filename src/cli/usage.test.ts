@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { readLines } from '../../tests/harness/lines.ts'
-import { findFreePorts, openHouse } from '../../tests/harness/server.ts'
+import { findFreePorts } from '../../tests/harness/ports.ts'
+import { openHouse } from '../../tests/harness/server.ts'
 import { createProgram } from './program.ts'
 
 /** Only against hanging: a spawned program takes a second, and several on a busy machine. */

@@ -12,7 +12,7 @@ import { insertAgent } from '../../src/features/agents/create.ts'
 import { agents } from '../../src/features/agents/tables.ts'
 import { removeAll, type TestEngine } from '../harness/engine.ts'
 import { json, testPlatform } from '../harness/platform.ts'
-import { findFreePorts } from '../harness/server.ts'
+import { findFreePorts } from '../harness/ports.ts'
 import { until } from '../harness/until.ts'
 
 /** Whoever the test agent is in its container. */

@@ -4,6 +4,8 @@ import { hasBrowser, openBrowser } from '../harness/browser.ts'
 import { startTlsFront } from '../harness/tls-front.ts'
 
 const LAUNCHER = join(import.meta.dir, '..', 'harness', 'deaf-browser.ts')
+/** An address that nobody uses. */
+const ADDRESS = '198.51.100.1/24'
 const VISITS = 25
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
@@ -24,10 +26,9 @@ test('what is started deaf hears nothing of the networks of the machine', () => 
 /** Gives an interface of its own an address and takes it away, again and again, as an engine does with its networks. */
 function changeNetworks(): AsyncDisposable {
   const name = `stb${process.pid}`
-  const address = `10.214.${process.pid % 250}.1/24`
   run('ip', 'link', 'add', name, 'type', 'bridge')
   run('ip', 'link', 'set', name, 'up')
-  const change = `while ip addr add ${address} dev ${name}; do ip addr del ${address} dev ${name}; sleep 0.01; done`
+  const change = `while ip addr add ${ADDRESS} dev ${name}; do ip addr del ${ADDRESS} dev ${name}; sleep 0.01; done`
   const changing = Bun.spawn(['sh', '-c', change], { stdio: ['ignore', 'ignore', 'ignore'] })
   return {
     async [Symbol.asyncDispose]() {

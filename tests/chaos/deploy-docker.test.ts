@@ -6,7 +6,7 @@ import { LABELS } from '../../src/adapters/engine.ts'
 import { WebAgentDetail } from '../../src/features/agents/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { findEngine } from '../harness/engine.ts'
-import { type AgentPlace, lastingPorts, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
+import { type AgentPlace, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
 import { importLiveImages, type LiveImages } from '../harness/live-image.ts'
 import { read } from '../harness/platform.ts'
 import { roundsOf } from '../harness/rounds.ts'
@@ -45,7 +45,6 @@ describe.skipIf(found === null)('agents in containers', () => {
         AGENT_RUNTIME: 'docker',
         DOCKER_HOST: found.dockerHost,
         AGENT_IMAGE: images.good,
-        ...lastingPorts(),
       },
     })
     program = await house.start()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { agentFolder } from '../../src/adapters/process-files.ts'
 import { createProcessTable } from '../../src/adapters/process-table.ts'
 import { type Person, signIn, signUp } from '../harness/client.ts'
-import { type AgentPlace, lastingPorts, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
+import { type AgentPlace, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
 import { bearer, json } from '../harness/platform.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { findAgentPids, openHouse, type Program, SERVICE_KEY, startServer } from '../harness/server.ts'
@@ -35,7 +35,7 @@ test(
     const gate = folder.file('gate')
     const command = [process.execPath, join(HARNESS, 'failing-agent.ts'), gate].map((word) => `"${word}"`).join(' ')
     await using house = await openHouse({
-      environment: { AGENT_PROCESS_COMMAND: command, WATCHDOG_KILL_WAIT: '0.05', ...lastingPorts() },
+      environment: { AGENT_PROCESS_COMMAND: command, WATCHDOG_KILL_WAIT: '0.05' },
     })
     let program = await house.start()
     let person = await signUp(program.urls.web)

@@ -7,6 +7,7 @@ import { ProvisionResponse, WebAgentList } from '../../src/features/agents/schem
 import { type Person, signUp } from '../harness/client.ts'
 import { findEngine } from '../harness/engine.ts'
 import { read } from '../harness/platform.ts'
+import { findAgentPorts } from '../harness/ports.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { startServer, type TestServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
@@ -22,7 +23,7 @@ describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
     await Bun.write(folder.file('healthz'), '{"ok":true,"status":"live"}')
     const script = folder.file('agent.sh')
     await Bun.write(script, `exec busybox httpd -f -p "127.0.0.1:$PORT" -h '${folder.path}'`)
-    const basePort = 21_000 + Math.floor(Math.random() * 8000)
+    const basePort = await findAgentPorts()
     await using server = await startServer({ AGENTS_BASE_PORT: `${basePort}` }, [BUSYBOX ?? '', 'sh', script])
     await provisionAmong(server, { basePort, agents: AGENTS, taken: AGENTS / 2 })
   }, 300_000)
@@ -32,7 +33,7 @@ const engine = await findEngine()
 describe.skipIf(engine === null)('ports that others hold, in containers', () => {
   test('8 agents at once, 4 ports taken: each has a port of its own', async () => {
     if (!engine) return
-    const basePort = 31_000 + Math.floor(Math.random() * 1000)
+    const basePort = await findAgentPorts()
     const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: engine.dockerHost, AGENT_IMAGE: engine.image }
     await using server = await startServer({ ...settings, AGENTS_BASE_PORT: `${basePort}` })
     const person = await provisionAmong(server, { basePort, agents: 8, taken: 4 })

@@ -6,6 +6,7 @@ import Docker from 'dockerode'
 import { pack } from 'tar-stream'
 import { createEngine, type Engine, orNull } from '../../src/adapters/engine.ts'
 import { errorMessage } from '../../src/core/errors.ts'
+import { takeSlot } from './ports.ts'
 import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
@@ -80,7 +81,7 @@ export async function startEngine(): Promise<PrivateEngine> {
     ['--host', `unix://${socket}`],
     ['--data-root', folder.file('data'), '--exec-root', folder.file('exec'), '--pidfile', folder.file('docker.pid')],
     ['--storage-driver', 'vfs', '--bridge', 'none', '--iptables=false', '--ip-masq=false'],
-    ['--default-address-pool', `base=10.${200 + (process.pid % 50)}.0.0/16,size=24`],
+    ['--default-address-pool', `base=10.${200 + (await takeSlot())}.0.0/16,size=24`],
   ].flat()
   const docker = new Docker({ socketPath: socket })
   let child: Bun.Subprocess<'pipe', 'pipe', 'ignore'> | undefined

@@ -64,12 +64,6 @@ export function openWitness(dataDir: string): Witness {
   }
 }
 
-/** Ports for a service that is started again and again: below those that are given to any program that asks for one. */
-export function lastingPorts(): Record<'WEB_PORT' | 'BACKEND_PORT' | 'SUMMARIZER_PORT', string> {
-  const first = 11_000 + Math.floor(Math.random() * 8000)
-  return { WEB_PORT: `${first}`, BACKEND_PORT: `${first + 1}`, SUMMARIZER_PORT: `${first + 2}` }
-}
-
 /** Asks for an agent without waiting for it. */
 export async function requestAgent({ urls }: Pick<Program, 'urls'>, person: Person): Promise<string> {
   const request = json('POST', { name: 'Ada' }, { ...person.cookie, prefer: 'respond-async' })

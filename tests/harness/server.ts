@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { agentFolder, findRecord } from '../../src/adapters/process-files.ts'
 import { endProcesses } from '../../src/adapters/process-spawn.ts'
@@ -8,6 +7,7 @@ import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import { type Server, serve } from '../../src/serve.ts'
 import { readLines } from './lines.ts'
+import { findAgentPorts, findFreePorts } from './ports.ts'
 import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
@@ -18,8 +18,8 @@ const FROM_SOURCE: readonly [string, ...string[]] = [process.execPath, MAIN]
 /** The bearer of the backend in every service that is started here. */
 export const SERVICE_KEY = 'internal-key-of-the-journeys-0123456789abcdef'
 
-/** Settings of a service at home, where the first account owns the house, that disturbs nobody: no rates, agents as processes on ports that others rarely use. */
-function settings(dataDir: string): Record<string, string> {
+/** Settings of a service at home, where the first account owns the house, that disturbs nobody: no rates, agents as processes on ports of their own. */
+async function settings(dataDir: string): Promise<Record<string, string>> {
   const rates = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN']
   return {
     DATA_DIR: dataDir,
@@ -28,7 +28,7 @@ function settings(dataDir: string): Record<string, string> {
     BACKEND_PORT: '0',
     SUMMARIZER_PORT: '0',
     AGENT_RUNTIME: 'process',
-    AGENTS_BASE_PORT: String(20_000 + Math.floor(Math.random() * 10_000)),
+    AGENTS_BASE_PORT: String(await findAgentPorts()),
     INTERNAL_API_KEY: SERVICE_KEY,
     ...Object.fromEntries(rates.map((name) => [`RATE_LIMIT_${name}`, '1000000'])),
   }
@@ -46,7 +46,7 @@ export async function startServer(
   const dataDir = folder.file('data')
   const logLines: string[] = []
   const server = await serve({
-    config: readConfig({ ...settings(dataDir), ...environment }),
+    config: readConfig({ ...(await settings(dataDir)), ...environment }),
     log: createLog('info', { write: (line) => void logLines.push(line) }),
     agentCommand,
     path: process.env.PATH ?? '',
@@ -110,7 +110,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     PATH: process.env.PATH ?? '',
     HOME: home,
     TMPDIR: folder.path,
-    ...settings(dataDir),
+    ...(await settings(dataDir)),
     WEB_PORT: String(web),
     BACKEND_PORT: String(backend),
     SUMMARIZER_PORT: String(summarizer),
@@ -186,33 +186,6 @@ async function collect(stream: ReadableStream<Uint8Array>, lines: string[]): Pro
 
 async function isUp(url: string): Promise<void> {
   await until(`200 of ${url}`, async () => (await fetch(url).catch(() => null))?.ok)
-}
-
-/**
- * Ports that nobody listens on now, below those that are given to whoever asks for any: a service that is started again
- * finds them as it left them.
- */
-export async function findFreePorts(count: number): Promise<number[]> {
-  const found: Awaited<ReturnType<typeof listenSomewhere>>[] = []
-  while (found.length < count) found.push(await listenSomewhere())
-  return Promise.all(
-    found.map(async ({ server, port }) => {
-      await new Promise((resolve) => server.close(resolve))
-      return port
-    }),
-  )
-}
-
-async function listenSomewhere() {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 9000)
-    const server = createServer()
-    const isListening = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (isListening) return { server, port }
-  }
 }
 
 /** Process ids of the agents of a data folder, by agent. */

@@ -108,7 +108,7 @@ function findFreePrefix(): string {
     ),
   )
   for (let offset = 0; offset < 250; offset += 1) {
-    const prefix = `10.213.${1 + ((process.pid + offset) % 250)}`
+    const prefix = `10.250.${1 + ((process.pid + offset) % 250)}`
     if (!used.has(prefix)) return prefix
   }
   throw new Error('No free network for the test swarm')

@@ -5,7 +5,6 @@ import Database from 'better-sqlite3'
 import { createProcessTable } from '../../src/adapters/process-table.ts'
 import { WebAgentDetail, WebAgentList } from '../../src/features/agents/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
-import { lastingPorts } from '../harness/killing.ts'
 import { read } from '../harness/platform.ts'
 import { findAgentPids, type House, openHouse, type Program } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
@@ -24,7 +23,7 @@ async function openOriginal(house: House): Promise<{ agentId: string; pid: numbe
 test(
   'a copy shows everything and touches no agent until it is adopted; then the original stands back',
   async () => {
-    await using original = await openHouse({ environment: lastingPorts() })
+    await using original = await openHouse()
     await using copy = await openHouse()
     const { agentId, pid } = await openOriginal(original)
     cpSync(original.dataDir, copy.dataDir, { recursive: true })
@@ -125,7 +124,7 @@ test(
 test(
   'a copy of an installation that did not know yet where it lives is known by the agents that run elsewhere',
   async () => {
-    await using original = await openHouse({ environment: lastingPorts() })
+    await using original = await openHouse()
     await using copy = await openHouse()
     const { agentId, pid } = await openOriginal(original)
     forgetResidence(original)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import { findFreePorts } from '../harness/ports.ts'
 import { startProvider } from '../harness/provider.ts'
-import { findFreePorts, openHouse } from '../harness/server.ts'
+import { openHouse } from '../harness/server.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './main-job.ts'
 
 test('from an empty folder to an agent that works, costs, and is still there after a restart', async () => {

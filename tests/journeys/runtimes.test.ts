@@ -4,7 +4,6 @@ import { createProcessTable } from '../../src/adapters/process-table.ts'
 import { WebAgentDetail } from '../../src/features/agents/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { findEngine, removeAll } from '../harness/engine.ts'
-import { lastingPorts } from '../harness/killing.ts'
 import { importLiveImages } from '../harness/live-image.ts'
 import { read } from '../harness/platform.ts'
 import { type House, openHouse } from '../harness/server.ts'
@@ -25,8 +24,7 @@ describe.skipIf(engine === null)('AGENT_RUNTIME=auto, while an engine comes and 
       if (!engine) return
       const image = (await importLiveImages(engine.docker)).good
       const without = { DOCKER_HOST: folder.file('nobody.sock') }
-      const ports = lastingPorts()
-      await using house = await openHouse({ environment: { ...ports, AGENT_RUNTIME: 'auto', AGENT_IMAGE: image } })
+      await using house = await openHouse({ environment: { AGENT_RUNTIME: 'auto', AGENT_IMAGE: image } })
       const listContainers = async () => {
         const label = [`stead.instance=${await readInstance(house)}`]
         const found = await engine.docker.listContainers({ all: true, filters: { label } })

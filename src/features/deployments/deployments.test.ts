@@ -4,13 +4,8 @@ import { join } from 'node:path'
 import { createAgent, type Person, signUp } from '../../../tests/harness/client.ts'
 import { readEvents } from '../../../tests/harness/events.ts'
 import { bearer, json, read } from '../../../tests/harness/platform.ts'
-import {
-  findAgentPids,
-  findFreePorts,
-  SERVICE_KEY,
-  startServer,
-  type TestServer,
-} from '../../../tests/harness/server.ts'
+import { findFreePorts } from '../../../tests/harness/ports.ts'
+import { findAgentPids, SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { VERSION } from '../../core/version.ts'

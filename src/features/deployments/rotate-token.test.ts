@@ -4,7 +4,6 @@ import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { createAgent, type Person, signIn, signUp } from '../../../tests/harness/client.ts'
 import { dumpTables } from '../../../tests/harness/dump.ts'
-import { lastingPorts } from '../../../tests/harness/killing.ts'
 import { bearer, json, read, testPlatform } from '../../../tests/harness/platform.ts'
 import { type ProviderDouble, startProvider } from '../../../tests/harness/provider.ts'
 import { findAgentPids, openHouse, SERVICE_KEY, startServer } from '../../../tests/harness/server.ts'
@@ -164,7 +163,7 @@ test('ten rotations at once leave one token, which opens the agent', async () =>
 test.each(['token', 'platform-token'])(
   'POST /api/agents/:id/%s/rotate: a platform that dies in the middle finishes it at its next start',
   async (name) => {
-    await using house = await openHouse({ environment: { AI_ECHO: 'true', ...lastingPorts() } })
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
     let program = await house.start()
     let person = await signUp(program.urls.web)
     const agentId = await createAgent(person, { model: 'local/echo' })
