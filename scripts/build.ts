@@ -1,6 +1,7 @@
 /** `bun run build [--target bun-linux-arm64]`: `dist/stead`, one executable that needs nothing beside it. */
-import { mkdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BunPlugin } from 'bun'
 import { buildWeb } from './build-web.ts'
@@ -8,14 +9,14 @@ import { buildWeb } from './build-web.ts'
 const root = join(import.meta.dir, '..')
 
 /**
- * Builds the dashboard into `web/dist`, then the executable with the dashboard and SQLite's native code inside.
+ * Builds the dashboard into `webFolder`, then the executable with the dashboard and SQLite's native code inside.
  * `target` is as Bun names it and defaults to this machine.
  * @throws when the bundler reports an error or `target` has no native code of better-sqlite3.
  */
-async function build(outfile: string, target: string): Promise<void> {
+async function build(outfile: string, webFolder: string, target: string): Promise<void> {
   const platform = nativePlatform(target)
-  await buildWeb(join(root, 'web/dist'))
-  await mkdir(join(outfile, '..'), { recursive: true })
+  await buildWeb(webFolder)
+  await mkdir(dirname(outfile), { recursive: true })
   const result = await Bun.build({
     // Beside the program, what it starts as workers.
     entrypoints: [
@@ -34,7 +35,7 @@ async function build(outfile: string, target: string): Promise<void> {
     compile: {
       target: toCompileTarget(target),
       outfile,
-      assets: [join(root, 'web/dist')],
+      assets: [webFolder],
       // Settings come from the environment alone: a `.env` or `bunfig.toml` in an agent's workspace must not be read.
       autoloadDotenv: false,
       autoloadBunfig: false,
@@ -81,10 +82,18 @@ function ownTarget(): string {
   return `bun-${system}-${process.arch}${isMusl ? '-musl' : ''}`
 }
 
+/** An executable for elsewhere leaves `web/dist` as it is: a service in this checkout may serve it. */
+async function buildExecutable(target: string): Promise<void> {
+  if (values.outfile === undefined) return build(outfile, join(root, 'web/dist'), target)
+  const folder = await mkdtemp(join(tmpdir(), 'stead-build-'))
+  // The last part of the name is what the program finds its files by.
+  await build(outfile, join(folder, 'dist'), target).finally(() => rm(folder, { recursive: true, force: true }))
+}
+
 const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } })
 const outfile = values.outfile ?? join(root, 'dist/stead')
 const startedAt = performance.now()
-await build(outfile, values.target ?? ownTarget())
+await buildExecutable(values.target ?? ownTarget())
 const { size } = await stat(outfile)
 console.log(
   `${outfile} ${(size / 1_000_000).toFixed(1)} MB in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
