@@ -369,7 +369,7 @@ export class ProcessAgent {
     }
   }
 
-  async #launch(change: Partial<AgentRecord>): Promise<void> {
+  async #launch({ restarts, ...change }: Partial<AgentRecord>): Promise<void> {
     await createFolder(this.#folder)
     await this.#log.prepare(this.#deps.timing.maxLogBytes)
     const secretNames = await listSecrets(this.#folder)
@@ -380,7 +380,8 @@ export class ProcessAgent {
     const launched: AgentProcess = { identity, child, hasEnded: false, exitCode: null }
     this.#process = launched
     void child.exited.then((exitCode) => this.#noteEnd(launched, exitCode))
-    if (identity.startTime) await this.#write({ process: identity })
+    // The count is seen together with the process that it counts: whoever compares would take it for another end before.
+    await this.#write({ ...(identity.startTime && { process: identity }), ...(restarts !== undefined && { restarts }) })
   }
 
   /** Without a start time when it has ended already: its exit comes next. */

@@ -193,6 +193,26 @@ describe('agents outlive the platform', () => {
     })
   }
 
+  test(
+    'a restart is counted with the process that it starts, never before it is seen',
+    async () => {
+      const spec = await makeSpec()
+      const dir = newDir()
+      const runtime = await createRuntime(dir)
+      await runtime.deploy(spec)
+      process.kill(await getPid(dir, spec.id), 'SIGKILL')
+      const early: unknown[] = []
+      for (;;) {
+        const inspection = await runtime.inspect(spec.id)
+        if (inspection?.restarts === 1 && inspection.state === 'running') break
+        if (inspection?.restarts !== 0) early.push(inspection)
+        await new Promise(setImmediate)
+      }
+      expect(early).toEqual([])
+    },
+    PATIENCE_MS,
+  )
+
   test('close lets the platform end by itself, and they run on', async () => {
     const dir = newDir()
     const spec = await makeSpec()
