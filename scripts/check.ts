@@ -28,6 +28,8 @@ endCommandsWithProgram()
 // It writes into the checkout, so it has it for itself.
 await runStep(['migrations are up to date', () => checkMigrations(root, () => runScript('scripts/migrations.ts'))])
 await runTwoAtATime(STEPS)
+// Tests that start a whole service start the executable.
+process.env.STEAD_UNDER_TEST = join(root, 'dist/stead')
 process.exit((await runTests({ root })) ? 0 : 1)
 
 async function runTwoAtATime(steps: readonly Step[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { SLOW_FILES } from './slow-files.ts'
 
 /**
  * What a test file needs of the machine. `engine` starts container engines, `browser` a browser, `measuring` compares
@@ -17,7 +18,7 @@ const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
   [/from '[^']*harness\/(?:\w+\/)?(?:engine|swarm|openclaw|live-image)\.ts'/, 'engine'],
   [/from '[^']*harness\/(?:\w+\/)?browser\.ts'/, 'browser'],
 ]
-/** Guesses for files that were never run here: only their order counts. */
+/** Guesses for quick files that were never run here: only their order counts. */
 const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 50, measuring: 30, light: 1 }
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 15
@@ -37,7 +38,7 @@ export async function findTestFiles(
     wanted.map(async (path) => {
       const text = await Bun.file(join(root, path)).text()
       const kind = kindOf(path, text)
-      return { path, kind, seconds: remembered[path] ?? guessSeconds(kind, text) }
+      return { path, kind, seconds: remembered[path] ?? SLOW_FILES[path] ?? guessSeconds(kind, text) }
     }),
   )
 }

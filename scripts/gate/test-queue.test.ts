@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { SLOW_FILES } from './slow-files.ts'
 import { findTestFiles, type Kind, type TestFile } from './test-files.ts'
 import { runQueue } from './test-queue.ts'
 
@@ -72,4 +74,14 @@ test('a file is of the kind that it declares, or that its imports tell', async (
   })
   await Bun.write(folder.file('src/wrong.test.ts'), '// gate: quick\n')
   await expect(findTestFiles(folder.path)).rejects.toThrow('src/wrong.test.ts declares the kind quick')
+})
+
+test('in a fresh checkout the slow files are known as such; what was seen here counts more', async () => {
+  const root = join(import.meta.dir, '..', '..')
+  const slow = (await findTestFiles(root)).filter(({ path }) => path in SLOW_FILES)
+  expect(slow.length).toBeGreaterThan(0)
+  for (const { path, seconds } of slow) expect(seconds).toBe(SLOW_FILES[path] ?? Number.NaN)
+  const remembered = Object.fromEntries(slow.map(({ path }) => [path, 1]))
+  const seen = (await findTestFiles(root, { remembered })).filter(({ path }) => path in SLOW_FILES)
+  expect(new Set(seen.map(({ seconds }) => seconds))).toEqual(new Set([1]))
 })

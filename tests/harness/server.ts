@@ -12,6 +12,8 @@ import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
 const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
+/** The executable that the gate has built: it starts in half the time that its source takes. */
+const BUILT = process.env.STEAD_UNDER_TEST
 /** Stead from its source. */
 const FROM_SOURCE: readonly [string, ...string[]] = [process.execPath, MAIN]
 
@@ -93,7 +95,7 @@ export type House = AsyncDisposable & {
 
 export type HouseOptions = {
   environment?: Record<string, string>
-  /** What starts Stead, from its source unless it is given; run in `cwd`. */
+  /** What starts Stead, in `cwd`; the executable of the gate or the source unless it is given. */
   command?: readonly [string, ...string[]]
   cwd?: string
   /** The arguments of `start`, `serve` alone unless they are given. */
@@ -117,7 +119,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     ...options.environment,
   }
   const spawn = (args: string[], stdin: string, more: Record<string, string> = {}) => {
-    const child = Bun.spawn([...(options.command ?? FROM_SOURCE), ...args], {
+    const child = Bun.spawn([...(options.command ?? (BUILT ? [BUILT] : FROM_SOURCE)), ...args], {
       cwd: options.cwd ?? home,
       env: { ...environment, ...more },
       stdin: Buffer.from(stdin),
