@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
+import { requestIdHeader } from '../core/request-id.ts'
 import type { AgentEndpoint } from './agent-endpoint.ts'
 
 const MAX_JSON_BYTES = 1024 * 1024
@@ -52,7 +53,7 @@ export function createAsk(plainFetch: typeof fetch): Ask {
 export function send(plainFetch: typeof fetch, call: Call, signal: AbortSignal): Promise<Response> {
   return plainFetch(`${call.endpoint.baseUrl}${call.path}`, {
     method: call.method ?? 'GET',
-    headers: { ...call.headers, authorization: `Bearer ${call.endpoint.gatewayToken}` },
+    headers: { ...call.headers, ...requestIdHeader(), authorization: `Bearer ${call.endpoint.gatewayToken}` },
     redirect: 'manual',
     signal,
     ...(call.body !== undefined && { body: call.body }),

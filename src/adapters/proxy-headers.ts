@@ -1,3 +1,5 @@
+import { requestIdHeader } from '../core/request-id.ts'
+
 /** What concerns one connection only (RFC 9110, 7.6.1), and `expect`, which the server has answered already. */
 const HOP_BY_HOP = [
   'connection',
@@ -32,6 +34,7 @@ export function toAgentHeaders(given: Headers, client: ProxyClient | null): Head
   const cookies = withoutOwnCookies(given.get('cookie') ?? '')
   if (cookies && !hasTooManyCookies(given)) headers.set('cookie', cookies)
   else headers.delete('cookie')
+  for (const [name, value] of Object.entries(requestIdHeader())) headers.set(name, value)
   if (!client) return headers
   if (client.address) headers.set('x-forwarded-for', client.address)
   headers.set('x-forwarded-host', given.get('host') ?? '')

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { type Context, Hono, type Next } from 'hono'
 import { AppError } from '../core/errors.ts'
+import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import { isSameSecret } from '../core/secrets.ts'
 import { createBodies } from '../http/bodies.ts'
 import { boundBodies } from '../http/body.ts'
@@ -29,6 +30,11 @@ export function createAgentApp(deps: AgentAppDeps) {
   const uptimeMs = () => deps.clock.now().getTime() - startedAt
   const hasToken = (c: Context) => isSameSecret(readBearer(c.req.header('authorization')) ?? '', deps.gatewayToken)
 
+  app.use((c, next) => {
+    const requestId = toRequestId(c.req.header(REQUEST_ID_HEADER))
+    c.header(REQUEST_ID_HEADER, requestId)
+    return inRequest(requestId, next)
+  })
   app.use(boundBodies(createBodies()))
   app.onError(openAiErrorHandler(deps.log))
   app.notFound((c) => c.json({ error: { message: 'Not found', type: 'not_found' } }, 404))

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
+import { currentRequestId } from '../core/request-id.ts'
 import type { AgentEnv } from './env.ts'
 import { logFailure, toAppError, toErrorBody } from './errors.ts'
 import type { ModelEvent } from './model.ts'
@@ -30,7 +31,8 @@ async function runLogged(deps: CompletionsDeps, request: TurnRequest, onEvent: (
   const startedAt = performance.now()
   const result = await runTurn(deps, request, onEvent)
   const { model, finishReason, usage } = result
-  deps.log.info({ model, finishReason, ...usage, tookMs: Math.round(performance.now() - startedAt) }, 'turn answered')
+  const tookMs = Math.round(performance.now() - startedAt)
+  deps.log.info({ requestId: currentRequestId(), model, finishReason, ...usage, tookMs }, 'turn answered')
   return result
 }
 

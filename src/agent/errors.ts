@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { currentRequestId } from '../core/request-id.ts'
 
 const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: string }>> = {
   invalid: { status: 400, type: 'invalid_request_error' },
@@ -46,9 +47,10 @@ export function toAppError(error: unknown): AppError {
 
 /** Failures as errors, a used-up quota as a warning, mistakes of callers not at all. */
 export function logFailure(log: Log, path: string, error: AppError): void {
-  if (error.kind === 'limited') log.warn({ path }, error.message)
+  const requestId = currentRequestId()
+  if (error.kind === 'limited') log.warn({ requestId, path }, error.message)
   if (FORMS[error.kind].status < 500) return
-  log.error({ path, kind: error.kind, cause: describe(error.cause), stack: stackOf(error) }, error.message)
+  log.error({ requestId, path, kind: error.kind, cause: describe(error.cause), stack: stackOf(error) }, error.message)
 }
 
 function stackOf(error: AppError): string | undefined {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
+import { requestIdHeader } from '../core/request-id.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
 const END_OF_STREAM = /data:\s*\[DONE\]\s*$/
@@ -22,7 +23,9 @@ export function createPlatformFetch(plainFetch: typeof fetch, idleMs: number): t
     const watch = createIdleWatch(idleMs)
     const signal = init?.signal ? AbortSignal.any([init.signal, watch.signal]) : watch.signal
     try {
-      const response = await plainFetch(input, { ...init, signal, redirect: 'manual' })
+      const headers = new Headers(init?.headers)
+      for (const [name, value] of Object.entries(requestIdHeader())) headers.set(name, value)
+      const response = await plainFetch(input, { ...init, headers, signal, redirect: 'manual' })
       if (!response.ok) throw await toStatusError(response)
       return toCheckedResponse(response, watch)
     } catch (error) {

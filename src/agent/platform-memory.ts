@@ -4,6 +4,7 @@ import pRetry, { AbortError } from 'p-retry'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { requestIdHeader } from '../core/request-id.ts'
 import { syncFolder } from './files.ts'
 import { type Memory, noSuchFact, readKeptFacts, toFactText, toKey } from './memory.ts'
 import { readProblem, toAnswerError } from './platform-fetch.ts'
@@ -120,7 +121,11 @@ function createCall({ platformUrl, platformToken }: PlatformMemorySettings, plai
     const timeout = AbortSignal.timeout(TIMEOUT_MS)
     const response = await plainFetch(`${platformUrl}/v1/memory${path}?${new URLSearchParams(query)}`, {
       method,
-      headers: { authorization: `Bearer ${platformToken}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${platformToken}`,
+        'content-type': 'application/json',
+        ...requestIdHeader(),
+      },
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       ...(body !== undefined && { body: JSON.stringify(body) }),

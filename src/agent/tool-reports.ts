@@ -1,5 +1,6 @@
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { requestIdHeader } from '../core/request-id.ts'
 
 /** One use of a tool. */
 export type ToolUse = { toolName: string; success: boolean; durationMs: number }
@@ -28,7 +29,11 @@ async function send(
 ): Promise<void> {
   const response = await plainFetch(`${settings.platformUrl}/v1/tool-events`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${settings.platformToken}` },
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${settings.platformToken}`,
+      ...requestIdHeader(),
+    },
     body: JSON.stringify({ events }),
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -1,5 +1,6 @@
 import { forgetJob } from '../features/accounts/forget-job.ts'
 import { emailTokensJob, mailJob, sessionsJob, throttlesJob } from '../features/accounts/jobs.ts'
+import { tellAuditJob } from '../features/administration/tell-audit.ts'
 import { catalogueJob } from '../features/ai/jobs.ts'
 import {
   deployJob,
@@ -81,5 +82,6 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     watchdogJob(platform),
     watchdogHistoryJob(platform),
     deliveriesJob(platform),
+    tellAuditJob(platform),
   ]
 }

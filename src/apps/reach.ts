@@ -9,6 +9,7 @@ import {
 import type { ProxyClient } from '../adapters/proxy-headers.ts'
 import { AppError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
 import { createGatewayFinder } from '../features/reach/find.ts'
@@ -62,11 +63,12 @@ export function createReach(deps: ReachDeps): Reach {
   return {
     agentOf: readHost,
     async answer(request, { id }, from) {
-      try {
-        return await passOn(request, id, from)
-      } catch (error) {
-        return toResponse(error, id, deps.log)
-      }
+      const requestId = toRequestId(request.headers.get(REQUEST_ID_HEADER))
+      const response = await inRequest(requestId, () => passOn(request, id, from)).catch((error: unknown) =>
+        toResponse(error, { requestId, agentId: id }, deps.log),
+      )
+      response?.headers.set(REQUEST_ID_HEADER, requestId)
+      return response
     },
   }
 }
@@ -95,11 +97,11 @@ function isSubscription(request: Request): boolean {
   return request.method === 'GET' && request.headers.get('accept')?.includes('text/event-stream') === true
 }
 
-function toResponse(error: unknown, agentId: string, log: Log): Response {
+function toResponse(error: unknown, what: { requestId: string; agentId: string }, log: Log): Response {
   const known = toAppError(error)
   const status = statusOf(known.kind)
   if (status >= 500 && known.kind !== 'unavailable') {
-    log.warn({ agentId, error: known.kind === 'internal' ? describeFailure(error) : summarize(error) }, known.message)
+    log.warn({ ...what, error: known.kind === 'internal' ? describeFailure(error) : summarize(error) }, known.message)
   }
   const headers = {
     'cache-control': 'no-store',

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { Context, Next } from 'hono'
 import type { Log } from '../core/log.ts'
+import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { BaseEnv } from './env.ts'
 
 const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-const REQUEST_ID = /^[\w.-]{8,64}$/
 
 /**
  * The outermost layer of every request: a request id (a caller's own is kept when it is harmless), the security headers,
@@ -13,19 +12,18 @@ const REQUEST_ID = /^[\w.-]{8,64}$/
 export function frame(log: Log, options: { isHttps: boolean }) {
   const shouldLog = log.isLevelEnabled('debug')
   return async (c: Context<BaseEnv>, next: Next) => {
-    const given = c.req.header('x-request-id')
-    const requestId = given && REQUEST_ID.test(given) ? given : randomUUID()
+    const requestId = toRequestId(c.req.header(REQUEST_ID_HEADER))
     c.set('requestId', requestId)
-    c.header('x-request-id', requestId)
+    c.header(REQUEST_ID_HEADER, requestId)
     c.header('x-content-type-options', 'nosniff')
     c.header('x-frame-options', 'DENY')
     c.header('referrer-policy', 'strict-origin-when-cross-origin')
     c.header('content-security-policy', CONTENT_SECURITY_POLICY)
     c.header('cache-control', 'no-store')
     if (options.isHttps) c.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
-    if (!shouldLog) return next()
+    if (!shouldLog) return inRequest(requestId, next)
     const startedAt = performance.now()
-    await next()
+    await inRequest(requestId, next)
     const ms = Math.round(performance.now() - startedAt)
     log.debug(
       { requestId, face: c.env.face, method: c.req.method, path: c.req.path, status: c.res.status, ms },

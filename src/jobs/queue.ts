@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { errorMessage } from '../core/errors.ts'
 import { newId } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
+import { inRequest } from '../core/request-id.ts'
 import { withoutUserinfo } from '../core/url-userinfo.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
@@ -69,9 +70,10 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
     if (stopping.signal.aborted || at >= pollsAt) return
     clearTimeout(timer)
     pollsAt = at
+    // Whoever wakes the queue is no reason of the jobs that it then runs.
     timer = setTimeout(() => {
       pollsAt = Number.POSITIVE_INFINITY
-      polling = polling.then(poll)
+      polling = inRequest(undefined, () => polling.then(poll))
     }, ms)
   }
   const wake = () => pollIn(0)

@@ -1,5 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { AppError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { currentRequestId } from '../../core/request-id.ts'
 import type { Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { passwordGuess, returnGuess, settleGuess, takeGuess } from './guesses.ts'
@@ -10,7 +12,7 @@ import { requireSecondFactor } from './second-factor.ts'
 import { type UserRow, users } from './tables.ts'
 import type { TwoFactorDeps } from './two-factor.ts'
 
-export type LoginDeps = TwoFactorDeps & { passwords: Passwords; knownDevices: KnownDevices }
+export type LoginDeps = TwoFactorDeps & { log: Log; passwords: Passwords; knownDevices: KnownDevices }
 
 /**
  * Checks the password, and the second factor of accounts that have one. Unknown, closed and password-less accounts and
@@ -19,8 +21,18 @@ export type LoginDeps = TwoFactorDeps & { passwords: Passwords; knownDevices: Kn
  * `limited` after ten failures of an account from one address or one known device, or fifty of an address, in a quarter of
  * an hour; after fifty of an account in an hour except from a known device; and as `requireSecondFactor`.
  */
-export function login(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
-  return deps.passwords.admit(() => loginAdmitted(deps, request, visitor))
+export async function login(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
+  try {
+    return await deps.passwords.admit(() => loginAdmitted(deps, request, visitor))
+  } catch (error) {
+    // Whose account it would be stays out of the log: people type passwords into the wrong field.
+    if (error instanceof AppError && error.kind === 'unauthenticated')
+      deps.log.info(
+        { requestId: currentRequestId(), address: visitor.address, reason: error.message },
+        'sign-in refused',
+      )
+    throw error
+  }
 }
 
 async function loginAdmitted(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Context } from 'hono'
 import { AppError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 import type { Tx } from '../../db/open.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { clearSessionCookies, readSessionTokens, setSessionCookies } from '../../http/session-cookie.ts'
@@ -8,7 +9,7 @@ import { type KnownDevices, rememberDevice } from './known-devices.ts'
 import { SESSION_DAYS, type Sessions } from './sessions.ts'
 import { type UserRow, users } from './tables.ts'
 
-export type StartSessionDeps = { sessions: Sessions; knownDevices: KnownDevices; isHttps: boolean }
+export type StartSessionDeps = { log: Log; sessions: Sessions; knownDevices: KnownDevices; isHttps: boolean }
 
 const MAX_USER_AGENT = 256
 
@@ -27,6 +28,8 @@ export async function startSession(c: Context<WebEnv>, deps: StartSessionDeps, u
   for (const planted of readSessionTokens(c)) await deps.sessions.end(planted)
   setSessionCookies(c, token, { isHttps: deps.isHttps, maxAgeSeconds: SESSION_DAYS * 86_400 })
   rememberDevice(c, deps, user)
+  const { requestId } = c.var
+  deps.log.info({ requestId, userId: user.id, address: visitor.address, path: c.req.path }, 'signed in')
 }
 
 /** A reset that ends all sessions must also end the sign-in with the old password that is under way. */

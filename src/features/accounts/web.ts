@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import type { Log } from '../../core/log.ts'
 import type { Csrf } from '../../http/csrf.ts'
 import type { WebEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
@@ -21,6 +22,7 @@ export type AccountsWebDeps = RegisterDeps &
     guards: Guards
     csrf: Csrf
     botDetection: BotDetection
+    log: Log
     isHttps: boolean
     requestsPerMinute: { register: number; login: number }
   }
@@ -68,8 +70,10 @@ export function accountsWeb(deps: AccountsWebDeps) {
   })
 
   app.post('/api/auth/signout', async (c) => {
+    const user = await deps.guards.findSession(c)
     for (const token of readSessionTokens(c)) await deps.sessions.end(token)
     clearSessionCookie(c, deps)
+    if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
     return c.json({ ok: true })
   })
 

@@ -1,3 +1,4 @@
+import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Principal, SignedInUser } from '../../http/env.ts'
@@ -5,7 +6,10 @@ import { type CreateDeps, insertAgent } from './create.ts'
 import { requireProvisioning, requireRoom, requireRoomFor, requireSubscription } from './provision-room.ts'
 import type { CreateAgentRequest } from './schemas.ts'
 import type { AgentRow } from './tables.ts'
+import { tellOfAgent } from './tell.ts'
 import { requireSize } from './update.ts'
+
+export type CreateOwnDeps = CreateDeps & { db: Db; log: Log }
 
 /**
  * Adds an agent of `owner` without starting it. It can be started at any time, so it takes what a provisioned one takes.
@@ -13,7 +17,7 @@ import { requireSize } from './update.ts'
  * provisioning is switched off.
  */
 export async function createAgent(
-  deps: CreateDeps & { db: Db; killSwitch: boolean },
+  deps: CreateOwnDeps & { killSwitch: boolean },
   owner: SignedInUser,
   { name, config }: CreateAgentRequest,
 ): Promise<AgentRow> {
@@ -21,10 +25,12 @@ export async function createAgent(
   if (!owner.isAdmin) requireSubscription(owner)
   requireSize(owner, config?.plan)
   const { plan = owner.plan, aiProvider = 'openrouter' } = config ?? {}
-  return write(deps.db, (tx) => {
+  const agent = await write(deps.db, (tx) => {
     if (!owner.isAdmin) requireRoom(tx, owner, undefined)
     return insertAgent(deps, tx, { ownerId: owner.id, name, model: 'default', plan, aiProvider, status: 'pending' })
   })
+  tellOfAgent(deps.log, { kind: 'user', user: owner }, agent.id, 'created')
+  return agent
 }
 
 /**
@@ -33,14 +39,16 @@ export async function createAgent(
  * @throws AppError `limited` {current, limit} at the cap of the user's plan.
  */
 export async function createAgentFor(
-  deps: CreateDeps & { db: Db },
+  deps: CreateOwnDeps,
   principal: Principal,
   { name, config }: CreateAgentRequest,
 ): Promise<AgentRow> {
   const { plan = 'free', aiProvider = 'openrouter' } = config ?? {}
   const ownerId = principal.kind === 'user' ? principal.user.id : null
-  return write(deps.db, (tx) => {
+  const agent = await write(deps.db, (tx) => {
     requireRoomFor(tx, principal)
     return insertAgent(deps, tx, { ownerId, name, model: 'default', plan, aiProvider, status: 'pending' })
   })
+  tellOfAgent(deps.log, principal, agent.id, 'created')
+  return agent
 }

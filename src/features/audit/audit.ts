@@ -1,3 +1,4 @@
+import { currentRequestId } from '../../core/request-id.ts'
 import type { Tx } from '../../db/open.ts'
 import { auditLog } from './tables.ts'
 
@@ -13,6 +14,12 @@ export type AuditEntry = {
 /** Adds the line in the closure of what it tells: one is never without the other. */
 export function recordAudit(tx: Tx, entry: AuditEntry, now: Date): void {
   tx.insert(auditLog)
-    .values({ ...entry, detail: entry.detail ?? {}, address: entry.address ?? null, createdAt: now })
+    .values({
+      ...entry,
+      detail: entry.detail ?? {},
+      address: entry.address ?? null,
+      requestId: currentRequestId() ?? null,
+      createdAt: now,
+    })
     .run()
 }

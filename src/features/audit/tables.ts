@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** Who did what to whom, append-only. `actor` is a user's id, `cli` or `system`; `detail` never holds a secret. */
+/** Who did what to whom, append-only. `actor` is a user's id, `cli` or `system`; `detail` never holds a secret. `requestId` is null for what no request did. */
 export const auditLog = sqliteTable(
   'audit_log',
   {
@@ -10,6 +10,7 @@ export const auditLog = sqliteTable(
     target: text().notNull(),
     detail: text({ mode: 'json' }).notNull().default({}),
     address: text(),
+    requestId: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [

@@ -11,6 +11,7 @@ import type { Enqueue } from '../../jobs/queue.ts'
 import { jobs } from '../../jobs/tables.ts'
 import { findAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
+import { tellOfAgent } from '../agents/tell.ts'
 import { REMOVE_JOB, removeKey } from './operations.ts'
 import { removeSnapshots } from './snapshots.ts'
 import { discardSnapshots, type TrashDeps } from './trash.ts'
@@ -44,6 +45,7 @@ export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: st
   })
   try {
     await finishDeletion(deps, { agentId: id, runtime: agent.runtime })
+    tellOfAgent(deps.log, principal, id, 'deleted')
   } catch (error) {
     throw explain(error, 'the agent is deleted as soon as that is possible')
   }

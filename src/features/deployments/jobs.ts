@@ -34,7 +34,10 @@ export function removeJob(deps: OperationDeps): JobKind {
     payload: Removal,
     // An engine may be away for days: what it runs is ended when it is back.
     maxAttempts: Number.POSITIVE_INFINITY,
-    run: (removal) => finishDeletion(deps, removal),
+    run: async (removal) => {
+      await finishDeletion(deps, removal)
+      deps.log.info({ agentId: removal.agentId }, 'what ran for a deleted agent was removed')
+    },
   })
 }
 

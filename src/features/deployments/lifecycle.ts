@@ -2,12 +2,14 @@ import { eq } from 'drizzle-orm'
 import type { Runtimes } from '../../adapters/runtimes.ts'
 import { AppError } from '../../core/errors.ts'
 import { toRepository } from '../../core/image-reference.ts'
+import type { Log } from '../../core/log.ts'
 import type { Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { Principal } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
 import { toShownStatus } from '../agents/status.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
+import { tellOfAgent } from '../agents/tell.ts'
 import { type ImageDeps, requireImage } from './images.ts'
 import { findOperation, requestOperation, toRequester } from './operations.ts'
 import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
@@ -16,7 +18,7 @@ import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
 export type LifecycleDeps = RequestDeps &
-  Omit<ImageDeps, 'runtime'> & { runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
+  Omit<ImageDeps, 'runtime'> & { log: Log; runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000
@@ -60,6 +62,7 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
       ? new AppError('internal', error.message, {}, { cause: error })
       : error
   }
+  tellOfAgent(deps.log, principal, id, 'stopped')
   return stopped
 }
 

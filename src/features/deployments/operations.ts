@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, ne } from 'drizzle-orm'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { currentRequestId } from '../../core/request-id.ts'
 import type { Db, Tx } from '../../db/open.ts'
 import type { Principal } from '../../http/env.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
@@ -87,7 +88,14 @@ export function requestOperation(
   forgetOldest(tx, agentId)
   return tx
     .insert(deploymentHistory)
-    .values({ ...operation, agentId, statusBefore, step: 'queued', requestedAt: now })
+    .values({
+      ...operation,
+      agentId,
+      statusBefore,
+      step: 'queued',
+      requestedAt: now,
+      requestId: currentRequestId() ?? null,
+    })
     .returning({ id: deploymentHistory.id })
     .get().id
 }

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Runtime } from '../../adapters/runtime.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
+import { inRequest } from '../../core/request-id.ts'
 import type { Db } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import { agents } from '../agents/tables.ts'
@@ -47,7 +48,7 @@ export async function runOperations(deps: OperationDeps, agentId: string, signal
     for (;;) {
       const operation = findUnfinished(deps.db, agentId)
       if (!operation) return
-      await runOperation(deps, operation, signal)
+      await inRequest(operation.requestId ?? undefined, () => runOperation(deps, operation, signal))
     }
   })
   await endIfUnwanted(deps, agentId)
@@ -72,11 +73,21 @@ async function runOperation(deps: OperationDeps, operation: OperationRow, signal
     if (isBefore) await deps.platformUrl(runtimeOf(deps, operation))
     isBefore = false
     await RUNNERS[operation.kind](deps, operation, signal)
+    tell(deps, operation)
   } catch (error) {
     // The platform stops, not the operation, and an update is not left half undone: the job is run again.
     if (signal.aborted || error instanceof GoingBackError) throw error
     await fail(deps, operation, error, isBefore || isBeforeChange(deps.db, operation))
   }
+}
+
+/** One line for what became of it; what failed has its own. */
+function tell({ db, log }: OperationDeps, { id }: OperationRow): void {
+  const operation = findOperation(db, id)
+  if (!operation?.result) return
+  const { agentId, kind, result, requestId, requestedBy: by, requestedAt, finishedAt } = operation
+  const ms = finishedAt ? finishedAt.getTime() - requestedAt.getTime() : undefined
+  log.info({ requestId: requestId ?? undefined, agentId, by, result, ms }, `agent ${kind}`)
 }
 
 /** False when the agent was stopped before anything was done. */
@@ -121,8 +132,9 @@ async function runUserRepair(deps: OperationDeps, operation: OperationRow, signa
  * engine does not answer or the image cannot be had, the agent is what it was.
  */
 async function fail(deps: OperationDeps, operation: OperationRow, error: unknown, isBefore: boolean): Promise<void> {
-  const { agentId, kind } = operation
-  deps.log.error({ agent: agentId, kind, error: toLogged(error) }, 'deployment failed')
+  const { agentId, kind, requestId, requestedBy: by } = operation
+  const cause = { requestId: requestId ?? undefined, agentId, by, error: toLogged(error) }
+  deps.log.error(cause, `agent ${kind} failed`)
   const agent = findAgentRow(deps.db, agentId)
   if (!agent) return
   const runtime = deps.runtimes.of(agent)

@@ -10,7 +10,14 @@ import type { OperationRow } from './tables.ts'
 function updateAt(hour: number): OperationRow {
   const nothing = { image: null, previousImage: null, result: null, error: null, logTail: null, snapshot: null }
   const times = { requestedAt: new Date(Date.UTC(2026, 10, 20, hour)), startedAt: null, finishedAt: null }
-  const rest = { id: hour, agentId: 'ada-1', kind: 'update', requestedBy: 'operator', step: 'snapshot' } as const
+  const rest = {
+    id: hour,
+    agentId: 'ada-1',
+    kind: 'update',
+    requestedBy: 'operator',
+    requestId: null,
+    step: 'snapshot',
+  } as const
   return { ...nothing, ...times, ...rest, statusBefore: 'running' }
 }
 

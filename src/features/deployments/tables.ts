@@ -42,7 +42,8 @@ const RESULTS = ['succeeded', 'failed', 'refused', 'rolled-back', 'replaced', 'c
 /**
  * What was asked of an agent, in the order of `id`: the intents that `run.ts` carries out, and the history that remains of
  * them. `result` is null until it has ended, `refused` when what was asked for
- * cannot be had and nothing was done. `requestedBy` is a user's id, `operator` or `platform`;
+ * cannot be had and nothing was done. `requestedBy` is a user's id, `operator` or `platform`, `requestId` that of the
+ * request that asked;
  * `statusBefore` is the agent's when it was asked for, to which it returns when nothing could be done. `image` is null where
  * agents are processes; `snapshot` is the name of a file in the agent's own snapshot folder; `logTail` are the last lines
  * of an agent that failed.
@@ -56,6 +57,7 @@ export const deploymentHistory = sqliteTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     kind: text({ enum: OPERATIONS }).notNull(),
     requestedBy: text().notNull(),
+    requestId: text(),
     statusBefore: text({ enum: AGENT_STATUSES }).notNull(),
     image: text(),
     previousImage: text(),

@@ -46,7 +46,8 @@ export async function runUpdate(deps: OperationDeps, operation: OperationRow, si
     await forgetSnapshots(deps, operation.agentId)
   } catch (error) {
     if (signal.aborted) throw error
-    deps.log.error({ agent: operation.agentId, image: operation.image, error: toLogged(error) }, 'update failed')
+    const { requestId, agentId, image } = operation
+    deps.log.error({ requestId: requestId ?? undefined, agentId, image, error: toLogged(error) }, 'agent update failed')
     const logTail = await readLogTail(runtimeOf(deps, operation), operation.agentId)
     await write(deps.db, (tx) => setStep(tx, operation, 'restore', { error: toReason(error), logTail }))
     await goBack(deps, operation, signal)

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toUsd } from '../../core/money.ts'
+import { currentRequestId } from '../../core/request-id.ts'
 import type { Timed, UsageEvent } from './event.ts'
 import type { RunningSums } from './running-sums.ts'
 import type { UsageWriter } from './save.ts'
@@ -78,6 +79,7 @@ export function createUsageRecorder(deps: {
     record(event) {
       const { agentId, model, inputTokens, outputTokens, costMicroUsd } = event
       deps.log.info(
+        { requestId: currentRequestId() },
         `[UsageLogger] Logging: ${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${toUsd(costMicroUsd).toFixed(6)}`,
       )
       const at = deps.clock.now()
