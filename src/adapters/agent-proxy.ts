@@ -9,14 +9,16 @@ import { hasTooManyCookies, type ProxyClient, toAgentHeaders, toClientHeaders } 
  */
 export type ProxyTimeouts = { connectMs: number; bodyMs: number; answerMs: number }
 const TIMEOUTS: ProxyTimeouts = { connectMs: 5000, bodyMs: 30_000, answerMs: 660_000 }
+/** Told once each; `onOver` always. */
+type BodyEvents = { onWhole: () => void; onOver: () => void }
 /** What is read ahead of a slow caller. */
 const BUFFERED_BYTES = 64 * 1024
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /**
  * Passes a request on to the agent at `baseUrl` and its answer back, both ways as they come and no faster than they are
- * taken. The caller's abort ends it; `onBodyWhole` is told when all of their body has come. Not by `fetch`: all of this process share its 256 connections, and open streams of
- * agents must not use them up.
+ * taken. The caller's abort ends it; `body` is told when all of their body has come, and when no more of it is held here.
+ * Not by `fetch`: all of this process share its 256 connections, and open streams of agents must not use them up.
  * @throws AppError `upstream_failed`, `upstream_timeout`, `too_slow` for a body that takes its time.
  */
 export async function forward(
@@ -24,10 +26,10 @@ export async function forward(
   baseUrl: string,
   client: ProxyClient | null,
   signal: AbortSignal,
-  onBodyWhole: () => void = () => undefined,
+  body: BodyEvents,
   timeouts = TIMEOUTS,
 ): Promise<Response> {
-  const answer = await send(request, baseUrl, client, signal, { onBodyWhole, timeouts })
+  const answer = await send(request, baseUrl, client, signal, { body, timeouts })
   const status = answer.statusCode ?? 502
   const isEmpty = request.method === 'HEAD' || WITHOUT_BODY.has(status)
   if (isEmpty) answer.resume()
@@ -48,7 +50,7 @@ function send(
   baseUrl: string,
   client: ProxyClient | null,
   signal: AbortSignal,
-  { onBodyWhole, timeouts }: { onBodyWhole: () => void; timeouts: ProxyTimeouts },
+  { body, timeouts }: { body: BodyEvents; timeouts: ProxyTimeouts },
 ): Promise<IncomingMessage> {
   const { pathname, search } = new URL(request.url)
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -66,7 +68,7 @@ function send(
   outgoing.once('response', resolve)
   outgoing.once('close', () => reject(toProxyError(null)))
   outgoing.on('error', (error) => reject(toProxyError(error)))
-  sendBody(request, outgoing, timeouts.bodyMs, onBodyWhole)
+  sendBody(request, outgoing, timeouts.bodyMs, body)
   return promise.finally(() => {
     clearTimeout(answering)
     clearTimeout(connecting)
@@ -74,16 +76,20 @@ function send(
 }
 
 /** An agent may answer before it has read everything, and the caller may go away: neither is an error of its own. */
-function sendBody(request: Request, outgoing: ClientRequest, maxMs: number, onWhole: () => void): void {
+function sendBody(request: Request, outgoing: ClientRequest, maxMs: number, { onWhole, onOver }: BodyEvents): void {
   if (!request.body) {
     outgoing.end()
+    onOver()
     return
   }
   const body = Readable.fromWeb(request.body)
   const expire = () => outgoing.destroy(new AppError('too_slow', 'Request body took too long'))
   const receiving = setTimeout(expire, maxMs)
   body.on('end', onWhole)
-  body.on('close', () => clearTimeout(receiving))
+  body.on('close', () => {
+    clearTimeout(receiving)
+    onOver()
+  })
   body.on('error', () => outgoing.destroy())
   outgoing.on('close', () => body.destroy())
   body.pipe(outgoing)

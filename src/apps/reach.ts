@@ -14,6 +14,8 @@ import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
 import { createGatewayFinder } from '../features/reach/find.ts'
 import { createHostReader } from '../features/reach/host.ts'
+import { addressKey } from '../http/address.ts'
+import type { Bodies } from '../http/bodies.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
 import { STANDS_BACK } from './stand-back.ts'
 
@@ -29,11 +31,14 @@ export type Reach = {
 
 /** A little longer than a body may take. */
 const BODY_SECONDS = 40
+/** As much of a body as the server reads ahead of an agent that takes its time. */
+const AHEAD_BYTES = 1024 * 1024
 
 type ReachDeps = {
   db: Db
   sealer: Sealer
   log: Log
+  bodies: Bodies
   addresses: { agentsDomain: string }
   standsBack: boolean
   timeouts?: ProxyTimeouts
@@ -57,7 +62,8 @@ export function createReach(deps: ReachDeps): Reach {
     if (request.body) server.timeout(request, BODY_SECONDS)
     else keepOpen()
     const ending = isSubscription(request) ? AbortSignal.any([request.signal, stopping]) : request.signal
-    return forward(request, baseUrl, told, ending, keepOpen, deps.timeouts)
+    const share = takeRoom(deps.bodies, request, client)
+    return forward(request, baseUrl, told, ending, { onWhole: keepOpen, onOver: share.close }, deps.timeouts)
   }
 
   return {
@@ -71,6 +77,14 @@ export function createReach(deps: ReachDeps): Reach {
       return response
     },
   }
+}
+
+/** Nobody is known here: all callers share the room of strangers. @throws AppError `unavailable` when that is full. */
+function takeRoom(bodies: Bodies, request: Request, { address }: ProxyClient): { close(): void } {
+  const share = bodies.open({ key: addressKey(address), isKnown: false })
+  const length = request.headers.get('content-length')
+  if (request.body) share.add(length === null ? AHEAD_BYTES : Math.min(Number(length), AHEAD_BYTES))
+  return share
 }
 
 /** The WebSockets of agents; they end with `stopping`, because nothing else would end them. */
@@ -107,6 +121,7 @@ function toResponse(error: unknown, what: { requestId: string; agentId: string }
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(known.kind === 'too_slow' && { connection: 'close' }),
+    ...(typeof known.extra.retryAfter === 'string' && { connection: 'close', 'retry-after': known.extra.retryAfter }),
   }
   return Response.json({ error: known.message }, { status, headers })
 }

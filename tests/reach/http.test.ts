@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createServer } from 'node:net'
 import { z } from 'zod'
 import { startPlatformDouble } from '../harness/platform-double.ts'
 import { atMostMs } from '../harness/promised-times.ts'
@@ -338,6 +339,32 @@ test('a body that comes byte by byte is given up: 408, and neither side stays op
   await aborted.promise
   const quick = await reach.ask('ada', '/', { method: 'POST', body: 'x'.repeat(100_000) })
   expect((await quick.text()).length).toBe(100_000)
+})
+
+test('60 strangers with a large body each for an agent that reads nothing: those beyond the room get 503 with Retry-After', async () => {
+  await using house = await openReach()
+  const deaf = createServer((socket) => socket.pause().on('error', () => undefined))
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
+  const address = deaf.address()
+  await house.add('deaf-1', typeof address === 'object' && address ? address.port : 0)
+  const leave = new AbortController()
+  const body = new Uint8Array(8 * 1024 * 1024)
+  const answers = Array.from({ length: 60 }, () =>
+    house.ask('deaf-1', '/up', { method: 'POST', body, signal: leave.signal }).then(
+      ({ status, headers }) => [status, headers.get('retry-after')],
+      () => null,
+    ),
+  )
+  const refused: unknown[] = []
+  for (const answer of answers) void answer.then((told) => told && refused.push(told))
+  // One address has room for eight of them.
+  await until('the answers to those beyond the room', () => refused.length >= 52)
+  expect(new Set(refused.map(String))).toEqual(new Set(['503,1']))
+  expect(house.platform.bodies.bytesUnderWay()).toBe(8 * 1024 * 1024)
+  leave.abort()
+  await Promise.all(answers)
+  await until('the room that they leave', () => house.platform.bodies.bytesUnderWay() === 0)
+  deaf.close()
 })
 
 test('300 open streams of agents leave the platform’s own calls their connections', async () => {
