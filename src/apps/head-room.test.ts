@@ -21,6 +21,20 @@ test('a browser full of cookies is still answered, on each port', async () => {
   }
 })
 
+test('memory that cannot be measured, because no file can be opened, counts as full', async () => {
+  let isMeasured = true
+  const close = openHeadRoom(() => {
+    if (isMeasured) return GIGABYTE
+    throw new Error('EMFILE')
+  })
+  try {
+    isMeasured = false
+    await until('small heads', () => http.maxHeaderSize === 16 * 1024)
+  } finally {
+    close()
+  }
+})
+
 test('heads must be small while memory is full, and may be large again afterwards', async () => {
   let memoryBytes = GIGABYTE
   const close = openHeadRoom(() => memoryBytes)

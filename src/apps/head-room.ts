@@ -16,7 +16,7 @@ const LOOK_MS = 1000
 export function openHeadRoom(readMemoryBytes: () => number = () => process.memoryUsage.rss()): () => void {
   const startBytes = readMemoryBytes()
   const look = () => {
-    const isFull = readMemoryBytes() > startBytes + ROOM_BYTES
+    const isFull = readOrMost(readMemoryBytes) > startBytes + ROOM_BYTES
     // The types call it constant; Bun lets it be set, for connections that are open as well.
     Object.assign(http, { maxHeaderSize: isFull ? USUAL_HEAD_BYTES : LARGE_HEAD_BYTES })
   }
@@ -24,4 +24,13 @@ export function openHeadRoom(readMemoryBytes: () => number = () => process.memor
   const timer = setInterval(look, LOOK_MS)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+/** The system does not tell a process without file descriptors how large it is: it counts as full then. */
+function readOrMost(readMemoryBytes: () => number): number {
+  try {
+    return readMemoryBytes()
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }

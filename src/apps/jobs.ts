@@ -1,7 +1,7 @@
 import { forgetJob } from '../features/accounts/forget-job.ts'
 import { emailTokensJob, mailJob, sessionsJob, throttlesJob } from '../features/accounts/jobs.ts'
-import { tellAuditJob } from '../features/administration/tell-audit.ts'
 import { catalogueJob } from '../features/ai/jobs.ts'
+import { tellAuditJob } from '../features/audit/tell-audit.ts'
 import {
   deployJob,
   emptyTrashJob,

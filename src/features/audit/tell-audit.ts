@@ -24,5 +24,5 @@ export function tellAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
       told = id
     }
   }
-  return { name: 'administration.tell-audit', everyMs: LOOK_MS, run: tell }
+  return { name: 'audit.tell', everyMs: LOOK_MS, run: tell }
 }
