@@ -6,7 +6,13 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-type Case = { promise: string; files: readonly string[]; environment?: Readonly<Record<string, string>> }
+/** `times` is how often each file is run, once unless it is given: for what has no rounds of its own. */
+type Case = {
+  promise: string
+  files: readonly string[]
+  times?: number
+  environment?: Readonly<Record<string, string>>
+}
 
 /** One line a case, in the order in which they run: quick ones first. */
 const CASES: Readonly<Record<string, Case>> = {
@@ -49,6 +55,53 @@ const CASES: Readonly<Record<string, Case>> = {
     promise: 'killed in the middle of commits: the repository is whole',
     files: ['tests/browse/git-crash'],
     environment: { GIT_KILLS: '200' },
+  },
+  abandoned: {
+    promise: '4,000 visitors and many callers who leave: what was sent is booked, no budget is passed',
+    files: ['src/features/ai/abandoned', 'src/features/ai/abort', 'src/features/demo/', 'tests/gateway/killed'],
+    times: 10,
+    environment: { LEAVING_VISITORS: '400' },
+  },
+  cookies: {
+    promise: 'pages of agents plant and throw cookies: no session is taken over, nobody is locked out',
+    files: ['tests/browser/cookies', 'tests/browser/networks', 'src/apps/head-room'],
+    times: 10,
+  },
+  images: {
+    promise: 'owners name images of any kind: the engine is sent nowhere, no agent stops',
+    files: ['src/features/deployments/images'],
+    times: 20,
+  },
+  keys: {
+    promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
+    files: [
+      ...['src/features/keys/', 'src/features/ai/key-limits', 'src/features/ai/control-keys'],
+      ...['src/features/deployments/rotate-token', 'src/features/sealing/', 'tests/journeys/rotate-key'],
+    ],
+    times: 5,
+  },
+  storage: {
+    promise: 'quotas, retention, the log of writes and a full disk: what is promised to be kept is, and no more',
+    files: ['src/features/storage/', 'src/features/retention/', 'src/db/'],
+    times: 5,
+  },
+  hosts: {
+    promise: 'names that are not served, told in any way on any port, reach nothing',
+    files: ['tests/reach/hosts', 'tests/reach/http'],
+    times: 10,
+  },
+  lockout: {
+    promise: 'strangers guess passwords, codes and links: owners get in from devices that are known',
+    files: ['src/features/accounts/lockout', 'src/features/accounts/two-factor', 'src/features/sign-in/take-over'],
+    times: 10,
+  },
+  operation: {
+    promise: 'callers who leave, clocks that jump, writes that fail, signals sent twice: told truthfully, and over',
+    files: [
+      ...['src/apps/', 'src/core/', 'src/features/health/', 'src/features/usage/'],
+      ...['src/features/accounts/change-password', 'tests/chaos/signals', 'tests/watchdog/'],
+    ],
+    times: 3,
   },
   loop: {
     promise: 'a million rows of usage and 300,000 messages: no request holds the event loop for more than 50 ms',
@@ -111,10 +164,10 @@ console.log(failed.length === 0 ? '\nEvery promise held.' : `\nBroken: ${failed.
 process.exit(failed.length === 0 ? 0 : 1)
 
 /** Runs the tests of one case; what they print, their figures among it, goes straight to the terminal. */
-async function runCase(name: string, { promise, files, environment }: Case): Promise<boolean> {
+async function runCase(name: string, { promise, files, times = 1, environment }: Case): Promise<boolean> {
   console.log(`\n── ${name}: ${promise}`)
   const startedAt = performance.now()
-  const child = Bun.spawn([process.execPath, 'test', ...files, '--timeout=600000'], {
+  const child = Bun.spawn([process.execPath, 'test', ...files, '--timeout=600000', `--rerun-each=${times}`], {
     cwd: root,
     env: { ...process.env, STRICT_TIMES: '1', ...environment },
     stdio: ['ignore', 'inherit', 'inherit'],

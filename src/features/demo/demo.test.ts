@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../tests/harness/ai-platform.ts'
 import { json, type TestOptions, testPlatform } from '../../../tests/harness/platform.ts'
+import { roundsOf } from '../../../tests/harness/rounds.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { DEMO_MODELS } from './models.ts'
+
+const LEAVING = roundsOf('LEAVING_VISITORS', 40)
 
 async function demo(options: TestOptions & { timeoutMs?: number } = {}) {
   const test = await aiPlatform(options)
@@ -51,7 +54,7 @@ test('POST /api/demo/chat: a visitor who leaves does not end the call, and what 
   ])
 })
 
-test('POST /api/demo/chat: forty visitors who leave cost no more than the day’s budget', async () => {
+test(`POST /api/demo/chat: ${LEAVING} visitors who leave cost no more than the day’s budget`, async () => {
   await using test = await demo({ environment: { DEMO_DAILY_BUDGET_USD: '0.05' }, timeoutMs: 200 })
   test.provider.answerWith({ fault: 'hang' })
   const leave = async () => {
@@ -61,7 +64,7 @@ test('POST /api/demo/chat: forty visitors who leave cost no more than the day’
     setTimeout(() => visitor.abort(), 20)
     return asking
   }
-  for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 10 }, leave))
+  for (let left = 0; left < LEAVING; left += 10) await Promise.all(Array.from({ length: 10 }, leave))
   const booked = await test.booked()
   const spent = booked.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
   expect(booked.every(({ estimated, outputTokens }) => estimated && outputTokens === 1024)).toBe(true)
