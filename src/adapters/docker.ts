@@ -26,6 +26,7 @@ import { AskedFor, watchDocker } from './docker-watch.ts'
 import { type Engine, LABELS, toAppError } from './engine.ts'
 import { noFiles, openVolumeFiles } from './engine-files.ts'
 import { findImage, pullImage } from './engine-images.ts'
+import { measureVolumes } from './engine-usage.ts'
 import { TaskQueue } from './process-queue.ts'
 import {
   agentNotFound,
@@ -207,6 +208,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
         if (!name) throw noFiles()
         return openVolumeFiles({ engine, instance, filesImages }, { agentId: id, name, driver })
       }),
+    measureStored: () => look(() => measureVolumes(engine, instance)),
     findImage: (image) => look(() => findImage(engine, image)),
     async pull(image, onProgress, signal) {
       await requireEngine()

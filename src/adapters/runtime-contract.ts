@@ -51,6 +51,15 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
     })
     afterAll(() => fixture.dispose())
 
+    contractTest('what an agent has stored is measured, where its folder is not known', async () => {
+      if (!runtime.measureStored) return
+      const spec = await deployHealthy()
+      const bytes = async () => (await runtime.measureStored?.())?.get(spec.id) ?? 0
+      const before = await bytes()
+      await fixture.writeState(spec.id, 'large.txt', 'x'.repeat(3_000_000))
+      expect((await bytes()) - before).toBeGreaterThanOrEqual(3_000_000)
+    })
+
     contractTest('a deployed agent runs, answers on its port and is listed', async () => {
       expect(await runtime.isAvailable()).toBe(true)
       const spec = await deployHealthy()

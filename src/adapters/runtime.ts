@@ -157,6 +157,11 @@ export type Runtime = {
    * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} or {code: 'ON_ANOTHER_NODE'} when this runtime cannot, and why.
    */
   openFiles?(id: string): Promise<AgentFiles>
+  /**
+   * Bytes of what each agent has stored, by its id, as far as this machine knows. Takes long: not for a request. Left out
+   * where agents are processes, whose folders are known.
+   */
+  measureStored?(): Promise<ReadonlyMap<string, number>>
   /** The image of this name that is here, or null; never one where agents are processes. @throws AppError `invalid` when it is no agent. */
   findImage(image: string): Promise<{ kind: AgentKind; version: string | null } | null>
   /**

@@ -5,6 +5,7 @@ import { type CpuSample, toStats } from './docker-stats.ts'
 import { LABELS, toAppError } from './engine.ts'
 import { openVolumeFiles } from './engine-files.ts'
 import { findImage, pullImage } from './engine-images.ts'
+import { measureVolumes } from './engine-usage.ts'
 import { TaskQueue } from './process-queue.ts'
 import {
   type AgentStats,
@@ -176,6 +177,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
         const volume = { agentId: id, name: getVolume(parts, service), driver: driverOf(parts, service) }
         return openVolumeFiles({ engine, instance, filesImages }, volume)
       }),
+    measureStored: () => read(() => measureVolumes(engine, instance)),
     findImage: (image) => read(() => findImage(engine, image)),
     async pull(image, onProgress, signal) {
       await requireEngine()

@@ -23,6 +23,7 @@ const KINDS = [
   'internal',
   'upstream_failed',
   'upstream_timeout',
+  'storage_full',
   'unavailable',
 ] as const satisfies readonly ErrorKind[]
 

@@ -168,7 +168,7 @@ export function toAppError(error: unknown, path: string): unknown {
       return new AppError('forbidden', `No permission for ${path}`)
     case 'ENOSPC':
     case 'EDQUOT':
-      return new AppError('internal', 'The disk is full')
+      return new AppError('storage_full', 'The server has no room left. Please try again later.', { code: 'DISK_FULL' })
     default:
       return error
   }

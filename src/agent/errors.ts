@@ -15,6 +15,7 @@ const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: st
   too_slow: { status: 408, type: 'invalid_request_error' },
   too_large: { status: 413, type: 'invalid_request_error' },
   limited: { status: 429, type: 'rate_limit_error' },
+  storage_full: { status: 507, type: 'insufficient_quota' },
   misconfigured: { status: 500, type: 'server_error' },
   internal: { status: 500, type: 'server_error' },
   upstream_failed: { status: 502, type: 'upstream_error' },

@@ -20,6 +20,7 @@ import { metricsBackend } from '../features/metrics/backend.ts'
 import { missionControlBackend } from '../features/mission-control/backend.ts'
 import { provisioningBackend } from '../features/provisioning/backend.ts'
 import { runtimeBackend } from '../features/runtime/backend.ts'
+import { refuseWritesOnFullDisk } from '../features/storage/disk-guard.ts'
 import { usageBackend } from '../features/usage/backend.ts'
 import { verificationBackend } from '../features/verification/backend.ts'
 import { watchdogBackend } from '../features/watchdog/backend.ts'
@@ -32,6 +33,7 @@ export function backendApp(platform: Platform) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = platform
   app.use('/api/*', limitRate(platform.requestsPerMinute.backend, 'Too many requests, please slow down.'))
+  app.use(refuseWritesOnFullDisk(platform))
   app.route('/', probes(platform))
   app.route('/', healthBackend(platform))
   app.route('/', keysBackend(platform))

@@ -5,6 +5,7 @@ import { migrate } from '../db/migrate.ts'
 import { type Connection, openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
 import { MESSAGE_FIGURES } from '../features/chat/message-figures.ts'
+import { STORAGE_FIGURES } from '../features/storage/figures.ts'
 
 /**
  * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
@@ -14,7 +15,7 @@ export function openMigrated(file: string, dataDir: string): { connection: Conne
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
-    keepFigures(connection.sqlite, MESSAGE_FIGURES)
+    for (const figures of [MESSAGE_FIGURES, STORAGE_FIGURES]) keepFigures(connection.sqlite, figures)
     openWriteQueue(connection)
     return { connection, applied }
   } catch (error) {

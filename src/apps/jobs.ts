@@ -19,10 +19,12 @@ import { sampleJob } from '../features/metrics/jobs.ts'
 import { deliveriesJob, notifyJob } from '../features/notifications/jobs.ts'
 import { idempotencyJob } from '../features/provisioning/jobs.ts'
 import { abandonStreamJob } from '../features/radio/abandon.ts'
+import { retentionJob } from '../features/retention/jobs.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/scheduled-tasks/jobs.ts'
 import { securityEventJob } from '../features/security-events/jobs.ts'
 import { signInsJob } from '../features/sign-in/jobs.ts'
-import { giveBackSpaceJob } from '../features/storage/jobs.ts'
+import { measureStorageJob } from '../features/storage/measure.ts'
+import { watchDiskJob } from '../features/storage/watch-disk.ts'
 import { askJob, summarizeJob } from '../features/swarms/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/usage/jobs.ts'
 import { videoFilesJob, videoJob } from '../features/video/jobs.ts'
@@ -78,7 +80,9 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     webhookEventsJob(platform),
     videoFilesJob(platform),
     cleanUpJob(platform),
-    giveBackSpaceJob(platform),
+    retentionJob(platform),
+    watchDiskJob(platform),
+    measureStorageJob(platform),
     watchdogJob(platform),
     watchdogHistoryJob(platform),
     deliveriesJob(platform),

@@ -61,6 +61,7 @@ import { createSecurityEventVerifier } from '../features/security-events/verify.
 import { createTokenGate } from '../features/social-identity/gate.ts'
 import { createSocialId } from '../features/social-identity/identity.ts'
 import { createSocialTokens } from '../features/social-identity/tokens.ts'
+import { createStorageQuota } from '../features/storage/quota.ts'
 import { takeOver } from '../features/take-over/take-over.ts'
 import { copyKeyUsage } from '../features/usage/key-usage.ts'
 import { createQuota } from '../features/usage/quota.ts'
@@ -209,7 +210,11 @@ export function openPlatform(parts: PlatformParts) {
       findUser,
       internalApiKey: config.internalApiKey,
     }),
-    verifySecurityEvent: createSecurityEventVerifier(securityEvents, { keys: securityEventKeys, clock }),
+    verifySecurityEvent: createSecurityEventVerifier(securityEvents, {
+      keys: securityEventKeys,
+      clock,
+      rememberedDays: config.retentionDays.securityEvents,
+    }),
     identityIssuer: config.idpB.issuer,
     socialId: createSocialId(config.socialId, { keys: socialIdKeys, clock }),
     socialTokens: createSocialTokens({ db, clock, key: sealer.deriveKey('social-identity') }),
@@ -254,6 +259,8 @@ export function openPlatform(parts: PlatformParts) {
     usageSpool,
     probeHost: createHostProbe(),
     measureDisk: createDiskProbe(config.dataDir),
+    storage: createStorageQuota({ rules }),
+    retention: config.retentionDays,
     diskFloor,
     findFailing: createReadiness({ db, clock, runtimes, diskFloor }),
     findFaults: createFaultFinder({ db, clock, diskFloor }),

@@ -39,6 +39,7 @@ import { scheduledTasksWeb } from '../features/scheduled-tasks/web.ts'
 import { securityEventsWeb } from '../features/security-events/web.ts'
 import { signInWeb } from '../features/sign-in/web.ts'
 import { socialIdentityWeb } from '../features/social-identity/web.ts'
+import { refuseWritesOnFullDisk } from '../features/storage/disk-guard.ts'
 import { swarmsWeb } from '../features/swarms/web.ts'
 import { usageWeb } from '../features/usage/web.ts'
 import { verificationWeb } from '../features/verification/web.ts'
@@ -55,6 +56,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<WebEnv>()
   const { owner } = platform.guards
   app.use(platform.csrf.check)
+  app.use(refuseWritesOnFullDisk(platform))
   app.route('/', probes(platform))
   app.route('/', healthWeb(platform))
   app.route('/', accountsWeb(platform))

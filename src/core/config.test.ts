@@ -73,6 +73,7 @@ test('without any variable the settings are the documented defaults', () => {
       password: 10,
     },
     plannedEndpoints: true,
+    retentionDays: { usage: 400, toolEvents: 90, messages: 0, audit: 400, securityEvents: 400, inbox: 90 },
     minFreeDiskBytes: 268_435_456,
     mail: { smtpUrl: undefined, from: 'Stead <stead@localhost>' },
     isProduction: false,

@@ -41,6 +41,7 @@ export function readSettings(environment: Record<string, string | undefined>) {
 }
 
 export type Config = ReturnType<typeof readConfig>
+export type RetentionDays = Config['retentionDays']
 
 /**
  * Settings of the whole platform, read once by `main.ts`.
@@ -88,6 +89,15 @@ export function readConfig(environment: Record<string, string | undefined>) {
       password: env.RATE_LIMIT_PASSWORD,
     },
     plannedEndpoints: env.PLANNED_ENDPOINTS,
+    /** After how many days details are deleted; 0 keeps them for ever. */
+    retentionDays: {
+      usage: env.RETENTION_USAGE_DAYS,
+      toolEvents: env.RETENTION_TOOL_EVENTS_DAYS,
+      messages: env.RETENTION_MESSAGES_DAYS,
+      audit: env.RETENTION_AUDIT_DAYS,
+      securityEvents: env.RETENTION_SECURITY_EVENTS_DAYS,
+      inbox: env.RETENTION_INBOX_DAYS,
+    },
     minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',

@@ -13,6 +13,8 @@ const flag = (value: boolean) =>
     .default(value)
     .meta({ form: '`true`, `false`' })
 const seconds = (value: number) => z.coerce.number().nonnegative().max(86_400).default(value).meta({ form: 'seconds' })
+/** A hundred years are as good as for ever. */
+const days = (value: number) => z.coerce.number().int().nonnegative().max(36_500).default(value).meta({ form: 'days' })
 const atLeastOne = (value: number) => z.coerce.number().int().positive().default(value)
 const toParts = (text: string) =>
   text
@@ -114,7 +116,7 @@ const PLACE = {
     .number()
     .nonnegative()
     .default(256)
-    .describe('Below so many free megabytes `/readyz` answers 503 and names the disk'),
+    .describe('Below so many free megabytes users’ writes answer 507, `/readyz` 503, and the operator is told'),
   LOG_LEVEL: z
     .enum(LOG_LEVELS)
     .default('info')
@@ -122,6 +124,19 @@ const PLACE = {
   PLANNED_ENDPOINTS: flag(true).describe(
     '`false` hides the file explorer, `/api/usage/*` and `POST /api/keys/validate`',
   ),
+}
+
+const RETENTION = {
+  RETENTION_USAGE_DAYS: days(400).describe('Days until rows of usage are deleted; sums of days stay; `0`: never'),
+  RETENTION_TOOL_EVENTS_DAYS: days(90).describe('Days until uses of tools are deleted; sums of days stay; `0`: never'),
+  RETENTION_MESSAGES_DAYS: days(0).describe(
+    'Days until messages are deleted; `0`: never, the storage of their owner is their limit',
+  ),
+  RETENTION_AUDIT_DAYS: days(400).describe('Days until lines of the audit log are deleted; `0`: never'),
+  RETENTION_SECURITY_EVENTS_DAYS: days(400).describe(
+    'Days until security events are deleted, and after which older ones are refused; `0`: never',
+  ),
+  RETENTION_INBOX_DAYS: days(90).describe('Days until mail of agents is deleted; `0`: never'),
 }
 
 const NAMES = {
@@ -416,6 +431,7 @@ const WEB_TOOLS = {
  */
 export const SETTING_GROUPS = [
   { title: 'Where it listens and keeps its data', settings: PLACE },
+  { title: 'How long details are kept', settings: RETENTION },
   { title: 'Names and proxies', settings: NAMES },
   { title: 'Secrets of the platform', settings: OWN_SECRETS },
   { title: 'People', settings: PEOPLE },
@@ -430,6 +446,7 @@ export const SETTING_GROUPS = [
 
 export const Environment = z.object({
   ...PLACE,
+  ...RETENTION,
   ...NAMES,
   ...OWN_SECRETS,
   ...PEOPLE,

@@ -9,6 +9,7 @@ export type ErrorKind =
   | 'too_large'
   | 'too_slow'
   | 'limited'
+  | 'storage_full'
   | 'misconfigured'
   | 'internal'
   | 'upstream_failed'

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 
-/** One trigger: `event` is such as `AFTER INSERT ON messages`, `body` what it does for each row. */
-export type Trigger = { name: string; event: string; body: string }
+/** One trigger: `event` is such as `AFTER INSERT ON messages`, `body` what it does for each row of which `when` holds. */
+export type Trigger = { name: string; event: string; when?: string; body: string }
 
 /**
  * Figures that are counted with each row that comes, changes or goes, whoever writes it and whatever it goes with, so that
@@ -17,9 +17,9 @@ export function keepFigures(sqlite: Database.Database, figures: KeptFigures): vo
   const find = sqlite
     .prepare<[string], string>("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = ?")
     .pluck()
-  const wanted = figures.triggers.map(({ name, event, body }) => ({
+  const wanted = figures.triggers.map(({ name, event, when, body }) => ({
     name,
-    sql: `CREATE TRIGGER ${name} ${event} FOR EACH ROW BEGIN ${body} END`,
+    sql: `CREATE TRIGGER ${name} ${event} FOR EACH ROW ${when ? `WHEN ${when} ` : ''}BEGIN ${body} END`,
   }))
   if (wanted.every(({ name, sql }) => find.get(name) === sql)) return
   sqlite.transaction(() => {

@@ -43,9 +43,18 @@ export function openDatabase(file: string | Buffer): Connection {
     tx: db,
     sqlite,
     close() {
-      sqlite.pragma('optimize')
+      optimize(sqlite)
       sqlite.close()
     },
+  }
+}
+
+/** A disk that takes nothing must not keep the file from being closed. */
+function optimize(sqlite: Database.Database): void {
+  try {
+    sqlite.pragma('optimize')
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error
   }
 }
 

@@ -13,6 +13,7 @@ const KINDS: [ErrorKind, number][] = [
   ['too_slow', 408],
   ['too_large', 413],
   ['limited', 429],
+  ['storage_full', 507],
   ['misconfigured', 500],
   ['internal', 500],
   ['upstream_failed', 502],

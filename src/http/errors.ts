@@ -15,6 +15,7 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   too_slow: 408,
   too_large: 413,
   limited: 429,
+  storage_full: 507,
   misconfigured: 500,
   internal: 500,
   upstream_failed: 502,
@@ -38,7 +39,7 @@ export function errorHandler(log: Log) {
  * there: that somebody else does not answer is said in a sentence, however often it happens.
  */
 export function logFailure<Env extends BaseEnv>(c: Context<Env>, log: Log, error: Error, known: AppError): void {
-  if (statusOf(known.kind) < 500) return
+  if (statusOf(known.kind) < 500 || known.kind === 'storage_full') return
   const request = { requestId: c.var.requestId, method: c.req.method, path: c.req.path }
   if (c.req.raw.signal.aborted) log.info({ ...request, error: summarize(error) }, 'the caller left before the answer')
   else if (known.kind === 'internal') log.error({ ...request, error: describeFailure(error) }, known.message)

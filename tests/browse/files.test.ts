@@ -174,7 +174,7 @@ test('a full disk leaves the old file as it was', async () => {
   try {
     await post('write', { path: 'disk/a', content: 'old' })
     const { status, body } = await post('write', { path: 'disk/a', content: 'n'.repeat(200_000) })
-    expect({ status, body }).toEqual({ status: 500, body: { ok: false, error: 'The disk is full' } })
+    expect({ status, body }).toMatchObject({ status: 507, body: { ok: false, code: 'DISK_FULL' } })
     expect(readFileSync(join(disk, 'a'), 'utf8')).toBe('old')
     expect(readdirSync(disk)).toEqual(['a'])
   } finally {

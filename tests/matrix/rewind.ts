@@ -6,12 +6,18 @@ import { write } from '../../src/db/write.ts'
 export async function rememberRows(db: Db): Promise<() => Promise<void>> {
   const counted = sql`select tbl_name from sqlite_master where type = 'trigger'`
   const tables = db
-    .select({ name: sql<string>`name`, isCounted: sql<number>`name in (${counted})` })
+    .select({
+      name: sql<string>`name`,
+      isCounted: sql<number>`name in (${counted})`,
+      isFigure: sql<number>`exists (select 1 from sqlite_master as other where other.type = 'trigger'
+        and other.tbl_name <> sqlite_master.name
+        and (instr(other.sql, 'INTO ' || sqlite_master.name || ' ') or instr(other.sql, 'UPDATE ' || sqlite_master.name || ' ')))`,
+    })
     .from(sql`sqlite_master`)
     .where(sql`type = 'table' and name not like 'sqlite_%'`)
     .all()
     // Figures that triggers keep come after what they count.
-    .sort((one, other) => other.isCounted - one.isCounted)
+    .sort((one, other) => one.isFigure - other.isFigure || other.isCounted - one.isCounted)
     .map(({ name }) => ({ name: sql.identifier(name), copy: sql.identifier(`copy_of_${name}`) }))
   await write(db, (tx) => {
     for (const { name, copy } of tables) tx.run(sql`create temp table ${copy} as select * from main.${name}`)

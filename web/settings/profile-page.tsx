@@ -11,6 +11,7 @@ import { EmailSection } from './email-section.tsx'
 import { FormNotice } from './form-notice.tsx'
 import { patchSettings } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
+import { StorageSection } from './storage-section.tsx'
 
 const NameForm = z.object({ name: z.string().trim().min(1).max(100, 'Name must be at most 100 characters') })
 
@@ -23,6 +24,7 @@ export function ProfilePage() {
           <>
             <NameSection settings={settings} />
             <EmailSection settings={settings} />
+            <StorageSection storage={settings.storage} />
           </>
         )}
       </WithSettings>

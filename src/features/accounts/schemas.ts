@@ -135,7 +135,10 @@ export const Notifications = z
   .refine((value) => JSON.stringify(value).length <= MAX_NOTIFICATIONS_BYTES, 'Notification settings are too large')
 export type Notifications = z.infer<typeof Notifications>
 
-/** `GET`, `POST` and `PATCH /api/settings` (Spec 4.2). `pendingEmail` waits for the link that was mailed to it. */
+/**
+ * `GET`, `POST` and `PATCH /api/settings` (Spec 4.2). `pendingEmail` waits for the link that was mailed to it, `storage` is
+ * what all agents of the account take of the plan's room, in bytes.
+ */
 export const Settings = z.object({
   id: z.string(),
   email: z.string(),
@@ -147,6 +150,7 @@ export const Settings = z.object({
   pendingEmail: z.string().nullable(),
   hasPassword: z.boolean(),
   notifications: z.record(z.string(), z.json()),
+  storage: z.object({ used: z.number(), limit: z.number() }),
 })
 export type Settings = z.infer<typeof Settings>
 

@@ -28,6 +28,7 @@ test('GET /api/settings: 200 for a session and for an sk_ key, with nothing secr
       pendingEmail: null,
       hasPassword: false,
       notifications: {},
+      storage: { used: 0, limit: 1024 ** 3 },
     })
   }
 })

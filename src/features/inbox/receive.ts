@@ -5,7 +5,8 @@ import type { Clock } from '../../core/clock.ts'
 import { newId } from '../../core/ids.ts'
 import type { Tx } from '../../db/open.ts'
 import type { Enqueue } from '../../jobs/queue.ts'
-import { agents } from '../agents/tables.ts'
+import { type AgentRow, agents } from '../agents/tables.ts'
+import type { StorageQuota } from '../storage/quota.ts'
 import { inboxMessages } from './tables.ts'
 
 /** Gives a mail to its agent; `jobs.ts` does it. */
@@ -30,24 +31,30 @@ export type IncomingMail = {
 /** What became of a mail: for an agent, turned away, too many of one sender, or without anything to read. */
 export type MailOutcome = 'processed' | 'rejected' | 'rate_limited' | 'fetch_error'
 
-export type ReceiveDeps = { clock: Clock; enqueue: Enqueue; webhooks: { allowedSenders: readonly string[] } }
+export type ReceiveDeps = {
+  clock: Clock
+  enqueue: Enqueue
+  storage: Pick<StorageQuota, 'within'>
+  webhooks: { allowedSenders: readonly string[] }
+}
 
 /**
  * Puts a mail of an allowed sender into the inbox of the agent it is addressed to, `<agentId>@…` or `…+<agentId>@…`, and
- * has it delivered.
+ * has it delivered. @throws AppError `storage_full` when its owner has no room: the service that tells of it does so again.
  */
 export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail): MailOutcome {
   const sender = readSender(mail)
   if (!sender || !deps.webhooks.allowedSenders.includes(sender)) return 'rejected'
-  const agentId = findAddressee(tx, mail.to)
-  if (!agentId) return 'rejected'
+  const agent = findAddressee(tx, mail.to)
+  if (!agent) return 'rejected'
   const now = deps.clock.now()
   if (isBusy(tx, sender, now)) return 'rate_limited'
   const text = toText(mail.body)
   if (!text) return 'fetch_error'
   const id = newId('mail')
   const subject = mail.subject.slice(0, MAX_SUBJECT_CHARACTERS)
-  tx.insert(inboxMessages).values({ id, agentId, sender, subject, text, status: 'queued', receivedAt: now }).run()
+  const row = { id, agentId: agent.id, sender, subject, text, status: 'queued', receivedAt: now } as const
+  deps.storage.within(tx, agent.ownerId, () => tx.insert(inboxMessages).values(row).run())
   deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}` })
   return 'processed'
 }
@@ -65,11 +72,12 @@ function readAddresses(text: string): string[] {
 }
 
 /** The first agent that one of the addresses names. */
-function findAddressee(tx: Tx, to: string): string | null {
+function findAddressee(tx: Tx, to: string): Pick<AgentRow, 'id' | 'ownerId'> | null {
   for (const address of readAddresses(to)) {
     const local = address.slice(0, address.lastIndexOf('@'))
     const id = local.slice(local.lastIndexOf('+') + 1)
-    if (tx.select({ id: agents.id }).from(agents).where(eq(agents.id, id)).get()) return id
+    const agent = tx.select({ id: agents.id, ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()
+    if (agent) return agent
   }
   return null
 }

@@ -24,6 +24,7 @@ export const inboxMessages = sqliteTable(
   },
   (table) => [
     index('inbox_messages_by_agent').on(table.agentId, table.sequence),
+    index('inbox_messages_by_time').on(table.receivedAt),
     index('inbox_messages_by_sender').on(table.sender, table.receivedAt),
     oneOf('inbox_messages_status', table.status, STATUSES),
   ],

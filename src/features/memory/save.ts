@@ -5,6 +5,9 @@ import type { Db, Tx } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
 import type { SignedInUser } from '../../http/env.ts'
 import { getAgent } from '../agents/list.ts'
+import { agents } from '../agents/tables.ts'
+import type { StorageQuota } from '../storage/quota.ts'
+import { withRoom } from '../storage/workspace-room.ts'
 import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
 import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type SaveMemoryRequest } from './schemas.ts'
 import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
@@ -13,7 +16,7 @@ const MAX_VALUE_BYTES = 100 * 1024
 /** How many keys each side may fill, so that neither takes the other's room. */
 const MAX_KEYS: Readonly<Record<MemorySource, number>> = { user: 50, agent: 100 }
 
-export type SaveDeps = { db: Db; clock: Clock }
+export type SaveDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
 
 /** What was kept: `keys` are those of the request. */
 export type SavedMemory = { keys: string[]; savedAt: Date }
@@ -21,7 +24,7 @@ export type SavedMemory = { keys: string[]; savedAt: Date }
 /**
  * Keeps one value or several, all or none. What the agent keeps in a file of its own is written there, after the rest.
  * @throws AppError `invalid` without a value, for one over 100 KB of JSON, and when the user would have filled more than 50
- * keys of the agent; `not_found` for a missing agent and for someone else's; as `writeNote` for a file.
+ * keys of the agent; `not_found` for a missing agent and for someone else's; `storage_full`; as `writeNote` for a file.
  */
 export async function saveMemory(
   deps: SaveDeps & NoteDeps,
@@ -35,24 +38,30 @@ export async function saveMemory(
     const found = getAgent(tx, { kind: 'user', user }, agentId)
     const isFile = ([key]: [string, string]) => isNoteOf(found, key)
     const files = [...values].filter(isFile).map(([path, json]) => ({ path, text: requireText(path, json) }))
-    keep(tx, { agentId, source: 'user', savedAt }, new Map([...values].filter((value) => !isFile(value))))
+    const facts = new Map([...values].filter((value) => !isFile(value)))
+    deps.storage.within(tx, found.ownerId, () => keep(tx, { agentId, source: 'user', savedAt }, facts))
     return { agent: found, notes: files }
   })
-  for (const { path, text } of notes) await writeNote(deps, agent, path, text)
+  for (const { path, text } of notes) {
+    await withRoom(deps, { agent }, Buffer.byteLength(text), () => writeNote(deps, agent, path, text))
+  }
   return { keys: [...values.keys()], savedAt }
 }
 
-/** As `saveMemory`, one value of the agent's own. @throws AppError `invalid`. */
+/** As `saveMemory`, one value of the agent's own. @throws AppError `invalid`, `storage_full`, `not_found`. */
 export async function rememberFact(deps: SaveDeps, agentId: string, request: RememberRequest): Promise<Date> {
   const savedAt = deps.clock.now()
   const values = new Map([[request.key, toJson(request.memory)]])
-  await write(deps.db, (tx) => keep(tx, { agentId, source: 'agent', savedAt }, values))
+  await write(deps.db, (tx) => {
+    const { ownerId } = requireAgent(tx, agentId)
+    deps.storage.within(tx, ownerId, () => keep(tx, { agentId, source: 'agent', savedAt }, values))
+  })
   return savedAt
 }
 
 /**
- * Takes over what an agent has kept in a file of its own: nothing of it is refused for want of room, and what is known
- * already stays as it is, so that a second attempt changes nothing. @returns how many were new.
+ * Takes over what an agent has kept in a file of its own: nothing of it is refused for want of keys, and what is known
+ * already stays as it is, so that a second attempt changes nothing. @returns how many were new. @throws AppError `storage_full`, `not_found`.
  */
 export async function importFacts(deps: SaveDeps, agentId: string, { facts }: ImportRequest): Promise<number> {
   const rows = facts.map(({ key, text, at }): MemoryRow => {
@@ -61,11 +70,18 @@ export async function importFacts(deps: SaveDeps, agentId: string, { facts }: Im
   })
   return write(deps.db, (tx) => {
     if (rows.length === 0) return 0
-    const { changes } = tx.insert(agentMemory).values(rows).onConflictDoNothing().run()
+    const insert = () => tx.insert(agentMemory).values(rows).onConflictDoNothing().run()
+    const { changes } = deps.storage.within(tx, requireAgent(tx, agentId).ownerId, insert)
     // The file holds as much as the store: more than twice that is no file.
     if (countKeys(tx, agentId, 'agent') > 2 * MAX_KEYS.agent) throw tooManyKeys('agent')
     return changes
   })
+}
+
+function requireAgent(tx: Tx, id: string): { ownerId: string | null } {
+  const agent = tx.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+  return agent
 }
 
 type Writer = { agentId: string; source: MemorySource; savedAt: Date }

@@ -9,6 +9,8 @@ const TITLES: Readonly<Record<Notification['kind'], string>> = {
   repaired: '🟢 Agent repaired',
   repair_failed: '🔴 Repair failed',
   host_fault: '🔴 CRITICAL: most agents fail together',
+  disk_low: '🔴 CRITICAL: the disk is full',
+  disk_recovered: '🟢 The disk has room again',
   test: '🟢 Test notification',
 }
 
@@ -48,6 +50,8 @@ const SEVERITIES: Readonly<Record<Notification['kind'], 'info' | 'warning' | 'er
   repaired: 'info',
   repair_failed: 'error',
   host_fault: 'critical',
+  disk_low: 'critical',
+  disk_recovered: 'info',
   test: 'info',
 }
 

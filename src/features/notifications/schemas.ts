@@ -18,6 +18,8 @@ export const Notification = z.object({
     'repaired',
     'repair_failed',
     'host_fault',
+    'disk_low',
+    'disk_recovered',
     'test',
   ]),
   at: z.string(),

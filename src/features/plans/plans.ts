@@ -13,10 +13,14 @@ export type Plan = {
   skills: number
   messagesPerDay: number
   tokensPerMonth: number | null
+  /** For messages, memory, mail and workspaces together (decisions, 50). */
+  storageBytes: number
 }
 
 /** The model that only the largest plans and those who name it get (Spec 4.4). */
 export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
+const MEGABYTE = 1024 * 1024
+const GIGABYTE = 1024 * MEGABYTE
 const LABEL_MODELS = ['openai/gpt-4o-mini', 'google/gemini-2.0-flash', 'xiaomi/mimo-v2-pro']
 const SOLO_MODELS = [...LABEL_MODELS, 'openai/gpt-4o', 'anthropic/claude-3.5-sonnet']
 const COLLECTIVE_MODELS = [...SOLO_MODELS, 'openai/gpt-4-turbo', 'anthropic/claude-3-opus']
@@ -31,6 +35,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 10,
     messagesPerDay: 500,
     tokensPerMonth: 2_000_000,
+    storageBytes: GIGABYTE,
   },
   collective: {
     name: 'collective',
@@ -40,6 +45,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 25,
     messagesPerDay: 2000,
     tokensPerMonth: 6_000_000,
+    storageBytes: 5 * GIGABYTE,
   },
   label: {
     name: 'label',
@@ -49,6 +55,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 3,
     messagesPerDay: 100,
     tokensPerMonth: 20_000_000,
+    storageBytes: 20 * GIGABYTE,
   },
   network: {
     name: 'network',
@@ -58,6 +65,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 100,
     messagesPerDay: 10_000,
     tokensPerMonth: null,
+    storageBytes: 100 * GIGABYTE,
   },
 }
 
@@ -70,6 +78,8 @@ export const NO_PLAN: Plan = {
   skills: 0,
   messagesPerDay: 0,
   tokensPerMonth: 0,
+  // Enough to look around, and to keep what one had for a while.
+  storageBytes: 100 * MEGABYTE,
 }
 
 /** The plan that is in force for somebody: admins have the largest, and one that is not active counts for nothing. */

@@ -232,6 +232,11 @@ describe('a token that does not hold', () => {
     ['no events, as in an ID token', (from) => from.sign({ sub: SUBJECT }), 'invalid_request'],
     ['empty events', (from) => from.sign({ events: {} }), 'invalid_request'],
     ['iat an hour ahead', (from) => from.sign({ ...revoked(), iat: now() + 3600 }), 'invalid_request'],
+    [
+      'iat longer ago than events are remembered',
+      (from) => from.sign({ ...revoked(), iat: now() - 401 * 86_400 }),
+      'invalid_request',
+    ],
     ['alg none', (from) => forge({ alg: 'none', kid: 'key-1' }, claimsOf(from)), 'invalid_key'],
     ['alg HS256', (from) => forge({ alg: 'HS256', kid: 'key-1' }, claimsOf(from), 'the public key'), 'invalid_key'],
   ]

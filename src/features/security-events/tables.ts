@@ -1,4 +1,4 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Every verified security event token, by issuer and `jti`: a repeat is acknowledged and not acted on (RFC 8417, 2.2). */
 export const securityEvents = sqliteTable(
@@ -13,5 +13,8 @@ export const securityEvents = sqliteTable(
     /** What was done, in words for the audit log. */
     outcome: text(),
   },
-  (table) => [primaryKey({ columns: [table.issuer, table.jti] })],
+  (table) => [
+    primaryKey({ columns: [table.issuer, table.jti] }),
+    index('security_events_by_time').on(table.receivedAt),
+  ],
 )

@@ -25,6 +25,7 @@ const MAX_AHEAD_SECONDS = 60
 /** RFC 8417, 2.3: the explicit type; issuers that predate it say `JWT` or nothing. Other kinds of token are no events. */
 const TYPES = /^(?:application\/)?(?:secevent\+jwt|jwt)$/i
 /** A token that brings its own key, or asks for rules that we do not know, proves nothing. */
+const DAY_SECONDS = 86_400
 const REFUSED_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit']
 
 const Claims = z.object({
@@ -35,10 +36,13 @@ const Claims = z.object({
   events: z.record(z.string(), z.unknown()).refine((events) => Object.keys(events).length > 0),
 })
 
-/** Checks in the order of Spec 6: issuer, audience, the issuer's keys, the key that `kid` names, the signature. RS256 only. */
+/**
+ * Checks in the order of Spec 6: issuer, audience, the issuer's keys, the key that `kid` names, the signature. RS256 only.
+ * A token that was issued before `rememberedDays` is refused: nobody knows any more whether it was acted on (0: for ever).
+ */
 export function createSecurityEventVerifier(
   rules: SecurityEventRules,
-  deps: { keys: IssuerKeys; clock: Clock },
+  deps: { keys: IssuerKeys; clock: Clock; rememberedDays: number },
 ): VerifySecurityEvent {
   return async (token) => {
     const said = readUnverified(token)
@@ -48,8 +52,10 @@ export function createSecurityEventVerifier(
     const claims = Claims.safeParse(said)
     if (!claims.success) throw refusal('invalid_request', claims.error)
     const { iat } = claims.data
-    if (iat !== undefined && iat > deps.clock.now().getTime() / 1000 + MAX_AHEAD_SECONDS)
-      throw refusal('invalid_request')
+    const nowSeconds = deps.clock.now().getTime() / 1000
+    if (iat !== undefined && iat > nowSeconds + MAX_AHEAD_SECONDS) throw refusal('invalid_request')
+    const isForgotten = deps.rememberedDays > 0 && nowSeconds - (iat ?? nowSeconds) > deps.rememberedDays * DAY_SECONDS
+    if (isForgotten) throw refusal('invalid_request')
     return claims.data
   }
 }

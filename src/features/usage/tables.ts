@@ -28,7 +28,10 @@ export const usageLogs = sqliteTable(
     /** Nobody reported what was used (rulings, 46). */
     estimated: integer({ mode: 'boolean' }).notNull().default(false),
   },
-  (table) => [index('usage_logs_by_user').on(table.userId, table.createdAt)],
+  (table) => [
+    index('usage_logs_by_user').on(table.userId, table.createdAt),
+    index('usage_logs_by_time').on(table.createdAt),
+  ],
 )
 
 /** Sums of a day (UTC): dashboards read these, so their cost does not grow with history. */

@@ -1,0 +1,36 @@
+import type { Settings } from '../../src/features/accounts/schemas.ts'
+import { Section } from '../ui/section.tsx'
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
+
+/** How much of the plan's room the account's agents take, so that nobody is surprised when it is full. */
+export function StorageSection({ storage: { used, limit } }: { storage: Settings['storage'] }) {
+  const percent = limit === 0 ? 100 : Math.min(100, (used / limit) * 100)
+  const tone = percent >= 100 ? 'bg-bad' : percent >= 80 ? 'bg-warn' : 'bg-accent'
+  return (
+    <Section title="Storage" lead="Messages, memory, mail and files of all your agents together.">
+      <div className="grid max-w-md gap-2">
+        <p className="text-sm">
+          <span className="font-medium tabular-nums">{formatBytes(used)}</span> of {formatBytes(limit)} used
+        </p>
+        <meter className="sr-only" aria-label="Storage used" min={0} max={limit} value={Math.min(used, limit)} />
+        <div aria-hidden className="h-2 overflow-hidden rounded-full bg-sunken">
+          <div className={`h-full rounded-full ${tone}`} style={{ width: `${percent}%` }} />
+        </div>
+        {percent >= 80 && (
+          <p className="text-sm text-muted">
+            When it is full nothing new is stored until you delete something or choose a larger plan. Replies that are
+            under way are kept.
+          </p>
+        )}
+      </div>
+    </Section>
+  )
+}
+
+/** Such as `12.3 MB`. */
+export function formatBytes(bytes: number): string {
+  let [value, unit] = [bytes, 0]
+  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1024, unit + 1]
+  return `${value.toLocaleString('en', { maximumFractionDigits: unit === 0 || value >= 100 ? 0 : 1 })} ${UNITS[unit]}`
+}
