@@ -6,9 +6,12 @@ import { atMostMs } from '../harness/promised-times.ts'
 import { startServer, type TestServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-/** All the processes it may have, all the processor it may have, and a log without end. */
+/**
+ * All the processes it may have, all the processor it may have, and a log without end. An interactive shell goes on where
+ * any other ends: at the first process that it is refused.
+ */
 const HOSTILE =
-  'sleep 2; bomb() { bomb | bomb & }; (while true; do bomb; sleep 0.1; done) & while true; do echo flood flood flood; done'
+  "sleep 2; while true; do echo 'sleep 20 &'; done | sh -i 2>/dev/null & while true; do echo flood flood flood; done"
 /** What the platform may lose to it. Below the floor nobody notices, and a machine's own noise is greater. */
 const MOST_TIMES = 1.5
 const FLOOR_MS = 25
