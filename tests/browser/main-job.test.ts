@@ -43,7 +43,7 @@ test.skipIf(!hasBrowser())(
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
     await page.setViewportSize(PHONE)
-    for (const path of ['/login', '/signup']) {
+    for (const path of ['/docs', '/docs/interface', '/docs/settings', '/login', '/signup']) {
       await page.goto(`${web}${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
