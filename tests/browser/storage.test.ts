@@ -1,0 +1,40 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { openHouse } from '../harness/server.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'the settings show how much storage is used, and say what comes when it is nearly full',
+  async () => {
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
+    const program = await house.start()
+    const { web } = program.urls
+    await createAgent(await signUp(web))
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await page.goto(`${web}/login`)
+    await page.getByLabel('Email').fill('ada@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL(/\/agents/)
+    await page.goto(`${web}/settings`)
+    await page.getByText(/ of [\d.]+ [MG]B used/).waitFor()
+    expect(await page.getByText('nothing new is stored until').count()).toBe(0)
+
+    const sqlite = new Database(join(house.dataDir, 'stead.db'))
+    sqlite.pragma('busy_timeout = 5000')
+    sqlite.exec('UPDATE agent_storage SET message_bytes = message_bytes + 200000000000')
+    sqlite.close()
+    await page.reload()
+    await page.getByText('nothing new is stored until').waitFor()
+    expect(browser.complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
