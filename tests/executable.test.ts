@@ -24,7 +24,7 @@ test('the executable does the whole main job from an empty folder, with the chec
   await doMainJob(alone, provider)
 }, 300_000)
 
-test('the executable carries the dashboard', async () => {
+test('the executable carries the dashboard and the documents', async () => {
   await using alone = await openAlone()
   const program = await alone.start()
   const page = await fetch(`${program.urls.web}/agents`)
@@ -37,6 +37,7 @@ test('the executable carries the dashboard', async () => {
     expect(asset.headers.get('cache-control')).toContain('immutable')
     expect(await asset.arrayBuffer()).toEqual(await Bun.file(join(root, 'web/dist', path)).arrayBuffer())
   }
+  expect(await (await fetch(`${program.urls.web}/docs/settings`)).text()).toContain('>Settings</h1>')
   expect((await program.stop()).exitCode).toBe(0)
 }, 300_000)
 
