@@ -12,9 +12,9 @@ import { parseArgs } from 'node:util'
 import type Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
 import { z } from 'zod'
-import { steadDriver } from '../src/adapters/agent-image.ts'
-import { createEngine, type Engine, hasStatus, orNull } from '../src/adapters/engine.ts'
-import { readLines } from '../src/adapters/engine-events.ts'
+import { steadDriver } from '../src/adapters/runtimes/contract/agent-image.ts'
+import { createEngine, type Engine, hasStatus, orNull } from '../src/adapters/runtimes/engine/engine.ts'
+import { readLines } from '../src/adapters/runtimes/engine/events.ts'
 import { VERSION } from '../src/core/version.ts'
 
 const root = join(import.meta.dir, '..')

@@ -21,9 +21,9 @@ async function build(outfile: string, webFolder: string, target: string): Promis
     // Beside the program, what it starts as workers.
     entrypoints: [
       join(root, 'src/main.ts'),
-      join(root, 'src/adapters/page-worker.ts'),
-      join(root, 'src/adapters/git-worker.ts'),
-      join(root, 'src/adapters/token-worker.ts'),
+      join(root, 'src/adapters/pages/worker.ts'),
+      join(root, 'src/adapters/git/worker.ts'),
+      join(root, 'src/adapters/models/token-worker.ts'),
       join(root, 'src/db/checkpoint-worker.ts'),
     ],
     minify: true,

@@ -1,7 +1,7 @@
 /** `bun run endpoints`: writes `tests/endpoints.txt`, one line a route; `--check` only says whether it is up to date. */
 import { join } from 'node:path'
-import { createNoRuntime } from '../src/adapters/no-runtime.ts'
-import { onlyRuntime } from '../src/adapters/runtimes.ts'
+import { createNoRuntime } from '../src/adapters/runtimes/contract/no-runtime.ts'
+import { onlyRuntime } from '../src/adapters/runtimes/contract/runtimes.ts'
 import { createApp } from '../src/apps/app.ts'
 import { openMigrated } from '../src/apps/database.ts'
 import { openPlatform } from '../src/apps/platform.ts'

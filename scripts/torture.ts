@@ -23,7 +23,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   profile: {
     promise: '5,000 specs of containers: none leaves the profile',
-    files: ['src/adapters/docker-container.test.ts'],
+    files: ['src/adapters/runtimes/engine/container.test.ts'],
     environment: { SPEC_RUNS: '5000' },
   },
   races: {
@@ -58,7 +58,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   abandoned: {
     promise: '4,000 visitors and many callers who leave: what was sent is booked, no budget is passed',
-    files: ['src/features/ai/abandoned', 'src/features/ai/abort', 'src/features/demo/', 'tests/gateway/killed'],
+    files: ['src/features/models/gateway/abandoned', 'src/features/models/gateway/abort', 'src/features/models/demo/', 'tests/gateway/killed'],
     times: 10,
     environment: { LEAVING_VISITORS: '400' },
   },
@@ -69,20 +69,20 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   images: {
     promise: 'owners name images of any kind: the engine is sent nowhere, no agent stops',
-    files: ['src/features/deployments/images'],
+    files: ['src/features/agents/deployments/images'],
     times: 20,
   },
   keys: {
     promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
     files: [
-      ...['src/features/keys/', 'src/features/ai/key-limits', 'src/features/ai/control-keys'],
-      ...['src/features/deployments/rotate-token', 'src/features/sealing/', 'tests/journeys/rotate-key'],
+      ...['src/features/people/keys/', 'src/features/models/gateway/key-limits', 'src/features/models/gateway/control-keys'],
+      ...['src/features/agents/deployments/rotate-token', 'src/features/people/sealing/', 'tests/journeys/rotate-key'],
     ],
     times: 5,
   },
   storage: {
     promise: 'quotas, retention, the log of writes and a full disk: what is promised to be kept is, and no more',
-    files: ['src/features/storage/', 'src/features/retention/', 'src/db/'],
+    files: ['src/features/agents/storage/', 'src/features/house/retention/', 'src/db/'],
     times: 5,
   },
   hosts: {
@@ -92,14 +92,14 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   lockout: {
     promise: 'strangers guess passwords, codes and links: owners get in from devices that are known',
-    files: ['src/features/accounts/lockout', 'src/features/accounts/two-factor', 'src/features/sign-in/take-over'],
+    files: ['src/features/people/lockout/', 'src/features/people/two-factor/', 'src/features/house/take-over/'],
     times: 10,
   },
   operation: {
     promise: 'callers who leave, clocks that jump, writes that fail, signals sent twice: told truthfully, and over',
     files: [
-      ...['src/apps/', 'src/core/', 'src/features/health/', 'src/features/usage/'],
-      ...['src/features/accounts/change-password', 'tests/chaos/signals', 'tests/watchdog/'],
+      ...['src/apps/', 'src/core/', 'src/features/views/health/', 'src/features/models/usage/'],
+      ...['src/features/people/passwords/change-password', 'tests/chaos/signals', 'tests/watchdog/'],
     ],
     times: 3,
   },
@@ -115,7 +115,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   events: {
     promise: 'killed right after security events were taken: each is acted on once',
-    files: ['src/features/security-events/crash'],
+    files: ['src/features/people/security-events/crash'],
     environment: { EVENT_KILLS: '10' },
   },
   fuzz: {
@@ -136,7 +136,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   processes: {
     promise: 'the platform killed at every step of a change to a process: no orphan, no ghost',
-    files: ['tests/chaos/deploy.test', 'src/adapters/process.test'],
+    files: ['tests/chaos/deploy.test', 'src/adapters/runtimes/process/process.test'],
     environment: { CHAOS_ROUNDS: '20', PROCESS_KILLS: '20' },
   },
   containers: {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { findViolations, importsOf } from './harness/architecture.ts'
+import { describeRooms, findViolations, importsOf } from './harness/architecture.ts'
 
 const root = join(import.meta.dir, '..')
 
@@ -13,6 +13,7 @@ test('every file keeps to its floor', async () => {
   )
   expect(sources.size).toBeGreaterThan(50)
   expect(findViolations(sources)).toEqual([])
+  console.info(describeRooms(sources))
 })
 
 const ALLOWED: [file: string, text: string][] = [
@@ -23,10 +24,16 @@ const ALLOWED: [file: string, text: string][] = [
   ],
   ['src/http/a.ts', "import type { Db } from '../db/open.ts'"],
   ['src/adapters/process/a.ts', "import type { Log } from '../../core/log.ts'"],
-  ['src/features/agents/a.ts', "import { b } from '../keys/verify.ts'\nimport { c } from '../../http/c.ts'"],
-  ['src/features/agents/a.ts', "import { b } from './web.ts'"],
-  ['src/features/agents/a.ts', 'export const a = (deps) => deps.fetch(url) // not fetch(url), and not process.env'],
-  ['src/features/agents/a.test.ts', "import { testPlatform } from '../../../tests/harness/platform.ts'"],
+  [
+    'src/features/agents/logs/a.ts',
+    "import { b } from '../../people/keys/verify.ts'\nimport { c } from '../../../http/c.ts'",
+  ],
+  ['src/features/agents/logs/a.ts', "import { b } from './web.ts'"],
+  [
+    'src/features/agents/logs/a.ts',
+    'export const a = (deps) => deps.fetch(url) // not fetch(url), and not process.env',
+  ],
+  ['src/features/agents/logs/a.test.ts', "import { testPlatform } from '../../../../tests/harness/platform.ts'"],
   ['src/db/a.test.ts', "import { migrations } from '../../migrations/list.ts'"],
   [
     'src/apps/a.ts',
@@ -38,7 +45,7 @@ const ALLOWED: [file: string, text: string][] = [
   ['src/cli/a.ts', "import { a } from '../serve.ts'\nexport const b = process.env.HOME"],
   [
     'web/agents/a.tsx',
-    "import type { Agent } from '../../src/features/agents/schemas.ts'\nimport { b } from '../ui/b.tsx'",
+    "import type { Agent } from '../../src/features/agents/registry/schemas.ts'\nimport { b } from '../ui/b.tsx'",
   ],
 ]
 
@@ -47,7 +54,7 @@ test.each(ALLOWED)('allowed: %s %j', (file, text) => {
 })
 
 const REFUSED: [file: string, text: string][] = [
-  ['src/features/agents/web.ts', 'export const a = (c) => c.req.json()'],
+  ['src/features/agents/logs/web.ts', 'export const a = (c) => c.req.json()'],
   ['src/agent/app.ts', 'export const a = (c) => c.req.raw.body'],
   ['src/core/a.ts', "import { a } from '../db/open.ts'"],
   ['src/core/a.ts', "import type { Deps } from '../features/keys/verify.ts'"],
@@ -56,25 +63,27 @@ const REFUSED: [file: string, text: string][] = [
   ['src/http/a.ts', "import { a } from '../jobs/queue.ts'"],
   ['src/adapters/a.ts', "import { a } from '../db/open.ts'"],
   ['src/jobs/a.ts', "import {\n  a,\n  b,\n} from '../adapters/a.ts'"],
-  ['src/features/agents/a.ts', "import { b } from '../keys/web.ts'"],
-  ['src/features/agents/a.ts', "export { b } from '../keys/backend.ts'"],
-  ['src/features/agents/a.ts', "const b = await import('../../apps/app.ts')"],
-  ['src/features/agents/a.ts', "import '../../agent/a.ts'"],
-  ['src/features/agents/a.ts', "import { migrations } from '../../../migrations/list.ts'"],
-  ['src/features/agents/a.ts', "import { testPlatform } from '../../../tests/harness/platform.ts'"],
-  ['src/features/agents/a.ts', "import Database from 'better-sqlite3'"],
-  ['src/features/agents/a.ts', 'export const a = () => fetch(url)'],
-  ['src/features/agents/a.ts', 'export const a = globalThis.fetch'],
-  ['src/features/agents/a.ts', 'export const a = process.env.HOME'],
-  ['src/features/agents/a.ts', 'export const a = Bun.env.HOME'],
-  ['src/features/agents/a.ts', 'export const a = (db) => db.transaction(() => {})'],
-  ['src/features/agents/a.test.ts', "import { a } from '../../apps/app.ts'"],
+  ['src/features/agents/logs/a.ts', "import { b } from '../../people/keys/web.ts'"],
+  ['src/features/agents/logs/a.ts', "import { b } from '../../house/administration/list-users.ts'"],
+  ['src/features/keys/a.ts', "import { b } from '../logs/b.ts'"],
+  ['src/features/agents/logs/a.ts', "export { b } from '../../people/keys/backend.ts'"],
+  ['src/features/agents/logs/a.ts', "const b = await import('../../../apps/app.ts')"],
+  ['src/features/agents/logs/a.ts', "import '../../../agent/a.ts'"],
+  ['src/features/agents/logs/a.ts', "import { migrations } from '../../../../migrations/list.ts'"],
+  ['src/features/agents/logs/a.ts', "import { testPlatform } from '../../../../tests/harness/platform.ts'"],
+  ['src/features/agents/logs/a.ts', "import Database from 'better-sqlite3'"],
+  ['src/features/agents/logs/a.ts', 'export const a = () => fetch(url)'],
+  ['src/features/agents/logs/a.ts', 'export const a = globalThis.fetch'],
+  ['src/features/agents/logs/a.ts', 'export const a = process.env.HOME'],
+  ['src/features/agents/logs/a.ts', 'export const a = Bun.env.HOME'],
+  ['src/features/agents/logs/a.ts', 'export const a = (db) => db.transaction(() => {})'],
+  ['src/features/agents/logs/a.test.ts', "import { a } from '../../../apps/app.ts'"],
   ['src/apps/a.ts', "import { a } from '../serve.ts'"],
   ['src/serve.ts', "import { a } from './main.ts'"],
   ['src/agent/a.ts', "import { a } from '../features/chat/send.ts'"],
   ['src/agent/a.ts', "import { a } from '../db/open.ts'"],
   ['src/stray.ts', "import { a } from './core/a.ts'"],
-  ['web/agents/a.tsx', "import { a } from '../../src/features/agents/provision.ts'"],
+  ['web/agents/a.tsx', "import { a } from '../../src/features/agents/agents/provision.ts'"],
   ['web/agents/a.tsx', "import { a } from '../../src/core/money.ts'"],
 ]
 
@@ -84,13 +93,28 @@ test.each(REFUSED)('refused: %s %j', (file, text) => {
 
 test('circles are found through any number of files, and told once', () => {
   const sources = new Map([
-    ['src/features/a/x.ts', "import { y } from '../b/y.ts'"],
-    ['src/features/b/y.ts', "import { z } from '../c/z.ts'"],
-    ['src/features/c/z.ts', "import type { X } from '../a/x.ts'"],
-    ['src/features/d/outside.ts', "import { x } from '../a/x.ts'"],
+    ['src/core/x.ts', "import { y } from './y.ts'"],
+    ['src/core/y.ts', "import { z } from './z.ts'"],
+    ['src/core/z.ts', "import type { X } from './x.ts'"],
+    ['src/core/outside.ts', "import { x } from './x.ts'"],
+  ])
+  expect(findViolations(sources)).toEqual(['circle: src/core/x.ts → src/core/y.ts → src/core/z.ts → src/core/x.ts'])
+})
+
+test('rooms that import each other by different files are a circle too', () => {
+  const sources = new Map([
+    ['src/features/people/a/one.ts', "import { two } from '../b/two.ts'"],
+    ['src/features/people/b/two.ts', ''],
+    ['src/features/people/b/three.ts', "import { four } from '../a/four.ts'"],
+    ['src/features/people/a/four.ts', ''],
+    ['src/adapters/git/one.ts', "import { two } from '../files/two.ts'"],
+    ['src/adapters/files/two.ts', ''],
+    ['src/adapters/files/three.ts', "import { four } from '../git/four.ts'"],
+    ['src/adapters/git/four.ts', ''],
   ])
   expect(findViolations(sources)).toEqual([
-    'circle: src/features/a/x.ts → src/features/b/y.ts → src/features/c/z.ts → src/features/a/x.ts',
+    'circle of rooms: adapters/files → adapters/git → adapters/files',
+    'circle of rooms: people/a → people/b → people/a',
   ])
 })
 

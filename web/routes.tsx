@@ -9,7 +9,7 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router'
-import { CostQuery } from '../src/features/usage/schemas.ts'
+import { CostQuery } from '../src/features/models/usage/schemas.ts'
 import { ForgotPasswordPage } from './account/forgot-password-page.tsx'
 import { LoginPage } from './account/login-page.tsx'
 import { ResetPasswordPage } from './account/reset-password-page.tsx'

@@ -60,7 +60,7 @@ test('a file is of the kind that it declares, or that its imports tell', async (
   using folder = tempFolder()
   const files = {
     'tests/declared.test.ts': '/** Long words. */\n// gate: measuring\n',
-    'src/adapters/docker.test.ts': "import { findEngine } from '../../tests/harness/engine.ts'\n",
+    'src/adapters/runtimes/docker/docker.test.ts': "import { findEngine } from '../../tests/harness/engine.ts'\n",
     'tests/browser/page.test.ts': "import { openBrowser } from '../harness/browser.ts'\n",
     'src/plain.test.ts': "import { expect } from 'bun:test'\n",
   }
@@ -68,7 +68,7 @@ test('a file is of the kind that it declares, or that its imports tell', async (
   const found = await findTestFiles(folder.path)
   expect(Object.fromEntries(found.map(({ path, kind }) => [path, kind]))).toEqual({
     'tests/declared.test.ts': 'measuring',
-    'src/adapters/docker.test.ts': 'engine',
+    'src/adapters/runtimes/docker/docker.test.ts': 'engine',
     'tests/browser/page.test.ts': 'browser',
     'src/plain.test.ts': 'light',
   })

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Runtime } from '../adapters/runtime.ts'
+import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
 import type { Config } from '../core/config.ts'
 import type { Listeners } from './listen.ts'
 

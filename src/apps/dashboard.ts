@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Context, Hono } from 'hono'
-import { hasTooManyCookies } from '../adapters/proxy-headers.ts'
+import { hasTooManyCookies } from '../adapters/gateways/proxy-headers.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
 import { embeddedDashboard } from './embedded-files.ts'

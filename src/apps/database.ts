@@ -4,8 +4,8 @@ import { keepFigures } from '../db/kept-figures.ts'
 import { migrate } from '../db/migrate.ts'
 import { type Connection, openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
-import { MESSAGE_FIGURES } from '../features/chat/message-figures.ts'
-import { STORAGE_FIGURES } from '../features/storage/figures.ts'
+import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
+import { MESSAGE_FIGURES } from '../features/talk/chat/message-figures.ts'
 
 /**
  * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.

@@ -1,6 +1,6 @@
 import { getPath } from 'hono/utils/url'
-import type { Tunnel } from '../adapters/agent-tunnel.ts'
-import type { ProxyClient } from '../adapters/proxy-headers.ts'
+import type { ProxyClient } from '../adapters/gateways/proxy-headers.ts'
+import type { Tunnel } from '../adapters/gateways/tunnel.ts'
 import { AppError } from '../core/errors.ts'
 import { toListenError } from '../core/listen-error.ts'
 import { clientAddress, isIn, parseRanges } from '../http/address.ts'

@@ -1,19 +1,19 @@
-import { forward, type ProxyTimeouts } from '../adapters/agent-proxy.ts'
+import { forward, type ProxyTimeouts } from '../adapters/gateways/proxy.ts'
+import type { ProxyClient } from '../adapters/gateways/proxy-headers.ts'
 import {
   closeTunnel,
   createTunnelHandlers,
   openTunnel,
   type Tunnel,
   toUpgradeHeaders,
-} from '../adapters/agent-tunnel.ts'
-import type { ProxyClient } from '../adapters/proxy-headers.ts'
+} from '../adapters/gateways/tunnel.ts'
 import { AppError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
-import { createGatewayFinder } from '../features/reach/find.ts'
-import { createHostReader } from '../features/reach/host.ts'
+import { createGatewayFinder } from '../features/agents/reach/find.ts'
+import { createHostReader } from '../features/agents/reach/host.ts'
 import { addressKey } from '../http/address.ts'
 import type { Bodies } from '../http/bodies.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'

@@ -1,11 +1,11 @@
-import { createNoRuntimes, type Runtimes } from '../adapters/runtimes.ts'
+import { createNoRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
-import { DEPLOY_JOB, REMOVE_JOB } from '../features/deployments/operations.ts'
-import { DELIVER_JOB } from '../features/inbox/receive.ts'
-import { RUN_JOB } from '../features/scheduled-tasks/runs.ts'
-import { SUMMARIZE_JOB } from '../features/swarms/ask.ts'
-import { ASK_JOB } from '../features/swarms/start-run.ts'
+import { DEPLOY_JOB, REMOVE_JOB } from '../features/agents/deployments/operations.ts'
+import { DELIVER_JOB } from '../features/talk/inbox/receive.ts'
+import { RUN_JOB } from '../features/talk/scheduled-tasks/runs.ts'
+import { SUMMARIZE_JOB } from '../features/talk/swarms/ask.ts'
+import { ASK_JOB } from '../features/talk/swarms/start-run.ts'
 import type { Enqueue } from '../jobs/queue.ts'
 
 /** What callers are told in a copy. Where the original is, is the operator's business. */

@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
 import { VERSION } from '../core/version.ts'
-import { probes } from '../features/health/probes.ts'
-import { healthSummarizer } from '../features/health/summarizer.ts'
-import { summarizerRoutes } from '../features/summarizer/summarizer.ts'
+import { probes } from '../features/views/health/probes.ts'
+import { healthSummarizer } from '../features/views/health/summarizer.ts'
+import { summarizerRoutes } from '../features/web-tools/summarizer/summarizer.ts'
 import type { BaseEnv } from '../http/env.ts'
 import type { Platform } from './platform.ts'
 

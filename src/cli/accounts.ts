@@ -3,21 +3,21 @@ import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 import type { Connection } from '../db/open.ts'
-import { createPasswords } from '../features/accounts/passwords.ts'
-import { RegisterRequest } from '../features/accounts/schemas.ts'
-import { type UserRow, users } from '../features/accounts/tables.ts'
-import { isAdmin } from '../features/accounts/users.ts'
 import {
   CLI,
   changeAccount,
   endAccountSessions,
   removeAccountTwoFactor,
   setAccountAdmin,
-} from '../features/administration/change-account.ts'
-import { createAccount, resetPassword } from '../features/administration/create-account.ts'
-import { toAdminUser } from '../features/administration/list-users.ts'
-import { AccountChange } from '../features/administration/schemas.ts'
-import { requirePlanName } from '../features/plans/plans.ts'
+} from '../features/house/administration/change-account.ts'
+import { createAccount, resetPassword } from '../features/house/administration/create-account.ts'
+import { toAdminUser } from '../features/house/administration/list-users.ts'
+import { AccountChange } from '../features/house/administration/schemas.ts'
+import { createPasswords } from '../features/people/passwords/passwords.ts'
+import { requirePlanName } from '../features/people/plans/plans.ts'
+import { RegisterRequest } from '../features/people/users/schemas.ts'
+import { type UserRow, users } from '../features/people/users/tables.ts'
+import { isAdmin } from '../features/people/users/users.ts'
 import { withDatabase } from './database.ts'
 
 /** What a command has to say: one text for people, one document for programs. */

@@ -8,9 +8,9 @@ import { readConfig } from '../core/config.ts'
 import { createLog } from '../core/log.ts'
 import { openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
-import { createSessions } from '../features/accounts/sessions.ts'
-import { users } from '../features/accounts/tables.ts'
-import { auditLog } from '../features/audit/tables.ts'
+import { auditLog } from '../features/people/audit/tables.ts'
+import { createSessions } from '../features/people/sessions/sessions.ts'
+import { users } from '../features/people/users/tables.ts'
 
 const MAIN = join(import.meta.dir, '..', 'main.ts')
 

@@ -13,7 +13,7 @@ command they are its own. The installation that had them must not run; when it i
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {
       const { withDatabase } = await import('./database.ts')
-      const { adopt } = await import('../features/residence/adopt.ts')
+      const { adopt } = await import('../features/agents/residence/adopt.ts')
       const { toHere } = await import('../apps/house.ts')
       const { systemClock } = await import('../core/clock.ts')
       const adoption = await withDatabase(({ db }, config) => adopt({ db, clock: systemClock }, toHere(config)))

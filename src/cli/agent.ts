@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
-import { WORKSPACE_FOLDER } from '../adapters/agent-image.ts'
+import { WORKSPACE_FOLDER } from '../adapters/runtimes/contract/agent-image.ts'
 import { systemClock } from '../core/clock.ts'
 import { describeFirstIssue, describeIssue } from '../core/config.ts'
 import { errorMessage, StartupError } from '../core/errors.ts'
@@ -69,7 +69,7 @@ export function agentCommand(program: Command): void {
  * standard input and output, and ends with its input.
  */
 async function serveFiles(folder: string): Promise<void> {
-  const { serveStandardStreams } = await import('../adapters/workspace-server.ts')
+  const { serveStandardStreams } = await import('../adapters/workspaces/server.ts')
   await serveStandardStreams({ base: folder, below: [WORKSPACE_FOLDER] })
   process.exit(0)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Machine, PlatformClient } from '../adapters/platform-client.ts'
+import type { Machine, PlatformClient } from '../adapters/platform/client.ts'
 import { AppError } from '../core/errors.ts'
 import { type ConnectionEvent, type ConnectionOptions, keepConnected } from './connection.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { createPlatformClient, type Machine } from '../adapters/platform-client.ts'
+import { createPlatformClient, type Machine } from '../adapters/platform/client.ts'
 import { AppError, errorMessage, StartupError } from '../core/errors.ts'
 import { pause } from '../jobs/runner.ts'
 import { type ConnectionEvent, keepConnected } from './connection.ts'

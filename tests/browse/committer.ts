@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gitCommit } from '../../src/adapters/git.ts'
+import { gitCommit } from '../../src/adapters/git/git.ts'
 
 /** Until it is killed: changes files of a repository and commits them. */
 const [folder = ''] = process.argv.slice(2)

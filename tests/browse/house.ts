@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
-import type { Runtime } from '../../src/adapters/runtime.ts'
+import { createNoRuntime } from '../../src/adapters/runtimes/contract/no-runtime.ts'
+import type { Runtime } from '../../src/adapters/runtimes/contract/runtime.ts'
 import { write } from '../../src/db/write.ts'
-import { insertAgent } from '../../src/features/agents/create.ts'
-import { CreatedKey } from '../../src/features/keys/schemas.ts'
+import { insertAgent } from '../../src/features/agents/registry/create.ts'
+import { CreatedKey } from '../../src/features/people/keys/schemas.ts'
 import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../harness/platform.ts'
 
 export const OPERATOR = bearer(INTERNAL_KEY)

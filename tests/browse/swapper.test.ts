@@ -8,8 +8,8 @@ import {
   readTextFile,
   renameEntry,
   writeFile,
-} from '../../src/adapters/workspace-files.ts'
-import { listTree } from '../../src/adapters/workspace-files-list.ts'
+} from '../../src/adapters/files/files.ts'
+import { listTree } from '../../src/adapters/files/list.ts'
 import { AppError } from '../../src/core/errors.ts'
 import { readLines } from '../harness/lines.ts'
 import { roundsOf } from '../harness/rounds.ts'

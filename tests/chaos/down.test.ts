@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { AgentEvent } from '../../src/features/agents/schemas.ts'
+import { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { findEngine, importAgent, removeAll } from '../harness/engine.ts'
 import { readEvents } from '../harness/events.ts'

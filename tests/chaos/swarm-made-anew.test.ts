@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ProvisionResponse, WebAgentDetail } from '../../src/features/agents/schemas.ts'
+import { ProvisionResponse, WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { importAgent } from '../harness/engine.ts'
 import { read } from '../harness/platform.ts'

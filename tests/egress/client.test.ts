@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
-import { createEgress, type EgressRequest } from '../../src/adapters/egress.ts'
-import { EgressError } from '../../src/adapters/egress-error.ts'
+import { createEgress, type EgressRequest } from '../../src/adapters/egress/egress.ts'
+import { EgressError } from '../../src/adapters/egress/error.ts'
 import { atMostMs } from '../harness/promised-times.ts'
 import { until } from '../harness/until.ts'
 import { openInternet, PUBLIC, PUBLIC_V6 } from './internet.ts'
@@ -356,7 +356,7 @@ test('refused, unknown and silent look alike to the caller; the log is told whic
 
 test('proxies of the environment are not asked', async () => {
   const { serverPort } = await openInternet({})
-  const module = import.meta.resolve('../../src/adapters/egress.ts')
+  const module = import.meta.resolve('../../src/adapters/egress/egress.ts')
   const script = `const { createEgress } = await import(${JSON.stringify(module)})
     const response = await createEgress({ allowPrivate: true }).request('http://127.0.0.1:${serverPort}/', { timeoutMs: 5000 })
     console.log(new TextDecoder().decode(await response.bytes()))`

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { createEgress, type Egress } from '../../src/adapters/egress.ts'
-import { isAllowedAddress } from '../../src/adapters/egress-addresses.ts'
-import { EgressError } from '../../src/adapters/egress-error.ts'
+import { isAllowedAddress } from '../../src/adapters/egress/addresses.ts'
+import { createEgress, type Egress } from '../../src/adapters/egress/egress.ts'
+import { EgressError } from '../../src/adapters/egress/error.ts'
 import { openInternet, PUBLIC, PUBLIC_V6 } from './internet.ts'
 import { hostileUrls, INSIDE_V4, INSIDE_V6, spell } from './spellings.ts'
 

@@ -2,8 +2,8 @@ import { onTestFinished } from 'bun:test'
 import http from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
-import type { Network } from '../../src/adapters/egress.ts'
-import type { ResolvedAddress } from '../../src/adapters/egress-connect.ts'
+import type { ResolvedAddress } from '../../src/adapters/egress/connect.ts'
+import type { Network } from '../../src/adapters/egress/egress.ts'
 
 /** An address that the outside believes to be public. */
 export const PUBLIC = '93.184.215.14'

@@ -26,6 +26,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   web: [],
   migrations: [],
 }
+/** The wings of `src/features`, from the ground up: each imports only those before it. */
+export const WINGS: readonly string[] = ['people', 'agents', 'models', 'money', 'talk', 'web-tools', 'views', 'house']
 const FREE = ['src/main.ts', 'src/cli', 'scripts', 'tests']
 /** What a test beside the code may import in addition: the harness, and the schema to run on. */
 const FOR_TESTS = ['tests/harness', 'migrations']
@@ -46,7 +48,8 @@ export function findViolations(sources: Sources): string[] {
     }
     for (const reason of judgeCode(file, text)) violations.push(`${file}: ${reason}`)
   }
-  for (const circle of findCircles(sources)) violations.push(`circle: ${circle.join(' → ')}`)
+  for (const circle of findCircles(importsOfFiles(sources))) violations.push(`circle: ${circle.join(' → ')}`)
+  for (const circle of findCircles(importsOfRooms(sources))) violations.push(`circle of rooms: ${circle.join(' → ')}`)
   return violations.sort()
 }
 
@@ -71,10 +74,15 @@ function judgeImport(file: string, target: string): string | undefined {
   return isIn(target, BELOW[floor] ?? []) ? undefined : `${floor} must not see it`
 }
 
-/** Rooms call other rooms' services, never their routes. */
+/** Rooms call other rooms' services, never their routes, and only rooms of their own wing or of a lower one; tests look where they want. */
 function judgeRooms(file: string, target: string): string | undefined {
-  const isRoute = /\/(web|backend|summarizer)\.tsx?$/.test(target)
-  return isRoute && roomOf(file) !== roomOf(target) ? "another room's routes" : undefined
+  const isRoute = /\/(web|backend|summarizer|routes)\.tsx?$/.test(target)
+  if (isRoute && roomOf(file) !== roomOf(target)) return "another room's routes"
+  const here = WINGS.indexOf(wingOf(file) ?? '')
+  const there = WINGS.indexOf(wingOf(target) ?? '')
+  if (here < 0 || there < 0) return 'its own file stands in no wing'
+  if (isTest(file)) return undefined
+  return there > here ? `the wing ${wingOf(target)} stands above ${wingOf(file)}` : undefined
 }
 
 function judgePackage(file: string, target: string): string | undefined {
@@ -103,18 +111,44 @@ function judgeCode(file: string, text: string): string[] {
   return rules.filter(([holds, pattern]) => holds && pattern.test(code)).map(([, , reason]) => reason)
 }
 
-/** Circles of imports, each told once, from its first file by name. */
-function findCircles(sources: Sources): string[][] {
+type Graph = ReadonlyMap<string, ReadonlySet<string>>
+
+function importsOfFiles(sources: Sources): Graph {
+  const targets = (file: string, text: string) => new Set(importsOf(file, text).filter((path) => sources.has(path)))
+  return new Map([...sources].map(([file, text]) => [file, targets(file, text)]))
+}
+
+/** Which rooms of features and of adapters import which others; tests beside the code may look wherever they want. */
+function importsOfRooms(sources: Sources): Graph {
+  const rooms = new Map<string, Set<string>>()
+  for (const [file, targets] of importsOfFiles(sources)) {
+    const room = roomOf(file)
+    if (room === undefined || isTest(file)) continue
+    const others = [...targets].map(roomOf).filter((other) => other !== undefined && other !== room)
+    rooms.set(room, new Set([...(rooms.get(room) ?? []), ...others.filter((other) => other !== undefined)]))
+  }
+  return rooms
+}
+
+/** The plan of the house: every room with the rooms it imports, wing by wing from the ground up. */
+export function describeRooms(sources: Sources): string {
+  const rooms = importsOfRooms(sources)
+  const rank = (room: string) => WINGS.findIndex((wing) => room.startsWith(`${wing}/`))
+  const inOrder = [...rooms.keys()].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+  return inOrder.map((room) => `${room} → ${[...(rooms.get(room) ?? [])].sort().join(', ') || 'nothing'}`).join('\n')
+}
+
+/** Circles, each told once, from its first name. */
+function findCircles(graph: Graph): string[][] {
   const circles: string[][] = []
   const done = new Set<string>()
-  const visit = (file: string, path: string[]) => {
-    if (path.includes(file)) circles.push(fromFirst(path.slice(path.indexOf(file))))
-    if (done.has(file) || path.includes(file)) return
-    for (const target of importsOf(file, sources.get(file) ?? ''))
-      if (sources.has(target)) visit(target, [...path, file])
-    done.add(file)
+  const visit = (name: string, path: string[]) => {
+    if (path.includes(name)) circles.push(fromFirst(path.slice(path.indexOf(name))))
+    if (done.has(name) || path.includes(name)) return
+    for (const target of graph.get(name) ?? []) visit(target, [...path, name])
+    done.add(name)
   }
-  for (const file of [...sources.keys()].sort()) visit(file, [])
+  for (const name of [...graph.keys()].sort()) visit(name, [])
   return circles
 }
 
@@ -128,8 +162,14 @@ function floorOf(file: string): string | undefined {
   return Object.keys(BELOW).find((floor) => isIn(file, [floor]))
 }
 
-function roomOf(file: string): string | undefined {
+function wingOf(file: string): string | undefined {
   return file.split('/')[2]
+}
+
+/** `people/keys` of `src/features/people/keys/list.ts`, and `adapters/git` of `src/adapters/git/git.ts`. */
+function roomOf(file: string): string | undefined {
+  if (isIn(file, ['src/features'])) return file.split('/').slice(2, 4).join('/')
+  return isIn(file, ['src/adapters']) ? file.split('/').slice(1, -1).join('/') : undefined
 }
 
 function isOurs(target: string): boolean {
@@ -145,5 +185,5 @@ function isTest(file: string): boolean {
 }
 
 function isSchemas(file: string): boolean {
-  return /^src\/features\/[^/]+\/schemas\.ts$/.test(file)
+  return /^src\/features\/[^/]+\/[^/]+\/schemas\.ts$/.test(file)
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { hasImage } from '../../src/adapters/engine-images.ts'
+import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { findEngine, type TestEngine } from './engine.ts'
 
 const BUILD = join(import.meta.dir, '..', '..', 'scripts', 'openclaw-image.sh')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { createProcessRuntime } from '../../src/adapters/process.ts'
-import { AgentSpec } from '../../src/adapters/runtime.ts'
+import { AgentSpec } from '../../src/adapters/runtimes/contract/runtime.ts'
+import { createProcessRuntime } from '../../src/adapters/runtimes/process/process.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { Installations } from '../../src/features/installations/schemas.ts'
+import { Installations } from '../../src/features/agents/installations/schemas.ts'
 import { type Person, signIn, signUp } from '../harness/client.ts'
 import { findFreePorts } from '../harness/ports.ts'
 import { openHouse } from '../harness/server.ts'

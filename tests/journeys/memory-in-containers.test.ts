@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { createEngine } from '../../src/adapters/engine.ts'
-import { hasImage } from '../../src/adapters/engine-images.ts'
+import { createEngine } from '../../src/adapters/runtimes/engine/engine.ts'
+import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/provider.ts'

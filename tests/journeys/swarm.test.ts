@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { FleetGraph, Trace } from '../../src/features/mission-control/schemas.ts'
-import { Run, Swarm } from '../../src/features/swarms/schemas.ts'
+import { Run, Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import { FleetGraph, Trace } from '../../src/features/views/mission-control/schemas.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { read } from '../harness/platform.ts'
 import { startProvider } from '../harness/provider.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type Docker from 'dockerode'
 import { z } from 'zod'
-import { LABELS } from '../../src/adapters/engine.ts'
+import { LABELS } from '../../src/adapters/runtimes/engine/engine.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { execIn, findEngine, removeAll } from '../harness/engine.ts'
 import { importLiveImages } from '../harness/live-image.ts'

@@ -1,11 +1,11 @@
-import { createNoRuntime } from '../../src/adapters/no-runtime.ts'
+import { createNoRuntime } from '../../src/adapters/runtimes/contract/no-runtime.ts'
 import {
   type AgentState,
   type AgentStats,
   type Inspection,
   portTaken,
   type Runtime,
-} from '../../src/adapters/runtime.ts'
+} from '../../src/adapters/runtimes/contract/runtime.ts'
 
 /** What an agent says of itself, and to everybody who talks to it. */
 const REPLY = 'Good morning'

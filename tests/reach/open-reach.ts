@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
-import type { ProxyTimeouts } from '../../src/adapters/agent-proxy.ts'
+import type { ProxyTimeouts } from '../../src/adapters/gateways/proxy.ts'
 import { createMisdirectedNote, hostRuleOf } from '../../src/apps/hosts.ts'
 import { type Listeners, listen } from '../../src/apps/listen.ts'
 import { createReach } from '../../src/apps/reach.ts'
 import { write } from '../../src/db/write.ts'
-import { insertAgent } from '../../src/features/agents/create.ts'
-import { type AgentRow, agents } from '../../src/features/agents/tables.ts'
+import { insertAgent } from '../../src/features/agents/registry/create.ts'
+import { type AgentRow, agents } from '../../src/features/agents/registry/tables.ts'
 import { testPlatform } from '../harness/platform.ts'
 
 /** A platform on real ports, whose agents are whatever a test lets listen; `await using` stops it. */

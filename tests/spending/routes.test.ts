@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { count } from 'drizzle-orm'
 import { describeRoutes } from '../../scripts/routes.ts'
-import { createHttpProvider } from '../../src/adapters/ai-provider.ts'
+import { createHttpProvider } from '../../src/adapters/models/provider.ts'
 import { createApp } from '../../src/apps/app.ts'
-import { usageLogs } from '../../src/features/usage/tables.ts'
+import { usageLogs } from '../../src/features/models/usage/tables.ts'
 import type { Face } from '../../src/http/env.ts'
 import { startProvider } from '../harness/provider.ts'
 import { startVideoDouble } from '../harness/video-double.ts'
@@ -99,7 +99,7 @@ test('usage is recorded in one place', () => {
   const recording = files.filter((file) =>
     /\busage\.record\(|insert\(usageLogs\)/.test(readFileSync(join(root, file), 'utf8')),
   )
-  expect(recording).toEqual(['src/features/usage/spend.ts'])
+  expect(recording).toEqual(['src/features/models/usage/spend.ts'])
 })
 
 /** The world gives agents that are made in it the ports from here on. */

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Extract, Summary } from '../../src/features/summarizer/schemas.ts'
+import { Extract, Summary } from '../../src/features/web-tools/summarizer/schemas.ts'
 import { json, read, testPlatform } from '../harness/platform.ts'
 
 const FOLDER = join(import.meta.dir, '../fixtures/pages')

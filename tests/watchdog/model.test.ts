@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { newWatch, nextState, type WatchdogEvent, wantsRepair } from '../../src/features/watchdog/next-state.ts'
+import { newWatch, nextState, type WatchdogEvent, wantsRepair } from '../../src/features/agents/watchdog/next-state.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { naiveWatchdog } from './naive-watchdog.ts'
 

@@ -1,4 +1,4 @@
-import type { WatchdogEvent, WatchdogRules, WatchdogState } from '../../src/features/watchdog/next-state.ts'
+import type { WatchdogEvent, WatchdogRules, WatchdogState } from '../../src/features/agents/watchdog/next-state.ts'
 
 /** What both must agree on after each event. */
 type Seen = { state: WatchdogState; attempts: number; told: string; givesUp: boolean; wantsRepair: boolean }

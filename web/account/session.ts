@@ -9,7 +9,7 @@ import {
   RegisterResponse,
   type ResetPasswordRequest,
   SessionResponse,
-} from '../../src/features/accounts/schemas.ts'
+} from '../../src/features/people/users/schemas.ts'
 import { request } from '../api/request.ts'
 import { withProof } from './proof.ts'
 

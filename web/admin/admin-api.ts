@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/administration/schemas.ts'
-import { AuditList } from '../../src/features/audit/schemas.ts'
+import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/house/administration/schemas.ts'
+import { AuditList } from '../../src/features/people/audit/schemas.ts'
 import { request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import type { AuditList } from '../../src/features/audit/schemas.ts'
+import type { AuditList } from '../../src/features/people/audit/schemas.ts'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem } from '../ui/notice.tsx'
 import { auditQuery } from './admin-api.ts'

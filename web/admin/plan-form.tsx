@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { AccountChange, type AdminUser } from '../../src/features/administration/schemas.ts'
+import { AccountChange, type AdminUser } from '../../src/features/house/administration/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'

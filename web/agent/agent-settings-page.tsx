@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConfigRequest, type ShownConfig, type WebAgent } from '../../src/features/agents/schemas.ts'
+import { ConfigRequest, type ShownConfig, type WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

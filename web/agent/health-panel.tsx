@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { AgentWatchdog } from '../../src/features/watchdog/schemas.ts'
+import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'

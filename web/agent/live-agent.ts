@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { AgentEvent } from '../../src/features/agents/schemas.ts'
+import type { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { followAgent } from '../agents/deployment.ts'
 import { deploymentsQuery } from './agent-api.ts'

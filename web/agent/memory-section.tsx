@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'

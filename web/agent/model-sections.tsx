@@ -5,7 +5,7 @@ import {
   RenameAgentRequest,
   type ShownConfig,
   type WebAgent,
-} from '../../src/features/agents/schemas.ts'
+} from '../../src/features/agents/registry/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { ModelField } from '../agents/model-field.tsx'
 import { FormNotice } from '../settings/form-notice.tsx'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { z } from 'zod'
-import { type SecretName, SecretSettings, type WebAgent } from '../../src/features/agents/schemas.ts'
+import { type SecretName, SecretSettings, type WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'

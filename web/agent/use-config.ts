@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { ConfigRequest } from '../../src/features/agents/schemas.ts'
+import type { ConfigRequest } from '../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError } from '../api/request.ts'
 import { changeConfig, configQuery } from './agent-api.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Deployment } from '../../src/features/deployments/schemas.ts'
+import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
 import { describeStep, findImage, findUnderWay, whyNot } from './work.ts'
 
 const done: Deployment = {

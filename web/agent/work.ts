@@ -1,5 +1,5 @@
-import type { AgentEvent, AgentStatus } from '../../src/features/agents/schemas.ts'
-import type { Deployment } from '../../src/features/deployments/schemas.ts'
+import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
+import type { AgentEvent, AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import type { Operation } from './agent-api.ts'
 
 const kinds: Partial<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { AgentStatus } from '../../src/features/agents/schemas.ts'
+import type { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import { type AgentVerb, agentQuery, agentsQuery, changeAgent, deleteAgent } from './agents-api.ts'
 
 /** Which of the three verbs makes sense in a status. */

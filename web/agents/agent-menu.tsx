@@ -11,7 +11,7 @@ import {
   Trash2,
 } from 'lucide-react'
 import { useRef, useState } from 'react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { canChange, type useChangeAgent } from './agent-changes.ts'

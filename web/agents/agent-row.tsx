@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Play, Square } from 'lucide-react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'

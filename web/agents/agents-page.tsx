@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'

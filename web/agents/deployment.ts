@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { AgentEvent, type DeploymentStep } from '../../src/features/agents/schemas.ts'
+import { AgentEvent, type DeploymentStep } from '../../src/features/agents/registry/schemas.ts'
 import { agentEventsPath, getAgent } from './agents-api.ts'
 
 /** The steps of a deployment in their order, in words for people. */

@@ -1,4 +1,4 @@
-import type { AgentStatus } from '../../src/features/agents/schemas.ts'
+import type { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 
 const looks: Record<AgentStatus, { label: string; className: string; dot: string }> = {
   pending: { label: 'Pending', className: 'bg-sunken text-muted', dot: 'rounded-full bg-current' },

@@ -1,7 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { z } from 'zod'
-import { type ChatMessage, MessageList, ReplyDelta, SentMessage } from '../../src/features/chat/schemas.ts'
+import { type ChatMessage, MessageList, ReplyDelta, SentMessage } from '../../src/features/talk/chat/schemas.ts'
 import { ApiError, reach, request, toApiError } from '../api/request.ts'
 
 const silenceMs = 120_000

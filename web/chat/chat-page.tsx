@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useState } from 'react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { AgentFrame, type AgentPageProps, type Change } from '../agent/agent-frame.tsx'
 import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'

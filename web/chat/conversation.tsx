@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { ArrowDown } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
-import type { WebAgent } from '../../src/features/agents/schemas.ts'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { Button } from '../ui/button.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'

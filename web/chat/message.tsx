@@ -1,5 +1,5 @@
 import { memo, type ReactNode } from 'react'
-import type { ChatMessage } from '../../src/features/chat/schemas.ts'
+import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
 import { ReplyText } from './reply-text.tsx'
 
 const time = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })

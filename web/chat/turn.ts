@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import type { ChatMessage, SentMessage } from '../../src/features/chat/schemas.ts'
+import type { ChatMessage, SentMessage } from '../../src/features/talk/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, isAbort, messageFor } from '../api/request.ts'

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { MyUsage } from '../../src/features/ai/schemas.ts'
-import { CostDashboard, type CostQuery } from '../../src/features/usage/schemas.ts'
+import { MyUsage } from '../../src/features/models/gateway/schemas.ts'
+import { CostDashboard, type CostQuery } from '../../src/features/models/usage/schemas.ts'
 import { request } from '../api/request.ts'
 
 /** What the caller's agents cost in a period; the figures of the last period stay until the next have come. */

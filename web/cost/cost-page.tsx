@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
-import type { CostDashboard } from '../../src/features/usage/schemas.ts'
+import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'

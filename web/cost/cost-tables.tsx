@@ -1,4 +1,4 @@
-import type { CostDashboard } from '../../src/features/usage/schemas.ts'
+import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { formatCompact, formatCost, formatCount, formatShare } from './figures.ts'

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Ban, CircleCheck, Ellipsis, Pencil, RefreshCw, Trash2 } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
-import type { Key } from '../../src/features/keys/schemas.ts'
+import type { Key } from '../../src/features/people/keys/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { IconButton } from '../ui/button.tsx'

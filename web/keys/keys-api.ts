@@ -7,7 +7,7 @@ import {
   Key,
   KeyList,
   RotatedKey,
-} from '../../src/features/keys/schemas.ts'
+} from '../../src/features/people/keys/schemas.ts'
 import { request } from '../api/request.ts'
 
 /** What a key can be limited to. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { LogEvent } from '../../src/features/logs/schemas.ts'
+import { LogEvent } from '../../src/features/agents/logs/schemas.ts'
 import { type LiveLine, MAX_LINES, toLine, withFresh } from './log-lines.ts'
 import { readLogs, streamPath } from './logs-api.ts'
 

@@ -1,4 +1,4 @@
-import type { LogEvent } from '../../src/features/logs/schemas.ts'
+import type { LogEvent } from '../../src/features/agents/logs/schemas.ts'
 
 /** More are never on the page: the browser must stay quick whatever an agent writes. */
 export const MAX_LINES = 1000

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { LogHistory } from '../../src/features/logs/schemas.ts'
+import { LogHistory } from '../../src/features/agents/logs/schemas.ts'
 import { request } from '../api/request.ts'
 
 const PAGE = 200

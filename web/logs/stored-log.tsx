@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import type { LogEntry } from '../../src/features/logs/schemas.ts'
+import type { LogEntry } from '../../src/features/agents/logs/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { LogBox } from './log-box.tsx'

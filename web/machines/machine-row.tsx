@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Installation } from '../../src/features/installations/schemas.ts'
+import type { Installation } from '../../src/features/agents/installations/schemas.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'

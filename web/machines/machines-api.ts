@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { Installations } from '../../src/features/installations/schemas.ts'
+import { Installations } from '../../src/features/agents/installations/schemas.ts'
 import { request } from '../api/request.ts'
 
 /** The caller's machines; asked again every half minute, because they come and go by themselves. */

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { z } from 'zod'
-import { DeleteAccountRequest, type Settings } from '../../src/features/accounts/schemas.ts'
+import { DeleteAccountRequest, type Settings } from '../../src/features/people/users/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { ChangePasswordRequest, type Settings } from '../../src/features/accounts/schemas.ts'
+import { ChangePasswordRequest, type Settings } from '../../src/features/people/users/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { keysQuery } from '../keys/keys-api.ts'
 import { Button } from '../ui/button.tsx'

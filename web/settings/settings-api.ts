@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
+import { Billing, BillingDone } from '../../src/features/money/billing/schemas.ts'
 import {
   type ChangePasswordRequest,
   type DeleteAccountRequest,
@@ -15,8 +16,7 @@ import {
   type TwoFactorSetupRequest,
   TwoFactorStatus,
   type UpdateSettingsRequest,
-} from '../../src/features/accounts/schemas.ts'
-import { Billing, BillingDone } from '../../src/features/billing/schemas.ts'
+} from '../../src/features/people/users/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { request } from '../api/request.ts'
 

@@ -1,4 +1,8 @@
-import { type Settings, TwoFactorCodeRequest, TwoFactorDisableRequest } from '../../src/features/accounts/schemas.ts'
+import {
+  type Settings,
+  TwoFactorCodeRequest,
+  TwoFactorDisableRequest,
+} from '../../src/features/people/users/schemas.ts'
 import { CodeField } from '../ui/code-field.tsx'
 import { PasswordField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'

@@ -4,7 +4,7 @@ import {
   TwoFactorCodeRequest,
   type TwoFactorSetup,
   TwoFactorSetupRequest,
-} from '../../src/features/accounts/schemas.ts'
+} from '../../src/features/people/users/schemas.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CodeField } from '../ui/code-field.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'

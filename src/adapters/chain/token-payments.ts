@@ -1,0 +1,97 @@
+import type { Address, Hex, TransactionReceipt } from 'viem'
+import { createChainReader, loadViem, notConfigured } from './reader.ts'
+
+/** One transfer of the token to the payee. `memo` is what the payer wrote beside it (TIP-20). */
+export type Transfer = { logIndex: number; from: string; value: bigint; memo: Hex | null }
+
+/** A transaction that succeeded and lies on the chain. Addresses are lower case. `chainTime` is that of the latest block. */
+export type Payment = { transfers: Transfer[]; decimals: number; minedAt: Date; chainTime: Date }
+
+export type TokenPayments = {
+  /** What payers have to know; token and payee are null when they are not configured. */
+  readonly terms: { chainId: number; token: string | null; payTo: string | null; isConfigured: boolean }
+  /**
+   * The transfers to the payee in a transaction; null when it failed, was not mined, or is on the chain no more.
+   * @throws AppError `unavailable`: nobody knows.
+   */
+  find(transactionHash: Hex): Promise<Payment | null>
+}
+export type TokenPaymentsOptions = {
+  rpcUrl: string | undefined
+  chainId: number
+  tokenAddress: string | undefined
+  payTo: string | undefined
+}
+
+const EVENTS = [
+  'event Transfer(address indexed from, address indexed to, uint256 amount)',
+  'event TransferWithMemo(address indexed from, address indexed to, uint256 amount, bytes32 indexed memo)',
+] as const
+
+/** Reads payments in one token to one payee. What a payer says of a payment counts for nothing; only the chain does. */
+export function createTokenPayments(options: TokenPaymentsOptions): TokenPayments {
+  const { rpcUrl, chainId } = options
+  const token = options.tokenAddress?.toLowerCase() ?? null
+  const payTo = options.payTo?.toLowerCase() ?? null
+  const missing = [
+    ...(rpcUrl ? [] : ['CLONE_RPC_URL']),
+    ...(token ? [] : ['CLONE_TOKEN_ADDRESS']),
+    ...(payTo ? [] : ['CLONE_PAY_TO']),
+  ]
+  const read = rpcUrl ? createChainReader({ rpcUrl, chainId }) : null
+  return {
+    terms: { chainId, token, payTo, isConfigured: missing.length === 0 },
+    async find(hash) {
+      if (!read || !token || !payTo) throw notConfigured('Payment for clones', missing)
+      const viem = await loadViem()
+      return read(async (client) => {
+        const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+          if (error instanceof viem.TransactionReceiptNotFoundError) return null
+          throw error
+        })
+        if (receipt?.status !== 'success') return null
+        const [block, latest, decimals] = await Promise.all([
+          client.getBlock({ blockNumber: receipt.blockNumber }).catch((error: unknown) => {
+            if (error instanceof viem.BlockNotFoundError) return null
+            throw error
+          }),
+          client.getBlock({ blockTag: 'latest' }),
+          client.readContract({ address: viem.getAddress(token), abi: viem.erc20Abi, functionName: 'decimals' }),
+        ])
+        if (block?.hash !== receipt.blockHash) return null
+        return {
+          transfers: listTransfers(viem, receipt, { token, payTo }),
+          decimals,
+          minedAt: toDate(block.timestamp),
+          chainTime: toDate(latest.timestamp),
+        }
+      })
+    },
+  }
+}
+
+type Viem = Awaited<ReturnType<typeof loadViem>>
+
+/** A transfer with a memo is told by two events, one of which has no memo. */
+function listTransfers(viem: Viem, receipt: TransactionReceipt, { token, payTo }: { token: string; payTo: string }) {
+  const logs = receipt.logs.filter(({ address }) => address.toLowerCase() === token)
+  const events = viem.parseEventLogs({ abi: viem.parseAbi(EVENTS), logs, strict: true })
+  const memos = events.flatMap(({ eventName, args }) => (eventName === 'TransferWithMemo' ? [args] : []))
+  return events.flatMap((event): Transfer[] => {
+    if (event.eventName !== 'Transfer' || event.args.to.toLowerCase() !== payTo) return []
+    const { from, amount } = event.args
+    const at = memos.findIndex((memo) => isSameTransfer(memo, event.args))
+    const memo = at === -1 ? null : (memos.splice(at, 1)[0]?.memo ?? null)
+    return [{ logIndex: event.logIndex, from: from.toLowerCase(), value: amount, memo }]
+  })
+}
+
+type TransferArgs = { from: Address; to: Address; amount: bigint }
+
+function isSameTransfer(one: TransferArgs, other: TransferArgs): boolean {
+  return one.from === other.from && one.to === other.to && one.amount === other.amount
+}
+
+function toDate(seconds: bigint): Date {
+  return new Date(Number(seconds) * 1000)
+}

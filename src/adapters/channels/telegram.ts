@@ -1,0 +1,25 @@
+import { type Sent, send } from '../egress/outbound.ts'
+
+/** A bot and the chat it writes to. */
+export type TelegramSettings = { apiUrl: string; botToken: string | undefined; chatId: string | undefined }
+
+/** Writes plain text to one chat (Bot API, sendMessage). */
+export type Telegram = { send(text: string, signal: AbortSignal): Promise<Sent> }
+
+/** What the API takes in one message. */
+const MAX_CHARACTERS = 4096
+
+/** Null without a bot or a chat. */
+export function createTelegram(settings: TelegramSettings, deps: { fetch: typeof fetch }): Telegram | null {
+  const { apiUrl, botToken, chatId } = settings
+  if (!botToken || !chatId) return null
+  const url = `${apiUrl}/bot${botToken}/sendMessage`
+  return {
+    send: (text, signal) =>
+      send(deps.fetch, url, {
+        headers: {},
+        body: JSON.stringify({ chat_id: chatId, text: text.slice(0, MAX_CHARACTERS) }),
+        signal,
+      }),
+  }
+}

@@ -1,0 +1,242 @@
+import { lookup } from 'node:dns/promises'
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { isAllowedAddress } from './addresses.ts'
+import { ACCEPTED_CODINGS, decodeBody, TooMuch } from './body.ts'
+import { type ResolvedAddress, sendRequest, type WireRequest } from './connect.ts'
+import { EgressError, type EgressFailure } from './error.ts'
+
+/** The world outside; tests have one of their own. */
+export type Network = {
+  resolve(hostname: string): Promise<ResolvedAddress[]>
+  /** Where a checked address really is. */
+  route(address: ResolvedAddress, port: number): { address: ResolvedAddress; port: number }
+  /** Certificate authorities in place of the system's. */
+  ca?: string
+}
+
+export type EgressRequest = {
+  method?: string
+  headers?: Readonly<Record<string, string>>
+  body?: string | Uint8Array
+  /** For everything together: names, connections, all redirects, the body. */
+  timeoutMs: number
+  signal?: AbortSignal
+  /** Media types of an answer in the 200s that is worth reading; any when left out. */
+  accepts?: readonly string[]
+  /** 5 unless said otherwise; with 0 a redirect is an answer like any other. */
+  maxRedirects?: number
+  maxWireBytes?: number
+  /** After unpacking. */
+  maxBytes?: number
+}
+
+export type EgressResponse = {
+  /** Where the answer came from, after redirects. */
+  url: string
+  status: number
+  /** Names in lower case; repeated ones joined by a comma. No cookies. */
+  headers: ReadonlyMap<string, string>
+  /** As it arrives, unpacked. To be read to its end, or left with `break` or `cancel`. @throws EgressError. */
+  body: AsyncIterable<Uint8Array>
+  /** The whole body. @throws EgressError. */
+  bytes(): Promise<Uint8Array<ArrayBuffer>>
+  cancel(): void
+}
+
+/** The one way to addresses that users supply (rulings, 32). */
+export type Egress = {
+  /**
+   * Sends a request and settles with the head of its answer, whatever its status.
+   * @throws EgressError. `unreachable` does not say whether we refused the address or it did not answer.
+   */
+  request(url: string, request: EgressRequest): Promise<EgressResponse>
+}
+
+const MEGABYTE = 1024 * 1024
+const MAX_REDIRECTS = 5
+const MAX_WIRE_BYTES = 2 * MEGABYTE
+const MAX_BYTES = 5 * MEGABYTE
+const MAX_URL_LENGTH = 8192
+/** Where the web is served. Other ports are other protocols, or somebody's inside. */
+const PORTS: ReadonlySet<number> = new Set([80, 443, 8080, 8443])
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** Not for whoever a redirect leads to. */
+const FOR_ONE_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key']
+/** Ours to say. */
+const RESERVED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding', 'upgrade'])
+
+const INTERNET: Network = {
+  resolve: async (hostname) =>
+    (await lookup(hostname, { all: true })).map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 })),
+  route: (address, port) => ({ address, port }),
+}
+
+/** `allowPrivate` opens loopback and private addresses, and every port (development, tests). */
+export function createEgress(options: { allowPrivate: boolean; network?: Network }): Egress {
+  const rules = { allowPrivate: options.allowPrivate, network: options.network ?? INTERNET }
+  return {
+    async request(url, request) {
+      const deadline = startDeadline(request)
+      try {
+        const { message, at } = await follow(rules, url, request, deadline.signal)
+        return toResponse(message, at, { asked: url, request, deadline })
+      } catch (error) {
+        deadline.end()
+        throw error instanceof EgressError ? error : new EgressError('unreachable', url, { cause: error })
+      }
+    },
+  }
+}
+
+type Rules = { allowPrivate: boolean; network: Network }
+
+/** Goes where redirects lead, each one checked like the first. */
+async function follow(
+  rules: Rules,
+  first: string,
+  request: EgressRequest,
+  signal: AbortSignal,
+): Promise<{ message: IncomingMessage; at: URL }> {
+  const maxRedirects = request.maxRedirects ?? MAX_REDIRECTS
+  let at = parseUrl(rules, first)
+  let wire = toWire(request)
+  for (let hop = 0; ; hop++) {
+    const message = await send(rules, at, wire, signal)
+    const location = maxRedirects > 0 && REDIRECTS.has(message.statusCode ?? 0) ? message.headers.location : undefined
+    if (location === undefined) return { message, at }
+    message.destroy()
+    if (hop >= maxRedirects) throw new Error(`More than ${maxRedirects} redirects`)
+    const next = parseUrl(rules, location, at)
+    wire = afterRedirect(wire, message.statusCode ?? 0, next.origin === at.origin)
+    at = next
+  }
+}
+
+async function send(rules: Rules, url: URL, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const port = portOf(url)
+  const checked = await orAborted(resolveAllowed(rules, url.hostname), signal)
+  const routes = checked.map((address) => rules.network.route(address, port))
+  const destination = {
+    addresses: routes.map((route) => route.address),
+    port: routes[0]?.port ?? port,
+    ca: rules.network.ca,
+  }
+  return sendRequest(url, wire, destination, signal)
+}
+
+/** Every answer must be allowed: with a mixed one, the next connection could take the other. */
+async function resolveAllowed({ allowPrivate, network }: Rules, hostname: string): Promise<ResolvedAddress[]> {
+  const name = hostname.replace(/^\[|\]$/g, '')
+  const version = isIP(name)
+  const addresses: ResolvedAddress[] =
+    version === 0 ? await network.resolve(name) : [{ address: name, family: version === 6 ? 6 : 4 }]
+  if (addresses.length === 0) throw new Error(`${name} has no address`)
+  for (const { address } of addresses) {
+    if (!isAllowedAddress(address, allowPrivate)) throw new Error(`${name} is ${address}, which is not allowed`)
+  }
+  return addresses
+}
+
+function parseUrl({ allowPrivate }: Rules, text: string, base?: URL): URL {
+  if (text.length > MAX_URL_LENGTH) throw new Error('The URL is too long')
+  const url = new URL(text, base)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http or https`)
+  if (url.username !== '' || url.password !== '') throw new Error('The URL names a user')
+  if (!allowPrivate && !PORTS.has(portOf(url))) throw new Error(`Port ${url.port} is not allowed`)
+  return url
+}
+
+function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
+}
+
+function toWire({ method = 'GET', headers = {}, body }: EgressRequest): WireRequest {
+  const own = Object.entries(headers).filter(([name]) => !RESERVED.has(name.toLowerCase()))
+  const lower = own.map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { method, headers: { ...Object.fromEntries(lower), 'accept-encoding': ACCEPTED_CODINGS }, body }
+}
+
+/** As browsers do (Fetch, HTTP-redirect fetch): only 307 and 308 send the body again, and credentials stay at their origin. */
+function afterRedirect(wire: WireRequest, status: number, isSameOrigin: boolean): WireRequest {
+  const keepsMethod = status >= 307 || wire.method === 'GET' || wire.method === 'HEAD'
+  const dropped = [...(keepsMethod ? [] : ['content-type']), ...(isSameOrigin ? [] : FOR_ONE_ORIGIN)]
+  const headers = Object.fromEntries(Object.entries(wire.headers).filter(([name]) => !dropped.includes(name)))
+  return keepsMethod ? { ...wire, headers } : { method: 'GET', headers, body: undefined }
+}
+
+type Deadline = { signal: AbortSignal; end(): void }
+
+function startDeadline({ timeoutMs, signal }: EgressRequest): Deadline {
+  const time = new AbortController()
+  const timer = setTimeout(() => time.abort(new Error(`No answer within ${timeoutMs} ms`)), timeoutMs)
+  return {
+    signal: signal ? AbortSignal.any([time.signal, signal]) : time.signal,
+    end: () => clearTimeout(timer),
+  }
+}
+
+type Asked = { asked: string; request: EgressRequest; deadline: Deadline }
+
+/** @throws EgressError `wrong_type` or `broken` after closing the connection. */
+function toResponse(message: IncomingMessage, at: URL, { asked, request, deadline }: Asked): EgressResponse {
+  const cancel = () => {
+    deadline.end()
+    message.destroy()
+  }
+  const headers = toHeaders(message)
+  const status = message.statusCode ?? 0
+  const mediaType = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  if (request.accepts && status >= 200 && status < 300 && !request.accepts.includes(mediaType)) {
+    cancel()
+    throw new EgressError('wrong_type', asked)
+  }
+  const read = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      const coding = (headers.get('content-encoding') ?? '').trim().toLowerCase()
+      yield* decodeBody(message, coding, {
+        maxWireBytes: request.maxWireBytes ?? MAX_WIRE_BYTES,
+        maxBytes: request.maxBytes ?? MAX_BYTES,
+      })
+    } catch (error) {
+      throw new EgressError(failureOf(error, deadline), asked, { cause: error })
+    } finally {
+      cancel()
+    }
+  }
+  const body = read()
+  return { url: at.href, status, headers, body, bytes: () => collect(body), cancel }
+}
+
+function failureOf(error: unknown, { signal }: Deadline): EgressFailure {
+  if (signal.aborted) return 'timeout'
+  return error instanceof TooMuch ? 'too_large' : 'broken'
+}
+
+function toHeaders({ headers }: IncomingMessage): Map<string, string> {
+  const entries = Object.entries(headers).filter(([name]) => name !== 'set-cookie')
+  return new Map(entries.map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value]))
+}
+
+/** Into one piece of memory at once: kept apart, chunks of a byte each would take a hundred times their size. */
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const sink = new Bun.ArrayBufferSink()
+  sink.start({ asUint8Array: true })
+  for await (const chunk of body) sink.write(new Uint8Array(chunk))
+  return toBytes(sink.end())
+}
+
+function toBytes(whole: ArrayBuffer | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return whole instanceof ArrayBuffer ? new Uint8Array(whole) : whole
+}
+
+/** Looking up a name cannot be stopped; waiting for it can. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,116 @@
+import { createBirpc } from 'birpc'
+import { z } from 'zod'
+import { AppError, type ErrorKind } from '../../core/errors.ts'
+
+/** The version of what is said over a channel: both ends must have the same. */
+export const CHANNEL_PROTOCOL = 1
+/** Base64 makes 4 bytes of 3, and a pack of Git is sent as a whole. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024
+const NEWLINE = 10
+
+/** Bytes in both directions: `write` settles when the next ones may follow. */
+export type ByteLink = { input: AsyncIterable<Uint8Array>; write(text: string): Promise<void> }
+
+/** What one end can be asked for by the other. Arguments are what the other end says: each function checks its own. */
+export type ChannelFunctions = Record<string, (...args: unknown[]) => Promise<unknown>>
+
+const KINDS = [
+  'invalid',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'too_large',
+  'internal',
+  'upstream_failed',
+  'upstream_timeout',
+  'storage_full',
+  'unavailable',
+] as const satisfies readonly ErrorKind[]
+
+/** Errors keep their kind, which an exception thrown over a channel would lose. */
+const Reply = z.union([
+  z.object({
+    failure: z.object({ kind: z.enum(KINDS), message: z.string(), extra: z.record(z.string(), z.unknown()) }),
+  }),
+  z.object({ result: z.unknown() }),
+])
+type Reply = z.infer<typeof Reply>
+
+export type Channel = {
+  /** @throws AppError as the other end did, `unavailable` once the channel has ended. */
+  call<T>(schema: z.ZodType<T>, name: string, ...args: unknown[]): Promise<T>
+  /** Ends it on this side: whoever waits for an answer is told so. */
+  end(): void
+  /** Settles when either side has ended it. */
+  ended: Promise<void>
+}
+
+/** One of two ends that ask each other for functions by name: one JSON text a line. Nonsense from the other one ends it. */
+export function openChannel(link: ByteLink, functions: ChannelFunctions): Channel {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const rpc = createBirpc<ChannelFunctions, ChannelFunctions>(answerAll(functions), {
+    post: (line: string) => link.write(`${line}\n`),
+    on: (listen: (line: string) => unknown) => {
+      const answer = async (line: string) => {
+        await listen(line)
+      }
+      readLines(link.input, (line) => void answer(line).catch(end)).then(end, end)
+    },
+    serialize: (message) => JSON.stringify(message),
+    deserialize: (line: string) => JSON.parse(line),
+    // Whoever asks knows how long that may take.
+    timeout: -1,
+  })
+  function end(): void {
+    if (!rpc.$closed) rpc.$close(hasEnded())
+    resolve()
+  }
+  return {
+    ended,
+    end,
+    async call(schema, name, ...args) {
+      if (rpc.$closed) throw hasEnded()
+      const reply = Reply.parse(await rpc.$call(name, ...args))
+      if ('result' in reply) return schema.parse(reply.result)
+      const { kind, message, extra } = reply.failure
+      throw new AppError(kind, message, extra)
+    },
+  }
+}
+
+/** Only what is named here can be asked for. */
+function answerAll(functions: ChannelFunctions): ChannelFunctions {
+  const answers: ChannelFunctions = Object.create(null)
+  for (const [name, work] of Object.entries(functions)) answers[name] = (...args) => toReply(() => work(...args))
+  return answers
+}
+
+async function toReply(work: () => Promise<unknown>): Promise<Reply> {
+  try {
+    return { result: (await work()) ?? null }
+  } catch (error) {
+    const { kind, message, extra } = error instanceof AppError ? error : new AppError('internal', 'Internal error')
+    return { failure: { kind: KINDS.find((one) => one === kind) ?? 'internal', message, extra: { ...extra } } }
+  }
+}
+
+async function readLines(input: AsyncIterable<Uint8Array>, listen: (line: string) => void): Promise<void> {
+  let parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of input) {
+    let rest = chunk
+    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
+      listen(Buffer.concat([...parts, rest.subarray(0, end)]).toString('utf8'))
+      rest = rest.subarray(end + 1)
+      parts = []
+      bytes = 0
+    }
+    parts.push(rest)
+    bytes += rest.length
+    if (bytes > MAX_LINE_BYTES) throw new Error('The other end says too much at once')
+  }
+}
+
+function hasEnded(): AppError {
+  return new AppError('unavailable', 'The connection to the files of the agent was lost')
+}

@@ -1,0 +1,175 @@
+import { lstatSync, renameSync, rmdirSync } from 'node:fs'
+import { readdir, unlink } from 'node:fs/promises'
+import { AppError } from '../../core/errors.ts'
+import { findEntry, openFile, readFileBytes, streamFile, syncEntries, writeFileBytes } from './bytes.ts'
+import {
+  type FolderRoot,
+  makeFolderIn,
+  type OpenFolder,
+  requireWritable,
+  systemCode,
+  toParts,
+  withEntry,
+  withFolder,
+  withMadeFolder,
+} from './open.ts'
+
+/** Spec 8: the explorer reads at most this. */
+const MAX_READ_BYTES = 1024 * 1024
+const MAX_LEVELS = 64
+
+export type ReadFile = { path: string; content: string; size: number; modified: Date; hash: string }
+export type WrittenFile = { path: string; size: number; hash: string }
+
+/**
+ * A text file of at most 1 MB, with the hash that a later `writeFile` may ask for.
+ * @throws AppError `invalid` for a bad path and what is not such a file, `not_found`.
+ */
+export function readTextFile(root: FolderRoot, path: string): Promise<ReadFile> {
+  return at(root, path, withFolder, async (folder, name) => {
+    const { bytes, stat } = await readFileBytes(folder, name, MAX_READ_BYTES)
+    return { path, content: decode(bytes), size: bytes.length, modified: stat.mtime, hash: toHash(bytes) }
+  })
+}
+
+/** A file of any size and kind, as a stream. @throws AppError `invalid`, `not_found`. */
+export function downloadFile(root: FolderRoot, path: string) {
+  return at(root, path, withFolder, async (folder, name) => {
+    const { handle, stat } = await openFile(folder, name)
+    return { name, size: stat.size, body: streamFile(handle, stat.size) }
+  })
+}
+
+/**
+ * Replaces or creates a file as a whole, with the folders it needs. `ifMatch` is the hash it must still have, null for a
+ * file that must not be there yet.
+ * @throws AppError `invalid`, `conflict` FILE_CHANGED.
+ */
+export function writeFile(
+  root: FolderRoot,
+  path: string,
+  bytes: Uint8Array,
+  ifMatch?: string | null,
+): Promise<WrittenFile> {
+  requireWritable(toParts(path))
+  return at(root, path, withMadeFolder, async (folder, name) => {
+    if (ifMatch !== undefined) await requireHash(folder, name, ifMatch)
+    await writeFileBytes(folder, name, bytes)
+    return { path, size: bytes.length, hash: toHash(bytes) }
+  })
+}
+
+/** Makes a folder and those above it; fine when it is there. @throws AppError `invalid`. */
+export async function makeFolder(root: FolderRoot, path: string): Promise<void> {
+  requireWritable(toParts(path))
+  await at(root, path, withMadeFolder, async (folder, name) => {
+    if (!findEntry(folder, name)) makeFolderIn(folder, name)
+    if (!lstatSync(folder.at(name)).isDirectory()) throw new AppError('conflict', 'There is a file of this name')
+    await syncEntries(folder)
+  })
+}
+
+/** Moves a file or folder. @throws AppError `invalid`, `not_found`, `conflict` when the new path is taken. */
+export async function renameEntry(root: FolderRoot, from: string, to: string): Promise<void> {
+  requireWritable(toParts(from))
+  requireWritable(toParts(to))
+  await at(root, from, withFolder, async (source, oldName) => {
+    requireFileOrFolder(source, oldName)
+    await at(root, to, withMadeFolder, async (target, newName) => {
+      if (findEntry(target, newName)) throw new AppError('conflict', 'The new path is taken')
+      renameSync(source.at(oldName), target.at(newName))
+      await syncEntries(target)
+    })
+    await syncEntries(source)
+  })
+}
+
+/** Deletes a file, or a folder with everything below it. @throws AppError `invalid`, `not_found`. */
+export async function deleteEntry(root: FolderRoot, path: string): Promise<void> {
+  requireWritable(toParts(path))
+  await at(root, path, withFolder, async (folder, name) => {
+    if (!findEntry(folder, name)) throw new AppError('not_found', `There is no ${path}`)
+    await deleteBelow(folder, name)
+    await syncEntries(folder)
+  })
+}
+
+/** Opens the folder that holds `path`, and says in our own words what went wrong. */
+async function at<T>(
+  root: FolderRoot,
+  path: string,
+  open: typeof withFolder,
+  use: (folder: OpenFolder, name: string) => Promise<T>,
+): Promise<T> {
+  const parts = toParts(path)
+  const name = parts.pop()
+  if (name === undefined) throw new AppError('invalid', 'Not a regular file')
+  try {
+    return await open(root, parts, (folder) => use(folder, name))
+  } catch (error) {
+    throw toAppError(error, path)
+  }
+}
+
+/** A link goes, and never what it leads to. Each level holds a file open, so there is an end to them. */
+async function deleteBelow(folder: OpenFolder, name: string, levels = MAX_LEVELS): Promise<void> {
+  if (!findEntry(folder, name)?.isDirectory()) return unlink(folder.at(name))
+  if (levels === 0) throw new AppError('invalid', `The folder holds more than ${MAX_LEVELS} others in each other`)
+  await withEntry(folder, name, async (inner) => {
+    for (const entry of await readdir(inner.at('.'))) await deleteBelow(inner, entry, levels - 1)
+  })
+  rmdirSync(folder.at(name))
+}
+
+async function requireHash(folder: OpenFolder, name: string, expected: string | null): Promise<void> {
+  const isThere = findEntry(folder, name) !== null
+  const actual = isThere ? toHash((await readFileBytes(folder, name, MAX_READ_BYTES)).bytes) : null
+  if (actual !== expected) {
+    throw new AppError('conflict', 'The file has changed since it was read', { code: 'FILE_CHANGED', hash: actual })
+  }
+}
+
+function requireFileOrFolder(folder: OpenFolder, name: string): void {
+  const stat = lstatSync(folder.at(name))
+  if (!stat.isFile() && !stat.isDirectory()) throw new AppError('invalid', 'Not a regular file')
+}
+
+function toHash(bytes: Uint8Array): string {
+  return Bun.CryptoHasher.hash('sha256', bytes, 'hex')
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    throw new AppError('invalid', 'Not a text file: download it', { code: 'BINARY_FILE' }, { cause: error })
+  }
+}
+
+/** What the system says of a path, as callers may know it. Anything else is a failure of ours. */
+export function toAppError(error: unknown, path: string): unknown {
+  switch (systemCode(error)) {
+    case 'ENOENT':
+      return new AppError('not_found', `There is no ${path}`)
+    case 'ENOTDIR':
+    case 'ELOOP':
+    case 'ENXIO':
+    case 'EISDIR':
+      return new AppError('invalid', `Not a regular file or folder: ${path}`)
+    case 'EINVAL':
+      return new AppError('invalid', 'A folder cannot move into itself')
+    case 'EEXIST':
+    case 'ENOTEMPTY':
+      return new AppError('conflict', 'The path was taken meanwhile')
+    case 'ENAMETOOLONG':
+      return new AppError('invalid', 'The path is too long')
+    case 'EACCES':
+    case 'EPERM':
+      return new AppError('forbidden', `No permission for ${path}`)
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new AppError('storage_full', 'The server has no room left. Please try again later.', { code: 'DISK_FULL' })
+    default:
+      return error
+  }
+}

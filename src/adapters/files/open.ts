@@ -1,0 +1,148 @@
+import { closeSync, constants, fchownSync, fstatSync, mkdirSync, openSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../../core/errors.ts'
+
+const MAX_PATH_CHARS = 1024
+const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+/** Linux lets a path begin at an open folder, whatever has become of its name since: the same as openat(2). */
+const BEGINS_AT_FOLDERS = process.platform === 'linux'
+const MAY_GIVE_AWAY = process.getuid?.() === 0
+
+/**
+ * A tree that somebody else changes at the same time: `base` is ours, and from there on no link is followed, be it in
+ * `below` or in a path that a caller names.
+ */
+export type FolderRoot = { base: string; below: readonly string[] }
+
+/** A folder that stays the same one while it is open. `at` is the path of an entry of it, for calls that follow no link. */
+export type OpenFolder = { fd: number; path: string; at(name: string): string }
+
+/**
+ * The parts of a path that a caller names; none for the root itself.
+ * @throws AppError `invalid` for what is absolute, climbs, or could be taken for that once it is decoded again.
+ */
+export function toParts(path: string): string[] {
+  const isBad =
+    path.length > MAX_PATH_CHARS ||
+    !path.isWellFormed() ||
+    /[\0\\\uFFFD]/.test(path) ||
+    /^(?:\/|[a-z]:|[a-z][a-z0-9+.-]*:\/\/)/i.test(path) ||
+    /%(?:00|2e|2f|5c|c0|c1|e0%80|f0%80|25|u00)/i.test(path) ||
+    /(?:^|\/)\.{2,}\s*(?:\/|$)/.test(path)
+  if (isBad) throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path.slice(0, 100))}`)
+  return path.split('/').filter((part) => part !== '' && part !== '.')
+}
+
+/** Nothing is written where Git looks for what it runs and obeys. @throws AppError `invalid` for the root and for `.git`. */
+export function requireWritable(parts: readonly string[]): void {
+  if (parts.length === 0) throw new AppError('invalid', 'The path names no file')
+  if (parts.some((part) => /^(?:\.git[ .]*|git~1)$/i.test(part))) {
+    throw new AppError('invalid', 'Files of Git cannot be changed here')
+  }
+}
+
+/** Opens a folder, one part after the other. @throws Error of the system: `ENOENT`, or `ENOTDIR` for a link too. */
+export function withFolder<T>(root: FolderRoot, parts: readonly string[], use: (folder: OpenFolder) => T | Promise<T>) {
+  return walkTo(root, parts, openNext, use)
+}
+
+/** As `withFolder`, making what is missing below the root. */
+export function withMadeFolder<T>(
+  root: FolderRoot,
+  parts: readonly string[],
+  use: (folder: OpenFolder) => T | Promise<T>,
+) {
+  return walkTo(root, parts, makeNext, use)
+}
+
+/** Opens an entry of an open folder that is a folder itself, for as long as `use` takes. */
+export async function withEntry<T>(
+  parent: OpenFolder,
+  name: string,
+  use: (folder: OpenFolder) => T | Promise<T>,
+): Promise<T> {
+  const folder = openNext(parent, name)
+  try {
+    return await use(folder)
+  } finally {
+    closeSync(folder.fd)
+  }
+}
+
+async function walkTo<T>(
+  root: FolderRoot,
+  parts: readonly string[],
+  toNext: typeof openNext,
+  use: (folder: OpenFolder) => T | Promise<T>,
+): Promise<T> {
+  let folder = openBase(root.base)
+  try {
+    for (const name of root.below) folder = replace(folder, openNext(folder, name))
+    for (const name of parts) folder = replace(folder, toNext(folder, name))
+    const result = await use(folder)
+    requireUnmoved(folder)
+    return result
+  } finally {
+    closeSync(folder.fd)
+  }
+}
+
+function openBase(base: string): OpenFolder {
+  const path = BEGINS_AT_FOLDERS ? base : realpathSync(base)
+  return toFolder(openSync(path, constants.O_RDONLY | constants.O_DIRECTORY), path)
+}
+
+function openNext(folder: OpenFolder, name: string): OpenFolder {
+  requireUnmoved(folder)
+  return toFolder(openSync(folder.at(name), OPEN_FOLDER), join(folder.path, name))
+}
+
+function makeNext(folder: OpenFolder, name: string): OpenFolder {
+  try {
+    makeFolderIn(folder, name)
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+  }
+  return openNext(folder, name)
+}
+
+/** Makes a folder in an open one. @throws Error of the system: `EEXIST` when the name is taken. */
+export function makeFolderIn(folder: OpenFolder, name: string): void {
+  mkdirSync(folder.at(name))
+  if (!MAY_GIVE_AWAY) return
+  const made = openNext(folder, name)
+  try {
+    giveToOwner(made.fd, folder)
+  } finally {
+    closeSync(made.fd)
+  }
+}
+
+/** What root makes in somebody's folder belongs to them, as if they had made it. */
+export function giveToOwner(fd: number, folder: OpenFolder): void {
+  if (!MAY_GIVE_AWAY) return
+  const { uid, gid } = fstatSync(folder.fd)
+  if (uid !== 0) fchownSync(fd, uid, gid)
+}
+
+function replace(old: OpenFolder, next: OpenFolder): OpenFolder {
+  closeSync(old.fd)
+  return next
+}
+
+function toFolder(fd: number, path: string): OpenFolder {
+  if (!BEGINS_AT_FOLDERS) return { fd, path, at: (name) => join(path, name) }
+  return { fd, path, at: (name) => `/proc/self/fd/${fd}/${name}` }
+}
+
+/** Where a path cannot begin at an open folder, its name is looked at before and after. */
+function requireUnmoved(folder: OpenFolder): void {
+  if (!BEGINS_AT_FOLDERS && realpathSync(folder.path) !== folder.path) {
+    throw new AppError('invalid', 'The folder has moved')
+  }
+}
+
+/** The error code of the operating system, such as `ENOENT`. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import type { AgentKind } from '../runtimes/contract/runtime.ts'
+import type { AgentEndpoint } from './endpoint.ts'
+import { type Call, createAsk, Problem } from './http.ts'
+import {
+  type AgentNote,
+  isOpenClawNote,
+  readOpenClawNotes,
+  resetOpenClawMemory,
+  writeOpenClawNote,
+} from './openclaw-memory.ts'
+import { endOpenClawPairings } from './openclaw-pairing.ts'
+import { streamReply } from './stream.ts'
+
+type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
+const TIMEOUTS: Timeouts = { probeMs: 5000, changeMs: 30_000, chatIdleMs: 120_000, chatTotalMs: 660_000 }
+
+export type AgentChatRequest = { sessionKey: string; message: string }
+/** `timestamp` as the agent wrote it, null when it did not. */
+export type AgentMessage = { role: string; content: string; timestamp: string | number | null }
+export type AgentHealth = { version: string | null; model: string | null; uptimeMs: number | null }
+export type AgentReadiness = { ready: boolean; failing: string[]; uptimeMs: number | null }
+
+/**
+ * Speaks to any agent over its port: the built-in one and OpenClaw. What goes wrong is an AppError: `unavailable` when
+ * nobody listens, `upstream_timeout`, `limited` with the agent's own message, `upstream_failed` for the rest.
+ */
+export type AgentGateway = {
+  /** False for everything but a live agent's answer: OpenClaw answers unknown paths with a page and 200. */
+  isLive(endpoint: AgentEndpoint): Promise<boolean>
+  /** @throws AppError when there is no such answer: an agent that says it is not ready is no error. */
+  readiness(endpoint: AgentEndpoint): Promise<AgentReadiness>
+  /** The version of the runtime, null when it does not say. */
+  version(endpoint: AgentEndpoint): Promise<string | null>
+  /** What the agent says of itself; null for what it does not say. */
+  health(endpoint: AgentEndpoint): Promise<AgentHealth>
+  /** The whole reply. Aborts with the signal's reason. */
+  chat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): Promise<string>
+  /** The reply as it is written. Ends only after the agent said that it is complete; a break is `upstream_failed`. */
+  streamChat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<string>
+  /** The last messages of a session, oldest first; none for a session the agent does not know. */
+  history(endpoint: AgentEndpoint, sessionKey: string, limit: number): Promise<AgentMessage[]>
+  /** Ends every session and empties memory. */
+  resetMemory(endpoint: AgentEndpoint): Promise<void>
+  /** What an agent has written down in files of its own; nothing of the built-in one, whose memory is the platform's. */
+  readNotes(endpoint: AgentEndpoint): Promise<AgentNote[]>
+  /** Replaces one of these files; an empty text takes it away. */
+  writeNote(endpoint: AgentEndpoint, note: Pick<AgentNote, 'path' | 'text'>): Promise<void>
+  /** Sends away whoever the agent knows besides the holder of its token. */
+  endPairings(endpoint: AgentEndpoint): Promise<void>
+}
+
+const Live = z.object({ ok: z.literal(true), status: z.literal('live') })
+const Ready = z.object({
+  ready: z.boolean(),
+  failing: z.array(z.string()).default([]),
+  uptimeMs: z.number().nullable().default(null),
+})
+const Started = z.object({ version: z.string().nullable().default(null) })
+const Health = z.object({
+  version: z.string().nullable().default(null),
+  model: z.string().nullable().default(null),
+  uptimeMs: z.number().nullable().default(null),
+})
+const Text = z.union([
+  z.string(),
+  z
+    .array(z.object({ type: z.string(), text: z.string().optional() }))
+    .transform((parts) => parts.map((part) => part.text ?? '').join('')),
+])
+const History = z.object({
+  items: z.array(
+    z.object({
+      role: z.string(),
+      content: Text.nullish().transform((text) => text ?? ''),
+      timestamp: z.union([z.string(), z.number()]).nullable().default(null),
+    }),
+  ),
+})
+const Changed = z.object({ ok: z.literal(true) })
+
+export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIMEOUTS): AgentGateway {
+  const ask = createAsk(deps.fetch)
+  const replyTimeouts = { idleMs: timeouts.chatIdleMs, totalMs: timeouts.chatTotalMs }
+  const streamChat = (endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal) =>
+    streamReply(deps.fetch, replyTimeouts, toChatCall(endpoint, request), signal)
+
+  return {
+    streamChat,
+    async isLive(endpoint) {
+      try {
+        await ask(Live, { endpoint, path: '/healthz', timeoutMs: timeouts.probeMs })
+        return true
+      } catch (error) {
+        if (error instanceof AppError) return false
+        throw error
+      }
+    },
+    readiness: (endpoint) => ask(Ready, { endpoint, path: '/readyz', timeoutMs: timeouts.probeMs }, [200, 503]),
+    version: async (endpoint) =>
+      (await ask(Started, { endpoint, path: '/startupz', timeoutMs: timeouts.probeMs })).version,
+    health: (endpoint) => ask(Health, { endpoint, path: '/health', timeoutMs: timeouts.probeMs }),
+    async chat(endpoint, request, signal) {
+      let text = ''
+      for await (const delta of streamChat(endpoint, request, signal)) text += delta
+      return text
+    },
+    async history(endpoint, sessionKey, limit) {
+      const path = `/sessions/${encodeURIComponent(sessionKey)}/history?limit=${limit}`
+      const Found = z.union([History, Problem.transform(() => ({ items: [] }))])
+      return (await ask(Found, { endpoint, path, timeoutMs: timeouts.changeMs }, [200, 404])).items
+    },
+    async resetMemory(endpoint) {
+      if (endpoint.kind === 'openclaw') return resetOpenClawMemory(ask, endpoint, timeouts.changeMs)
+      await ask(Changed, { endpoint, path: '/memory', method: 'DELETE', timeoutMs: timeouts.changeMs })
+    },
+    async readNotes(endpoint) {
+      return endpoint.kind === 'openclaw' ? readOpenClawNotes(ask, endpoint, timeouts.probeMs) : []
+    },
+    async writeNote(endpoint, note) {
+      if (!isNote(endpoint.kind, note.path)) throw new AppError('invalid', `${note.path} is no note of this agent`)
+      await writeOpenClawNote(ask, endpoint, note, timeouts.changeMs)
+    },
+    async endPairings(endpoint) {
+      // Our own agent knows nobody but the holder of its token.
+      if (endpoint.kind === 'openclaw') await endOpenClawPairings(ask, endpoint, timeouts.changeMs)
+    },
+  }
+}
+
+/** Does an agent of this kind keep what `key` names in a file of its own? */
+export function isNote(kind: AgentKind, key: string): boolean {
+  return kind === 'openclaw' && isOpenClawNote(key)
+}
+
+/** What each program calls the agent itself, whichever model that uses. */
+const MODELS: Record<AgentKind, string> = { stead: 'default', openclaw: 'openclaw' }
+
+function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
+  return {
+    endpoint,
+    path: '/v1/chat/completions',
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-session-key': request.sessionKey,
+      'x-openclaw-session-key': request.sessionKey,
+    },
+    body: JSON.stringify({
+      model: MODELS[endpoint.kind],
+      stream: true,
+      messages: [{ role: 'user', content: request.message }],
+    }),
+  }
+}

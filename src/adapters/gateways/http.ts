@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import { requestIdHeader } from '../../core/request-id.ts'
+import type { AgentEndpoint } from './endpoint.ts'
+
+const MAX_JSON_BYTES = 1024 * 1024
+/** What Bun, Node and the system say when nobody is there. */
+const NOBODY_THERE = new Set(['ConnectionRefused', 'ECONNREFUSED', 'FailedToOpenSocket', 'ENOTFOUND', 'EHOSTUNREACH'])
+
+/** One request to an agent, which carries its gateway token. */
+export type Call = {
+  endpoint: AgentEndpoint
+  path: string
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+/** How agents say that something went wrong, with or without a type. */
+export const Problem = z.object({
+  error: z.union([
+    z.string().transform((message) => ({ message, type: undefined })),
+    z.object({ message: z.string(), type: z.string().nullish() }),
+  ]),
+})
+type Problem = z.infer<typeof Problem>['error']
+
+/** Asks an agent for one JSON answer of a known shape, with a status among `statuses`. */
+export type Ask = <Schema extends z.ZodType>(
+  schema: Schema,
+  call: Call & { timeoutMs: number },
+  statuses?: number[],
+) => Promise<z.infer<Schema>>
+
+/** @throws AppError from the calls it makes, as `AgentGateway` says. */
+export function createAsk(plainFetch: typeof fetch): Ask {
+  return async (schema, call, statuses = [200]) => {
+    const bounded = createBounds(call.timeoutMs, call.timeoutMs)
+    try {
+      const response = await send(plainFetch, call, bounded.signal)
+      const text = await readText(response)
+      if (!statuses.includes(response.status)) throw toStatusError(response.status, text)
+      return parseAnswer(schema, text)
+    } catch (error) {
+      throw toGatewayError(error, bounded.signal)
+    } finally {
+      bounded.stop()
+    }
+  }
+}
+
+/** Never follows a redirect: an agent must not choose whom the platform talks to. */
+export function send(plainFetch: typeof fetch, call: Call, signal: AbortSignal): Promise<Response> {
+  return plainFetch(`${call.endpoint.baseUrl}${call.path}`, {
+    method: call.method ?? 'GET',
+    headers: { ...call.headers, ...requestIdHeader(), authorization: `Bearer ${call.endpoint.gatewayToken}` },
+    redirect: 'manual',
+    signal,
+    ...(call.body !== undefined && { body: call.body }),
+  })
+}
+
+/** @throws AppError `upstream_failed` for more than a megabyte. */
+export async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const chunk of response.body ?? []) {
+    sizeBytes += chunk.byteLength
+    if (sizeBytes > MAX_JSON_BYTES) throw new AppError('upstream_failed', 'The agent’s answer is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> {
+  const parsed = schema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
+  throw new AppError('upstream_failed', 'The agent answered something unexpected', {}, { cause: parsed.error })
+}
+
+/** Undefined, which no schema here accepts, for what is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+export function toStatusError(status: number, text: string): AppError {
+  const problem = Problem.safeParse(parseJson(text)).data?.error
+  return toProblemError(problem ?? { message: `The agent answered with status ${status}`, type: undefined }, status)
+}
+
+/** Inside a stream only the type tells a limit or a timeout from other failures. */
+export function toProblemError({ message, type }: Problem, status: number): AppError {
+  if (status === 429 || type === 'rate_limit_error') return new AppError('limited', message)
+  if (status === 401) return new AppError('upstream_failed', 'The agent refused its gateway token')
+  if (status === 408 || status === 504 || type === 'upstream_timeout') return new AppError('upstream_timeout', message)
+  return new AppError(status === 503 || type === 'unavailable' ? 'unavailable' : 'upstream_failed', message)
+}
+
+/** The caller's own abort comes out as it is; a timeout and a broken connection get their names. */
+export function toGatewayError(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  if (error instanceof AppError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (NOBODY_THERE.has(code)) return new AppError('unavailable', 'The agent is not reachable', {}, { cause: error })
+  return new AppError('upstream_failed', 'The connection to the agent broke', {}, { cause: error })
+}
+
+/** Aborts after `totalMs`, after `idleMs` without `restart`, and with `outer`. */
+export function createBounds(idleMs: number, totalMs: number, outer?: AbortSignal) {
+  const controller = new AbortController()
+  const expire = () => controller.abort(new AppError('upstream_timeout', 'The agent did not answer in time'))
+  const total = setTimeout(expire, totalMs)
+  let idle = setTimeout(expire, idleMs)
+  const stop = () => {
+    clearTimeout(total)
+    clearTimeout(idle)
+  }
+  return {
+    signal: outer ? AbortSignal.any([outer, controller.signal]) : controller.signal,
+    stop,
+    restart() {
+      clearTimeout(idle)
+      idle = setTimeout(expire, idleMs)
+    },
+    abort() {
+      stop()
+      controller.abort()
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { AppError } from '../../core/errors.ts'
+import type { AgentGateway } from './gateway.ts'
+
+/** Speaks to no agent: every call that would is AppError `unavailable` with `reason`, and none is live. */
+export function createNoGateway(reason: string): AgentGateway {
+  const refuse = async (): Promise<never> => {
+    throw new AppError('unavailable', reason)
+  }
+  return {
+    isLive: async () => false,
+    readiness: refuse,
+    version: refuse,
+    health: refuse,
+    chat: refuse,
+    streamChat: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+    history: refuse,
+    resetMemory: refuse,
+    readNotes: refuse,
+    writeNote: refuse,
+    endPairings: refuse,
+  }
+}

@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test'
+import { refusal, SILENCE, startOpenClawDouble } from '../../../tests/harness/openclaw-double.ts'
+import { createOpenClawState } from '../../../tests/harness/openclaw-state.ts'
+import { createAgentGateway } from './gateway.ts'
+
+const gateway = createAgentGateway({ fetch })
+const hasty = createAgentGateway({ fetch }, { probeMs: 200, changeMs: 200, chatIdleMs: 200, chatTotalMs: 200 })
+
+test('resetMemory pairs once, ends every session but the main one, and empties what was learnt', async () => {
+  const state = createOpenClawState()
+  await using double = startOpenClawDouble(state.answer)
+  await gateway.resetMemory(double.endpoint)
+  expect([...state.sessions.keys()]).toEqual(['agent:main:main'])
+  expect(Object.fromEntries(state.files)).toEqual({
+    'MEMORY.md': '',
+    'SOUL.md': 'kind',
+    'memory/a.md': '',
+    'memory/deep/b.md': '',
+    'memory/empty.md': '',
+  })
+  expect(double.calls.filter((method) => method === 'connect')).toHaveLength(2)
+  expect(double.calls).toContain('sessions.reset')
+
+  await gateway.resetMemory(double.endpoint)
+  expect(double.calls.filter((method) => method === 'connect')).toHaveLength(3)
+  expect(double.paired.size).toBe(1)
+})
+
+test('resetMemory: an agent that never had a conversation has no workspace, and nothing to forget', async () => {
+  const state = createOpenClawState({ hasWorkspace: false })
+  await using double = startOpenClawDouble(state.answer)
+  await gateway.resetMemory(double.endpoint)
+  expect([...state.sessions.keys()]).toEqual(['agent:main:main'])
+  expect(await gateway.readNotes(double.endpoint)).toEqual([])
+})
+
+test('readNotes: what it has learnt and its diary, the newest last, without what is empty and who it is', async () => {
+  await using double = startOpenClawDouble(createOpenClawState().answer)
+  expect(await gateway.readNotes(double.endpoint)).toEqual([
+    { path: 'MEMORY.md', text: 'tea', updatedAt: new Date(1000) },
+    { path: 'memory/a.md', text: 'likes tea', updatedAt: new Date(3000) },
+    { path: 'memory/deep/b.md', text: 'hates rain', updatedAt: new Date(4000) },
+  ])
+})
+
+test('readNotes: of a long diary the newest hundred files', async () => {
+  const state = createOpenClawState()
+  for (let day = 0; day < 150; day++) state.files.set(`memory/${day}.md`, `day ${day}`)
+  await using double = startOpenClawDouble(state.answer)
+  const notes = await gateway.readNotes(double.endpoint)
+  expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([100, 'day 50', 'day 149'])
+})
+
+test('writeNote: replaces a note, empties it, and refuses what is no note', async () => {
+  const state = createOpenClawState()
+  await using double = startOpenClawDouble(state.answer)
+  await gateway.writeNote(double.endpoint, { path: 'MEMORY.md', text: 'coffee' })
+  await gateway.writeNote(double.endpoint, { path: 'memory/a.md', text: '' })
+  await gateway.writeNote(double.endpoint, { path: 'memory/deep/b.md', text: 'loves rain' })
+  expect(Object.fromEntries(state.files)).toMatchObject({
+    'MEMORY.md': 'coffee',
+    'memory/a.md': '',
+    'memory/deep/b.md': 'loves rain',
+  })
+  const refused = [gateway.writeNote(double.endpoint, { path: 'memory/new.md', text: 'x' })]
+  await expect(Promise.all(refused)).rejects.toMatchObject({ message: 'session file not found' })
+  for (const path of ['SOUL.md', '../openclaw.json', 'notes.md']) {
+    await expect(gateway.writeNote(double.endpoint, { path, text: 'x' })).rejects.toMatchObject({ kind: 'invalid' })
+  }
+})
+
+test('resetMemory: what the agent refuses comes out in its words, and a session that stays is no success', async () => {
+  await using refusing = startOpenClawDouble(() => refusal('not now'))
+  await expect(gateway.resetMemory(refusing.endpoint)).rejects.toMatchObject({
+    kind: 'upstream_failed',
+    message: 'not now',
+  })
+  const { answer } = createOpenClawState()
+  await using keeping = startOpenClawDouble((method, params) =>
+    method === 'sessions.delete' ? { deleted: false } : answer(method, params),
+  )
+  await expect(gateway.resetMemory(keeping.endpoint)).rejects.toMatchObject({
+    message: 'The agent does not let session agent:main:user:0 be deleted',
+  })
+})
+
+test('resetMemory: no pairing, a wrong token, silence, nonsense and nobody are all errors', async () => {
+  await using stubborn = startOpenClawDouble(() => ({}), { isStubborn: true })
+  await expect(gateway.resetMemory(stubborn.endpoint)).rejects.toMatchObject({ message: 'pairing required' })
+  const stranger = { ...stubborn.endpoint, gatewayToken: 'wrong' }
+  await expect(gateway.resetMemory(stranger)).rejects.toMatchObject({ message: 'device identity invalid' })
+
+  await using silent = startOpenClawDouble(() => SILENCE)
+  await expect(hasty.resetMemory(silent.endpoint)).rejects.toMatchObject({ kind: 'upstream_timeout' })
+  await using strange = startOpenClawDouble(() => ({ sessions: 'none' }))
+  await expect(gateway.resetMemory(strange.endpoint)).rejects.toMatchObject({ kind: 'upstream_failed' })
+
+  const { endpoint } = strange
+  await strange[Symbol.asyncDispose]()
+  await expect(gateway.resetMemory(endpoint)).rejects.toMatchObject({ kind: 'unavailable' })
+})

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import type { AgentEndpoint } from './endpoint.ts'
+import type { Ask } from './http.ts'
+import { type OpenClawSocket, openOpenClawSocket } from './openclaw-socket.ts'
+
+const PAGE_SIZE = 200
+const AGENT = 'main'
+const MAIN_SESSION = 'agent:main:main'
+const NO_WORKSPACE = 'workspace directory not found'
+/** What the agent learnt: about the world, about its people, and in its sleep. Who it is (`SOUL.md`) stays. */
+const LEARNT = ['MEMORY.md', 'USER.md', 'DREAMS.md']
+const DIARY_FOLDER = 'memory'
+/** What can be written before the agent has had a conversation. */
+const WRITABLE = ['MEMORY.md', 'USER.md']
+/** Of a long diary the newest days are read. */
+const MAX_NOTES = 100
+
+const Sessions = z.object({ sessions: z.array(z.object({ key: z.string(), isMain: z.boolean().optional() })) })
+const Deletion = z.object({ deleted: z.boolean() })
+const Entries = z.object({
+  entries: z.array(z.object({ path: z.string(), kind: z.string(), updatedAtMs: z.number().default(0) })),
+  totalEntries: z.number(),
+})
+type Entry = z.infer<typeof Entries>['entries'][number]
+const Note = z.object({ file: z.object({ content: z.string() }) })
+const File = z.object({
+  file: z.object({ missing: z.boolean(), size: z.number().optional(), hash: z.string().optional() }),
+})
+const Done = z.unknown()
+
+/** A file in which an agent has written something down. */
+export type AgentNote = { path: string; text: string; updatedAt: Date }
+
+/** Is this the path of a file in which OpenClaw keeps notes? */
+export function isOpenClawNote(path: string): boolean {
+  return LEARNT.includes(path) || path.startsWith(`${DIARY_FOLDER}/`)
+}
+
+/** What an OpenClaw agent has written down about the world and its people, the newest last; empty files are left out. */
+export async function readOpenClawNotes(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<AgentNote[]> {
+  using socket = await openOpenClawSocket(ask, endpoint, timeoutMs)
+  const entries = (await listLearnt(socket)).sort((a, b) => a.updatedAtMs - b.updatedAtMs).slice(-MAX_NOTES)
+  const notes: AgentNote[] = []
+  for (const { path, updatedAtMs } of entries) {
+    const { file } = await socket.call(Note, 'agents.workspace.get', { agentId: AGENT, path })
+    if (file.content.trim() !== '') notes.push({ path, text: file.content, updatedAt: new Date(updatedAtMs) })
+  }
+  return notes
+}
+
+/**
+ * Replaces one of its notes; an empty text takes it away. @throws AppError `upstream_failed` when the agent refuses, as it
+ * does for a day of its diary that does not exist.
+ */
+export async function writeOpenClawNote(
+  ask: Ask,
+  endpoint: AgentEndpoint,
+  note: { path: string; text: string },
+  timeoutMs: number,
+): Promise<void> {
+  using socket = await openOpenClawSocket(ask, endpoint, timeoutMs)
+  if (WRITABLE.includes(note.path)) {
+    await socket.call(Done, 'agents.files.set', { agentId: AGENT, name: note.path, content: note.text })
+    return
+  }
+  const { sessions } = await socket.call(Sessions, 'sessions.list', { limit: 1 })
+  await writeFile(socket, note, sessions[0]?.key ?? MAIN_SESSION)
+}
+
+/**
+ * Ends every session of an OpenClaw agent and empties what it has written down about them. Its configuration, its skills
+ * and the files it works on stay. The gateway notices within seconds that its search index is out of date.
+ */
+export async function resetOpenClawMemory(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
+  using socket = await openOpenClawSocket(ask, endpoint, timeoutMs)
+  for (const archived of [false, true]) await deleteSessions(socket, archived)
+  await socket.call(Done, 'sessions.reset', { key: MAIN_SESSION, reason: 'reset' })
+  for (const { path } of await listLearnt(socket)) await writeFile(socket, { path, text: '' }, MAIN_SESSION)
+}
+
+async function deleteSessions(socket: OpenClawSocket, archived: boolean): Promise<void> {
+  for (;;) {
+    const { sessions } = await socket.call(Sessions, 'sessions.list', { limit: PAGE_SIZE, archived })
+    // The main session can only be reset.
+    const keys = sessions.filter(({ key, isMain }) => !isMain && key !== MAIN_SESSION).map(({ key }) => key)
+    if (keys.length === 0) return
+    for (const key of keys) {
+      const { deleted } = await socket.call(Deletion, 'sessions.delete', { key, deleteTranscript: true })
+      if (!deleted) throw new AppError('upstream_failed', `The agent does not let session ${key} be deleted`)
+    }
+  }
+}
+
+/** Nothing before its first conversation: only that makes its workspace. */
+async function listLearnt(socket: OpenClawSocket): Promise<Entry[]> {
+  const entries = await listFolder(socket, '').catch((error) => {
+    if (error instanceof AppError && error.message === NO_WORKSPACE) return []
+    throw error
+  })
+  const notes = entries.filter(({ path }) => LEARNT.includes(path))
+  const hasDiary = entries.some(({ path, kind }) => path === DIARY_FOLDER && kind === 'directory')
+  return hasDiary ? [...notes, ...(await listFiles(socket, DIARY_FOLDER))] : notes
+}
+
+async function listFiles(socket: OpenClawSocket, folder: string): Promise<Entry[]> {
+  const found: Entry[] = []
+  for (const entry of await listFolder(socket, folder)) {
+    if (entry.kind === 'directory') found.push(...(await listFiles(socket, entry.path)))
+    else found.push(entry)
+  }
+  return found
+}
+
+async function listFolder(socket: OpenClawSocket, path: string): Promise<Entry[]> {
+  const found: Entry[] = []
+  for (;;) {
+    const params = { agentId: AGENT, path, offset: found.length }
+    const { entries, totalEntries } = await socket.call(Entries, 'agents.workspace.list', params)
+    found.push(...entries)
+    if (entries.length === 0 || found.length >= totalEntries) return found
+  }
+}
+
+/** The protocol can overwrite files but not delete them. @throws AppError `conflict` when the agent writes to it meanwhile. */
+async function writeFile(
+  socket: OpenClawSocket,
+  { path, text }: { path: string; text: string },
+  sessionKey: string,
+): Promise<void> {
+  const { file } = await socket.call(File, 'sessions.files.get', { sessionKey, path })
+  if (text === '' && (file.missing || file.size === 0)) return
+  if (file.hash === undefined) throw new AppError('upstream_failed', `The agent does not let ${path} be changed`)
+  await socket.call(Done, 'sessions.files.set', { sessionKey, path, content: text, expectedHash: file.hash })
+}

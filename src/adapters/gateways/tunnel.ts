@@ -1,0 +1,129 @@
+import { AppError } from '../../core/errors.ts'
+import { type ProxyClient, toAgentHeaders } from './proxy-headers.ts'
+
+const CONNECT_MS = 10_000
+/** More than the 25 MiB that OpenClaw takes in one message. */
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+/** What one side may send before the other takes it; then both are closed. */
+const MAX_UNSENT_BYTES = 32 * 1024 * 1024
+/** What a WebSocket ends with when nobody said why; neither may be sent (RFC 6455, 7.4.1). */
+const NO_CODE = 1005
+const BROKEN = 1006
+const TOO_SLOW = 1013
+
+type Message = string | Buffer
+type ClientSocket = Bun.ServerWebSocket<Tunnel>
+
+/** A WebSocket to an agent, and what it said until the caller's own is open. */
+export type Tunnel = { agent: WebSocket; early: Message[]; earlyBytes: number; ended: Ended | null }
+type Ended = { code: number; reason: string }
+
+/**
+ * Opens a WebSocket to the agent at `baseUrl` as the caller asks for it, with their subprotocols.
+ * @throws AppError `upstream_failed` when the agent refuses, `upstream_timeout`.
+ */
+export async function openTunnel(request: Request, baseUrl: string, client: ProxyClient | null): Promise<Tunnel> {
+  const { pathname, search } = new URL(request.url)
+  const agent = new WebSocket(`${baseUrl.replace(/^http/, 'ws')}${pathname}${search}`, {
+    headers: toHandshakeHeaders(request.headers, client),
+    protocols: listProtocols(request.headers),
+    perMessageDeflate: false,
+  })
+  agent.binaryType = 'nodebuffer'
+  const tunnel: Tunnel = { agent, early: [], earlyBytes: 0, ended: null }
+  agent.onmessage = ({ data }) => keepEarly(tunnel, data)
+  agent.onclose = ({ code, reason }) => {
+    tunnel.ended = { code, reason }
+  }
+  await whenOpen(agent, request.signal)
+  return tunnel
+}
+
+/** The subprotocol that the agent chose, to be told to the caller. */
+export function toUpgradeHeaders({ agent }: Tunnel): Record<string, string> {
+  return agent.protocol ? { 'sec-websocket-protocol': agent.protocol } : {}
+}
+
+/** Pipes the caller's WebSocket and the agent's into one another. `open` holds those that are under way. */
+export function createTunnelHandlers(open: Set<ClientSocket>): Bun.WebSocketHandler<Tunnel> {
+  return {
+    maxPayloadLength: MAX_MESSAGE_BYTES,
+    backpressureLimit: MAX_UNSENT_BYTES,
+    closeOnBackpressureLimit: true,
+    open(client) {
+      open.add(client)
+      join(client)
+    },
+    message({ data: { agent } }, message) {
+      agent.send(message)
+      if (agent.bufferedAmount > MAX_UNSENT_BYTES) agent.terminate()
+    },
+    close(client, code, reason) {
+      open.delete(client)
+      end(client.data.agent, { code, reason })
+    },
+  }
+}
+
+/** For tunnels whose caller left before their WebSocket was open. */
+export function closeTunnel({ agent }: Tunnel): void {
+  agent.terminate()
+}
+
+function join(client: ClientSocket): void {
+  const { data: tunnel } = client
+  const { agent } = tunnel
+  for (const message of tunnel.early.splice(0)) client.send(message)
+  agent.onmessage = ({ data }) => client.send(data)
+  agent.onclose = ({ code, reason }) => end(client, { code, reason })
+  if (tunnel.ended) end(client, tunnel.ended)
+}
+
+function keepEarly(tunnel: Tunnel, message: Message): void {
+  tunnel.early.push(message)
+  tunnel.earlyBytes += message.length
+  if (tunnel.earlyBytes > MAX_UNSENT_BYTES) tunnel.agent.close(TOO_SLOW)
+}
+
+/** Ends one side as the other has ended: with its code and reason, or just as abruptly. */
+function end(socket: ClientSocket | WebSocket, { code, reason }: Ended): void {
+  if (code === BROKEN) socket.terminate()
+  else if (code === NO_CODE) socket.close()
+  else socket.close(code, reason)
+}
+
+async function whenOpen(agent: WebSocket, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const fail = (error: AppError) => {
+    reject(error)
+    agent.terminate()
+  }
+  const leave = () => fail(new AppError('upstream_failed', 'The caller left'))
+  const timer = setTimeout(() => fail(new AppError('upstream_timeout', 'The agent did not answer in time')), CONNECT_MS)
+  agent.addEventListener('open', () => resolve(), { once: true })
+  agent.addEventListener('error', () => reject(new AppError('upstream_failed', 'The agent refused the WebSocket')), {
+    once: true,
+  })
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    await promise
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+/** Those of the handshake itself are the client's own. */
+function toHandshakeHeaders(given: Headers, client: ProxyClient | null): Record<string, string> {
+  const headers = toAgentHeaders(given, client)
+  for (const name of [...headers.keys()]) if (name.startsWith('sec-websocket-')) headers.delete(name)
+  return Object.fromEntries(headers)
+}
+
+function listProtocols(headers: Headers): string[] {
+  const given = headers.get('sec-websocket-protocol') ?? ''
+  return given
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+}

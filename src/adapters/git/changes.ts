@@ -1,0 +1,81 @@
+import git from 'isomorphic-git'
+import type { FolderRoot } from '../files/open.ts'
+import { openGitFiles } from './files.ts'
+
+/** A file as one of HEAD, index and working tree has it; `oid` names its content, empty where nobody has asked for it. */
+export type Side = { oid: string; mode: number; read: () => Promise<Uint8Array>; size: () => Promise<number> }
+
+/** A path that is not the same everywhere; a side without it is null. */
+export type Change = { path: string; head: Side | null; index: Side | null; work: Side | null }
+
+/** What isomorphic-git is told in every call about one repository, with a cache for the length of one operation. */
+export type Repository = { fs: ReturnType<typeof openGitFiles>; dir: string; cache: object }
+
+type Walked = import('isomorphic-git').WalkerEntry | null
+
+const WORK_TREE = '/'
+
+export function openRepository(root: FolderRoot): Repository {
+  return { fs: openGitFiles(root), dir: WORK_TREE, cache: {} }
+}
+
+/** Everything that differs between HEAD, index and working tree, ignored files left out, by path. */
+export async function listChanges(repository: Repository): Promise<Change[]> {
+  const changes: unknown = await git.walk({
+    ...repository,
+    trees: [git.TREE({ ref: 'HEAD' }), git.WORKDIR({ refresh: false }), git.STAGE()],
+    map: (path, [head = null, work = null, index = null]) => toChange(repository, path, head, work, index),
+    reduce: async (own: Change[] | undefined, below: Change[][]) => [...(own ?? []), ...below.flat()],
+  })
+  return isChanges(changes) ? changes : []
+}
+
+/** Null ends the walk below a path, undefined does not. */
+async function toChange(repository: Repository, path: string, head: Walked, work: Walked, index: Walked) {
+  if (path === '.') return undefined
+  const isTracked = head !== null || index !== null
+  if (!isTracked && work && (await isLeftOut(repository, path, work))) return null
+  const [headType, workType, indexType] = await Promise.all([head?.type(), work?.type(), index?.type()])
+  // Submodules are repositories of their own.
+  if (headType === 'commit' || indexType === 'commit') return null
+  const change: Change = {
+    path,
+    head: headType === 'blob' ? await toSide(repository, head) : null,
+    index: indexType === 'blob' ? await toSide(repository, index) : null,
+    work: workType === 'blob' ? await toWorkSide(work, isTracked) : null,
+  }
+  const isSame = isSameSide(change.head, change.index) && isSameSide(change.index, change.work)
+  return isSame ? undefined : [change]
+}
+
+export function isSameSide(a: Side | null, b: Side | null): boolean {
+  return a?.oid === b?.oid && a?.mode === b?.mode
+}
+
+async function isLeftOut(repository: Repository, path: string, work: import('isomorphic-git').WalkerEntry) {
+  if (await git.isIgnored({ ...repository, filepath: path })) return true
+  if ((await work.type()) !== 'tree') return false
+  return repository.fs.promises.stat(`/${path}/.git`).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function toSide(repository: Repository, entry: Walked): Promise<Side | null> {
+  const oid = await entry?.oid()
+  if (!entry || oid === undefined) return null
+  const read = async () => (await git.readBlob({ ...repository, oid })).blob
+  return { oid, mode: await entry.mode(), read, size: async () => (await read()).length }
+}
+
+async function toWorkSide(entry: Walked, isTracked: boolean): Promise<Side | null> {
+  if (!entry) return null
+  const oid = isTracked ? await entry.oid() : ''
+  if (oid === undefined) return null
+  const read = async () => (await entry.content()) ?? new Uint8Array()
+  return { oid, mode: await entry.mode(), read, size: async () => (await entry.stat()).size }
+}
+
+function isChanges(value: unknown): value is Change[] {
+  return Array.isArray(value)
+}

@@ -1,0 +1,211 @@
+import { lstatSync, readlinkSync, unlinkSync } from 'node:fs'
+import { constants, open, readdir } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { inflate } from 'node:zlib'
+import { AppError } from '../../core/errors.ts'
+import { TEMPORARY_PREFIX, writeFileBytes } from '../files/bytes.ts'
+import { type FolderRoot, makeFolderIn, type OpenFolder, systemCode, withFolder } from '../files/open.ts'
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+const MAX_OBJECT_BYTES = 32 * 1024 * 1024
+/** Deflate makes no more of a byte than this. */
+const MAX_RATIO = 1032
+const MAX_OPERATIONS = 400_000
+const MAX_MILLISECONDS = 60_000
+const MAX_INSIDE = 32
+const YIELD_AFTER_MS = 10
+const BILLION = 1_000_000_000n
+
+const inflateBytes = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflate)
+
+/**
+ * The files of a working tree as isomorphic-git wants them, for one operation: `/` is the root, no link is followed, only
+ * `.git` is written to, and there is an end to how much is read and for how long.
+ */
+export function openGitFiles(root: FolderRoot) {
+  const enter = openGate()
+  const on = <T>(path: string, use: (folder: OpenFolder, name: string) => T | Promise<T>): Promise<T> =>
+    inParent(root, path, enter, use)
+  let indexNsSoon: Promise<bigint> | undefined
+  const indexTime = () => {
+    indexNsSoon ??= on('/.git/index', (folder, name) => lstatSync(folder.at(name), { bigint: true }).mtimeNs).catch(
+      () => 0n,
+    )
+    return indexNsSoon
+  }
+  const readWhole = (path: string) =>
+    on(path, async (folder, name) => {
+      const bytes = await readBytes(folder, name)
+      if (/^\/\.git\/objects\/[0-9a-f]{2}\//.test(path)) await requireModest(bytes)
+      return bytes
+    })
+  const remembered = new Map<string, Promise<Buffer>>()
+  const remember = (path: string) => {
+    const soon = remembered.get(path) ?? readWhole(path)
+    remembered.set(path, soon)
+    return soon
+  }
+  return {
+    promises: {
+      readFile: async (path: string, options?: { encoding?: string } | string) => {
+        // Asked for again with every file that is not tracked.
+        const bytes = await (/\/(?:\.gitignore|info\/exclude)$/.test(path) ? remember(path) : readWhole(path))
+        return encodingOf(options) ? bytes.toString('utf8') : bytes
+      },
+      writeFile: (path: string, data: Uint8Array | string) =>
+        on(requireGitPath(path), (folder, name) => writeFileBytes(folder, name, Buffer.from(data))),
+      unlink: (path: string) => on(requireGitPath(path), (folder, name) => unlinkSync(folder.at(name))),
+      readdir: (path: string) =>
+        on(`${path}/.`, async (folder) =>
+          (await readdir(folder.at('.'))).filter((name) => !name.startsWith(TEMPORARY_PREFIX)),
+        ),
+      mkdir: (path: string) => on(requireGitPath(path), (folder, name) => makeFolderIn(folder, name)),
+      rmdir: (path: string) => refuse(path),
+      rm: (path: string) => refuse(path),
+      symlink: (_target: string, path: string) => refuse(path),
+      chmod: (path: string) => refuse(path),
+      // What a link leads to is nobody's business.
+      stat: (path: string) => on(path, (folder, name) => lstatSync(folder.at(name))),
+      lstat: async (path: string) => {
+        const indexNs = await indexTime()
+        return on(path, (folder, name) => statExactly(folder.at(name), indexNs))
+      },
+      readlink: (path: string) => on(path, (folder, name) => readlinkSync(folder.at(name), { encoding: 'buffer' })),
+    },
+  }
+}
+
+/** Is there a repository whose files lie in the working tree itself? A link or a file named `.git` leads elsewhere. */
+export async function isRepository(root: FolderRoot): Promise<boolean> {
+  try {
+    return await withFolder(root, ['.git'], (folder) => lstatSync(folder.at('HEAD')).isFile())
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return false
+    throw error
+  }
+}
+
+async function inParent<T>(
+  root: FolderRoot,
+  path: string,
+  enter: () => Promise<() => void>,
+  use: (folder: OpenFolder, name: string) => T | Promise<T>,
+): Promise<T> {
+  const parts = toParts(path)
+  const name = path.endsWith('/.') ? '.' : (parts.pop() ?? '.')
+  const leave = await enter()
+  try {
+    return await withFolder(root, parts, (folder) => use(folder, name))
+  } catch (error) {
+    // A link or a socket in place of a file: for Git there is none.
+    if (['ELOOP', 'ENXIO'].includes(systemCode(error) ?? '')) throw codedError('ENOENT')
+    throw error
+  } finally {
+    leave()
+  }
+}
+
+function codedError(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}
+
+/**
+ * To the nanosecond, as Git keeps it. What changed when the index was written, or later, may look as the index knows it
+ * and be another: it gets an inode that no index has, so that its content is compared.
+ */
+function statExactly(path: string, indexNs: bigint) {
+  const exact = lstatSync(path, { bigint: true })
+  return {
+    mtimeSeconds: Number(exact.mtimeNs / BILLION),
+    mtimeNanoseconds: Number(exact.mtimeNs % BILLION),
+    ctimeSeconds: Number(exact.ctimeNs / BILLION),
+    ctimeNanoseconds: Number(exact.ctimeNs % BILLION),
+    dev: Number(exact.dev),
+    ino: exact.mtimeNs >= indexNs ? 0 : Number(exact.ino),
+    mode: Number(exact.mode),
+    uid: Number(exact.uid),
+    gid: Number(exact.gid),
+    size: Number(exact.size),
+    isFile: () => exact.isFile(),
+    isDirectory: () => exact.isDirectory(),
+    isSymbolicLink: () => exact.isSymbolicLink(),
+  }
+}
+
+/** A repository may name any path: what climbs is not there. */
+function toParts(path: string): string[] {
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.')
+  if (parts.includes('..') || path.includes('\0'))
+    throw new AppError('invalid', 'The repository names a path outside it')
+  return parts
+}
+
+function requireGitPath(path: string): string {
+  if (toParts(path)[0] !== '.git') throw new AppError('internal', 'Git writes to its own files only')
+  return path
+}
+
+function refuse(path: string): Promise<never> {
+  return Promise.reject(new AppError('internal', `Not done to files of a repository: ${path}`))
+}
+
+/** Files of a repository may have several names: a local clone shares them. */
+async function readBytes(folder: OpenFolder, name: string): Promise<Buffer> {
+  const handle = await open(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = await handle.stat()
+    if (stat.isDirectory()) throw codedError('EISDIR')
+    if (!stat.isFile()) throw codedError('ENOENT')
+    if (stat.size > MAX_FILE_BYTES) throw new AppError('internal', `Too large for Git here: ${name}`)
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Git's own inflating knows no limit. @throws AppError `internal` for an object that is too large. */
+async function requireModest(bytes: Buffer): Promise<void> {
+  if (bytes.length * MAX_RATIO <= MAX_OBJECT_BYTES) return
+  try {
+    await inflateBytes(bytes, { maxOutputLength: MAX_OBJECT_BYTES })
+  } catch (error) {
+    if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') throw new AppError('internal', 'An object of Git is too large')
+    throw error
+  }
+}
+
+/**
+ * Lets a few in at a time, because each holds a file open and a tree is walked everywhere at once; counts them, ends them in
+ * time, and lets others have a turn in between. What it gives leaves again.
+ */
+function openGate(): () => Promise<() => void> {
+  const endMs = performance.now() + MAX_MILLISECONDS
+  const waiting: (() => void)[] = []
+  let inside = 0
+  let operations = 0
+  let turnMs = performance.now()
+  const leave = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else inside -= 1
+  }
+  return async () => {
+    if (inside < MAX_INSIDE) inside += 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    const nowMs = performance.now()
+    operations += 1
+    if (operations > MAX_OPERATIONS || nowMs > endMs) {
+      leave()
+      throw new AppError('internal', 'The repository is too large')
+    }
+    if (nowMs - turnMs >= YIELD_AFTER_MS) {
+      turnMs = nowMs
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return leave
+  }
+}
+
+function encodingOf(options: { encoding?: string } | string | undefined): string | undefined {
+  return typeof options === 'string' ? options : options?.encoding
+}

@@ -1,0 +1,155 @@
+import git, { Errors } from 'isomorphic-git'
+import { AppError } from '../../core/errors.ts'
+import type { FolderRoot } from '../files/open.ts'
+import { type Change, isSameSide, listChanges, openRepository, type Repository } from './changes.ts'
+import { diffStaged, diffUnstaged } from './diff.ts'
+import { isRepository } from './files.ts'
+
+/** Spec 4.12, without `ok`. `status` is the one or two letters of `git status --porcelain`. */
+export type GitStatus = {
+  isGitRepo: boolean
+  branch: string
+  remote: string | null
+  changes: { status: string; path: string }[]
+  hasChanges: boolean
+}
+
+export type GitCommit = { hash: string; subject: string; author: string; time: Date }
+export type GitAuthor = { name: string; email: string; timeSeconds: number }
+
+/**
+ * What `git status` tells, untracked files one by one. No repository is an outcome.
+ * @throws AppError `internal` for a repository that cannot be read.
+ */
+export function gitStatus(root: FolderRoot): Promise<GitStatus> {
+  return reading('The status of the repository cannot be read', async () => {
+    if (!(await isRepository(root))) {
+      return { isGitRepo: false, branch: '', remote: null, changes: [], hasChanges: false }
+    }
+    const repository = openRepository(root)
+    const changes = (await listChanges(repository)).flatMap(toStatusLines)
+    const { url } = await findRemote(repository)
+    return {
+      isGitRepo: true,
+      branch: await branchOf(repository),
+      remote: url === null ? null : maskCredentials(url),
+      changes,
+      hasChanges: changes.length > 0,
+    }
+  })
+}
+
+/**
+ * Unified patches of index against working tree and HEAD against index, of `path` and what is below it or of everything.
+ * @throws AppError `internal` without a repository or for one that cannot be read.
+ */
+export function gitDiff(root: FolderRoot, path: string | null) {
+  return reading('The changes cannot be read', async () => {
+    const all = await listChanges(await requireRepository(root))
+    const changes = path === null ? all : all.filter((change) => change.path === path || isBelow(change.path, path))
+    const [unstaged, staged] = [await diffUnstaged(changes), await diffStaged(changes)]
+    return {
+      unstaged: unstaged.text,
+      staged: staged.text,
+      isComplete: unstaged.isComplete && staged.isComplete,
+    }
+  })
+}
+
+/** The newest commits first; none on a branch that has none yet. @throws AppError `internal` as `gitDiff`. */
+export function gitLog(root: FolderRoot, limit: number): Promise<GitCommit[]> {
+  return reading('The log cannot be read', async () => {
+    const repository = await requireRepository(root)
+    if (!(await hasCommits(repository))) return []
+    const commits = await git.log({ ...repository, depth: limit, ref: 'HEAD' })
+    return commits.map(({ oid, commit }) => ({
+      hash: oid,
+      subject: (commit.message.trimStart().split(/\n\s*\n/)[0] ?? '').trim().replaceAll('\n', ' '),
+      author: commit.author.name,
+      time: new Date(commit.author.timestamp * 1000),
+    }))
+  })
+}
+
+/**
+ * Stages everything and commits it.
+ * @returns the hash, null when there is nothing to commit.
+ * @throws AppError `internal` without a repository, or when staging or committing fails.
+ */
+export function gitCommit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null> {
+  return reading('The changes cannot be committed', async () => {
+    const repository = await requireRepository(root)
+    const changes = await listChanges(repository)
+    for (const { path, work, index } of changes) {
+      if (work === null && index !== null) await git.remove({ ...repository, filepath: path })
+    }
+    for (const { path, work, index } of changes) {
+      if (work !== null && !isSameSide(work, index)) await git.add({ ...repository, filepath: path, force: true })
+    }
+    if (changes.every(({ head, work }) => isSameSide(head, work))) return null
+    const person = { ...author, timestamp: author.timeSeconds, timezoneOffset: 0 }
+    return await git.commit({ ...repository, message, author: person, committer: person })
+  })
+}
+
+/** A remote as the configuration of the repository names it; both null when there is none. */
+export async function findRemote(repository: Repository): Promise<{ name: string | null; url: string | null }> {
+  const remotes = await git.listRemotes(repository)
+  const branch = await git.currentBranch(repository)
+  const wanted: unknown = branch ? await git.getConfig({ ...repository, path: `branch.${branch}.remote` }) : undefined
+  const found =
+    remotes.find(({ remote }) => remote === wanted) ?? remotes.find(({ remote }) => remote === 'origin') ?? remotes[0]
+  return { name: found?.remote ?? null, url: found?.url ?? null }
+}
+
+/** @throws AppError `internal` when the root holds no repository of its own. */
+export async function requireRepository(root: FolderRoot): Promise<Repository> {
+  if (!(await isRepository(root))) throw new AppError('internal', 'Not a git repository')
+  return openRepository(root)
+}
+
+/** A URL as it may be shown. */
+function maskCredentials(url: string): string {
+  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1***@').replace(/([?&][^=&#]*=)[^&#]*/g, '$1***')
+}
+
+/** As `git rev-parse --abbrev-ref HEAD`: `HEAD` when no branch is checked out. */
+async function branchOf(repository: Repository): Promise<string> {
+  return (await git.currentBranch(repository)) ?? 'HEAD'
+}
+
+async function hasCommits(repository: Repository): Promise<boolean> {
+  try {
+    await git.resolveRef({ ...repository, ref: 'HEAD' })
+    return true
+  } catch (error) {
+    if (error instanceof Errors.NotFoundError) return false
+    throw error
+  }
+}
+
+/** A path that left the index and stays in the working tree has two lines. */
+function toStatusLines({ path, head, index, work }: Change): { status: string; path: string }[] {
+  if (head === null && index === null) return [{ status: '??', path }]
+  if (index === null) {
+    const removed = { status: 'D', path }
+    return work === null ? [removed] : [removed, { status: '??', path }]
+  }
+  const staged = head === null ? 'A' : isSameSide(head, index) ? ' ' : 'M'
+  const unstaged = work === null ? 'D' : isSameSide(index, work) ? ' ' : 'M'
+  return [{ status: `${staged}${unstaged}`.trim(), path }]
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return folder === '' || path.startsWith(`${folder}/`)
+}
+
+/** Whatever a repository is like, the caller learns one sentence, and the log the rest. */
+async function reading<T>(failure: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw new AppError('internal', failure, {}, { cause })
+  }
+}

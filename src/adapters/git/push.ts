@@ -1,0 +1,101 @@
+import git, { Errors, type GitHttpRequest, type HttpClient } from 'isomorphic-git'
+import { AppError } from '../../core/errors.ts'
+import type { Egress } from '../egress/egress.ts'
+import type { FolderRoot } from '../files/open.ts'
+import { findRemote, requireRepository } from './git.ts'
+
+const TIMEOUT_MS = 60_000
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+export type Credentials = { username: string; password: string }
+/** Why nothing was pushed, in words for the owner of the repository; null when it was. */
+export type PushFailure = string | null
+
+/** What Git asks of a remote, and its answer: of any status, and as a whole. */
+export type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
+export type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
+export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
+
+/**
+ * Pushes the current branch over http or https to its remote. `findCredentials` is asked with the origin of the remote and
+ * only when the remote wants some: the repository may name any remote, and nobody else's password goes there.
+ */
+export async function gitPush(
+  root: FolderRoot,
+  send: SendToRemote,
+  findCredentials: (origin: string) => Credentials | null,
+): Promise<PushFailure> {
+  const repository = await requireRepository(root)
+  const { name, url } = await findRemote(repository)
+  if (name === null || url === null) return 'there is no remote'
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return 'only http and https remotes are pushed to'
+  try {
+    await git.push({
+      ...repository,
+      url,
+      remote: name,
+      http: toHttpClient(send),
+      // What is left out would be taken from the repository, and every password sent there.
+      corsProxy: '',
+      onAuth: (asked) => findCredentials(new URL(asked).origin) ?? { cancel: true },
+      onAuthFailure: () => ({ cancel: true }),
+    })
+    return null
+  } catch (error) {
+    return describeFailure(error)
+  }
+}
+
+/** Asks a remote through the checked outbound client. A redirect is not followed: it would lead passwords away. */
+export async function sendToRemote(egress: Egress, { url, method, headers, body }: GitRequest): Promise<GitAnswer> {
+  const response = await egress.request(url, {
+    method,
+    headers,
+    ...(body.length > 0 && { body }),
+    timeoutMs: TIMEOUT_MS,
+    maxRedirects: 0,
+    maxWireBytes: MAX_ANSWER_BYTES,
+    maxBytes: MAX_ANSWER_BYTES,
+  })
+  const { status } = response
+  return { url: response.url, status, headers: Object.fromEntries(response.headers), body: await response.bytes() }
+}
+
+function toHttpClient(send: SendToRemote): HttpClient {
+  return {
+    async request({ url, method = 'GET', headers = {}, body }: GitHttpRequest) {
+      const answer = await send({ url, method, headers, body: body ? await collect(body) : new Uint8Array() })
+      return {
+        url: answer.url,
+        method,
+        headers: { ...answer.headers },
+        body: iterate(answer.body),
+        statusCode: answer.status,
+        statusMessage: '',
+      }
+    },
+  }
+}
+
+async function* iterate(body: Uint8Array): AsyncIterableIterator<Uint8Array> {
+  yield body
+}
+
+/** What is called an iterator may be an array. */
+async function collect(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Never the words of the remote. */
+function describeFailure(error: unknown): string {
+  if (error instanceof Errors.UserCanceledError) return 'the remote wants credentials that it accepts'
+  if (error instanceof Errors.PushRejectedError) return 'the remote has commits that are not here'
+  if (error instanceof Errors.GitPushError) return 'the remote refused the commits'
+  if (error instanceof Errors.HttpError) return `the remote answered ${error.data.statusCode}`
+  if (error instanceof AppError && error.kind === 'upstream_failed') return 'the remote could not be reached'
+  if (error instanceof AppError && error.kind === 'too_large') return 'it is more than can be pushed from here'
+  if (error instanceof AppError) return 'the remote did not answer in time'
+  return 'the remote did not answer as Git does'
+}

@@ -1,0 +1,61 @@
+import { createTransport } from 'nodemailer'
+import type { Log } from '../../core/log.ts'
+
+export type Mail = { to: string; subject: string; text: string; html: string }
+
+/** Sends mail, or says that it cannot. */
+export type Mailer = {
+  /** Does mail reach people? Only then is an address proved by following a link. */
+  readonly isConfigured: boolean
+  /** Without mail, in development: whoever runs the program reads the links in its log. */
+  readonly writesToLog: boolean
+  /** @throws Error of the mail server, or when `signal` aborts; the job that sends tries again. */
+  send(mail: Mail, signal?: AbortSignal): Promise<void>
+}
+
+const TIMEOUT_MS = 10_000
+/** For the whole conversation: a server that answers one letter at a time must not hold a job for ever. */
+const TOTAL_TIMEOUT_MS = 30_000
+
+/**
+ * Mail over `smtpUrl`. Without one nothing is sent; in development (`writesToLog`) the text, with its link, goes to the
+ * log at `info` instead.
+ */
+export function createMailer(
+  options: { smtpUrl: string | undefined; from: string; writesToLog: boolean },
+  deps: { log: Log },
+): Mailer {
+  return options.smtpUrl ? createSmtpMailer(options.smtpUrl, options.from) : createLogMailer(options.writesToLog, deps)
+}
+
+function createSmtpMailer(url: string, from: string): Mailer {
+  const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
+  const transport = createTransport({ url, ...timeouts }, { from })
+  return {
+    isConfigured: true,
+    writesToLog: false,
+    async send({ to, subject, text, html }, signal) {
+      const timeout = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
+      await transport.sendMail({
+        to: { name: '', address: to },
+        subject,
+        text,
+        html,
+        headers: { 'auto-submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      })
+    },
+  }
+}
+
+function createLogMailer(writesToLog: boolean, deps: { log: Log }): Mailer {
+  return {
+    isConfigured: false,
+    writesToLog,
+    async send({ to, subject, text }) {
+      if (writesToLog) deps.log.info({ to, subject, text }, 'SMTP_URL is not set: this mail was not sent')
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import { AppError } from '../../../core/errors.ts'
+import { createBroadcast } from './events.ts'
+import { createNoRuntime } from './no-runtime.ts'
+import { agentNotFound, type Runtime, type RuntimeEvent, type RuntimeName } from './runtime.ts'
+
+/** An event of one of several runtimes, and of which. */
+export type AgentEvent = RuntimeEvent & { runtime: RuntimeName }
+
+/** What runs one agent: each is named by its row. */
+export type RuntimeOf = (agent: { runtime: RuntimeName | null }) => Runtime
+
+/** Several runtimes at once: an agent keeps to the one that it was made with (rulings, 41). */
+export type Runtimes = {
+  /** For an agent that was never deployed (`runtime` is null) this is a runtime that knows no agent. */
+  of: RuntimeOf
+  /** What an agent gets that is deployed for the first time now. */
+  choose(): Promise<RuntimeName>
+  /** Those that have been asked for so far. */
+  listOpen(): Runtime[]
+  /** What happens to agents of all of them, those that are opened later included, until `signal` aborts. */
+  watch(signal: AbortSignal): AsyncIterable<AgentEvent>
+  /** As `Runtime.close`, for all. */
+  close(options?: { stopAgents?: boolean }): Promise<void>
+}
+
+export type RuntimesDeps = {
+  /** Makes each of them, once, when it is first asked for. */
+  open: Readonly<Record<RuntimeName, () => Runtime>>
+  choose: () => Promise<RuntimeName>
+}
+
+export function createRuntimes(deps: RuntimesDeps): Runtimes {
+  const opened = new Map<RuntimeName, Runtime>()
+  const events = createBroadcast<AgentEvent>()
+  const closing = new AbortController()
+
+  const open = (name: RuntimeName): Runtime => {
+    if (closing.signal.aborted) throw new AppError('unavailable', 'The agent runtimes are closed')
+    const runtime = deps.open[name]()
+    opened.set(name, runtime)
+    // It ends when the runtime is closed, which is the only way it can.
+    void passOn(runtime, events.tell, closing.signal)
+    return runtime
+  }
+
+  return {
+    of: ({ runtime }) => (runtime === null ? NOTHING_DEPLOYED : (opened.get(runtime) ?? open(runtime))),
+    choose: deps.choose,
+    listOpen: () => [...opened.values()],
+    watch: (signal) => events.listen(signal),
+    async close(options) {
+      closing.abort()
+      events.end()
+      await Promise.all([...opened.values()].map((runtime) => runtime.close(options)))
+    },
+  }
+}
+
+async function passOn(runtime: Runtime, tell: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
+  for await (const event of runtime.watch(signal)) tell({ ...event, runtime: runtime.name })
+}
+
+const refuse = async (): Promise<never> => {
+  throw agentNotFound()
+}
+
+/** Where an agent runs that was never deployed: nowhere. To end it is fine, to ask anything of it is `not_found`. */
+const NOTHING_DEPLOYED: Runtime = {
+  name: 'process',
+  deploy: refuse,
+  start: refuse,
+  stop: refuse,
+  kill: refuse,
+  restart: refuse,
+  remove: async () => {},
+  inspect: async () => null,
+  stats: refuse,
+  logs: refuse,
+  followLogs: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+  watch: () => ({ [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }) }),
+  list: async () => [],
+  snapshot: refuse,
+  restore: refuse,
+  findImage: async () => null,
+  pull: async () => {},
+  platformHost: async () => '127.0.0.1',
+  isAvailable: async () => true,
+  close: async () => {},
+}
+
+/** No agent may be touched: whatever is asked of one is AppError `unavailable` with `reason`. */
+export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes {
+  return {
+    of: ({ runtime }) => createNoRuntime(runtime ?? choice, reason, 'unavailable'),
+    choose: async () => choice,
+    listOpen: () => [],
+    watch: () => createBroadcast<AgentEvent>().listen(AbortSignal.abort()),
+    close: async () => {},
+  }
+}
+
+/** Every agent runs in `runtime`, whatever its row says: for tests and tools that have only one. */
+export function onlyRuntime(runtime: Runtime): Runtimes {
+  return {
+    of: () => runtime,
+    choose: async () => runtime.name,
+    listOpen: () => [runtime],
+    async *watch(signal) {
+      for await (const event of runtime.watch(signal)) yield { ...event, runtime: runtime.name }
+    },
+    close: (options) => runtime.close(options),
+  }
+}

@@ -1,0 +1,122 @@
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { createBroadcast } from '../contract/events.ts'
+import { BAD_CONFIGURATION_EXIT, type RuntimeEvent } from '../contract/runtime.ts'
+import { type Engine, LABELS } from '../engine/engine.ts'
+import { type EngineEvent, followEvents } from '../engine/events.ts'
+
+/** Containers are made anew, so that those which went long ago are told of no more. */
+const MAX_REMOVALS = 1000
+
+/**
+ * What this platform is about to do to containers, told before it does. The engine reports that too, and nobody should
+ * take it for a crash. Its events come in order, so the start of a container settles what was expected before.
+ */
+export class AskedFor {
+  readonly #ends = new Set<string>()
+  readonly #starts = new Set<string>()
+  readonly #removals = new Set<string>()
+
+  end(containerId: string): void {
+    this.#ends.add(containerId)
+  }
+
+  start(containerId: string): void {
+    this.#starts.add(containerId)
+  }
+
+  removal(containerId: string): void {
+    this.#removals.add(containerId)
+    const [oldest] = this.#removals
+    if (oldest !== undefined && this.#removals.size > MAX_REMOVALS) this.#removals.delete(oldest)
+  }
+
+  /** Was this end, start or removal asked for? An end and a start are so once; a removal may be told before its end is. */
+  settle(action: string, containerId: string): boolean {
+    if (action === 'die') return this.#ends.delete(containerId) || this.#removals.has(containerId)
+    if (action === 'destroy') return this.#removals.has(containerId)
+    if (action !== 'start') return false
+    this.#ends.delete(containerId)
+    return this.#starts.delete(containerId)
+  }
+
+  /** Nobody will hear of what was expected before the connection broke. */
+  forget(): void {
+    for (const expected of [this.#ends, this.#starts, this.#removals]) expected.clear()
+  }
+}
+
+export type DockerWatchDeps = {
+  engine: Engine
+  instance: string
+  asked: AskedFor
+  log: Log
+  /** Every agent known so far, gone ones included. */
+  listKnown: () => Promise<string[]>
+  /** Ends an agent that its engine keeps starting in vain. */
+  giveUp: (agentId: string) => Promise<void>
+}
+
+export type DockerWatch = {
+  listen(signal: AbortSignal): AsyncIterable<RuntimeEvent>
+  /** Did the memory limit end this container the last time it ended? */
+  endedOutOfMemory(containerId: string): boolean
+  close(): void
+}
+
+/** What the engine's messages mean to who looks after agents; whatever else they say is left out. */
+const MEANINGS: Readonly<Record<string, RuntimeEvent['type']>> = {
+  start: 'started',
+  die: 'died',
+  destroy: 'removed',
+  pause: 'changed',
+  unpause: 'changed',
+}
+
+/** Listens to the engine from now on, however often it goes away. */
+export function watchDocker(deps: DockerWatchDeps): DockerWatch {
+  const { asked, log } = deps
+  const broadcast = createBroadcast<RuntimeEvent>()
+  const closing = new AbortController()
+  const outOfMemory = new Set<string>()
+  let isFirst = true
+
+  const noteGap = async () => {
+    asked.forget()
+    const wasFirst = isFirst
+    isFirst = false
+    const ids = await deps.listKnown()
+    for (const id of ids) {
+      await deps.giveUp(id)
+      if (!wasFirst) broadcast.tell({ id, type: 'changed', at: new Date() })
+    }
+  }
+  const note = async (event: EngineEvent) => {
+    const id = event.attributes[LABELS.agent]
+    if (id === undefined) return
+    if (event.action === 'oom') outOfMemory.add(event.actorId)
+    const wasAskedFor = asked.settle(event.action, event.actorId)
+    if (event.action === 'start' && wasAskedFor) outOfMemory.delete(event.actorId)
+    if (event.action === 'destroy') outOfMemory.delete(event.actorId)
+    const type = MEANINGS[event.action]
+    if (type && !wasAskedFor) broadcast.tell({ id, type, at: event.at })
+    if (event.action === 'die' && event.attributes.exitCode === String(BAD_CONFIGURATION_EXIT)) await deps.giveUp(id)
+  }
+  const run = async () => {
+    const { engine, instance } = deps
+    for await (const event of followEvents(engine, { instance, type: 'container', signal: closing.signal })) {
+      const work = event === 'connected' ? noteGap() : note(event)
+      await work.catch((error: unknown) => log.warn({ error: errorMessage(error) }, 'cannot look after agents'))
+    }
+  }
+  run().catch((error: unknown) => log.error({ error: errorMessage(error) }, 'agents are no longer watched'))
+
+  return {
+    listen: (signal) => broadcast.listen(signal),
+    endedOutOfMemory: (containerId) => outOfMemory.has(containerId),
+    close() {
+      closing.abort()
+      broadcast.end()
+    },
+  }
+}

@@ -1,0 +1,150 @@
+import { createHmac } from 'node:crypto'
+import type Docker from 'dockerode'
+import { type AgentDriver, type AgentImage, type AgentInputs, SECRETS_DIR } from '../contract/agent-image.ts'
+import type { AgentSpec } from '../contract/runtime.ts'
+import { LABELS } from './engine.ts'
+
+const SECOND_NS = 1_000_000_000
+const LOCALHOST = '127.0.0.1'
+
+/** Just over what the agent takes to end its turns (rulings, 37). */
+export const STOP_SECONDS = 30
+
+/** Its host lets a wanted agent come back, and leaves one alone that was told to stop: also without the platform. */
+export const WANTED = { Name: 'unless-stopped' } as const
+export const UNWANTED = { Name: 'no' } as const
+/** Wanted, but not started again by its host: one start again was too many. */
+export const GIVEN_UP = { Name: 'on-failure', MaximumRetryCount: 1 } as const
+
+/**
+ * What every agent's container is held to, whatever it is made from; nothing that a user says is ever merged into it.
+ * A `nproc` limit would count the processes of all agents together, since they share a user: `PidsLimit` does not.
+ */
+export const PROFILE = {
+  Privileged: false,
+  CapDrop: ['ALL'],
+  CapAdd: [],
+  SecurityOpt: ['no-new-privileges:true'],
+  ReadonlyRootfs: true,
+  Init: true,
+  IpcMode: 'private',
+  PidMode: '',
+  UTSMode: '',
+  UsernsMode: '',
+  Devices: [],
+  Binds: [],
+  ExtraHosts: [],
+  PublishAllPorts: false,
+  OomKillDisable: false,
+  Ulimits: [
+    { Name: 'nofile', Soft: 8192, Hard: 8192 },
+    { Name: 'core', Soft: 0, Hard: 0 },
+  ],
+  LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+} satisfies Docker.HostConfig
+
+/**
+ * Spec 4.9: every 30 s, 5 s for an answer, 20 s to begin with, unhealthy after 5. The engine is told not to look itself: it
+ * starts a process in the container each time, which takes many times what an idle agent does. The platform asks
+ * `/healthz` over the agent's port instead, by its watchdog and for everybody who wants to know.
+ */
+export const HEALTH = {
+  Test: ['NONE'],
+  Interval: 30 * SECOND_NS,
+  Timeout: 5 * SECOND_NS,
+  StartPeriod: 20 * SECOND_NS,
+  Retries: 5,
+} satisfies Docker.HealthConfig
+
+/** What a container is made from. `network` and `volume` are this installation's, `maxCpus` are those that the host has. */
+export type ContainerPlan = {
+  name: string
+  instance: string
+  spec: AgentSpec
+  image: AgentImage
+  driver: AgentDriver
+  inputs: AgentInputs
+  digest: string
+  network: string
+  volume: string
+  maxCpus: number
+}
+
+/** The engine's order for one agent. Its secrets are no part of it: whoever may look at containers would see them. */
+export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions {
+  const { spec, driver } = plan
+  const port = `${driver.port}/tcp`
+  return {
+    name: plan.name,
+    Image: plan.image.id,
+    User: driver.user,
+    Env: Object.entries(plan.inputs.environment).map(([name, value]) => `${name}=${value}`),
+    ...(driver.entrypoint && { Entrypoint: [...driver.entrypoint], Cmd: [] }),
+    Labels: toLabels(plan),
+    Healthcheck: HEALTH,
+    ExposedPorts: { [port]: {} },
+    StopTimeout: STOP_SECONDS,
+    HostConfig: {
+      ...PROFILE,
+      NetworkMode: plan.network,
+      Memory: spec.limits.memoryBytes,
+      MemorySwap: spec.limits.memoryBytes,
+      NanoCpus: Math.round(Math.min(spec.limits.cpus, plan.maxCpus) * SECOND_NS),
+      PidsLimit: spec.limits.processes,
+      Tmpfs: { ...driver.tmpfs },
+      PortBindings: { [port]: [{ HostIp: LOCALHOST, HostPort: String(spec.port) }] },
+      RestartPolicy: WANTED,
+      Mounts: [
+        { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: toVolumeOptions(plan) },
+        // Without a name it belongs to this container alone, and goes with it; by its labels it is found when it did not.
+        {
+          Type: 'volume',
+          Source: '',
+          Target: SECRETS_DIR,
+          VolumeOptions: toVolumeOptions(plan, { [LABELS.secrets]: '' }),
+        },
+      ],
+    },
+  }
+}
+
+/**
+ * Says whether a container is still what is wanted, without telling what: `key` is this installation's, because a plain
+ * digest of a short secret can be guessed.
+ */
+export function toDigest(key: string, spec: AgentSpec): string {
+  const parts = { ...spec, environment: sorted(spec.environment), secrets: sorted(spec.secrets), PROFILE, HEALTH }
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex')
+}
+
+/** A container's name, that of its successor until it takes the place, and that of its predecessor from then on. */
+export function toNames(instance: string, agentId: string): { current: string; next: string; previous: string } {
+  // No agent's id has a dot.
+  const current = `stead-${instance}-${agentId}`
+  return { current, next: `${current}.next`, previous: `${current}.previous` }
+}
+
+function toLabels({ instance, spec, image, digest }: ContainerPlan): Record<string, string> {
+  return {
+    [LABELS.instance]: instance,
+    [LABELS.agent]: spec.id,
+    [LABELS.kind]: image.kind,
+    [LABELS.version]: image.version ?? '',
+    [LABELS.image]: image.reference,
+    [LABELS.port]: String(spec.port),
+    [LABELS.digest]: digest,
+  }
+}
+
+/** Volumes are found by their labels when their container is gone. */
+function toVolumeOptions(
+  { instance, spec }: ContainerPlan,
+  labels: Record<string, string> = {},
+): Docker.MountSettings['VolumeOptions'] {
+  const Labels = { [LABELS.instance]: instance, [LABELS.agent]: spec.id, ...labels }
+  return { NoCopy: false, Labels, DriverConfig: { Name: 'local', Options: {} } }
+}
+
+function sorted(record: Record<string, string>): [string, string][] {
+  return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
+}

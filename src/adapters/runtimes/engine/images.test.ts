@@ -1,0 +1,84 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { findEngine } from '../../../../tests/harness/engine.ts'
+import { EMPTY_LAYER, startRegistry } from '../../../../tests/harness/registry.ts'
+import { until } from '../../../../tests/harness/until.ts'
+import { orNull } from './engine.ts'
+import { hasImage, type PullLimits, pullImage } from './images.ts'
+
+const found = await findEngine()
+const AGENT = { 'stead.runtime': 'stead', 'stead.runtimeVersion': '9' }
+const GIGABYTE = 1024 ** 3
+const LIMITS: PullLimits = { maxBytes: GIGABYTE, maxMs: 60_000, maxSilenceMs: 60_000 }
+
+describe.skipIf(!found)('fetching an image', async () => {
+  if (!found) return
+  const { engine, docker } = found
+  const registry = await startRegistry()
+  const fetched: string[] = []
+  const pull = (name: string, limits: Partial<PullLimits> = {}, signal = new AbortController().signal) => {
+    const reference = `${registry.host}/${name}`
+    fetched.push(reference)
+    return pullImage(engine, reference, () => {}, signal, { ...LIMITS, ...limits })
+  }
+
+  afterAll(async () => {
+    for (const reference of fetched) await orNull(docker.getImage(reference).remove())
+    registry[Symbol.dispose]()
+  })
+
+  test('takes an agent and keeps it; the second time nobody is asked', async () => {
+    registry.offer('agent', '1', { labels: AGENT, layers: [EMPTY_LAYER] })
+    await pull('agent:1')
+    const asked = registry.requests.length
+    await pull('agent:1')
+    expect(registry.requests.length).toBe(asked)
+  })
+
+  test('refuses what is no agent and does not keep it', async () => {
+    registry.offer('other', '1', { labels: { 'org.example': 'x' }, layers: [EMPTY_LAYER] })
+    await expect(pull('other:1')).rejects.toMatchObject({ kind: 'invalid' })
+    expect(await hasImage(engine, `${registry.host}/other:1`)).toBe(false)
+  })
+
+  test('ends with IMAGE_NOT_FOUND when the registry does not have it', async () => {
+    await expect(pull('nobody:1')).rejects.toMatchObject({ extra: { code: 'IMAGE_NOT_FOUND' } })
+  })
+
+  test('ends when the layers are larger than allowed, and so does what the engine does for it', async () => {
+    registry.offer('large', '1', { labels: AGENT, layers: [2 * GIGABYTE] })
+    await expect(pull('large:1')).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringMatching(/too large/),
+    })
+    await until('the engine has given it up', () => registry.waiting() === 0)
+  })
+
+  test.each([{ maxMs: 500 }, { maxSilenceMs: 500 }])('ends when it takes longer than %o', async (limits) => {
+    registry.offer('slow', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
+    await expect(pull('slow:1', limits)).rejects.toMatchObject({ kind: 'unavailable' })
+    await until('the engine has given it up', () => registry.waiting() === 0)
+  })
+
+  test('happens one after another: a second one waits for the first', async () => {
+    registry.offer('first', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
+    registry.offer('second', '1', { labels: AGENT, layers: [EMPTY_LAYER] })
+    const first = pull('first:1', { maxMs: 1000 })
+    await until('the first one is under way', () => registry.waiting() === 1)
+    const second = pull('second:1')
+    await expect(first).rejects.toMatchObject({ kind: 'unavailable' })
+    await second
+    const indexOf = (pattern: RegExp) => registry.requests.findIndex((path) => pattern.test(path))
+    expect(indexOf(/second/)).toBeGreaterThan(indexOf(/^left .*first/))
+  })
+
+  test('ends with its caller, and holds up nobody who waits', async () => {
+    registry.offer('left', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
+    const leaving = new AbortController()
+    const left = pull('left:1', {}, leaving.signal)
+    await until('it is under way', () => registry.waiting() === 1)
+    const next = pull('nobody:2')
+    leaving.abort(new Error('left'))
+    await expect(left).rejects.toThrow('left')
+    await expect(next).rejects.toMatchObject({ extra: { code: 'IMAGE_NOT_FOUND' } })
+  })
+})

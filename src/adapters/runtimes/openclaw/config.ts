@@ -1,0 +1,131 @@
+import type { AgentSpec } from '../contract/runtime.ts'
+
+/** The port of every agent inside its own container. */
+export const OPENCLAW_PORT = 18_789
+
+/** The provider under which OpenClaw knows this platform's `/v1`. */
+const PROVIDER = 'platform'
+const CONTEXT_WINDOW_TOKENS = 128_000
+const MAX_OUTPUT_TOKENS = 8192
+const MODEL_TIMEOUT_SECONDS = 120
+
+/**
+ * Everybody comes from the platform's address, and the usual lockout after ten wrong tokens would let any stranger keep the
+ * platform out of the agent for five minutes. Nobody guesses 256 random bits.
+ */
+const LOGIN_LIMIT = { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 1000 }
+
+/** A secret of the spec, the variable that OpenClaw reads it from, which its configuration only names. */
+const OPENCLAW_SECRETS: Readonly<Record<string, string>> = {
+  GATEWAY_TOKEN: 'OPENCLAW_GATEWAY_TOKEN',
+  PLATFORM_TOKEN: 'STEAD_PLATFORM_TOKEN',
+  TELEGRAM_TOKEN: 'STEAD_TELEGRAM_TOKEN',
+  DISCORD_TOKEN: 'STEAD_DISCORD_TOKEN',
+}
+
+type Settings = { [name: string]: unknown }
+
+/**
+ * What the platform decides about an agent's `openclaw.json`, as a JSON merge patch (RFC 7396) for the one that it has:
+ * null takes out what is no longer wanted, everything unnamed stays the agent's own. Secrets stand in it as `${NAME}`.
+ */
+export function toOpenClawConfig(spec: AgentSpec): Settings {
+  const { AGENT_MODEL: model = '', AGENT_PLAN: plan, AGENT_ORIGIN: origin } = spec.environment
+  return {
+    gateway: toGateway(origin),
+    discovery: { mdns: { mode: 'off' } },
+    update: { checkOnStart: false },
+    telemetry: { enabled: false },
+    plugins: {
+      entries: {
+        'admin-http-rpc': { enabled: true },
+        // Nightly model calls that nobody asked for.
+        'memory-core': { config: { dreaming: { enabled: false } } },
+      },
+    },
+    // What a reset of memory empties must be all there is: transcripts are not indexed, and deleted ones do not stay.
+    memory: { search: { provider: 'none', sources: ['memory'], rememberAcrossConversations: false } },
+    session: { maintenance: { resetArchiveRetention: '1h' } },
+    models: { mode: 'merge', providers: { [PROVIDER]: toProvider(spec, model) } },
+    agents: {
+      defaults: { model: { primary: `${PROVIDER}/${model}` }, heartbeat: { every: '0m' }, skipBootstrap: true },
+    },
+    tools: { profile: plan === 'solo' ? 'messaging' : 'coding', deny: ['browser', 'canvas'] },
+    messages: { groupChat: { mentionPatterns: ['@agent', 'agent'] } },
+    channels: toChannels(spec),
+  }
+}
+
+/** Its pages may be opened at the agent's own address alone. */
+function toGateway(origin: string | undefined): Settings {
+  return {
+    mode: 'local',
+    port: OPENCLAW_PORT,
+    bind: 'lan',
+    auth: { mode: 'token', token: named('GATEWAY_TOKEN'), rateLimit: LOGIN_LIMIT },
+    controlUi: { allowedOrigins: origin ? [origin] : [] },
+    http: { endpoints: { chatCompletions: { enabled: true }, responses: { enabled: true } } },
+  }
+}
+
+function toProvider(spec: AgentSpec, model: string): Settings {
+  return {
+    baseUrl: `${spec.environment.PLATFORM_URL ?? ''}/v1`,
+    apiKey: named('PLATFORM_TOKEN'),
+    api: 'openai-completions',
+    timeoutSeconds: MODEL_TIMEOUT_SECONDS,
+    headers: { 'x-agent-id': spec.id },
+    models: [
+      {
+        id: model,
+        name: model,
+        reasoning: false,
+        input: ['text'],
+        contextWindow: CONTEXT_WINDOW_TOKENS,
+        maxTokens: MAX_OUTPUT_TOKENS,
+      },
+    ],
+  }
+}
+
+/** Strangers in groups are never answered; in private only the owners, or whoever an owner pairs. */
+function toChannels(spec: AgentSpec): Record<string, Settings | null> {
+  const { OWNER_IDS = '', TELEGRAM_USER_ID = '' } = spec.environment
+  const policy = (ownerIds: string[]) => ({
+    enabled: true,
+    groupPolicy: 'allowlist',
+    ...(ownerIds.length > 0
+      ? { dmPolicy: 'allowlist', allowFrom: ownerIds }
+      : { dmPolicy: 'pairing', allowFrom: null }),
+  })
+  const owners = toIds(OWNER_IDS)
+  const { TELEGRAM_TOKEN, DISCORD_TOKEN, WHATSAPP_TOKEN } = spec.secrets
+  return {
+    telegram: TELEGRAM_TOKEN
+      ? {
+          ...policy([...new Set([...owners, ...toIds(TELEGRAM_USER_ID)])]),
+          botToken: named('TELEGRAM_TOKEN'),
+          historyLimit: 50,
+          streaming: { mode: 'partial' },
+        }
+      : null,
+    discord: DISCORD_TOKEN
+      ? { ...policy(owners), token: named('DISCORD_TOKEN'), historyLimit: 20, dm: { groupEnabled: false } }
+      : null,
+    whatsapp: WHATSAPP_TOKEN
+      ? { ...policy(owners), sendReadReceipts: true, groups: { '*': { requireMention: true } } }
+      : null,
+  }
+}
+
+function toIds(text: string): string[] {
+  return text
+    .split(',')
+    .map((id) => id.trim())
+    .filter(Boolean)
+}
+
+/** OpenClaw puts the variable's value in its place when it reads the file, and keeps the name when it writes it. */
+function named(secret: string): string {
+  return `\${${OPENCLAW_SECRETS[secret]}}`
+}

@@ -1,0 +1,135 @@
+import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { AgentSpec } from '../contract/runtime.ts'
+
+/** Where the things of one agent lie; `dir` itself and all folders in it are of mode 0700. */
+export type AgentFolder = ReturnType<typeof agentFolder>
+
+export function agentFolder(root: string, id: string) {
+  const dir = join(root, id)
+  return {
+    root,
+    id,
+    dir,
+    record: join(dir, 'runtime.json'),
+    secrets: join(dir, 'secrets'),
+    state: join(dir, 'state'),
+    temporary: join(dir, 'tmp'),
+    log: join(dir, 'agent.log'),
+    olderLog: join(dir, 'agent.log.1'),
+    logPlace: join(dir, 'agent.log.json'),
+    restoring: join(dir, 'state.restoring'),
+    replaced: join(dir, 'state.replaced'),
+  }
+}
+
+/**
+ * `runtime.json`: what is wanted of an agent and what is known of it. `process` is null from before a start until its pid
+ * is known, so a crash in between is seen as a start whose process has yet to be found.
+ */
+export const AgentRecord = z.object({
+  desired: z.enum(['running', 'stopped']),
+  // Records of before images were known have none.
+  spec: AgentSpec.omit({ secrets: true }).extend({ image: AgentSpec.shape.image.default(null) }),
+  process: z.object({ pid: z.number().int().positive(), startTime: z.string() }).nullable(),
+  startedAt: z.iso.datetime().nullable(),
+  exitCode: z.number().int().nullable(),
+  restarts: z.number().int(),
+})
+export type AgentRecord = z.infer<typeof AgentRecord>
+
+/** Null when there is no record. @throws Error when there is one that cannot be read or understood. */
+export async function findRecord(folder: AgentFolder): Promise<AgentRecord | null> {
+  const text = await readIfExists(folder.record)
+  return text === null ? null : AgentRecord.parse(JSON.parse(text))
+}
+
+/** Durable when it resolves; a crash leaves the record before or this one, never half of one. */
+export async function writeRecord(folder: AgentFolder, record: AgentRecord): Promise<void> {
+  await writeFileAtomically(folder.record, JSON.stringify(record, null, 2))
+}
+
+/** The agent's folders, with an empty one for what is temporary. Not while it has a process. */
+export async function createFolder(folder: AgentFolder): Promise<void> {
+  await rm(folder.temporary, { recursive: true, force: true })
+  for (const dir of [folder.dir, folder.secrets, folder.state, folder.temporary]) {
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+  }
+}
+
+/** Renamed first, so that a crash never leaves an agent with half of its files. Fine when there is none. */
+export async function removeFolder(folder: AgentFolder): Promise<void> {
+  const doomed = join(folder.root, `${REMOVED_PREFIX}${folder.id}`)
+  await rm(doomed, { recursive: true, force: true })
+  try {
+    await rename(folder.dir, doomed)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return
+    throw error
+  }
+  await rm(doomed, { recursive: true, force: true })
+}
+
+// Not a letter or digit first, so no agent's id can be it.
+const REMOVED_PREFIX = '.removed-'
+
+/** The ids of all folders below `root`, after deleting what an interrupted `removeFolder` left. */
+export async function listFolders(root: string): Promise<string[]> {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  const entries = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory())
+  const doomed = entries.filter((entry) => entry.name.startsWith(REMOVED_PREFIX))
+  await Promise.all(doomed.map((entry) => rm(join(root, entry.name), { recursive: true, force: true })))
+  return entries.map((entry) => entry.name).filter((name) => AgentSpec.shape.id.safeParse(name).success)
+}
+
+/** The agent's secrets are `secrets` and no others afterwards. */
+export async function writeSecrets(folder: AgentFolder, secrets: Record<string, string>): Promise<void> {
+  for (const name of await readdir(folder.secrets)) {
+    if (!Object.hasOwn(secrets, name)) await unlink(join(folder.secrets, name))
+  }
+  for (const [name, value] of Object.entries(secrets)) await writeFileAtomically(join(folder.secrets, name), value)
+}
+
+export async function hasSecrets(folder: AgentFolder, secrets: Record<string, string>): Promise<boolean> {
+  const names = await listSecrets(folder)
+  if (names.length !== Object.keys(secrets).length) return false
+  const values = await Promise.all(names.map((name) => readIfExists(join(folder.secrets, name))))
+  return names.every((name, index) => values[index] === secrets[name])
+}
+
+/** The names of the agent's secrets. */
+export async function listSecrets(folder: AgentFolder): Promise<string[]> {
+  try {
+    return (await readdir(folder.secrets)).filter((name) => !name.endsWith('.new'))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Durable when it resolves; a crash leaves the file before or this one, never half of one. */
+export async function writeFileAtomically(path: string, text: string): Promise<void> {
+  const file = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.new`, path)
+}
+
+export async function readIfExists(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** The system's name for what went wrong (`ENOENT`), empty when the error has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

@@ -1,0 +1,257 @@
+import { statSync, truncateSync } from 'node:fs'
+import { appendFile, open, rename, rm, stat } from 'node:fs/promises'
+import { z } from 'zod'
+import { randomText } from '../../../core/ids.ts'
+import { TaskQueue } from '../../../core/keyed-queue.ts'
+import { type AgentFolder, errorCode, readIfExists, writeFileAtomically } from './files.ts'
+
+/** Reading from the end stops here, so one call never holds more than this of a log. */
+const MAX_READ_BYTES = 4 * 1024 * 1024
+/** What one step of following reads. */
+const CHUNK_BYTES = 32 * 1024
+/** A line without an end is told in parts of this length. */
+const MAX_LINE_BYTES = 16 * 1024
+const NEWLINE = 10
+
+/**
+ * Where the two files stand in all that the agent ever wrote: the older one begins at byte `olderStart`, the newer one
+ * where the older one ends. `id` is another one after the agent was removed. While the newer file is being emptied,
+ * `cutBytes` is its size before and `startBefore` where it began.
+ */
+const LogRecord = z.object({
+  id: z.string(),
+  olderStart: z.int().min(0),
+  cut: z.object({ cutBytes: z.int().min(0), startBefore: z.int().min(0) }).nullable(),
+})
+type LogRecord = z.infer<typeof LogRecord>
+type LogPlace = { id: string; olderStart: number; start: number }
+
+/** A line and the cursor to read on after it. */
+export type PlacedLine = { text: string; cursor: string }
+
+/**
+ * What an agent writes: `agent.log`, and `agent.log.1` with what came before. Both of its streams share them, so that
+ * their lines stay in order. One thing is done at a time: nobody reads while a file is cut.
+ */
+export class ProcessLog {
+  readonly #folder: AgentFolder
+  readonly #queue = new TaskQueue()
+  #place: LogPlace | null = null
+
+  constructor(folder: AgentFolder) {
+    this.#folder = folder
+  }
+
+  /** For an agent without a process: ends its last line, and moves a log of more than `maxBytes`. */
+  prepare(maxBytes: number): Promise<void> {
+    return this.#queue.run(async () => {
+      const { log, olderLog } = this.#folder
+      await this.#endLastLine()
+      const sizeBytes = await sizeOf(log)
+      if (sizeBytes <= maxBytes) return
+      // A living agent would go on writing into the moved file.
+      await this.#moveStart(sizeBytes, sizeBytes, () => rename(log, olderLog))
+    })
+  }
+
+  /**
+   * The same for a living agent, whose handle stays on the file: its end is copied and the file emptied. Only what it
+   * writes between two calls of the system is lost.
+   */
+  cut(maxBytes: number): Promise<void> {
+    return this.#queue.run(async () => {
+      const { log, olderLog } = this.#folder
+      const sizeBytes = await sizeOf(log)
+      if (sizeBytes <= maxBytes) return
+      const copy = `${olderLog}.new`
+      const end = await readEnd(log, maxBytes, sizeBytes)
+      await Bun.write(copy, end, { mode: 0o600 })
+      await this.#moveStart(sizeBytes, end.length, async () => {
+        await rename(copy, olderLog)
+        await emptyAfterCopy(log, olderLog, sizeBytes)
+      })
+    })
+  }
+
+  /** Ends the last line of an agent that died in the middle of it. */
+  endLine(): Promise<void> {
+    return this.#queue.run(() => this.#endLastLine())
+  }
+
+  /** The last `tail` lines over both files, oldest first. */
+  readLast(tail: number): Promise<string[]> {
+    return this.#queue.run(async () => {
+      if (tail <= 0) return []
+      const { log, olderLog } = this.#folder
+      const lines = toLines(await readEnd(log, MAX_READ_BYTES, await sizeOf(log)))
+      if (lines.length >= tail) return lines.slice(-tail)
+      const older = toLines(await readEnd(olderLog, MAX_READ_BYTES, await sizeOf(olderLog)))
+      return [...older, ...lines].slice(-tail)
+    })
+  }
+
+  /**
+   * Some lines after `cursor`; from the oldest kept when it is null or of a removed agent. None when nothing new is there.
+   * `id` names the log, `skippedBytes` is what was overwritten before it could be read, `startCursor` where it ends.
+   */
+  readAfter(
+    cursor: string | null,
+  ): Promise<{ id: string; lines: PlacedLine[]; skippedBytes: number; startCursor: string }> {
+    return this.#queue.run(async () => {
+      const place = await this.#getPlace()
+      const { id } = place
+      const wanted = cursor === null ? null : offsetIn(cursor, id)
+      const end = place.start + (await sizeOf(this.#folder.log))
+      const from = wanted === null || wanted > end ? place.olderStart : Math.max(wanted, place.olderStart)
+      const lines = toPlacedLines(await this.#readAt(place, from), from, id)
+      const skippedBytes = wanted === null ? 0 : Math.max(0, from - wanted)
+      return { id, lines, skippedBytes, startCursor: toCursor(id, from) }
+    })
+  }
+
+  /** To be called when the agent's folder was removed. */
+  forget(): Promise<void> {
+    return this.#queue.run(async () => {
+      this.#place = null
+    })
+  }
+
+  async #endLastLine(): Promise<void> {
+    const { log } = this.#folder
+    const sizeBytes = await sizeOf(log)
+    if (sizeBytes === 0) return
+    const [last] = await readRange(log, sizeBytes - 1, 1)
+    if (last !== NEWLINE) await appendFile(log, '\n')
+  }
+
+  /** From byte `offset` of all that was written, over both files. */
+  async #readAt(place: LogPlace, offset: number): Promise<Uint8Array> {
+    const { log, olderLog } = this.#folder
+    if (offset >= place.start) return readRange(log, offset - place.start, CHUNK_BYTES)
+    const older = await readRange(olderLog, offset - place.olderStart, Math.min(CHUNK_BYTES, place.start - offset))
+    if (offset + older.length < place.start) return older
+    return Buffer.concat([older, await readRange(log, 0, CHUNK_BYTES)])
+  }
+
+  /** The newer file's `cutBytes` become the past once `move` is done, and the older one holds their last `keptBytes`. */
+  async #moveStart(cutBytes: number, keptBytes: number, move: () => Promise<void>): Promise<void> {
+    const { id, start } = await this.#getPlace()
+    const olderStart = start + cutBytes - keptBytes
+    await this.#record({ id, olderStart, cut: { cutBytes, startBefore: start } })
+    await move()
+    await this.#record({ id, olderStart, cut: null })
+  }
+
+  async #getPlace(): Promise<LogPlace> {
+    if (this.#place) return this.#place
+    const { log, olderLog, logPlace } = this.#folder
+    const text = await readIfExists(logPlace)
+    const record = text === null ? { id: randomText(8), olderStart: 0, cut: null } : LogRecord.parse(JSON.parse(text))
+    if (record.cut && (await sizeOf(log)) >= record.cut.cutBytes) {
+      // A crash came before the file was emptied; what lies in the older one may stand in it as well.
+      await rm(olderLog, { force: true })
+      record.olderStart = record.cut.startBefore
+    }
+    return this.#record({ ...record, cut: null })
+  }
+
+  async #record(record: LogRecord): Promise<LogPlace> {
+    await writeFileAtomically(this.#folder.logPlace, JSON.stringify(record))
+    const { id, olderStart } = record
+    this.#place = { id, olderStart, start: olderStart + (await sizeOf(this.#folder.olderLog)) }
+    return this.#place
+  }
+}
+
+/** More rounds than this only a flood needs, which loses some of itself then. */
+const COPY_ROUNDS = 20
+
+/** Empties `log`, of which `older` has the first `copiedBytes`, once it has the rest too. */
+async function emptyAfterCopy(log: string, older: string, copiedBytes: number): Promise<void> {
+  let copied = copiedBytes
+  for (let round = 0; round < COPY_ROUNDS && statSync(log).size > copied; round += 1) {
+    const rest = await readRange(log, copied, MAX_READ_BYTES)
+    await appendFile(older, rest)
+    copied += rest.length
+  }
+  truncateSync(log, 0)
+}
+
+function toCursor(id: string, offset: number): string {
+  return `${id}.${offset}`
+}
+
+/** Null for a cursor of another log. */
+function offsetIn(cursor: string, id: string): number | null {
+  const [cursorId, offset] = cursor.split('.')
+  return cursorId === id && offset !== undefined && /^\d{1,15}$/.test(offset) ? Number(offset) : null
+}
+
+/** The whole lines of `bytes`, which begin at `start`, and the part of one that is too long to wait for its end. */
+function toPlacedLines(bytes: Uint8Array, start: number, id: string): PlacedLine[] {
+  const decoder = new TextDecoder()
+  const lines: PlacedLine[] = []
+  const add = (from: number, to: number, next: number) =>
+    lines.push({
+      text: decoder.decode(bytes.subarray(from, to)).replace(/\r$/, ''),
+      cursor: toCursor(id, start + next),
+    })
+  let from = 0
+  while (from < bytes.length) {
+    const newline = bytes.indexOf(NEWLINE, from)
+    const to = newline === -1 ? bytes.length : newline
+    if (to - from > MAX_LINE_BYTES) {
+      const part = characterStart(bytes, from + MAX_LINE_BYTES)
+      add(from, part, part)
+      from = part
+    } else if (newline === -1) {
+      break
+    } else {
+      add(from, to, to + 1)
+      from = to + 1
+    }
+  }
+  return lines
+}
+
+/** The place at or before `at` where a character of UTF-8 begins. */
+function characterStart(bytes: Uint8Array, at: number): number {
+  let start = at
+  while (start > at - 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1
+  return start
+}
+
+function toLines(bytes: Uint8Array): string[] {
+  const lines = new TextDecoder().decode(bytes).split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}
+
+/** The last `maxBytes` of the first `sizeBytes` of a file, beginning with a whole line; empty when there is no file. */
+async function readEnd(path: string, maxBytes: number, sizeBytes: number): Promise<Uint8Array> {
+  const start = Math.max(0, sizeBytes - maxBytes)
+  const bytes = await readRange(path, start, sizeBytes - start)
+  return start === 0 ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1)
+}
+
+/** At most `length` bytes from `start`; empty beyond the end and when there is no file. */
+async function readRange(path: string, start: number, length: number): Promise<Uint8Array> {
+  if (length === 0 || (await sizeOf(path)) <= start) return new Uint8Array()
+  const file = await open(path, 'r')
+  try {
+    const buffer = new Uint8Array(length)
+    const { bytesRead } = await file.read(buffer, 0, length, start)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 0
+    throw error
+  }
+}

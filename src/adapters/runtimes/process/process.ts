@@ -1,0 +1,182 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { createBroadcast } from '../contract/events.ts'
+import { agentNotFound, type Inspection, type Runtime, type RuntimeEvent, requireSpec } from '../contract/runtime.ts'
+import { ProcessAgent, type ProcessTiming } from './agent.ts'
+import { agentFolder, listFolders } from './files.ts'
+import { createProcessTable, type ProcessTable } from './table.ts'
+
+/**
+ * `dir` is this runtime's alone, `command` has absolute paths (agents have working directories of their own), `path` and
+ * `lang` are the `PATH` and `LANG` that agents get. `mayStart` says which agents are started again that are found dead and
+ * should run: all, unless it is given. `table` and `timing` are for tests.
+ */
+export type ProcessRuntimeDeps = {
+  dir: string
+  command: readonly [string, ...string[]]
+  path: string
+  lang: string
+  clock: Clock
+  log: Log
+  mayStart?: (id: string) => boolean
+  table?: ProcessTable
+  timing?: Partial<ProcessTiming>
+}
+
+const TIMING: ProcessTiming = {
+  backoffMs: (failures) => Math.min(1000 * 2 ** failures, 30_000),
+  steadyMs: 60_000,
+  pollMs: 500,
+  stopMs: 30_000,
+  maxLogBytes: 10 * 1024 * 1024,
+}
+
+/**
+ * Agents as child processes which outlive the platform. Resolves when those of an earlier platform are found again; the
+ * dead ones that are wanted are then being started.
+ *
+ * It separates agents from each other and from the platform by folder and environment only: they run as the platform's
+ * user. Memory, CPU and process limits are reported, not enforced, because that takes privileges (cgroups) here; the
+ * network is not counted.
+ */
+export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Runtime> {
+  const { log, clock } = deps
+  const dir = resolve(deps.dir)
+  const table = deps.table ?? createProcessTable()
+  const timing = { ...TIMING, ...deps.timing }
+  const agents = new Map<string, ProcessAgent>()
+  const events = createBroadcast<RuntimeEvent>()
+  let isClosed = false
+
+  const isPortWanted = (port: number, id: string) =>
+    [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
+  const createAgent = (id: string) => {
+    const spawn = { command: deps.command, path: deps.path, lang: deps.lang }
+    const agent = new ProcessAgent(
+      { spawn, table, timing, clock, log, isPortWanted, mayStart: deps.mayStart ?? (() => true), tell: events.tell },
+      agentFolder(dir, id),
+    )
+    agents.set(id, agent)
+    return agent
+  }
+  const requireOpen = () => {
+    if (isClosed) throw new AppError('unavailable', 'The agent runtime is closed')
+  }
+  const getAgent = (id: string) => {
+    requireOpen()
+    const agent = agents.get(id)
+    if (!agent) throw agentNotFound()
+    return agent
+  }
+
+  await recoverAll(await listFolders(dir), createAgent, log)
+  const stopWatching = watch(agents, table, timing.pollMs, log)
+
+  return {
+    name: 'process',
+    async deploy(spec) {
+      requireOpen()
+      const checked = requireSpec(spec)
+      await (agents.get(checked.id) ?? createAgent(checked.id)).deploy(checked)
+    },
+    // Our own agent keeps nothing that it would have to repair.
+    start: async (id) => getAgent(id).start(),
+    stop: async (id) => getAgent(id).stop(),
+    kill: async (id) => getAgent(id).kill(),
+    restart: async (id) => getAgent(id).restart(),
+    async remove(id) {
+      requireOpen()
+      const agent = agents.get(id)
+      await agent?.remove()
+      if (agent?.isIdleAndUnknown) agents.delete(id)
+    },
+    async inspect(id) {
+      requireOpen()
+      return agents.get(id)?.inspect() ?? null
+    },
+    stats: async (id) => getAgent(id).stats(),
+    logs: async (id, { tail }) => getAgent(id).logs(tail),
+    async *followLogs(id, { after, signal }) {
+      yield* getAgent(id).followLogs(after, signal)
+    },
+    async *watch(signal) {
+      requireOpen()
+      yield* events.listen(signal)
+    },
+    snapshot: async (id, file) => getAgent(id).snapshot(file),
+    restore: async (id, file) => getAgent(id).restore(file),
+    findImage: async () => null,
+    async pull() {
+      requireOpen()
+    },
+    platformHost: async () => '127.0.0.1',
+    async list() {
+      requireOpen()
+      const inspections = [...agents.values()].map((agent) => agent.inspect())
+      return inspections.filter((found): found is Inspection => found !== null).sort((a, b) => a.id.localeCompare(b.id))
+    },
+    async isAvailable() {
+      if (isClosed || Bun.which(deps.command[0], { PATH: deps.path }) === null) return false
+      return access(dir, constants.W_OK | constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    },
+    async close(options) {
+      // Once closed the agents may be another runtime's, so a second call must not touch them.
+      if (isClosed) return
+      isClosed = true
+      stopWatching()
+      events.end()
+      await Promise.all([...agents.values()].map((agent) => agent.close(options?.stopAgents ?? false)))
+    },
+  }
+}
+
+/** One agent that cannot be read must not keep the others down: it counts as not deployed, and a deployment mends it. */
+async function recoverAll(ids: string[], createAgent: (id: string) => ProcessAgent, log: Log): Promise<void> {
+  await Promise.all(
+    ids.map(async (id) => {
+      try {
+        await createAgent(id).recover()
+      } catch (error) {
+        log.error({ agentId: id, error: errorMessage(error) }, 'agent could not be recovered')
+      }
+    }),
+  )
+}
+
+/** Looks for adopted processes that ended, whose exits nobody reports, and for logs that grew. Never twice at a time. */
+function watch(agents: Map<string, ProcessAgent>, table: ProcessTable, pollMs: number, log: Log): () => void {
+  let isStopped = false
+  let timer: Timer
+  const plan = () => {
+    timer = setTimeout(() => {
+      look(agents, table)
+        .catch((error: unknown) => log.error({ error: errorMessage(error) }, 'agents could not be looked at'))
+        .finally(() => {
+          if (!isStopped) plan()
+        })
+    }, pollMs)
+    timer.unref()
+  }
+  plan()
+  return () => {
+    isStopped = true
+    clearTimeout(timer)
+  }
+}
+
+async function look(agents: Map<string, ProcessAgent>, table: ProcessTable): Promise<void> {
+  const watched = [...agents.values()].flatMap((agent) => (agent.adopted ? [{ agent, identity: agent.adopted }] : []))
+  const rows = await table.find(watched.map(({ identity }) => identity.pid))
+  const startTimes = new Map(rows.map((row) => [row.pid, row.startTime]))
+  for (const { agent, identity } of watched) {
+    if (startTimes.get(identity.pid) !== identity.startTime) agent.noteGone(identity)
+  }
+  await Promise.all([...agents.values()].map((agent) => agent.trimLog()))
+}

@@ -1,0 +1,179 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { chmod, lstat, mkdir, open, readdir, readlink, rename, rm, symlink, utimes } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream'
+import { AppError } from '../../../core/errors.ts'
+import { type AgentFolder, errorCode } from './files.ts'
+
+type HeaderOf = Pick<Header, 'name'> & Partial<Header>
+type Entry = Extract extends AsyncIterable<infer Source> ? Source : never
+
+/**
+ * Writes the state folder to `file`, a gzipped tar of mode 0600 that is whole or not there. Links that lead out of the
+ * folder, sockets and pipes are not what an agent has stored, and are left out.
+ */
+export async function writeSnapshot(folder: AgentFolder, file: string): Promise<void> {
+  const part = `${file}.part`
+  await rm(part, { force: true })
+  try {
+    const archive = pack()
+    const writing = pipeline(archive, createGzip(), createWriteStream(part, { mode: 0o600 }))
+    await Promise.all([writing, fill(archive, folder.state)])
+    await flush(part)
+    await rename(part, file)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+}
+
+/**
+ * Replaces the state folder by what `writeSnapshot` wrote. A crash leaves the folder before or this one; `settleRestore`
+ * puts right what it interrupted.
+ * @throws AppError `invalid` for an archive with anything that lies or leads outside, and nothing has changed then.
+ */
+export async function restoreSnapshot(folder: AgentFolder, file: string): Promise<void> {
+  await settleRestore(folder)
+  try {
+    await mkdir(folder.restoring, { mode: 0o700 })
+    await unpack(file, folder.restoring, folder.state)
+  } catch (error) {
+    await rm(folder.restoring, { recursive: true, force: true })
+    throw error
+  }
+  await moveIfThere(folder.state, folder.replaced)
+  await rename(folder.restoring, folder.state)
+  await rm(folder.replaced, { recursive: true, force: true })
+}
+
+/** After a crash: takes the old state back when the new one had not taken its place. */
+export async function settleRestore(folder: AgentFolder): Promise<void> {
+  if (!(await exists(folder.state))) await moveIfThere(folder.replaced, folder.state)
+  await rm(folder.replaced, { recursive: true, force: true })
+  await rm(folder.restoring, { recursive: true, force: true })
+}
+
+async function fill(archive: Pack, root: string): Promise<void> {
+  try {
+    if (await exists(root)) await addFolder(archive, root, '')
+    archive.finalize()
+  } catch (error) {
+    archive.destroy(error instanceof Error ? error : undefined)
+    throw error
+  }
+}
+
+async function addFolder(archive: Pack, root: string, inside: string): Promise<void> {
+  for (const entry of await readdir(join(root, inside), { withFileTypes: true })) {
+    const name = join(inside, entry.name)
+    const path = join(root, name)
+    if (entry.isDirectory()) {
+      await addEntry(archive, { ...(await describe(path)), name, type: 'directory' })
+      await addFolder(archive, root, name)
+    } else if (entry.isSymbolicLink()) {
+      const linkname = await readlink(path)
+      if (isInside(root, resolve(dirname(path), linkname))) await addEntry(archive, { name, type: 'symlink', linkname })
+    } else if (entry.isFile()) {
+      await addFile(archive, name, path)
+    }
+  }
+}
+
+function addEntry(archive: Pack, headers: HeaderOf): Promise<void> {
+  return new Promise((done, fail) => archive.entry(headers, '', (error) => (error ? fail(error) : done())))
+}
+
+async function addFile(archive: Pack, name: string, path: string): Promise<void> {
+  const { size, ...headers } = await describe(path)
+  if (size === 0) return addEntry(archive, { ...headers, name, size })
+  // First, because it throws once the archive has failed: a file that is being opened then would be nobody's.
+  const sink = archive.entry({ ...headers, name, size })
+  await pipeline(createReadStream(path, { end: size - 1 }), sink)
+}
+
+async function describe(path: string) {
+  const { mode, mtime, size } = await lstat(path)
+  return { mode: mode & 0o777, mtime, size }
+}
+
+/** `finalRoot` is where the folder will stand: absolute links are of that place. */
+async function unpack(file: string, root: string, finalRoot: string): Promise<void> {
+  const archive = extract()
+  const reading = pipeline(createReadStream(file), createGunzip(), archive)
+  const links: { path: string; target: string }[] = []
+  const unpacking = async () => {
+    for await (const entry of archive) {
+      const { type, name, linkname } = entry.header
+      const path = join(root, requireInside(finalRoot, name))
+      if (type === 'directory') await makeFolder(path, entry.header.mode)
+      else if (type === 'symlink') links.push({ path, target: requireLink(finalRoot, name, linkname ?? '') })
+      else if (type === 'file' || type === 'contiguous-file') await writeEntry(path, entry)
+      else throw new AppError('invalid', `The snapshot holds something that is no file: ${name}`)
+      entry.resume()
+    }
+  }
+  try {
+    await Promise.all([reading, unpacking()])
+  } catch (error) {
+    archive.destroy()
+    throw error instanceof AppError
+      ? error
+      : new AppError('invalid', 'The snapshot cannot be read', {}, { cause: error })
+  }
+  // Last, so that nothing was written through one.
+  for (const { path, target } of links) {
+    await makeFolder(dirname(path))
+    await symlink(target, path)
+  }
+}
+
+async function makeFolder(path: string, mode = 0o700): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  await chmod(path, (mode & 0o777) | 0o700)
+}
+
+async function writeEntry(path: string, entry: Entry): Promise<void> {
+  const { mode = 0o600, mtime } = entry.header
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await pipeline(entry, createWriteStream(path, { flags: 'wx', mode: mode & 0o777 }))
+  if (mtime) await utimes(path, mtime, mtime)
+  await flush(path)
+}
+
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  await file.sync().finally(() => file.close())
+}
+
+/** @returns the name. @throws AppError `invalid` for one that lies outside of `root`, or is `root` itself. */
+function requireInside(root: string, name: string): string {
+  const path = resolve(root, name)
+  if (!isAbsolute(name) && !name.includes('\0') && path !== root && isInside(root, path)) return name
+  throw new AppError('invalid', `The snapshot holds a path that lies outside: ${name}`)
+}
+
+function requireLink(root: string, name: string, target: string): string {
+  if (target !== '' && isInside(root, resolve(dirname(join(root, name)), target))) return target
+  throw new AppError('invalid', `The snapshot holds a link that leads outside: ${name}`)
+}
+
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+async function moveIfThere(from: string, to: string): Promise<void> {
+  if (await exists(from)) await rename(from, to)
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw error
+  }
+}

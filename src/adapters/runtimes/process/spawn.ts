@@ -1,0 +1,169 @@
+import { closeSync, openSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { AppError } from '../../../core/errors.ts'
+import type { AgentSpec } from '../contract/runtime.ts'
+import { type AgentFolder, errorCode } from './files.ts'
+import type { ProcessRow, ProcessTable } from './table.ts'
+
+/** A pid alone may be somebody else's tomorrow; both together never are. */
+export type ProcessIdentity = { pid: number; startTime: string }
+
+/** What starts an agent: `command` with absolute paths, and the only two variables it shares with the platform. */
+export type SpawnSettings = { command: readonly string[]; path: string; lang: string }
+
+/**
+ * Starts an agent as the leader of a session of its own: signals to the platform's terminal do not reach it and the
+ * platform's end does not end it. It writes straight into its log and holds nothing else of the platform's.
+ */
+export function spawnAgent(
+  settings: SpawnSettings,
+  folder: AgentFolder,
+  spec: Omit<AgentSpec, 'secrets'>,
+  secretNames: readonly string[],
+) {
+  const log = openSync(folder.log, 'a', 0o600)
+  try {
+    const child = Bun.spawn({
+      cmd: [...settings.command],
+      cwd: folder.state,
+      env: agentEnvironment(settings, folder, spec, secretNames),
+      stdio: ['ignore', log, log],
+      detached: true,
+    })
+    child.unref()
+    return child
+  } finally {
+    closeSync(log)
+  }
+}
+
+function agentEnvironment(
+  settings: SpawnSettings,
+  folder: AgentFolder,
+  spec: Omit<AgentSpec, 'secrets'>,
+  secretNames: readonly string[],
+): Record<string, string> {
+  return {
+    ...spec.environment,
+    ...Object.fromEntries(secretNames.map((name) => [`${name}_FILE`, join(folder.secrets, name)])),
+    PATH: settings.path,
+    LANG: settings.lang,
+    HOME: folder.state,
+    TMPDIR: folder.temporary,
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    PORT: String(spec.port),
+    AGENT_DIR: folder.state,
+    // An agent waits for models nearly all its life: without the JIT it stays under 50 MB, and a chat takes 10 ms more.
+    BUN_JSC_useJIT: '0',
+  }
+}
+
+/** Is that very process alive? Another one with its pid is not it. */
+export async function isAlive(table: ProcessTable, identity: ProcessIdentity): Promise<boolean> {
+  const [row] = await table.find([identity.pid])
+  return row?.startTime === identity.startTime
+}
+
+/**
+ * The process that a crash kept from being recorded: the leader of a group whose environment names this folder. Of
+ * several the oldest, because only an agent itself can have started the others. Takes up to 5 s when one is in doubt.
+ */
+export async function findUnrecorded(table: ProcessTable, folder: AgentFolder): Promise<ProcessIdentity | null> {
+  // A process just born still has the platform's environment, but the agent's log already.
+  await waitUntil(async () => {
+    const [writers, marked] = await Promise.all([table.listWriters(folder.log), table.listMarked(folder.state)])
+    return writers.every((writer) => marked.some((row) => row.pid === writer.pid))
+  }, BIRTH_WAIT_MS)
+  const leaders = (await table.listMarked(folder.state)).filter((row) => row.pid === row.groupId)
+  const [oldest] = leaders.sort((a, b) => a.startTime.localeCompare(b.startTime, 'en', { numeric: true }))
+  return oldest ? { pid: oldest.pid, startTime: oldest.startTime } : null
+}
+
+const BIRTH_WAIT_MS = 5000
+
+/**
+ * Asks the agent's process group to end, kills it after `graceMs` (at once for 0), and kills what it left behind.
+ * @throws AppError `internal` when a process survives SIGKILL (it hangs in the kernel).
+ */
+export async function endProcesses(
+  table: ProcessTable,
+  folder: AgentFolder,
+  identity: ProcessIdentity | null,
+  graceMs: number,
+): Promise<void> {
+  if (identity && (await isAlive(table, identity))) {
+    const hasEnded = async () => !(await isAlive(table, identity))
+    if (graceMs > 0) signal(-identity.pid, 'SIGTERM')
+    if (!(await waitUntil(hasEnded, graceMs))) {
+      signal(-identity.pid, 'SIGKILL')
+      await waitUntil(hasEnded, KILL_WAIT_MS)
+    }
+  }
+  await killLeftovers(table, folder, identity)
+}
+
+/** How long the kernel may take to end a process that was killed. */
+const KILL_WAIT_MS = 5000
+
+/**
+ * Kills everything of an agent that has no leading process: the rest of its group, and whatever else has its folder in
+ * the environment.
+ * @throws AppError `internal` when a process survives.
+ */
+export async function killLeftovers(
+  table: ProcessTable,
+  folder: AgentFolder,
+  identity: ProcessIdentity | null,
+): Promise<void> {
+  const areGone = async () => {
+    const rows = await listLeftovers(table, folder, identity)
+    for (const row of rows) signal(row.pid, 'SIGKILL')
+    return rows.length === 0
+  }
+  if (await waitUntil(areGone, KILL_WAIT_MS)) return
+  throw new AppError('internal', 'A process of the agent does not end')
+}
+
+async function listLeftovers(table: ProcessTable, folder: AgentFolder, identity: ProcessIdentity | null) {
+  const [group, marked] = await Promise.all([
+    identity ? table.listGroup(identity.pid) : [],
+    table.listMarked(folder.state),
+  ])
+  return [...marked, ...(identity && isLeaderless(group, identity) ? group : [])]
+}
+
+// While a group lives its number is not given away, so one without a leader is still the agent's; one with another
+// leader is somebody else's.
+function isLeaderless(group: ProcessRow[], identity: ProcessIdentity): boolean {
+  return group.every((row) => row.pid !== identity.pid || row.startTime === identity.startTime)
+}
+
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error
+  }
+}
+
+async function waitUntil(isDone: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  while (!(await isDone())) {
+    if (performance.now() >= deadline) return false
+    await Bun.sleep(WAIT_STEP_MS)
+  }
+  return true
+}
+
+const WAIT_STEP_MS = 20
+
+/** Can something listen on this port of 127.0.0.1 now? */
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (error) => (errorCode(error) === 'EADDRINUSE' ? resolve(false) : reject(error)))
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
+  })
+}

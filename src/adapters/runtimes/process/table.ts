@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs'
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
+import { errorCode } from './files.ts'
+
+/**
+ * One living process. `startTime` tells it from any other that ever has the same pid; only equality means anything.
+ * `groupId` equals `pid` for the leader of a process group.
+ */
+export type ProcessRow = { pid: number; groupId: number; startTime: string; cpuMs: number; residentBytes: number }
+
+/** The machine's processes. Ended ones are never listed, not even while their parent has not collected them. */
+export type ProcessTable = {
+  find(pids: readonly number[]): Promise<ProcessRow[]>
+  listGroup(groupId: number): Promise<ProcessRow[]>
+  /** Those whose environment has `AGENT_DIR=<agentDir>`: everything an agent started, unless it cleared its environment. */
+  listMarked(agentDir: string): Promise<ProcessRow[]>
+  /** The `AGENT_DIR` that a process was started with; null when it has none, or it is not ours to read. */
+  markOf(pid: number): Promise<string | null>
+  /** Those that have `path` open for writing. Slow. Nothing where there is no `/proc`. */
+  listWriters(path: string): Promise<ProcessRow[]>
+}
+
+const MARK = 'AGENT_DIR='
+
+/** Reads `/proc` where there is one (Linux), else asks `ps` (macOS, BSD). */
+export function createProcessTable(): ProcessTable {
+  return existsSync('/proc/self/stat') ? procTable() : psTable()
+}
+
+/** The table from `/proc`. Start times are clock ticks since boot, so they carry the id of the boot. */
+function procTable(): ProcessTable {
+  const reading = readIfThere('/proc/sys/kernel/random/boot_id')
+  const find = async (pids: readonly number[]) => {
+    const bootId = (await reading).trim()
+    const rows = await Promise.all(pids.map((pid) => readProc(pid, bootId)))
+    return rows.filter((row) => row !== null)
+  }
+  const filter = async (isWanted: (pid: number) => Promise<boolean>) => {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+    const wanted = await Promise.all(pids.map(isWanted))
+    return find(pids.filter((_pid, index) => wanted[index]))
+  }
+  return {
+    find,
+    listGroup: (groupId) =>
+      filter(async (pid) => parseStat(await readIfThere(`/proc/${pid}/stat`))?.groupId === groupId),
+    listMarked: (agentDir) =>
+      filter(async (pid) => (await readIfThere(`/proc/${pid}/environ`)).split('\0').includes(`${MARK}${agentDir}`)),
+    async markOf(pid) {
+      const variables = (await readIfThere(`/proc/${pid}/environ`)).split('\0')
+      return variables.find((variable) => variable.startsWith(MARK))?.slice(MARK.length) ?? null
+    },
+    listWriters: (path) => filter((pid) => isWriter(pid, path)),
+  }
+}
+
+async function isWriter(pid: number, path: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`
+  const handles = await ifThere(() => readdir(folder), [])
+  const writes = handles.map((handle) =>
+    ifThere(async () => {
+      const link = `${folder}/${handle}`
+      return (await readlink(link)) === path && ((await lstat(link)).mode & 0o200) !== 0
+    }, false),
+  )
+  return (await Promise.all(writes)).includes(true)
+}
+
+async function readProc(pid: number, bootId: string): Promise<ProcessRow | null> {
+  const [stat, status] = await Promise.all([readIfThere(`/proc/${pid}/stat`), readIfThere(`/proc/${pid}/status`)])
+  const parsed = parseStat(stat)
+  if (!parsed) return null
+  const residentKib = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0)
+  return {
+    pid,
+    groupId: parsed.groupId,
+    startTime: `${bootId}/${parsed.startTicks}`,
+    cpuMs: parsed.cpuTicks * MS_PER_TICK,
+    residentBytes: residentKib * 1024,
+  }
+}
+
+/** `USER_HZ` is 100 on every architecture whose interface Bun runs on. */
+const MS_PER_TICK = 10
+
+/** The fields of proc(5) after the name, which is in parentheses and may itself contain some. */
+function parseStat(stat: string) {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, , groupId] = fields
+  if (!state || state === 'Z' || state === 'X') return null
+  const ticks = (index: number) => Number(fields[index] ?? 0)
+  // utime, stime and those of children already waited for: without them the sum would fall when a child ends.
+  return {
+    groupId: Number(groupId),
+    cpuTicks: ticks(11) + ticks(12) + ticks(13) + ticks(14),
+    startTicks: fields[19] ?? '',
+  }
+}
+
+function readIfThere(path: string): Promise<string> {
+  return ifThere(() => readFile(path, 'utf8'), '')
+}
+
+/**
+ * `otherwise` when the process has ended or is another user's. Anything else must throw: a process that cannot be read for
+ * want of file handles would otherwise be taken for dead, and started a second time.
+ */
+async function ifThere<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(errorCode(error))) return otherwise
+    throw error
+  }
+}
+
+/** The table from `ps`. Start times have seconds only; the environment shows for processes of the same user. */
+export function psTable(): ProcessTable {
+  const find = async (pids: readonly number[]) =>
+    pids.length === 0 ? [] : parseRows(await runPs(['-o', ROW_FORMAT, '-p', pids.join(',')]))
+  return {
+    find,
+    async listGroup(groupId) {
+      const rows = parseRows(await runPs(['-A', '-o', ROW_FORMAT]))
+      return rows.filter((row) => row.groupId === groupId)
+    },
+    async listMarked(agentDir) {
+      const lines = (await runPs(['axeww', '-o', 'pid=,command='])).split('\n')
+      const marked = lines.filter((line) => `${line} `.includes(` AGENT_DIR=${agentDir} `))
+      return find(marked.map((line) => Number.parseInt(line, 10)))
+    },
+    async markOf(pid) {
+      // What follows is the next variable, or nothing.
+      const line = await runPs(['eww', '-o', 'command=', '-p', String(pid)])
+      return / AGENT_DIR=(.*?)(?= [A-Za-z_][A-Za-z0-9_]*=|$)/m.exec(line)?.[1] ?? null
+    },
+    listWriters: async () => [],
+  }
+}
+
+const ROW_FORMAT = 'pid=,pgid=,stat=,rss=,time=,lstart='
+
+async function runPs(options: string[]): Promise<string> {
+  const ps = Bun.spawn({
+    cmd: ['ps', ...options],
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+    stdout: 'pipe',
+    stderr: 'ignore',
+    timeout: PS_TIMEOUT_MS,
+  })
+  const [text, code] = await Promise.all([ps.stdout.text(), ps.exited])
+  // `ps` answers 1 when none of the pids exists.
+  if (code !== 0 && code !== 1) throw new Error(`ps ended with ${code}`)
+  return text
+}
+
+const PS_TIMEOUT_MS = 5000
+
+function parseRows(text: string): ProcessRow[] {
+  return text.split('\n').flatMap((line) => {
+    const [pid, groupId, state, residentKib, cpuTime, ...startTime] = line.trim().split(/\s+/)
+    if (!cpuTime || state?.startsWith('Z')) return []
+    return [
+      {
+        pid: Number(pid),
+        groupId: Number(groupId),
+        startTime: startTime.join(' '),
+        cpuMs: parseCpuTime(cpuTime),
+        residentBytes: Number(residentKib) * 1024,
+      },
+    ]
+  })
+}
+
+/** `[days-][hours:]minutes:seconds`, with a fraction on macOS. */
+function parseCpuTime(text: string): number {
+  const [clock = '', days = '0'] = text.split('-').reverse()
+  const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
+  return (Number(days) * 86_400 + seconds) * 1000
+}

@@ -1,0 +1,103 @@
+import type Docker from 'dockerode'
+import { type AgentState, BAD_CONFIGURATION_EXIT, type Inspection } from '../contract/runtime.ts'
+import { LABELS } from '../engine/engine.ts'
+import { wantedOf } from './agent.ts'
+import { findExitCode, findLive, hasEnded, type Node, type Task } from './answers.ts'
+import {
+  type Found,
+  findContainer,
+  findCurrent,
+  generationOf,
+  listEnded,
+  listNodes,
+  look,
+  type Self,
+  type SwarmDeps,
+  toHost,
+} from './cluster.ts'
+import { EXIT_LABEL, NODE_LABEL } from './spec.ts'
+
+/**
+ * Counts the ends of tasks that nobody asked for, since an agent was last started. The swarm itself remembers only the
+ * last few tasks (five by default), which is all that is known of the time before this platform's start.
+ */
+export class RestartCounter {
+  readonly #counts = new Map<string, { generation: number; ended: Set<string>; restarts: number }>()
+
+  /** How often the agent has come to its end since its last start. */
+  count(found: Found): number {
+    const { ID, Spec } = found.service
+    const generation = Spec.TaskTemplate.ForceUpdate
+    const before = this.#counts.get(ID)
+    const last = before?.generation === generation ? before : { generation, ended: new Set<string>(), restarts: 0 }
+    const ended = listEnded(found)
+    const restarts = last.restarts + ended.difference(last.ended).size
+    this.#counts.set(ID, { generation, ended, restarts })
+    return restarts
+  }
+
+  /** Forgets agents that are gone. */
+  keep(serviceIds: ReadonlySet<string>): void {
+    for (const id of this.#counts.keys()) if (!serviceIds.has(id)) this.#counts.delete(id)
+  }
+}
+
+/** What the swarm knows of agents; what only a machine's own engine knows is asked of ours. */
+export async function toInspections(
+  deps: SwarmDeps,
+  counter: RestartCounter,
+  agents: readonly Found[],
+): Promise<Inspection[]> {
+  const [self, nodes] = await Promise.all([look(deps, async (_docker, own) => own), listNodes(deps)])
+  return Promise.all(agents.map((found) => toInspection(deps, { counter, found, self, nodes })))
+}
+
+type Facts = { counter: RestartCounter; found: Found; self: Self; nodes: ReadonlyMap<string, Node> }
+
+async function toInspection(deps: SwarmDeps, { counter, found, self, nodes }: Facts): Promise<Inspection> {
+  const { Labels } = found.service.Spec
+  const live = findCurrent(found)
+  // The last known one, so that its end can be told.
+  const last = live ?? generationOf(found).findLast(hasEnded) ?? null
+  const container = last?.NodeID === self.nodeId ? await findContainer(deps, last) : null
+  const isRunning = live !== null && container?.State.Running !== false
+  const state = toState(found, isRunning)
+  const nodeId = live?.NodeID ?? Labels[NODE_LABEL] ?? self.nodeId
+  return {
+    id: Labels[LABELS.agent] ?? '',
+    kind: Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead',
+    state,
+    host: toHost(self, nodes, nodeId) ?? self.address,
+    port: Number(Labels[LABELS.port]),
+    image: Labels[LABELS.image] ?? null,
+    version: Labels[LABELS.version] || null,
+    startedAt: state === 'running' && live ? startOf(live, container) : null,
+    exitCode: state === 'running' ? null : findLastExitCode(found, last, container),
+    isOutOfMemory: state !== 'running' && container?.State.OOMKilled === true,
+    restarts: state === 'stopped' ? 0 : counter.count(found),
+  }
+}
+
+function toState(found: Found, isRunning: boolean): AgentState {
+  const wanted = wantedOf(found.service)
+  if (wanted === 'stopped' || wanted === 'held') return 'stopped'
+  if (wanted === 'exited' || hasBadConfiguration(found)) return 'exited'
+  return isRunning ? 'running' : 'restarting'
+}
+
+/** Has it said, since its last start, that starting it again cannot help? */
+export function hasBadConfiguration(found: Found): boolean {
+  return generationOf(found).some((task) => findExitCode(task) === BAD_CONFIGURATION_EXIT)
+}
+
+/** The swarm says when it made a task: on other machines the start of its process is not known any better. */
+function startOf(task: Task, container: Docker.ContainerInspectInfo | null): Date {
+  return container ? new Date(container.State.StartedAt) : task.CreatedAt
+}
+
+function findLastExitCode(found: Found, last: Task | null, container: Docker.ContainerInspectInfo | null) {
+  const kept = found.service.Spec.Labels[EXIT_LABEL]
+  if (kept !== undefined) return Number(kept)
+  const ended = last && findLive([last]) === null ? findExitCode(last) : null
+  return ended ?? (container && !container.State.Running ? container.State.ExitCode : null)
+}

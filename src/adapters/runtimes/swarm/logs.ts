@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import type Docker from 'dockerode'
+import { isEngineUnavailable, type LogLine } from '../contract/runtime.ts'
+import { orNull } from '../engine/engine.ts'
+import { readLogLines, sinceOf } from '../engine/logs.ts'
+import type { Service } from './answers.ts'
+import { type Found, findAgent, look, type SwarmDeps } from './cluster.ts'
+
+const LOOK_AGAIN_MS = 1000
+
+/**
+ * The last `tail` lines, oldest first, of the tasks that the swarm still remembers: none of an agent that was stopped, because
+ * its containers go with their tasks. From another machine they come once the swarm knows that the task runs.
+ */
+export async function readLastLines(deps: SwarmDeps, { service, tasks }: Found, tail: number): Promise<string[]> {
+  if (tail === 0) return []
+  const self = await look(deps, async (_docker, { nodeId }) => nodeId)
+  const which = { stdout: true, stderr: true, timestamps: true, tail }
+  const here = tasks.flatMap((task) => (task.NodeID === self && task.Status.ContainerStatus?.ContainerID) || [])
+  const isElsewhere = tasks.some((task) => task.NodeID !== '' && task.NodeID !== self)
+  const lines = await deps.engine.ask(async (docker, abortSignal) => {
+    // Of its own machine an engine knows them without asking the swarm.
+    const own = await Promise.all(
+      here.map(async (id) => orNull(docker.getContainer(id).logs({ ...which, follow: false, abortSignal }))),
+    )
+    if (!isElsewhere) return Promise.all(own.map((bytes) => toLines(bytes === null ? [] : [bytes])))
+    // `follow` makes the client hand out the stream; the query says what the engine is asked for.
+    const options = { follow: true, _query: { ...which, follow: false }, abortSignal }
+    return [await toLines(toIterable(await docker.getService(service.ID).logs(options)))]
+  })
+  const inOrder = lines.flat().sort((a, b) => (sinceOf(a.cursor) < sinceOf(b.cursor) ? -1 : 1))
+  return inOrder.slice(-tail).map(({ text }) => text)
+}
+
+/** The agent's lines from one task to the next, wherever they run, until it is removed or `signal` aborts. */
+export async function* followLines(
+  deps: SwarmDeps,
+  id: string,
+  { after, signal }: { after: string | null; signal: AbortSignal },
+): AsyncGenerator<LogLine, void> {
+  let cursor = after
+  while (!signal.aborted) {
+    try {
+      const found = await findAgent(deps, id)
+      if (!found) return
+      for await (const line of followOnce(deps, id, found.service, { after: cursor, signal })) {
+        cursor = line.cursor
+        yield line
+      }
+    } catch (error) {
+      if (!isEngineUnavailable(error)) throw error
+    }
+    await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** The engine does not end the stream of a service that is gone, and a broken connection may stay silent: we look. */
+async function* followOnce(
+  deps: SwarmDeps,
+  id: string,
+  service: Service,
+  { after, signal }: { after: string | null; signal: AbortSignal },
+): AsyncGenerator<LogLine, void> {
+  const connection = new AbortController()
+  const end = () => connection.abort()
+  signal.addEventListener('abort', end)
+  const timer = setInterval(async () => {
+    const isThere = await findAgent(deps, id).then(
+      (found) => found?.service.ID === service.ID,
+      () => false,
+    )
+    if (!isThere) end()
+  }, LOOK_AGAIN_MS)
+  try {
+    const options = { follow: true as const, stdout: true, stderr: true, timestamps: true, since: sinceOf(after) }
+    const stream = await deps.engine.stream(
+      (docker) => docker.getService(service.ID).logs({ ...options, abortSignal: connection.signal }),
+      connection.signal,
+    )
+    yield* readLogLines(toIterable(stream), after)
+  } catch {
+    // Whatever ended it: the next look tells whether the agent is still there, and whether the engine answers.
+  } finally {
+    clearInterval(timer)
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}
+
+function toLines(chunks: AsyncIterable<unknown> | Iterable<unknown>): Promise<LogLine[]> {
+  return Array.fromAsync(readLogLines(Readable.from(chunks), null))
+}
+
+/** What dockerode hands out are Node's own streams, whose type it states less exactly. */
+function toIterable(stream: Awaited<ReturnType<Docker.Service['logs']>>): AsyncIterable<unknown> {
+  return stream
+}

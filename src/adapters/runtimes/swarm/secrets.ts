@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import { AppError } from '../../../core/errors.ts'
+import { hasStatus, LABELS } from '../engine/engine.ts'
+import { look, type SwarmDeps } from './cluster.ts'
+import type { SecretFile } from './spec.ts'
+
+const Secrets = z.array(z.object({ ID: z.string(), Spec: z.object({ Name: z.string() }) }))
+/** What Docker allows. */
+const MAX_SECRET_BYTES = 500 * 1024
+
+/**
+ * Makes a Docker secret of each file. They cannot be changed: another value gets another name, and one that is there
+ * already, also after a crash, is taken again.
+ * @throws AppError `invalid` for what Docker does not take.
+ */
+export async function keepSecrets(
+  deps: SwarmDeps,
+  agentId: string,
+  files: Readonly<Record<string, string>>,
+): Promise<SecretFile[]> {
+  for (const [file, content] of Object.entries(files)) requireSize(file, content)
+  const kept = new Map((await listSecrets(deps, agentId)).map(({ ID, Spec }) => [Spec.Name, ID]))
+  return Promise.all(
+    Object.entries(files).map(async ([file, content]) => {
+      const secretName = toSecretName(deps, agentId, file, content)
+      const secretId = kept.get(secretName) ?? (await createSecret(deps, agentId, secretName, content))
+      return { file, secretId, secretName }
+    }),
+  )
+}
+
+/** Deletes the agent's secrets but those in `used`. One that some service still has stays for the next time. */
+export async function dropSecrets(deps: SwarmDeps, agentId: string, used: ReadonlySet<string>): Promise<void> {
+  const unused = (await listSecrets(deps, agentId)).filter(({ ID }) => !used.has(ID))
+  await Promise.all(
+    unused.map(({ ID }) =>
+      deps.engine
+        .change((docker, abortSignal) => docker.getSecret(ID).remove({ abortSignal }))
+        .catch((error: unknown) => {
+          if (!hasStatus(error, 400, 404, 409)) throw error
+        }),
+    ),
+  )
+}
+
+async function listSecrets(deps: SwarmDeps, agentId: string) {
+  const filters = { label: [`${LABELS.instance}=${deps.instance}`, `${LABELS.agent}=${agentId}`] }
+  return look(deps, async (docker) => Secrets.parse(await docker.listSecrets({ filters: JSON.stringify(filters) })))
+}
+
+async function createSecret(deps: SwarmDeps, agentId: string, name: string, content: string): Promise<string> {
+  const { id } = await deps.engine.change((docker) =>
+    docker.createSecret({
+      Name: name,
+      Labels: { [LABELS.instance]: deps.instance, [LABELS.agent]: agentId },
+      Data: Buffer.from(content).toString('base64'),
+    }),
+  )
+  return id
+}
+
+/** Tells nothing of the value to who may only read names. */
+function toSecretName(deps: SwarmDeps, agentId: string, file: string, content: string): string {
+  const parts = JSON.stringify([deps.instance, agentId, file, content])
+  return `stead-${createHmac('sha256', deps.digestKey).update(parts).digest('hex').slice(0, 40)}`
+}
+
+function requireSize(file: string, content: string): void {
+  const size = Buffer.byteLength(content)
+  if (size > 0 && size <= MAX_SECRET_BYTES) return
+  throw new AppError('invalid', `Agent spec: secrets.${file} must have 1 to ${MAX_SECRET_BYTES} bytes in a swarm`)
+}

@@ -1,0 +1,124 @@
+import type { AgentDriver, AgentImage } from '../contract/agent-image.ts'
+import type { AgentSpec } from '../contract/runtime.ts'
+import { HEALTH, PROFILE, STOP_SECONDS } from '../engine/container.ts'
+import { LABELS } from '../engine/engine.ts'
+import type { ServiceSpec } from './answers.ts'
+
+/** What someone wants of an agent: `exited` is what bad configuration made of `running`, `held` waits for the next platform. */
+export type Wanted = 'running' | 'stopped' | 'exited' | 'held'
+
+/** Labels of services beside those of every engine: neither changes the tasks. */
+export const WANTED_LABEL = 'stead.wanted'
+export const NODE_LABEL = 'stead.node'
+export const EXIT_LABEL = 'stead.exit'
+
+/** A file an agent reads, by the secret that holds it. */
+export type SecretFile = { file: string; secretId: string; secretName: string }
+
+/** What a service is made from. `name` is also its network's, `maxCpus` are those that every machine has. */
+export type ServicePlan = {
+  name: string
+  instance: string
+  digest: string
+  spec: AgentSpec
+  image: AgentImage
+  driver: AgentDriver
+  environment: Readonly<Record<string, string>>
+  secrets: readonly SecretFile[]
+  volume: string
+  maxCpus: number
+  restartDelayMs: number
+}
+
+/** An operator keeps agents off a machine by the label `stead.agents=false`. */
+const CONSTRAINTS = ['node.platform.os==linux', 'node.labels.stead.agents!=false']
+const MILLISECOND_NS = 1_000_000
+const SECOND_NS = 1000 * MILLISECOND_NS
+
+/**
+ * One replica on an overlay network that no other agent shares, hardened as far as services can be. Docker before 25 leaves
+ * `NoNewPrivileges` out for services: what an agent could gain there is bounded by its lack of every capability.
+ */
+export function toServiceSpec(plan: ServicePlan): ServiceSpec {
+  const { name, spec, driver } = plan
+  return {
+    Name: name,
+    Labels: toLabels(plan),
+    TaskTemplate: {
+      ContainerSpec: toContainerSpec(plan),
+      Resources: {
+        Limits: {
+          NanoCPUs: Math.round(Math.min(spec.limits.cpus, plan.maxCpus) * SECOND_NS),
+          MemoryBytes: spec.limits.memoryBytes,
+          Pids: spec.limits.processes,
+        },
+      },
+      RestartPolicy: { Condition: 'any', Delay: plan.restartDelayMs * MILLISECOND_NS, MaxAttempts: 0 },
+      Placement: { Constraints: [...CONSTRAINTS] },
+      Networks: [{ Target: name }],
+      LogDriver: { Name: PROFILE.LogConfig.Type, Options: PROFILE.LogConfig.Config },
+      ForceUpdate: 1,
+    },
+    Mode: { Replicated: { Replicas: 1 } },
+    UpdateConfig: { Parallelism: 1, FailureAction: 'continue', Order: 'stop-first' },
+    EndpointSpec: {
+      Mode: 'dnsrr',
+      Ports: [{ Protocol: 'tcp', TargetPort: driver.port, PublishedPort: spec.port, PublishMode: 'host' }],
+    },
+  }
+}
+
+function toLabels({ instance, spec, image, digest }: ServicePlan): Record<string, string> {
+  return {
+    [LABELS.instance]: instance,
+    [LABELS.agent]: spec.id,
+    [LABELS.kind]: image.kind,
+    [LABELS.version]: image.version ?? '',
+    [LABELS.image]: image.reference,
+    [LABELS.port]: String(spec.port),
+    [LABELS.digest]: digest,
+    [WANTED_LABEL]: 'running',
+  }
+}
+
+function toContainerSpec(plan: ServicePlan) {
+  const { instance, spec, image, driver, secrets } = plan
+  const [UID, GID] = driver.user.split(':')
+  const Labels = { [LABELS.instance]: instance, [LABELS.agent]: spec.id }
+  return {
+    // By its content: a name would be looked up in a registry at each start, and could mean something else elsewhere.
+    Image: image.id,
+    Labels,
+    ...(driver.entrypoint && { Command: [...driver.entrypoint] }),
+    Env: Object.entries(plan.environment).map(([key, value]) => `${key}=${value}`),
+    User: driver.user,
+    Init: PROFILE.Init,
+    ReadOnly: PROFILE.ReadonlyRootfs,
+    CapabilityDrop: PROFILE.CapDrop,
+    Ulimits: PROFILE.Ulimits,
+    Privileges: { NoNewPrivileges: true },
+    StopGracePeriod: STOP_SECONDS * SECOND_NS,
+    Healthcheck: HEALTH,
+    Mounts: [
+      { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: { Labels } },
+      ...Object.entries(driver.tmpfs).map(([path, options]) => toTmpfs(path, options)),
+    ],
+    Secrets: secrets.map(({ file, secretId, secretName }) => ({
+      SecretID: secretId,
+      SecretName: secretName,
+      File: { Name: file, UID, GID, Mode: 0o400 },
+    })),
+  }
+}
+
+/** Services take a size and a mode only; without devices, programs and set-user-id files is what they always have. */
+function toTmpfs(path: string, options: string) {
+  const [, size = '0', unit = ''] = /(?:^|,)size=(\d+)([kmg]?)/i.exec(options) ?? []
+  const [, mode] = /(?:^|,)mode=([0-7]+)/.exec(options) ?? []
+  const factor = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[unit.toLowerCase()] ?? 1
+  return {
+    Type: 'tmpfs',
+    Target: path,
+    TmpfsOptions: { SizeBytes: Number(size) * factor, Mode: Number.parseInt(mode ?? '1777', 8) },
+  }
+}

@@ -1,0 +1,147 @@
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { createBroadcast } from '../contract/events.ts'
+import { BAD_CONFIGURATION_EXIT, isEngineUnavailable, type RuntimeEvent } from '../contract/runtime.ts'
+import { LABELS } from '../engine/engine.ts'
+import { giveUpAgent, isScaledByHand, pinAgent, wantedOf } from './agent.ts'
+import { isUsable, type Node } from './answers.ts'
+import { type Found, findAgent, findCurrent, listAgents, listEnded, listNodes, type SwarmDeps } from './cluster.ts'
+import { hasBadConfiguration, type RestartCounter } from './inspection.ts'
+import { NODE_LABEL } from './spec.ts'
+
+/** `change` does work on an agent when nothing else is under way for it. */
+export type SwarmWatchDeps = SwarmDeps & {
+  log: Log
+  counter: RestartCounter
+  change: (agentId: string, work: () => Promise<void>) => Promise<void>
+  wasRemovedHere: (agentId: string) => boolean
+}
+
+export type SwarmWatch = {
+  listen(signal: AbortSignal): AsyncIterable<RuntimeEvent>
+  close(): void
+}
+
+type Seen = {
+  generation: number
+  liveTask: string | null
+  ended: ReadonlySet<string>
+  isWanted: boolean
+  isScaledByHand: boolean
+}
+
+/**
+ * Looks at the swarm again and again: its events tell of services, and nothing of the tasks that run and die. What it
+ * finds is told, and done: an agent with a bad configuration is left down, one whose machine is lost may go elsewhere.
+ */
+export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
+  const broadcast = createBroadcast<RuntimeEvent>()
+  const lostSince = new Map<string, number>()
+  let seen: Map<string, Seen> | null = null
+  let hadGap = false
+  let isClosed = false
+  let timer: Timer
+
+  const tell = (event: Omit<RuntimeEvent, 'at'>) => {
+    if (event.type !== 'removed' || !deps.wasRemovedHere(event.id)) broadcast.tell({ ...event, at: new Date() })
+  }
+  const lookOnce = async () => {
+    const [agents, nodes] = await Promise.all([listAgents(deps), listNodes(deps)])
+    deps.counter.keep(new Set(agents.map(({ service }) => service.ID)))
+    const now = new Map(agents.map((found) => [idOf(found), toSeen(found)]))
+    for (const found of agents) deps.counter.count(found)
+    if (seen) for (const event of compare(seen, now)) tell(event)
+    if (hadGap) for (const id of now.keys()) tell({ id, type: 'changed' })
+    seen = now
+    hadGap = false
+    noteLost(lostSince, nodes)
+    const isLost = (id: string) => {
+      const since = lostSince.get(id)
+      const isLate = since !== undefined && performance.now() - since >= deps.timing.nodeGraceMs
+      // A machine that an operator took out of the swarm does not come back.
+      return isLate || !nodes.has(id)
+    }
+    await Promise.all(agents.map((found) => lookAfter(deps, found, isLost)))
+  }
+  const run = async () => {
+    try {
+      await lookOnce()
+    } catch (error) {
+      hadGap = true
+      if (!isEngineUnavailable(error)) deps.log.warn({ error: errorMessage(error) }, 'cannot look after agents')
+    }
+    if (!isClosed) timer = setTimeout(() => void run(), deps.timing.pollMs).unref()
+  }
+  void run()
+
+  return {
+    listen: (signal) => broadcast.listen(signal),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+      broadcast.end()
+    },
+  }
+}
+
+async function lookAfter(deps: SwarmWatchDeps, found: Found, isLost: (nodeId: string) => boolean): Promise<void> {
+  const id = idOf(found)
+  if (!needsCare(found, isLost)) return
+  await deps.change(id, async () => {
+    const now = await findAgent(deps, id)
+    if (!now || !needsCare(now, isLost)) return
+    if (hasBadConfiguration(now)) return giveUpAgent(deps, now.service, BAD_CONFIGURATION_EXIT)
+    const pinned = now.service.Spec.Labels[NODE_LABEL]
+    if (pinned === undefined) return pinAgent(deps, now.service, findCurrent(now)?.NodeID ?? null)
+    deps.log.warn({ agentId: id, node: pinned }, 'the agent leaves a lost machine, and what it stored there')
+    await pinAgent(deps, now.service, null)
+  })
+}
+
+function needsCare(found: Found, isLost: (nodeId: string) => boolean): boolean {
+  if (wantedOf(found.service) !== 'running') return false
+  const pinned = found.service.Spec.Labels[NODE_LABEL]
+  return hasBadConfiguration(found) || (pinned === undefined ? findCurrent(found) !== null : isLost(pinned))
+}
+
+/** Since when machines cannot run agents: down, drained, or no longer of the swarm. */
+function noteLost(lostSince: Map<string, number>, nodes: ReadonlyMap<string, Node>): void {
+  for (const [id, node] of nodes) {
+    if (isUsable(node)) lostSince.delete(id)
+    else if (!lostSince.has(id)) lostSince.set(id, performance.now())
+  }
+}
+
+/** What happened between two looks that nobody asked for here. */
+function compare(before: ReadonlyMap<string, Seen>, now: ReadonlyMap<string, Seen>): Omit<RuntimeEvent, 'at'>[] {
+  const gone = [...before.keys()].filter((id) => !now.has(id)).map((id) => ({ id, type: 'removed' as const }))
+  const others = [...now].flatMap(([id, seen]) => {
+    const last = before.get(id)
+    return last ? compareOne(last, seen).map((type) => ({ id, type })) : []
+  })
+  return [...gone, ...others]
+}
+
+function compareOne(before: Seen, now: Seen): RuntimeEvent['type'][] {
+  if (before.isScaledByHand !== now.isScaledByHand) return ['changed']
+  if (before.generation !== now.generation || !now.isWanted) return []
+  const died = [...now.ended.difference(before.ended)].map(() => 'died' as const)
+  const isAnother = now.liveTask !== null && now.liveTask !== before.liveTask
+  // The first task of a start was asked for.
+  return isAnother && now.ended.size > 0 ? [...died, 'started'] : died
+}
+
+function toSeen(found: Found): Seen {
+  const { service } = found
+  return {
+    generation: service.Spec.TaskTemplate.ForceUpdate,
+    liveTask: findCurrent(found)?.ID ?? null,
+    ended: listEnded(found),
+    isWanted: wantedOf(service) === 'running',
+    isScaledByHand: isScaledByHand(service),
+  }
+}
+
+function idOf({ service }: Found): string {
+  return service.Spec.Labels[LABELS.agent] ?? ''
+}

@@ -1,0 +1,57 @@
+import {
+  deleteEntry,
+  downloadFile,
+  makeFolder,
+  type ReadFile,
+  readTextFile,
+  renameEntry,
+  type WrittenFile,
+  writeFile,
+} from '../files/files.ts'
+import { listTree, searchContent, searchNames } from '../files/list.ts'
+import type { FolderRoot } from '../files/open.ts'
+import type { GitAuthor, GitCommit, GitStatus, gitDiff } from '../git/git.ts'
+import type { Credentials, PushFailure } from '../git/push.ts'
+import type { GitRunner } from '../git/runner.ts'
+
+/** A file as it is sent to somebody, of any size. */
+export type Download = { name: string; size: number; body: ReadableStream<Uint8Array> }
+export type PushOptions = { allowPrivate: boolean; credentials: readonly (Credentials & { origin: string })[] }
+
+/** What is done with a working tree, wherever it lies. Each throws AppError as the function of the same work here does. */
+export type WorkspaceFiles = {
+  tree(depth: number): ReturnType<typeof listTree>
+  searchNames(text: string): ReturnType<typeof searchNames>
+  searchContent(text: string): ReturnType<typeof searchContent>
+  read(path: string): Promise<ReadFile>
+  download(path: string): Promise<Download>
+  write(path: string, bytes: Uint8Array, ifMatch?: string | null): Promise<WrittenFile>
+  makeFolder(path: string): Promise<void>
+  rename(from: string, to: string): Promise<void>
+  delete(path: string): Promise<void>
+  status(): Promise<GitStatus>
+  diff(path: string | null): ReturnType<typeof gitDiff>
+  log(limit: number): Promise<GitCommit[]>
+  commit(message: string, author: GitAuthor): Promise<string | null>
+  push(options: PushOptions): Promise<PushFailure>
+}
+
+/** A working tree in a folder that this process can open itself. */
+export function openFolderFiles(root: FolderRoot, git: GitRunner): WorkspaceFiles {
+  return {
+    tree: (depth) => listTree(root, depth),
+    searchNames: (text) => searchNames(root, text),
+    searchContent: (text) => searchContent(root, text),
+    read: (path) => readTextFile(root, path),
+    download: (path) => downloadFile(root, path),
+    write: (path, bytes, ifMatch) => writeFile(root, path, bytes, ifMatch),
+    makeFolder: (path) => makeFolder(root, path),
+    rename: (from, to) => renameEntry(root, from, to),
+    delete: (path) => deleteEntry(root, path),
+    status: () => git.run('status', root),
+    diff: (path) => git.run('diff', root, path),
+    log: (limit) => git.run('log', root, limit),
+    commit: (message, author) => git.run('commit', root, message, author),
+    push: ({ allowPrivate, credentials }) => git.run('push', root, allowPrivate, credentials),
+  }
+}

@@ -1,0 +1,27 @@
+import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import type { AgentRow } from '../registry/tables.ts'
+
+/** The flat answer to a creation (Spec 4.4), the same on both faces. */
+export function toCreated(agent: AgentRow, addresses: AgentAddresses) {
+  return {
+    id: agent.id,
+    name: agent.name,
+    agentId: agent.id,
+    status: agent.status,
+    subdomain: toSubdomain(agent.id, addresses),
+    url: toUrl(agent.id, addresses),
+    createdAt: agent.createdAt.toISOString(),
+  }
+}
+
+/** The flat answer to a change (Spec 4.4); `status` in the words of the face that answers (rulings, 19). */
+export function toUpdated(agent: AgentRow, addresses: AgentAddresses, status: string) {
+  return {
+    id: agent.id,
+    plan: agent.plan,
+    aiProvider: agent.aiProvider,
+    subdomain: toSubdomain(agent.id, addresses),
+    status,
+    message: 'Agent updated',
+  }
+}

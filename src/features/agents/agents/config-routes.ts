@@ -1,0 +1,24 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import type { BackendEnv } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
+import { showConfig } from '../registry/config.ts'
+import { getAgent } from '../registry/list.ts'
+import { ConfigRequest } from '../registry/schemas.ts'
+import { type ConfigDeps, changeConfig } from './config-change.ts'
+
+/** Settings of agents, the same on both faces (Spec 4.4). Secrets go in and never come out. */
+export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
+  const app = new Hono<BackendEnv>()
+
+  app.get('/api/agents/:id/config', guard, (c) => {
+    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+    return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
+  })
+
+  app.put('/api/agents/:id/config', guard, validate('json', ConfigRequest), async (c) => {
+    const agent = await changeConfig(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+    return c.json({ config: showConfig(deps.sealer, agent), status: 'updated' })
+  })
+
+  return app
+}

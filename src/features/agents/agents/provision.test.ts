@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { dumpTables } from '../../../../tests/harness/dump.ts'
+import { startJobs } from '../../../../tests/harness/jobs.ts'
+import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { ConfigResponse, ProvisionResponse } from '../registry/schemas.ts'
+import { agents } from '../registry/tables.ts'
+
+function open(environment: Record<string, string> = {}) {
+  const test = testPlatform({ environment })
+  const jobs = startJobs(test.platform)
+  return {
+    ...test,
+    provision: async (body: object, headers: Record<string, string>) => {
+      const response = await test.web.request('/api/agents/provision', json('POST', { name: 'Ada', ...body }, headers))
+      const { agent } = await read(ProvisionResponse, response)
+      return test.platform.db.select().from(agents).where(eq(agents.id, agent.id)).get()
+    },
+    [Symbol.asyncDispose]: () => jobs[Symbol.asyncDispose](),
+  }
+}
+
+test.each([
+  ['openrouter', { model: 'claude-opus-4-6' }, 'anthropic'],
+  ['openrouter', { model: 'anthropic/claude-opus-4.6', config: { aiProvider: 'groq' } }, 'anthropic'],
+  ['openrouter', { model: 'gpt-4' }, 'openrouter'],
+  ['openrouter', { model: 'custom' }, 'openrouter'],
+  ['groq', { model: 'custom' }, 'groq'],
+  ['openrouter', { model: 'custom', config: { aiProvider: 'gemini' } }, 'gemini'],
+])('Spec 4.4: AI_PROVIDER=%s and %j make the provider %s', async (AI_PROVIDER, body, aiProvider) => {
+  await using test = open({ AI_PROVIDER })
+  const { cookie } = await test.signIn('ada@example.com', 'network')
+  expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
+})
+
+test.each([
+  [{}, 'label'],
+  [{ tier: 'pro' }, 'pro'],
+  [{ config: { plan: 'network' } }, 'label'],
+])('Spec 4.4: %j is a deployment of plan %s', async (body, plan) => {
+  await using test = open()
+  const { cookie } = await test.signIn('ada@example.com', 'network')
+  expect(await test.provision(body, cookie)).toMatchObject({ plan })
+})
+
+test('POST /api/agents/provision: settings may come along, and their secrets are sealed', async () => {
+  await using test = open()
+  const { cookie } = await test.signIn('ada@example.com', 'network')
+  const config = { telegramToken: '1:canary', skills: ['weather'] }
+  const agent = await test.provision({ config }, cookie)
+  const shown = test.web.request(`/api/agents/${agent?.id}/config`, { headers: cookie })
+  expect((await read(ConfigResponse, shown)).config).toMatchObject({
+    skills: ['weather'],
+    secrets: { telegramToken: true, discordBotToken: false },
+  })
+  expect(dumpTables(test.platform.db)).not.toContain('canary')
+})

@@ -1,0 +1,111 @@
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Once, SignedInUser } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../../people/plans/plans.ts'
+import { requestOperation } from '../deployments/operations.ts'
+import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
+import { changeSettings } from '../registry/config.ts'
+import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
+import { getAgent } from '../registry/list.ts'
+import { requireProvisioning, requireRoom, requireSubscription } from '../registry/quota.ts'
+import type { ProvisionRequest } from '../registry/schemas.ts'
+import type { AgentRow } from '../registry/tables.ts'
+
+/** What is known here of the models: which of those that are configured is the best one of a plan. */
+export type ModelChoice = { findDefault(plan: Plan): { id: string } | null }
+
+export type DeployDeps = CreateDeps & { db: Db; enqueue: Enqueue }
+export type ProvisionDeps = DeployDeps & {
+  log: Log
+  catalogue: ModelChoice
+  killSwitch: boolean
+  /** Whose models agents use unless something else is said: the aggregator's. */
+  defaultAiProvider: string
+}
+
+/** Spec 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
+const PREMIUM_NAMES: readonly string[] = ['claude-opus-4-6', PREMIUM_MODEL]
+const PREMIUM_PROVIDER = 'anthropic'
+
+/**
+ * Creates an agent for `owner` and waits up to 15 s until it runs. Admins skip subscription and cap (Spec 4.4).
+ * @returns the row: `running`, `provisioning` when it takes longer, or `error`: a refused deployment is an outcome.
+ * @throws AppError `payment_required` without a subscription, `limited` {current, limit} at the cap, `unavailable` when
+ * provisioning is switched off.
+ */
+export async function provisionAgent(
+  deps: ProvisionDeps,
+  owner: SignedInUser,
+  request: ProvisionRequest,
+  once: Once,
+): Promise<AgentRow> {
+  const agent = await createForOwner(deps, owner, request, once)
+  return waitUntilDeployed(deps, owner, agent)
+}
+
+/** As `provisionAgent`, without waiting: the deployment is asked for, and its progress can be followed. */
+export async function provisionAgentInBackground(
+  deps: ProvisionDeps,
+  owner: SignedInUser,
+  request: ProvisionRequest,
+  once: Once,
+): Promise<AgentRow> {
+  const agent = await createForOwner(deps, owner, request, once)
+  waitUntilDeployed(deps, owner, agent).catch((error) =>
+    deps.log.error({ agent: agent.id, error: errorMessage(error) }, 'provisioning failed'),
+  )
+  return agent
+}
+
+async function createForOwner(
+  deps: ProvisionDeps,
+  owner: SignedInUser,
+  request: ProvisionRequest,
+  { made, note }: Once,
+): Promise<AgentRow> {
+  if (made) return getAgent(deps.db, { kind: 'user', user: owner }, made)
+  requireProvisioning(deps)
+  if (!owner.isAdmin) requireSubscription(owner)
+  const model = request.model ?? defaultModel(deps.catalogue, owner)
+  const { plan: _plan, aiProvider = deps.defaultAiProvider, ...settings } = request.config ?? {}
+  return write(deps.db, (tx) => {
+    if (!owner.isAdmin) requireRoom(tx, owner, request.tier)
+    const agent = insertAgent(deps, tx, {
+      ownerId: owner.id,
+      name: request.name,
+      model,
+      plan: request.tier ?? DEFAULT_PLAN,
+      aiProvider: toProvider(model, aiProvider),
+      status: 'provisioning',
+    })
+    note(tx, agent.id)
+    requestOperation(deps, tx, agent.id, { kind: 'deploy', requestedBy: owner.id })
+    return changeSettings(deps, tx, agent, settings)
+  })
+}
+
+/** Whose API serves `model`, where `configured` serves all but the premium one. */
+export function toProvider(model: string, configured: string): string {
+  return PREMIUM_NAMES.includes(model) ? PREMIUM_PROVIDER : configured
+}
+
+/** The model of an agent whose owner names none: the best one that is configured for their plan. */
+export function defaultModel(catalogue: ModelChoice, owner: SignedInUser): string {
+  const plan = owner.isAdmin ? PLANS.network : (findPlan(owner.plan) ?? PLANS.solo)
+  return catalogue.findDefault(plan)?.id ?? 'default'
+}
+
+/**
+ * Waits until an agent is deployed, 14 s at most; what has not been asked for yet is asked for.
+ * @returns the agent as it is then: a deployment that failed is an outcome, and stands on the agent (Spec 4.4).
+ */
+export async function waitUntilDeployed(deps: DeployDeps, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
+  if (agent.status !== 'provisioning') return agent
+  const principal = { kind: 'user', user: owner } as const
+  const wanted = { kind: 'deploy', requestedBy: owner.id } as const
+  const id = await write(deps.db, (tx) => joinOrRequest(deps, tx, agent.id, wanted))
+  return waitForOutcome(deps, principal, agent.id, id)
+}

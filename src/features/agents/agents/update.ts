@@ -1,0 +1,62 @@
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal, SignedInUser } from '../../../http/env.ts'
+import { isLarger } from '../deployments/spec.ts'
+import { ownedBy } from '../registry/list.ts'
+import type { UpdateAgentRequest } from '../registry/schemas.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+
+/**
+ * An agent's plan is its size, and users pay for theirs.
+ * @throws AppError `payment_required` when `plan` is larger than what `user` pays for.
+ */
+export function requireSize(user: SignedInUser, plan: string | undefined): void {
+  if (plan === undefined || user.isAdmin || !isLarger(plan, user.plan)) return
+  throw new AppError('payment_required', 'Your plan does not include agents of this size', { code: 'PLAN_REQUIRED' })
+}
+
+/**
+ * Changes plan and provider; what the request leaves out stays.
+ * @throws AppError `not_found` for a missing agent and for someone else's.
+ */
+export async function updateAgent(
+  deps: { db: Db; clock: Clock },
+  principal: Principal,
+  id: string,
+  request: UpdateAgentRequest,
+): Promise<AgentRow> {
+  const plan = request.plan ?? request.config?.plan
+  const aiProvider = request.aiProvider ?? request.config?.aiProvider
+  const updated = await write(deps.db, (tx) =>
+    tx
+      .update(agents)
+      .set({ ...(plan && { plan }), ...(aiProvider && { aiProvider }), updatedAt: deps.clock.now() })
+      .where(and(eq(agents.id, id), ownedBy(principal)))
+      .returning()
+      .get(),
+  )
+  if (!updated) throw new AppError('not_found', 'Agent not found')
+  return updated
+}
+
+/** Gives an agent another name. @throws AppError `not_found` for a missing agent and for someone else's. */
+export async function renameAgent(
+  deps: { db: Db; clock: Clock },
+  principal: Principal,
+  id: string,
+  name: string,
+): Promise<AgentRow> {
+  const renamed = await write(deps.db, (tx) =>
+    tx
+      .update(agents)
+      .set({ name, updatedAt: deps.clock.now() })
+      .where(and(eq(agents.id, id), ownedBy(principal)))
+      .returning()
+      .get(),
+  )
+  if (!renamed) throw new AppError('not_found', 'Agent not found')
+  return renamed
+}

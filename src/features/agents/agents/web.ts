@@ -1,0 +1,115 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
+import { type AgentAddresses, toWebsocketUrl } from '../registry/address.ts'
+import { getAgent, listAgents } from '../registry/list.ts'
+import {
+  type AgentStatus,
+  CreateAgentRequest,
+  ProvisionRequest,
+  RenameAgentRequest,
+  UpdateAgentRequest,
+  type WebAgent,
+} from '../registry/schemas.ts'
+import { findShownStatus, toShownError, toShownStatus } from '../registry/status.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import { toCreated, toUpdated } from './answers.ts'
+import { createAgent } from './create-own.ts'
+import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
+import { renameAgent, requireSize, updateAgent } from './update.ts'
+
+export type AgentsWebDeps = ProvisionDeps &
+  DeleteDeps & {
+    guards: Guards
+    idempotency: Idempotency
+    addresses: AgentAddresses
+    requestsPerMinute: { agents: number }
+  }
+
+/** Agents as the dashboard sees them: own agents only (Spec 4.4, web). */
+export function agentsWeb(deps: AgentsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const { forUser } = deps.idempotency
+  const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
+
+  app.use('/api/agents/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+
+  app.get('/api/agents', async (c) => {
+    const user = await deps.guards.findUser(c)
+    const agents = user ? listAgents(deps.db, { kind: 'user', user }).map((agent) => toWeb(agent)) : []
+    return c.json({ agents, count: agents.length, status: 'ok' })
+  })
+
+  app.post('/api/agents/provision', signedIn, validate('json', ProvisionRequest), forUser, async (c) => {
+    const { user, once } = c.var
+    // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
+    const isAsync = c.req.header('prefer')?.includes('respond-async')
+    const provision = isAsync ? provisionAgentInBackground : provisionAgent
+    const agent = await provision(deps, user, c.req.valid('json'), once)
+    const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
+    const { status, lastError } = shown
+    return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
+  })
+
+  app.get('/api/agents/provision', signedIn, (c) => {
+    const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
+    return c.json({ success: true, agents, count: agents.length })
+  })
+
+  app.post('/api/agents', signedIn, validate('json', CreateAgentRequest), async (c) => {
+    const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
+    return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
+  })
+
+  app.get('/api/agents/:id', signedIn, async (c) => {
+    const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
+    return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok' })
+  })
+
+  app.put('/api/agents/:id', signedIn, validate('json', UpdateAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const request = c.req.valid('json')
+    // Whose it is comes first: an answer about a plan would tell that the agent exists.
+    const { id } = getAgent(deps.db, principal, c.req.param('id'))
+    requireSize(c.var.user, request.plan ?? request.config?.plan)
+    const agent = await updateAgent(deps, principal, id, request)
+    const { plan, aiProvider } = agent
+    return c.json({
+      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+      agent: { ...toWeb(agent), plan, aiProvider },
+    })
+  })
+
+  app.patch('/api/agents/:id', signedIn, validate('json', RenameAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+    const { id, name, status, updatedAt } = toWeb(agent)
+    return c.json({ success: true, agent: { id, name, status, updatedAt } })
+  })
+
+  app.delete('/api/agents/:id', signedIn, async (c) => {
+    const id = c.req.param('id')
+    await deleteAgent(deps, { kind: 'user', user: c.var.user }, id)
+    return c.json({ id, deleted: true })
+  })
+
+  return app
+}
+
+function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShownStatus(agent)): WebAgent {
+  return {
+    id: agent.id,
+    name: agent.name,
+    model: agent.model,
+    status,
+    websocketUrl: toWebsocketUrl(agent.id, addresses),
+    lastError: toShownError(status, agent),
+    createdAt: agent.createdAt.toISOString(),
+    updatedAt: agent.updatedAt.toISOString(),
+  }
+}

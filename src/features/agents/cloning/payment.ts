@@ -1,0 +1,106 @@
+import { createHmac } from 'node:crypto'
+import { eq } from 'drizzle-orm'
+import type { Payment, TokenPayments, Transfer } from '../../../adapters/chain/token-payments.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { readKeptKey } from '../../people/sealing/kept-keys.ts'
+import { wallets } from '../../people/sign-in/tables.ts'
+import type { PaymentProof } from './schemas.ts'
+import { clonePayments } from './tables.ts'
+
+export type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments: TokenPayments }
+
+/** Spec 4.4: a clone costs 1.0 pathUSD. */
+const CURRENCY = 'pathUSD'
+const PRICE = 1n
+const MAX_AGE_MS = 24 * 3_600_000
+const MAX_DECIMALS = 36
+
+/** What `userId` may write beside a transfer to show that it pays for them, whichever wallet it comes from. */
+export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, userId: string): `0x${string}` {
+  return `0x${createHmac('sha256', readKeptKey(db, sealer, 'clone-memo'))
+    .update(userId)
+    .digest('hex')}`
+}
+
+/**
+ * The transfers that `proof` points at and that pay for a clone of this user's: enough of the token to the payee, at most a
+ * day old, from a wallet of theirs or with their memo (rulings, 23).
+ * @throws AppError `payment_required` with the reason, `unavailable` when the chain cannot be asked.
+ */
+export async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<Transfer[]> {
+  const { terms } = deps.clonePayments
+  const { transactionHash: hash } = proof
+  if (proof.chainId !== terms.chainId) throw badProof(`chainId must be ${terms.chainId}`)
+  if (proof.currency !== CURRENCY) throw badProof(`currency must be ${CURRENCY}`)
+  if (!isHash(hash)) throw badProof('there is no such transaction')
+  const payment = await deps.clonePayments.find(hash)
+  if (!payment) throw badProof('the transaction was not found on the chain, or it failed')
+  if (proof.to.toLowerCase() !== terms.payTo) throw badProof('it names another payee')
+  requireRecent(payment, deps.clock.now())
+  const from = proof.from.toLowerCase()
+  const least = max(PRICE * 10n ** BigInt(payment.decimals), toUnits(proof.amount, payment.decimals))
+  const paid = payment.transfers.filter((transfer) => transfer.from === from && transfer.value >= least)
+  if (paid.length === 0) throw badProof('the transaction holds no transfer of this amount from this payer to the payee')
+  const memo = memoFor(deps, userId)
+  const isOwnWallet = listWallets(deps.db, userId).includes(from)
+  const own = paid.filter((transfer) => isOwnWallet || transfer.memo === memo)
+  if (own.length === 0) throw badProof('the payer is no wallet of this account, and the transfer has no memo of it')
+  return own
+}
+
+/**
+ * Uses up one of `transfers` for the clone `agentId`, in the closure that makes it: each pays once, for ever.
+ * @throws AppError `conflict` when all are used up.
+ */
+export function claimTransfer(
+  tx: Tx,
+  payment: { chainId: number; transactionHash: string; transfers: readonly Transfer[] },
+  agentId: string,
+  claimedAt: Date,
+): void {
+  const { chainId, transfers } = payment
+  const transactionHash = payment.transactionHash.toLowerCase()
+  for (const { logIndex } of transfers) {
+    const row = { chainId, transactionHash, logIndex, agentId, claimedAt }
+    if (tx.insert(clonePayments).values(row).onConflictDoNothing().run().changes === 1) return
+  }
+  throw new AppError('conflict', 'This payment was already used for a clone', { code: 'PAYMENT_USED' })
+}
+
+/** By the chain's own clock as well: it may run ahead of ours. */
+function requireRecent({ minedAt, chainTime }: Payment, now: Date): void {
+  const latest = Math.max(now.getTime(), chainTime.getTime())
+  if (latest - minedAt.getTime() > MAX_AGE_MS) throw badProof('the payment is more than 24 hours old')
+}
+
+/** A decimal text in the token's smallest unit, rounded up: a claim must not be larger than what was paid. */
+function toUnits(amount: string, decimals: number): bigint {
+  if (decimals > MAX_DECIMALS) throw badProof('the token cannot be counted')
+  const [whole = '', fraction = ''] = amount.split('.')
+  const kept = fraction.slice(0, decimals).padEnd(decimals, '0')
+  const isRounded = /[1-9]/.test(fraction.slice(decimals))
+  return BigInt(whole + kept) + (isRounded ? 1n : 0n)
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
+}
+
+function listWallets(db: Db, userId: string): string[] {
+  const rows = db.select({ address: wallets.address }).from(wallets).where(eq(wallets.userId, userId)).all()
+  return rows.map(({ address }) => address)
+}
+
+function isHash(text: string): text is `0x${string}` {
+  return /^0x[0-9a-fA-F]{64}$/.test(text)
+}
+
+function badProof(reason: string): AppError {
+  return new AppError('payment_required', 'Invalid payment proof — transaction not verified on the payment chain', {
+    code: 'PAYMENT_NOT_VERIFIED',
+    reason,
+  })
+}

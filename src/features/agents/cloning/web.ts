@@ -1,0 +1,69 @@
+import { Hono } from 'hono'
+import { VERSION } from '../../../core/version.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../registry/list.ts'
+import { type CloneDeps, cloneAgent } from './clone.ts'
+import { memoFor } from './payment.ts'
+import { type Cloned, CloneRequest, type CloneService } from './schemas.ts'
+
+export type CloningWebDeps = CloneDeps & {
+  guards: Guards
+  idempotency: Idempotency
+  requestsPerMinute: { agents: number }
+}
+
+/** Clones of one's own agents, paid for on the chain (Spec 4.4). */
+export function cloningWeb(deps: CloningWebDeps) {
+  const app = new Hono<WebEnv>()
+
+  app.use('/api/agents/clone', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+
+  app.get('/api/agents/clone', async (c) => {
+    const { chainId, token, payTo, isConfigured } = deps.clonePayments.terms
+    const user = await deps.guards.findUser(c)
+    const body: CloneService = {
+      service: 'stead-clone',
+      version: VERSION,
+      protocol: 'x402-tempo',
+      clonePrice: '1.0 pathUSD',
+      chainId,
+      configured: isConfigured,
+      tokenAddress: token,
+      payTo,
+      ...(user && { memo: memoFor(deps, user.id) }),
+    }
+    return c.json(body)
+  })
+
+  app.post(
+    '/api/agents/clone',
+    deps.guards.signedIn,
+    validate('json', CloneRequest),
+    deps.idempotency.forUser,
+    async (c) => {
+      const request = c.req.valid('json')
+      const { user, once } = c.var
+      const agent = once.made
+        ? getAgent(deps.db, { kind: 'user', user }, once.made)
+        : await cloneAgent(deps, user, request, once.note)
+      const body: Cloned = {
+        success: true,
+        agentId: agent.id,
+        walletAddress: null,
+        parentAgentId: request.parentAgentId,
+        generation: agent.generation,
+        transactionHash: request.paymentProof.transactionHash,
+        specialization: request.specialization,
+        status: agent.status,
+        message: `Agent ${agent.name} was cloned and is being deployed`,
+      }
+      return c.json(body)
+    },
+  )
+
+  return app
+}

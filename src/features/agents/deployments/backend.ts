@@ -1,0 +1,44 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import { toBackendStatus } from '../registry/status.ts'
+import { deployAgent, type RequestDeps } from './request.ts'
+import { DeploymentRequest } from './schemas.ts'
+
+export type DeploymentsBackendDeps = RequestDeps & {
+  addresses: AgentAddresses
+  killSwitch: boolean
+  internalKey: MiddlewareHandler<BackendEnv>
+  requestsPerMinute: { deployments: number }
+}
+
+/** Deployment of agents, behind the internal key (Spec 4.4; rulings, 16). */
+export function deploymentsBackend(deps: DeploymentsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+
+  app.post(
+    '/api/deployments',
+    limitRate(deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
+    internalKey,
+    validate('json', DeploymentRequest),
+    async (c) => {
+      if (deps.killSwitch) throw new AppError('unavailable', 'Provisioning is temporarily disabled. Contact support.')
+      const { agent, wasRunning } = await deployAgent(deps, c.var.principal, c.req.valid('json'))
+      const body = {
+        id: `deploy-${agent.id}`,
+        agentId: agent.id,
+        subdomain: toSubdomain(agent.id, deps.addresses),
+        url: toUrl(agent.id, deps.addresses),
+        status: toBackendStatus(agent.status),
+        runtimeVersion: agent.runtimeVersion,
+      }
+      return c.json(body, wasRunning ? 200 : 201)
+    },
+  )
+
+  return app
+}

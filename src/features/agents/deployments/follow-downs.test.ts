@@ -1,0 +1,150 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { until } from '../../../../tests/harness/until.ts'
+import { createBroadcast } from '../../../adapters/runtimes/contract/events.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import {
+  type AgentState,
+  engineUnavailable,
+  type Inspection,
+  type Runtime,
+  type RuntimeEvent,
+} from '../../../adapters/runtimes/contract/runtime.ts'
+import { write } from '../../../db/write.ts'
+import { insertAgent } from '../registry/create.ts'
+import { WebAgentList } from '../registry/schemas.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { followDowns } from './follow-downs.ts'
+
+const AWAY = 'away'
+
+/** An agent of Ada's that is a web server, in an engine that tells of it what the test says. */
+async function openFollowed(change: Partial<AgentRow> = {}) {
+  using free = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const port = free.port ?? 0
+  const agent = {
+    state: 'running' as AgentState | typeof AWAY | null,
+    exitCode: null as number | null,
+    server: null as Bun.Server<undefined> | null,
+  }
+  const events = createBroadcast<RuntimeEvent>()
+  let looks = 0
+  const runtime: Runtime = {
+    ...createNoRuntime('docker', 'Not in this test'),
+    async inspect(id): Promise<Inspection | null> {
+      looks += 1
+      if (agent.state === AWAY) throw engineUnavailable()
+      if (agent.state === null) return null
+      const rest = { kind: 'stead', host: '127.0.0.1', port, image: null, version: null, startedAt: null } as const
+      return { id, state: agent.state, exitCode: agent.exitCode, isOutOfMemory: false, restarts: 0, ...rest }
+    },
+    watch: (signal) => events.listen(signal),
+  }
+  const house = testPlatform({ runtime })
+  const { user, cookie } = await house.signIn()
+  const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+  await write(house.platform.db, (tx) => {
+    insertAgent(house.platform, tx, { ...row, status: 'running' })
+    tx.update(agents)
+      .set({ port, ...change })
+      .where(eq(agents.id, row.id))
+      .run()
+  })
+  const stopping = new AbortController()
+  const following = followDowns(house.platform, stopping.signal)
+  const list = async () => (await read(WebAgentList, house.web.request('/api/agents', { headers: cookie }))).agents[0]
+  const isShown = (status: string, lastError: string | null) =>
+    until(`the agent is shown as ${status}`, async () => {
+      const shown = await list()
+      return shown?.status === status && shown.lastError === lastError
+    })
+  return {
+    ...house,
+    cookie,
+    list,
+    isShown,
+    looks: () => looks,
+    /** What the engine says of it from now on, and that something happened. */
+    happens(type: RuntimeEvent['type'], state: typeof agent.state, exitCode: number | null = null) {
+      Object.assign(agent, { state, exitCode })
+      events.tell({ id: row.id, type, at: new Date() })
+    },
+    listen() {
+      const answer = () => Response.json({ ok: true, status: 'live' })
+      agent.server = Bun.serve({ port, hostname: '127.0.0.1', fetch: answer })
+    },
+    hangUp: () => agent.server?.stop(true),
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await following
+      await agent.server?.stop(true)
+    },
+  }
+}
+
+test('an agent that dies is in error for its owner at once, and runs again when it answers, not before', async () => {
+  await using world = await openFollowed()
+  world.listen()
+  await until('the first look', () => world.looks() > 0)
+  expect(await world.list()).toMatchObject({ status: 'running', lastError: null })
+  await world.hangUp()
+  world.happens('died', 'restarting', 137)
+  await world.isShown('error', 'It ended with exit code 137, and is being started again')
+  world.happens('started', 'running')
+  const looks = world.looks()
+  await until('more looks at one that has a process and does not answer', () => world.looks() > looks + 2)
+  expect(await world.list()).toMatchObject({ status: 'error' })
+  world.listen()
+  await world.isShown('running', null)
+})
+
+test.each([
+  ['stopped', 1, 'It ended with exit code 1'],
+  ['exited', 78, 'It ended with a configuration error (exit code 78)'],
+  ['restarting', null, 'It ended, and is being started again'],
+  [null, null, 'It is not there: its runtime does not know it'],
+] as const)('one that is %p with exit code %p is in error: %s', async (state, exitCode, reason) => {
+  await using world = await openFollowed()
+  world.listen()
+  world.happens('changed', state, exitCode)
+  await world.isShown('error', reason)
+})
+
+test('what happened while the platform was down is seen at its start', async () => {
+  await using world = await openFollowed({ downAt: new Date(), lastError: 'It ended' })
+  expect(await world.list()).toMatchObject({ status: 'error', lastError: 'It ended' })
+  world.listen()
+  await world.isShown('running', null)
+})
+
+test('an engine that does not answer makes nobody down, and one that hangs is left to the watchdog', async () => {
+  await using world = await openFollowed()
+  world.happens('changed', 'running')
+  await until('looks', () => world.looks() > 1)
+  world.happens('changed', AWAY)
+  const looks = world.looks()
+  await until('a look', () => world.looks() > looks)
+  expect(await world.list()).toMatchObject({ status: 'running', lastError: null })
+})
+
+test('one that is stopped is stopped, whatever ended', async () => {
+  await using world = await openFollowed()
+  world.happens('died', 'restarting', 1)
+  await world.isShown('error', 'It ended with exit code 1, and is being started again')
+  await write(world.platform.db, (tx) => tx.update(agents).set({ status: 'stopped', lastError: null }).run())
+  await world.isShown('stopped', null)
+  const looks = world.looks()
+  world.happens('died', 'restarting', 2)
+  await Promise.resolve()
+  expect(await world.list()).toMatchObject({ status: 'stopped', lastError: null })
+  expect(world.looks()).toBeLessThanOrEqual(looks + 1)
+})
+
+test('POST /api/agents/:id/start: an agent that is down is brought up, not taken for running', async () => {
+  await using world = await openFollowed()
+  world.happens('died', 'restarting', 1)
+  await world.isShown('error', 'It ended with exit code 1, and is being started again')
+  void world.web.request('/api/agents/ada-1/start', json('POST', {}, world.cookie))
+  await world.isShown('provisioning', null)
+})

@@ -1,0 +1,124 @@
+import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import { pause } from '../../../jobs/runner.ts'
+import { openTokens } from '../registry/create.ts'
+import type { AgentRow } from '../registry/tables.ts'
+
+export type HealthDeps = {
+  runtimes: Pick<Runtimes, 'of'>
+  gateway: Pick<AgentGateway, 'isLive' | 'readiness'>
+  sealer: Sealer
+}
+
+/**
+ * The four words of Spec 3. `healthy`: it runs and answers. `starting`: it runs and does not answer, after all tries.
+ * `stopped`: it has ended. `unhealthy`: anything else, an agent that is not there included.
+ */
+export type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
+
+export type ProbedHealth = { health: ContainerHealth; inspection: Inspection | null }
+
+const PROBE_TRIES = 3
+const PROBE_PAUSE_MS = 200
+/** Spec 4.9: `waitForHealthy` polls every 2 s for 60 s at most; it begins faster, because most agents are. */
+const HEALTH_TIMEOUT_MS = 60_000
+/** OpenClaw takes ten seconds to start where there is room, and a minute and more where there is none. */
+const OPENCLAW_TIMEOUT_MS = 180_000
+const HEALTH_POLL_MS = 2000
+const FIRST_POLL_MS = 25
+/** An agent that ended this often while somebody waited for it will not be healthy. */
+const MAX_ENDS = 5
+
+/** `containerHealth`, except that an engine that cannot be asked counts as nothing. @throws AppError of the runtime. */
+export async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSignal): Promise<ProbedHealth> {
+  const inspection = await deps.runtimes.of(agent).inspect(agent.id)
+  if (!inspection) return { health: 'unhealthy', inspection }
+  if (inspection.state === 'stopped' || inspection.state === 'exited') return { health: 'stopped', inspection }
+  if (inspection.state === 'restarting') return { health: 'unhealthy', inspection }
+  for (let tries = 1; ; tries++) {
+    if (await isAnswering(deps, toEndpoint(deps.sealer, agent, inspection))) return { health: 'healthy', inspection }
+    if (tries >= PROBE_TRIES || signal.aborted) return { health: 'starting', inspection }
+    await pause(PROBE_PAUSE_MS, signal)
+  }
+}
+
+/** How an agent's container is, in the words of Spec 3; `unhealthy` as well when the engine cannot be asked. */
+export async function containerHealth(
+  deps: HealthDeps,
+  agent: AgentRow,
+  signal: AbortSignal,
+): Promise<ContainerHealth> {
+  try {
+    return (await probeHealth(deps, agent, signal)).health
+  } catch (error) {
+    if (error instanceof AppError) return 'unhealthy'
+    throw error
+  }
+}
+
+/**
+ * Waits until the agent can be talked to, at most 60 s (180 s for OpenClaw) or `timeoutMs`. It gives up as soon as
+ * `isWanted` says so.
+ * @returns what was inspected last. @throws AppError `unavailable` when it ends or is not healthy in time, the signal's
+ * reason when that aborts.
+ */
+export async function waitForHealthy(
+  deps: HealthDeps,
+  agent: AgentRow,
+  options: { signal: AbortSignal; isWanted?: () => boolean; timeoutMs?: number },
+): Promise<Inspection> {
+  const { signal, isWanted = () => true } = options
+  const startedAt = performance.now()
+  let timeoutMs = options.timeoutMs ?? HEALTH_TIMEOUT_MS
+  const leftMs = () => startedAt + timeoutMs - performance.now()
+  for (let pauseMs = FIRST_POLL_MS; leftMs() > 0; pauseMs = Math.min(pauseMs * 2, HEALTH_POLL_MS)) {
+    signal.throwIfAborted()
+    if (!isWanted()) throw new AppError('conflict', 'Something else was asked of the agent meanwhile')
+    const inspection = await deps.runtimes.of(agent).inspect(agent.id)
+    if (inspection?.kind === 'openclaw') timeoutMs = options.timeoutMs ?? OPENCLAW_TIMEOUT_MS
+    if (inspection && (await isAnswering(deps, toEndpoint(deps.sealer, agent, inspection)))) return inspection
+    if (!inspection || inspection.state === 'exited' || inspection.state === 'stopped')
+      throw new AppError('unavailable', 'The agent ended before it was healthy')
+    if (inspection.restarts >= MAX_ENDS)
+      throw new AppError('unavailable', `The agent ended ${inspection.restarts} times before it was healthy`)
+    await pause(Math.min(pauseMs, Math.max(0, leftMs())), signal)
+  }
+  throw new AppError('unavailable', `The agent was not healthy within ${timeoutMs / 1000} s`)
+}
+
+/** The version the agent says it has: by the label of its image, or asked for. Null when it does not say. */
+export async function findVersion(
+  gateway: Pick<AgentGateway, 'version'>,
+  sealer: Sealer,
+  agent: AgentRow,
+  inspection: Inspection,
+): Promise<string | null> {
+  if (inspection.version) return inspection.version
+  try {
+    return await gateway.version(toEndpoint(sealer, agent, inspection))
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
+
+/** OpenClaw answers `/healthz` some time before it can chat; its `/readyz` says when. */
+async function isAnswering(deps: HealthDeps, endpoint: AgentEndpoint): Promise<boolean> {
+  if (!(await deps.gateway.isLive(endpoint))) return false
+  if (endpoint.kind !== 'openclaw') return true
+  try {
+    return (await deps.gateway.readiness(endpoint)).ready
+  } catch (error) {
+    if (error instanceof AppError) return false
+    throw error
+  }
+}
+
+/** How the agent that was inspected is spoken to. */
+export function toEndpoint(sealer: Sealer, agent: AgentRow, { host, port, kind }: Inspection): AgentEndpoint {
+  return { baseUrl: `http://${host}:${port}`, gatewayToken: openTokens(sealer, agent).gatewayToken, kind }
+}

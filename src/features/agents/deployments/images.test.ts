@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { findEngine, removeAll } from '../../../../tests/harness/engine.ts'
+import { startJobs } from '../../../../tests/harness/jobs.ts'
+import { bearer, INTERNAL_KEY, json, testPlatform } from '../../../../tests/harness/platform.ts'
+import { startRegistry } from '../../../../tests/harness/registry.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import { imageNotFound, type Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
+import { createDockerRuntime } from '../../../adapters/runtimes/docker/docker.ts'
+import { systemClock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { randomText } from '../../../core/ids.ts'
+import { createLog } from '../../../core/log.ts'
+import { write } from '../../../db/write.ts'
+import { insertAgent } from '../registry/create.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { deploymentHistory } from './tables.ts'
+
+const ADMIN = 'root@example.com'
+const STRANGE = 'registry.evil.example:5000/agent:1'
+const OTHERS = 'ghcr.io/acme/agent'
+let lastPort = 20_000
+
+/** An engine that has `here`, and writes down for which names it went to a registry, where nobody has anything. */
+function engineWith(here: readonly string[]) {
+  const fetched: string[] = []
+  const asked: string[] = []
+  const runtime: Runtime = {
+    ...createNoRuntime('docker', 'not in this test'),
+    isAvailable: async () => true,
+    inspect: async () => null,
+    stop: async (id) => void asked.push(`stop ${id}`),
+    async findImage(image) {
+      if (image.includes('no-agent')) throw new AppError('invalid', 'This image is no agent')
+      return here.includes(image) ? { kind: 'stead', version: '1' } : null
+    },
+    async pull(image) {
+      if (here.includes(image)) return
+      fetched.push(image)
+      throw imageNotFound(image)
+    },
+  }
+  return { runtime, fetched, asked }
+}
+
+function openHouse(runtime: Runtime, environment: Record<string, string> = {}) {
+  const house = testPlatform({
+    runtime,
+    environment: { ADMIN_EMAILS: ADMIN, AGENT_IMAGE: 'acme/agent:1', ...environment },
+  })
+  return { ...house, jobs: startJobs(house.platform) }
+}
+
+async function addAgent({ platform }: ReturnType<typeof openHouse>, ownerId: string, image: string | null = null) {
+  const row = { ownerId, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
+  return write(platform.db, (tx) => {
+    const agent = insertAgent(platform, tx, row)
+    lastPort += 1
+    tx.update(agents).set({ port: lastPort, image }).where(eq(agents.id, agent.id)).run()
+    return agent
+  })
+}
+
+/** The two ways by which an owner's update comes in. */
+async function askBoth(
+  house: ReturnType<typeof openHouse>,
+  agent: AgentRow,
+  who: Awaited<ReturnType<ReturnType<typeof openHouse>['signIn']>>,
+  image: string,
+) {
+  const path = `/api/agents/${agent.id}/update`
+  const service = { ...bearer(INTERNAL_KEY), 'x-user-id': who.user.id, 'x-user-role': 'admin', 'x-user-email': ADMIN }
+  const responses = [
+    await house.web.request(path, json('POST', { image }, who.cookie)),
+    await house.backend.request(path, json('POST', { image }, service)),
+  ]
+  return Promise.all(responses.map(async (response) => ({ status: response.status, body: await response.json() })))
+}
+
+const NOT_ALLOWED = {
+  status: 400,
+  body: { error: expect.stringContaining('not among those that can be chosen'), code: 'IMAGE_NOT_ALLOWED' },
+}
+
+test.each([
+  STRANGE,
+  'agent',
+  'localhost:1/acme/agent:1',
+  'acme/agents:1',
+  'evil/stead-agent',
+  `acme/x@sha256:${'a'.repeat(64)}`,
+])(
+  'POST /api/agents/:id/update: 400 when an owner names %p; the engine is sent nowhere and the agent runs on',
+  async (image) => {
+    const { runtime, fetched, asked } = engineWith([])
+    const house = openHouse(runtime)
+    await using _jobs = house.jobs
+    const owner = await house.signIn()
+    const agent = await addAgent(house, owner.user.id)
+    for (const answer of await askBoth(house, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
+    expect({ fetched, asked }).toEqual({ fetched: [], asked: [] })
+    expect(house.platform.db.select().from(deploymentHistory).all()).toEqual([])
+    expect(house.platform.db.select().from(agents).get()?.status).toBe('running')
+  },
+)
+
+test('an owner may have versions fetched of what the operator allows; what nobody has is 400 and changes nothing', async () => {
+  const { runtime, fetched, asked } = engineWith([])
+  const house = openHouse(runtime, { AGENT_IMAGES: `${OTHERS}, registry:5000/agent` })
+  await using _jobs = house.jobs
+  const owner = await house.signIn()
+  const agent = await addAgent(house, owner.user.id)
+  const allowed = ['acme/agent:2', `${OTHERS}:7`, `registry:5000/agent@sha256:${'b'.repeat(64)}`]
+  for (const image of allowed) {
+    const answer = { status: 400, body: { error: `Image ${image} was not found` } }
+    expect(await askBoth(house, agent, owner, image)).toEqual([answer, answer])
+  }
+  expect([...new Set(fetched)]).toEqual(allowed)
+  expect(asked).toEqual([])
+  expect(house.platform.db.select().from(agents).get()?.status).toBe('running')
+  const results = house.platform.db.select().from(deploymentHistory).all()
+  expect(results.map(({ result }) => result)).toEqual(results.map(() => 'refused'))
+})
+
+test('what the engine has with our label can be chosen, unless AGENT_IMAGES says what can', async () => {
+  const labelled = 'somebody/agent:1'
+  for (const [environment, isAllowed] of [
+    [{}, true],
+    [{ AGENT_IMAGES: OTHERS }, false],
+  ] as const) {
+    const { runtime, fetched } = engineWith([labelled])
+    const house = openHouse(runtime, environment)
+    await using _jobs = house.jobs
+    const owner = await house.signIn()
+    const agent = await addAgent(house, owner.user.id)
+    const [answer] = await askBoth(house, agent, owner, labelled)
+    if (isAllowed) expect(answer).not.toEqual(NOT_ALLOWED)
+    else expect(answer).toEqual(NOT_ALLOWED)
+    expect(fetched).toEqual([])
+  }
+})
+
+test('an image that is no agent is 400 before anything is stopped, for an admin as well', async () => {
+  const { runtime, asked } = engineWith([])
+  const house = openHouse(runtime)
+  await using _jobs = house.jobs
+  const admin = await house.signIn(ADMIN)
+  const agent = await addAgent(house, admin.user.id)
+  for (const answer of await askBoth(house, agent, admin, 'acme/no-agent:1'))
+    expect(answer).toEqual({ status: 400, body: { error: 'This image is no agent' } })
+  expect(asked).toEqual([])
+})
+
+test('an admin and the operator may name any image', async () => {
+  const { runtime, fetched } = engineWith([])
+  const house = openHouse(runtime, { AGENT_IMAGES: OTHERS })
+  await using _jobs = house.jobs
+  const admin = await house.signIn(ADMIN)
+  const owner = await house.signIn()
+  const agent = await addAgent(house, owner.user.id)
+  const own = await addAgent(house, admin.user.id)
+  await askBoth(house, own, admin, STRANGE)
+  const path = `/api/agents/${agent.id}/update`
+  await house.backend.request(path, json('POST', { image: `${STRANGE}2` }, bearer(INTERNAL_KEY)))
+  expect(fetched).toEqual([STRANGE, STRANGE, `${STRANGE}2`])
+})
+
+test('what an earlier version let an owner ask for is not fetched either', async () => {
+  const { runtime, fetched } = engineWith([])
+  const house = openHouse(runtime)
+  const owner = await house.signIn()
+  const agent = await addAgent(house, owner.user.id, STRANGE)
+  const { db } = house.platform
+  await write(db, (tx) => {
+    const asked = { agentId: agent.id, kind: 'update', requestedBy: owner.user.id, image: STRANGE } as const
+    const now = house.clock.now()
+    tx.insert(deploymentHistory)
+      .values({ ...asked, statusBefore: 'running', step: 'queued', requestedAt: now })
+      .run()
+  })
+  await using _jobs = house.jobs
+  const started = house.web.request(`/api/agents/${agent.id}/restart`, json('POST', {}, owner.cookie))
+  expect((await started).status).toBe(500)
+  expect(fetched).toEqual([])
+  const done = db.select().from(deploymentHistory).all()
+  expect(done.map(({ kind, result }) => `${kind} ${result}`)).toEqual(['update replaced', 'restart failed'])
+})
+
+const found = await findEngine()
+
+describe.skipIf(!found)('with a real engine', () => {
+  if (!found) return
+  const { engine, docker } = found
+
+  test("an owner's update makes no connection to the address in the name; an admin's does", async () => {
+    const instance = randomText(12).toLowerCase()
+    const log = createLog('silent')
+    const runtime = createDockerRuntime({ engine, instance, digestKey: 'key', clock: systemClock, log })
+    using registry = await startRegistry()
+    const image = `${registry.host}/agent:1`
+    const house = openHouse(runtime)
+    await using _jobs = house.jobs
+    const [owner, admin] = [await house.signIn(), await house.signIn(ADMIN)]
+    const agent = await addAgent(house, owner.user.id)
+    for (const answer of await askBoth(house, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
+    expect(registry.requests).toEqual([])
+    const own = await addAgent(house, admin.user.id)
+    const missing = { status: 400, body: { error: `Image ${image} was not found` } }
+    expect(await askBoth(house, own, admin, image)).toEqual([missing, missing])
+    expect(registry.requests).not.toEqual([])
+    await runtime.close()
+    await removeAll(docker, instance)
+  })
+})

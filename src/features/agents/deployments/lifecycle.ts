@@ -1,0 +1,153 @@
+import { eq } from 'drizzle-orm'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { AppError } from '../../../core/errors.ts'
+import { toRepository } from '../../../core/image-reference.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { getAgent } from '../registry/list.ts'
+import { toShownStatus } from '../registry/status.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { tellOfAgent } from '../registry/tell.ts'
+import { type ImageDeps, requireImage } from './images.ts'
+import { findOperation, requestOperation, toRequester } from './operations.ts'
+import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
+import { toBackupPath } from './snapshots.ts'
+import { imageOf } from './spec.ts'
+import { stopIfDeployed } from './start.ts'
+
+export type LifecycleDeps = RequestDeps &
+  Omit<ImageDeps, 'runtime'> & { log: Log; runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
+
+/** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
+const LONG_WAIT_MS = 170_000
+
+/** What became of an update. Images are null where agents are processes, the previous one also before a first deployment. */
+export type UpdateOutcome = {
+  agent: AgentRow
+  image: string | null
+  previousImage: string | null
+  backupPath: string | null
+}
+
+/**
+ * Starts an agent that is not running or is down, which is a deployment; fine when it runs.
+ * @throws AppError `not_found`, or `internal` with the reason why it did not start.
+ */
+export async function startAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const agent = getAgent(deps.db, principal, id)
+  if (toShownStatus(agent) === 'running') return agent
+  const operation = { kind: 'start', requestedBy: toRequester(principal) } as const
+  const operationId = await write(deps.db, (tx) => joinOrRequest(deps, tx, id, operation))
+  return waitForOperation(deps, principal, id, { id: operationId })
+}
+
+/**
+ * Stops an agent and keeps its data; fine when it is stopped. The intent is written first: a crash in between ends with
+ * a stopped agent, not with one that comes back.
+ * @throws AppError `not_found`, or `internal` or `unavailable` with what the runtime says when it cannot.
+ */
+export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const before = getAgent(deps.db, principal, id)
+  const stopped = await write(deps.db, (tx) =>
+    setStatus(tx, id, { status: 'stopped', lastError: null }, deps.clock.now()),
+  )
+  try {
+    await stopIfDeployed(deps.runtimes.of(before), id)
+  } catch (error) {
+    const { status, lastError } = before
+    await write(deps.db, (tx) => setStatus(tx, id, { status, lastError }, deps.clock.now()))
+    throw error instanceof AppError && error.kind !== 'unavailable'
+      ? new AppError('internal', error.message, {}, { cause: error })
+      : error
+  }
+  tellOfAgent(deps.log, principal, id, 'stopped')
+  return stopped
+}
+
+/** Stop and start. @throws AppError as both. */
+export async function restartAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const operationId = await request(deps, principal, id, 'restart')
+  return waitForOperation(deps, principal, id, { id: operationId })
+}
+
+/**
+ * Kills the agent, lets its program mend its own state, and starts it again (Spec 3).
+ * @throws AppError `not_found`, or `internal` when it is not healthy afterwards.
+ */
+export async function repairUserAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const operationId = await request(deps, principal, id, 'repair')
+  return waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+}
+
+/**
+ * Clears what the agent remembers; a snapshot is taken first.
+ * @throws AppError `not_found`, or `internal` with the reason why it could not.
+ */
+export async function resetAgentMemory(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
+  const operationId = await request(deps, principal, id, 'reset-memory')
+  return waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+}
+
+/**
+ * Brings the agent to `image`, or to the platform's when it has an earlier one of that, and restarts it where it has that
+ * already. When the new image is not healthy the agent runs on the old one again.
+ * @throws AppError `not_found`, `invalid` for an image that the caller may not choose, that nobody has or that is no agent,
+ * or `internal` with the reason why the new image does not run.
+ */
+export async function updateUserAgent(
+  deps: LifecycleDeps,
+  principal: Principal,
+  id: string,
+  wanted: string | undefined,
+): Promise<UpdateOutcome> {
+  const requestedBy = toRequester(principal)
+  // One that was never deployed gets its runtime with this operation.
+  const name = getAgent(deps.db, principal, id).runtime ?? (await deps.runtimes.choose())
+  const runtime = deps.runtimes.of({ runtime: name })
+  const hasImages = runtime.name !== 'process'
+  if (wanted !== undefined && hasImages) await requireImage({ ...deps, runtime }, principal, wanted)
+  const operationId = await write(deps.db, (tx) => {
+    const agent = getAgent(tx, principal, id)
+    const previousImage = agent.port === null ? null : imageOf(deps, agent)
+    const image = hasImages ? (wanted ?? newestOf(previousImage ?? deps.agentImage, deps.agentImage)) : null
+    return requestOperation(deps, tx, id, { kind: 'update', requestedBy, image, previousImage })
+  })
+  const agent = await waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+  const done = findOperation(deps.db, operationId)
+  return {
+    agent,
+    image: done?.image ?? null,
+    previousImage: done?.previousImage ?? null,
+    backupPath: toBackupPath(id, done?.snapshot ?? null),
+  }
+}
+
+/** The platform's image when `image` is another version of it, else `image` itself: an agent keeps its program. */
+function newestOf(image: string, platformImage: string): string {
+  return toRepository(platformImage) === toRepository(image) ? platformImage : image
+}
+
+async function request(
+  deps: LifecycleDeps,
+  principal: Principal,
+  id: string,
+  kind: 'restart' | 'repair' | 'reset-memory',
+): Promise<number> {
+  return write(deps.db, (tx) => {
+    getAgent(tx, principal, id)
+    return requestOperation(deps, tx, id, { kind, requestedBy: toRequester(principal) })
+  })
+}
+
+function setStatus(tx: Tx, id: string, change: Pick<AgentRow, 'status' | 'lastError'>, now: Date): AgentRow {
+  const row = tx
+    .update(agents)
+    .set({ ...change, updatedAt: now })
+    .where(eq(agents.id, id))
+    .returning()
+    .get()
+  if (!row) throw new AppError('not_found', 'Agent not found')
+  return row
+}

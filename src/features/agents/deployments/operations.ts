@@ -1,0 +1,232 @@
+import { and, asc, desc, eq, gt, isNotNull, isNull, lte, ne } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { currentRequestId } from '../../../core/request-id.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import { agents } from '../registry/tables.ts'
+import { type DeploymentRow, deploymentHistory, deployments, type OperationRow } from './tables.ts'
+
+/** The job that carries out what was asked of one agent. */
+export const DEPLOY_JOB = 'agents.deploy'
+/** The job that ends and removes what runs for a deleted agent. */
+export const REMOVE_JOB = 'agents.remove'
+/** So much history is kept of an agent. */
+const MAX_HISTORY = 50
+/** Of what an agent wrote before it failed. */
+const MAX_LOG_CHARACTERS = 16_000
+
+export type OperationKind = OperationRow['kind']
+export type OperationStep = OperationRow['step']
+/** What is asked of an agent, by whom; images matter to an update only. */
+export type NewOperation = {
+  kind: OperationKind
+  requestedBy: string
+  image?: string | null
+  previousImage?: string | null
+}
+
+/** How `requestedBy` names whoever holds the internal key. */
+export const OPERATOR = 'operator'
+
+/** How `requestedBy` names a caller. */
+export function toRequester(principal: Principal): string {
+  return principal.kind === 'user' ? principal.user.id : OPERATOR
+}
+
+/** The key of an agent's deployment job, which only an unfinished one has. */
+export function deployKey(agentId: string): string {
+  return `deploy:${agentId}`
+}
+
+/** The key of an agent's removal, which only an unfinished one has. */
+export function removeKey(agentId: string): string {
+  return `remove:${agentId}`
+}
+
+/** Is what ran for an agent of this id still being removed? */
+export function isBeingRemoved(db: Db, agentId: string): boolean {
+  return (
+    db
+      .select({ id: jobs.id })
+      .from(jobs)
+      .where(eq(jobs.key, removeKey(agentId)))
+      .get() !== undefined
+  )
+}
+
+/**
+ * Writes the intent and its job in the caller's closure: a crash from here on loses nothing. The same thing asked for
+ * twice, before anybody began with it, is one operation.
+ * @returns its id. @throws AppError `conflict` while the agent is being deleted.
+ */
+export function requestOperation(
+  deps: { clock: Clock; enqueue: Enqueue },
+  tx: Tx,
+  agentId: string,
+  operation: NewOperation,
+): number {
+  if (isBeingRemoved(tx, agentId)) throw new AppError('conflict', 'The agent is being deleted')
+  const now = deps.clock.now()
+  const statusBefore = findStatusBefore(tx, agentId)
+  deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: deployKey(agentId) })
+  // An update leaves an agent running until its image is here.
+  const mayRunOn = operation.kind === 'update' ? ne(agents.status, 'running') : undefined
+  tx.update(agents)
+    .set({ status: 'provisioning', updatedAt: now })
+    .where(and(eq(agents.id, agentId), mayRunOn))
+    .run()
+  const start = { step: 'queued', error: null, detail: null, requestedAt: now, finishedAt: null } as const
+  tx.insert(deployments)
+    .values({ agentId, ...start })
+    .onConflictDoUpdate({ target: deployments.agentId, set: start })
+    .run()
+  const waiting = findWaiting(tx, agentId, operation)
+  if (waiting) return waiting.id
+  forgetOldest(tx, agentId)
+  return tx
+    .insert(deploymentHistory)
+    .values({
+      ...operation,
+      agentId,
+      statusBefore,
+      step: 'queued',
+      requestedAt: now,
+      requestId: currentRequestId() ?? null,
+    })
+    .returning({ id: deploymentHistory.id })
+    .get().id
+}
+
+/** The oldest operation of an agent that has not ended. */
+export function findUnfinished(db: Db, agentId: string): OperationRow | null {
+  return (
+    db
+      .select()
+      .from(deploymentHistory)
+      .where(and(eq(deploymentHistory.agentId, agentId), isNull(deploymentHistory.result)))
+      .orderBy(asc(deploymentHistory.id))
+      .limit(1)
+      .get() ?? null
+  )
+}
+
+/** Was something asked of the agent after `operation` that has not ended? */
+export function hasNewer(db: Db, operation: OperationRow): boolean {
+  const isNewer = and(
+    eq(deploymentHistory.agentId, operation.agentId),
+    gt(deploymentHistory.id, operation.id),
+    isNull(deploymentHistory.result),
+  )
+  return db.select({ id: deploymentHistory.id }).from(deploymentHistory).where(isNewer).limit(1).get() !== undefined
+}
+
+export function findOperation(db: Db, id: number): OperationRow | null {
+  return db.select().from(deploymentHistory).where(eq(deploymentHistory.id, id)).get() ?? null
+}
+
+/** What was asked of an agent, newest first. */
+export function listOperations(db: Db, agentId: string): OperationRow[] {
+  return db
+    .select()
+    .from(deploymentHistory)
+    .where(eq(deploymentHistory.agentId, agentId))
+    .orderBy(desc(deploymentHistory.id))
+    .limit(MAX_HISTORY)
+    .all()
+}
+
+/**
+ * Notes how far an operation has come, for whoever goes on after a crash and for those who watch. One that goes back stays
+ * at `restore` until it has ended: what it does then must never be taken for going on.
+ */
+export function setStep(
+  tx: Tx,
+  operation: OperationRow,
+  step: OperationStep,
+  change: Partial<Pick<OperationRow, 'error' | 'logTail' | 'snapshot' | 'startedAt'>> = {},
+): void {
+  tx.update(deploymentHistory)
+    .set({
+      ...change,
+      ...(change.logTail && { logTail: change.logTail.slice(-MAX_LOG_CHARACTERS) }),
+      step: operation.step === 'restore' ? 'restore' : step,
+    })
+    .where(eq(deploymentHistory.id, operation.id))
+    .run()
+  showDeployment(tx, operation.agentId, { step: SHOWN_STEPS[step], detail: step })
+}
+
+/** Ends an operation; those who wait for it see its result with what else the closure writes. */
+export function endOperation(
+  tx: Tx,
+  operation: OperationRow,
+  end: { result: NonNullable<OperationRow['result']>; error: string | null; logTail?: string | null },
+  now: Date,
+): void {
+  const logTail = end.logTail?.slice(-MAX_LOG_CHARACTERS)
+  tx.update(deploymentHistory)
+    .set({ result: end.result, error: end.error, step: 'done', finishedAt: now, ...(logTail && { logTail }) })
+    .where(eq(deploymentHistory.id, operation.id))
+    .run()
+}
+
+/** What is told of an update that was undone, wherever it is asked: in its answer and on the agent. */
+export function describeReturn({ error, previousImage }: Pick<OperationRow, 'error' | 'previousImage'>): string {
+  return `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
+}
+
+/** Changes what is shown of an agent's deployment. */
+export function showDeployment(tx: Tx, agentId: string, change: Partial<DeploymentRow>): void {
+  tx.update(deployments).set(change).where(eq(deployments.agentId, agentId)).run()
+}
+
+const SHOWN_STEPS: Readonly<Record<OperationStep, DeploymentRow['step']>> = {
+  queued: 'queued',
+  pull: 'starting',
+  stop: 'starting',
+  snapshot: 'starting',
+  port: 'port',
+  starting: 'starting',
+  health: 'health',
+  reset: 'health',
+  restore: 'starting',
+  done: 'running',
+}
+
+/** What the agent was before all that is being asked of it. */
+function findStatusBefore(tx: Tx, agentId: string): OperationRow['statusBefore'] {
+  const agent = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
+  const status = agent?.status ?? 'pending'
+  return status === 'provisioning' ? (findUnfinished(tx, agentId)?.statusBefore ?? status) : status
+}
+
+function findWaiting(tx: Tx, agentId: string, { kind, image }: NewOperation): { id: number } | undefined {
+  const isSame = and(
+    eq(deploymentHistory.agentId, agentId),
+    eq(deploymentHistory.kind, kind),
+    eq(deploymentHistory.step, 'queued'),
+    image ? eq(deploymentHistory.image, image) : isNull(deploymentHistory.image),
+    isNull(deploymentHistory.startedAt),
+    isNull(deploymentHistory.result),
+  )
+  return tx.select({ id: deploymentHistory.id }).from(deploymentHistory).where(isSame).get()
+}
+
+function forgetOldest(tx: Tx, agentId: string): void {
+  const isOf = eq(deploymentHistory.agentId, agentId)
+  const last = tx
+    .select({ id: deploymentHistory.id })
+    .from(deploymentHistory)
+    .where(isOf)
+    .orderBy(desc(deploymentHistory.id))
+    .limit(1)
+    .offset(MAX_HISTORY - 1)
+    .get()
+  if (!last) return
+  tx.delete(deploymentHistory)
+    .where(and(isOf, lte(deploymentHistory.id, last.id), isNotNull(deploymentHistory.result)))
+    .run()
+}

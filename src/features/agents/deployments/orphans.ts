@@ -1,0 +1,66 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Runtime, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import { agents } from '../registry/tables.ts'
+import { type OperationDeps, stopIfDeployed } from './start.ts'
+
+/** Looks once, and removes what has been without a row for long enough. */
+export type RemoveOrphans = () => Promise<void>
+
+/** A deletion ends what runs within a minute; what is left after this long was forgotten. */
+const ORPHAN_MS = 600_000
+
+/**
+ * What a runtime has for this installation and no row says that it runs there. It is removed only when that is sure: seen
+ * so for ten minutes on end, by a platform that has agents at all (an empty table is rather a lost database). What it has
+ * stored is kept as a snapshot among the backups.
+ */
+export function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
+  const seenSince = new Map<string, number>()
+  return async () => {
+    const rows = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).all()
+    const homes = new Map(rows.map(({ id, runtime }) => [id, runtime]))
+    for (const runtime of deps.runtimes.listOpen()) {
+      if (!(await runtime.isAvailable())) continue
+      const orphans = (await runtime.list()).map(({ id }) => id).filter((id) => !isAtHome(homes, id, runtime.name))
+      const now = deps.clock.now().getTime()
+      for (const key of seenSince.keys()) {
+        const [name, id = ''] = key.split(' ')
+        if (name === runtime.name && !orphans.includes(id)) seenSince.delete(key)
+      }
+      for (const id of orphans) {
+        const key = `${runtime.name} ${id}`
+        const since = seenSince.get(key) ?? now
+        seenSince.set(key, since)
+        if (now - since >= ORPHAN_MS && homes.size > 0) await removeOrphan(deps, runtime, id)
+      }
+    }
+  }
+}
+
+function isAtHome(homes: ReadonlyMap<string, RuntimeName | null>, id: string, runtime: RuntimeName): boolean {
+  const home = homes.get(id)
+  return home === null || home === runtime
+}
+
+async function removeOrphan(deps: OperationDeps, runtime: Runtime, id: string): Promise<void> {
+  try {
+    await deps.agentTurns.take(id, async () => {
+      await stopIfDeployed(runtime, id)
+      const folder = join(deps.snapshotDir, '..', 'orphans')
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await runtime.snapshot(id, join(folder, `${id}.tar.gz`))
+      await runtime.remove(id)
+    })
+    deps.log.warn(
+      { agent: id, runtime: runtime.name },
+      'an agent that no row knows was removed; what it had stored is among the backups',
+    )
+  } catch (error) {
+    deps.log.error(
+      { agent: id, runtime: runtime.name, error: errorMessage(error) },
+      'an agent that no row knows could not be removed',
+    )
+  }
+}

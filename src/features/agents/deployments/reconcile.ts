@@ -1,0 +1,126 @@
+import { and, eq, inArray, lte, notExists, sql } from 'drizzle-orm'
+import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import { inLanes } from '../../../core/in-lanes.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { deployKey } from './operations.ts'
+import { createOrphanFinder, type RemoveOrphans } from './orphans.ts'
+import { enqueueDeployment } from './request.ts'
+import { finishRotation } from './rotate-token.ts'
+import { toSpec } from './spec.ts'
+import { endIfUnwanted, findAgentRow, markFailed, type OperationDeps, toSeen } from './start.ts'
+
+export type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
+
+/** Between the row of a new agent and the job that deploys it lies one call to the backend, which takes much less. */
+const FORGOTTEN_MS = 60_000
+/** Whoever looks after agents that die acts within this time; afterwards they are brought back without ceremony. */
+const DOWN_MS = 60_000
+/** Agents that are asked about at once. */
+const LANES = 32
+
+/** Agents that should run and did not, and since when. */
+type Down = Map<string, number>
+
+/**
+ * Makes the runtime agree with the rows. `running`: adopts what runs, starts what does not, and hands out our address when
+ * it has changed; an agent that ended for good (bad configuration) is marked. `stopped`: ends what a crash left running.
+ * `provisioning`: asks again for a deployment that a crash kept from being asked for. An engine that does not answer
+ * changes no status, and an agent for which something is being done is left to that.
+ */
+export function reconcileAgents(deps: ReconcileDeps): Promise<void> {
+  return reconcileAll(deps, null)
+}
+
+/**
+ * `reconcileAgents` for a platform that has been up for a while: an agent that is found down is left to the watchdog for a
+ * minute, and what the engine has beyond the rows is removed.
+ */
+export function createReconciler(deps: ReconcileDeps): () => Promise<void> {
+  const down: Down = new Map()
+  const removeOrphans: RemoveOrphans = createOrphanFinder(deps)
+  return async () => {
+    await reconcileAll(deps, down)
+    await removeOrphans()
+  }
+}
+
+async function reconcileAll(deps: ReconcileDeps, down: Down | null): Promise<void> {
+  await resumeForgotten(deps)
+  const settled = deps.db
+    .select({ id: agents.id })
+    .from(agents)
+    .where(inArray(agents.status, ['running', 'stopped']))
+    .all()
+  const ids = new Set(settled.map(({ id }) => id))
+  for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
+  await inLanes(ids, LANES, (id) => reconcileAgent(deps, id, down))
+}
+
+/** Rows that wait for a deployment while no job is about to make one. */
+async function resumeForgotten(deps: ReconcileDeps): Promise<void> {
+  const since = new Date(deps.clock.now().getTime() - FORGOTTEN_MS)
+  const unfinished = deps.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(eq(jobs.key, sql`${deployKey('')} || ${agents.id}`))
+  const isForgotten = and(eq(agents.status, 'provisioning'), lte(agents.updatedAt, since), notExists(unfinished))
+  if (!deps.db.select({ id: agents.id }).from(agents).where(isForgotten).limit(1).get()) return
+  await write(deps.db, (tx) => {
+    const forgotten = tx.select({ id: agents.id }).from(agents).where(isForgotten).all()
+    for (const { id } of forgotten) enqueueDeployment(deps, tx, id)
+  })
+}
+
+/** One agent; what goes wrong is logged and concerns nobody else. With `down` it may be down for a while. */
+export async function reconcileAgent(deps: OperationDeps, agentId: string, down: Down | null): Promise<void> {
+  if (deps.agentTurns.isTaken(agentId)) return
+  try {
+    await deps.agentTurns.take(agentId, async () => {
+      const agent = findAgentRow(deps.db, agentId)
+      if (!agent) return
+      if (agent.status === 'running') await keepRunning(deps, agent, down)
+      await endIfUnwanted(deps, agentId)
+    })
+  } catch (error) {
+    deps.log.error({ agent: agentId, error: errorMessage(error) }, 'cannot bring an agent to what its row says')
+  }
+}
+
+async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | null): Promise<void> {
+  if (agent.port === null) return
+  const runtime = deps.runtimes.of(agent)
+  const inspection = await runtime.inspect(agent.id)
+  if (inspection?.state === 'running') {
+    down?.delete(agent.id)
+    await runtime.deploy(await toSpec(deps, agent, agent.port))
+    await noteWhatIsSeen(deps, agent, inspection)
+    await finishRotation(deps, agent, inspection)
+  } else if (mayBeDown(deps, agent.id, inspection, down)) {
+    return
+  } else if (inspection?.state === 'exited') {
+    const reason = 'The agent ended with a configuration error'
+    await write(deps.db, (tx) => markFailed(tx, agent.id, reason, deps.clock.now()))
+  } else {
+    await runtime.deploy(await toSpec(deps, agent, agent.port))
+  }
+}
+
+/** One that restarts by itself is down for as long as it takes. */
+function mayBeDown(deps: OperationDeps, agentId: string, inspection: Inspection | null, down: Down | null): boolean {
+  if (inspection?.state === 'restarting') return true
+  if (down === null) return false
+  const now = deps.clock.now().getTime()
+  const since = down.get(agentId) ?? now
+  down.set(agentId, since)
+  return now - since < DOWN_MS
+}
+
+async function noteWhatIsSeen(deps: OperationDeps, agent: AgentRow, inspection: Inspection): Promise<void> {
+  const { kind = agent.kind, host = null } = toSeen(inspection, null)
+  if (kind === agent.kind && host === agent.host) return
+  await write(deps.db, (tx) => tx.update(agents).set({ kind, host }).where(eq(agents.id, agent.id)).run())
+}

@@ -1,0 +1,161 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import type { AgentState, Inspection, Runtime, RuntimeEvent } from '../../../adapters/runtimes/contract/runtime.ts'
+import { write } from '../../../db/write.ts'
+import { insertAgent } from '../registry/create.ts'
+import { agents } from '../registry/tables.ts'
+import { createReconciler } from './reconcile.ts'
+import { watchAgents } from './watch.ts'
+
+type Seen = { state: AgentState; host?: string }
+type TestPlatform = ReturnType<typeof testPlatform>
+
+/** An engine whose agents are those of `seen`, and what was asked of it. */
+function engineWith(seen: Map<string, Seen>, events: RuntimeEvent[] = []) {
+  const asked: string[] = []
+  const inspect = (id: string): Inspection | null => {
+    const agent = seen.get(id)
+    const unknown = { image: null, version: null, startedAt: null, exitCode: null, isOutOfMemory: false, restarts: 0 }
+    return agent ? { ...unknown, id, kind: 'stead', host: '127.0.0.1', port: 20_000, ...agent } : null
+  }
+  const runtime: Runtime = {
+    ...createNoRuntime('docker', 'not in this test'),
+    isAvailable: async () => true,
+    inspect: async (id) => inspect(id),
+    list: async () => [...seen.keys()].map(inspect).filter((found) => found !== null),
+    deploy: async ({ id }) => void asked.push(`deploy ${id}`),
+    stop: async (id) => void asked.push(`stop ${id}`),
+    remove: async (id) => {
+      asked.push(`remove ${id}`)
+      seen.delete(id)
+    },
+    snapshot: async (id, file) => {
+      asked.push(`snapshot ${id}`)
+      await Bun.write(file, 'all that it had stored')
+    },
+    async *watch() {
+      yield* events
+    },
+  }
+  return { runtime, asked }
+}
+
+async function addAgent({ platform, clock }: TestPlatform, id: string): Promise<void> {
+  const row = { id, ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+  await write(platform.db, (tx) => {
+    insertAgent({ clock, sealer: platform.sealer }, tx, { ...row, status: 'running' })
+    tx.update(agents).set({ port: 20_000 }).where(eq(agents.id, id)).run()
+  })
+}
+
+test.each(['stopped', 'exited', null] as const)(
+  'an agent that is found %p is left to the watchdog for a minute',
+  async (state) => {
+    const { runtime, asked } = engineWith(new Map(state ? [['ada', { state }]] : []))
+    const world = testPlatform({ runtime })
+    await addAgent(world, 'ada')
+    const reconcile = createReconciler(world.platform)
+    await reconcile()
+    world.clock.advance(59_000)
+    await reconcile()
+    expect(asked).toEqual([])
+    expect(world.platform.db.select().from(agents).get()?.status).toBe('running')
+    world.clock.advance(1000)
+    await reconcile()
+    expect(asked).toEqual(state === 'exited' ? [] : ['deploy ada'])
+    expect(world.platform.db.select().from(agents).get()?.status).toBe(state === 'exited' ? 'error' : 'running')
+  },
+)
+
+test('what no row knows is removed after ten minutes, and all that it had stored is kept', async () => {
+  const seen = new Map<string, Seen>([
+    ['ada', { state: 'running' }],
+    ['ghost', { state: 'running' }],
+  ])
+  const { runtime, asked } = engineWith(seen)
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  const reconcile = createReconciler(world.platform)
+  await reconcile()
+  world.clock.advance(599_000)
+  await reconcile()
+  expect(asked).not.toContain('remove ghost')
+  world.clock.advance(1000)
+  await reconcile()
+  expect(asked.filter((call) => call.endsWith('ghost'))).toEqual(['stop ghost', 'snapshot ghost', 'remove ghost'])
+  expect(existsSync(join(world.platform.snapshotDir, '..', 'orphans', 'ghost.tar.gz'))).toBe(true)
+})
+
+test('what a runtime has under the name of an agent that runs in another one is removed as well', async () => {
+  const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]))
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  await write(world.platform.db, (tx) => tx.update(agents).set({ runtime: 'process', status: 'error' }).run())
+  const reconcile = createReconciler(world.platform)
+  await reconcile()
+  world.clock.advance(600_000)
+  await reconcile()
+  expect(asked).toEqual(['stop ada', 'snapshot ada', 'remove ada'])
+  expect(world.platform.db.select().from(agents).all()).toHaveLength(1)
+})
+
+test('an event of a runtime that the agent is not in wakes nobody', async () => {
+  const events: RuntimeEvent[] = [{ id: 'ada', type: 'changed', at: new Date(0) }]
+  const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]), events)
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  await write(world.platform.db, (tx) => tx.update(agents).set({ runtime: 'process' }).run())
+  await watchAgents(world.platform, new AbortController().signal)
+  expect(asked).toEqual([])
+})
+
+test('a database without any agent removes nothing from the engine', async () => {
+  const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]))
+  const world = testPlatform({ runtime })
+  const reconcile = createReconciler(world.platform)
+  await reconcile()
+  world.clock.advance(3_600_000)
+  await reconcile()
+  expect(asked).toEqual([])
+})
+
+test('an event of the engine moves the row to the machine where the agent is now, and wakes nobody who died', async () => {
+  const events = ['ada', 'bo', 'ghost'].map((id): RuntimeEvent => ({ id, type: 'changed', at: new Date(0) }))
+  const seen = new Map<string, Seen>([
+    ['ada', { state: 'running', host: '10.0.0.7' }],
+    ['bo', { state: 'stopped' }],
+    ['ghost', { state: 'running' }],
+  ])
+  const { runtime, asked } = engineWith(seen, events)
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  await write(world.platform.db, (tx) => {
+    const row = { id: 'bo', ownerId: null, name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+    insertAgent({ clock: world.clock, sealer: world.platform.sealer }, tx, { ...row, status: 'running' })
+    tx.update(agents).set({ port: 20_001 }).where(eq(agents.id, 'bo')).run()
+  })
+  await watchAgents(world.platform, new AbortController().signal)
+  const host = world.platform.db.select({ host: agents.host }).from(agents).where(eq(agents.id, 'ada')).get()?.host
+  expect(host).toBe('10.0.0.7')
+  expect(asked).toEqual(['deploy ada'])
+})
+
+test('an agent for which something is being done is left to that', async () => {
+  const { runtime, asked } = engineWith(new Map())
+  const world = testPlatform({ runtime })
+  await addAgent(world, 'ada')
+  const done = Promise.withResolvers<void>()
+  const working = world.platform.agentTurns.take('ada', () => done.promise)
+  const reconcile = createReconciler(world.platform)
+  await reconcile()
+  world.clock.advance(3_600_000)
+  await reconcile()
+  expect(asked).toEqual([])
+  done.resolve()
+  await working
+  expect(world.platform.agentTurns.isTaken('ada')).toBe(false)
+})

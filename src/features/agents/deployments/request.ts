@@ -1,0 +1,164 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { pause } from '../../../jobs/runner.ts'
+import { users } from '../../people/users/tables.ts'
+import { changeSettings } from '../registry/config.ts'
+import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
+import { findAgent, getAgent } from '../registry/list.ts'
+import { requireRoomFor } from '../registry/quota.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import {
+  describeReturn,
+  findOperation,
+  findUnfinished,
+  hasNewer,
+  isBeingRemoved,
+  type NewOperation,
+  requestOperation,
+  toRequester,
+} from './operations.ts'
+import type { DeploymentRequest } from './schemas.ts'
+import { type DeploymentRow, deployments, type OperationRow } from './tables.ts'
+
+/** Below the 15 s that callers wait (Spec 8). */
+const WAIT_MS = 14_000
+const POLL_MS = 25
+
+export type RequestDeps = CreateDeps & { db: Db; clock: Clock; enqueue: Enqueue }
+
+/** What became of a deployment when the waiting ended. `wasRunning`: there was nothing to do. */
+export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
+
+/**
+ * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (rulings, 38).
+ * An agent without a row gets one for `principal`, or for `request.userId` when the operator asks.
+ * @throws AppError `not_found` for someone else's agent, `conflict` while a deleted one of this id is being removed,
+ * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.
+ */
+export async function deployAgent(
+  deps: RequestDeps,
+  principal: Principal,
+  request: DeploymentRequest,
+): Promise<DeploymentOutcome> {
+  const { agentId } = request
+  const known = findAgent(deps.db, principal, agentId)
+  if (known?.status === 'running') return { agent: known, wasRunning: true }
+  const id = await write(deps.db, (tx) => {
+    ensureAgent(deps, tx, principal, request)
+    return joinOrRequest(deps, tx, agentId, { kind: 'deploy', requestedBy: toRequester(principal) })
+  })
+  return { agent: await waitForOperation(deps, principal, agentId, { id, waitMs: WAIT_MS }), wasRunning: false }
+}
+
+/** Asks for a deployment for the platform's own reasons, in the caller's closure. @returns the operation's id. */
+export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: Tx, agentId: string): number {
+  return requestOperation(deps, tx, agentId, { kind: 'deploy', requestedBy: 'platform' })
+}
+
+/** The operation that brings the agent up already, or a new one. */
+export function joinOrRequest(
+  deps: { clock: Clock; enqueue: Enqueue },
+  tx: Tx,
+  agentId: string,
+  operation: NewOperation,
+): number {
+  const underWay = findUnfinished(tx, agentId)
+  const isSame = underWay?.kind === 'deploy' || underWay?.kind === 'start' || underWay?.kind === 'restart'
+  const isWanted = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
+  if (underWay && isSame && isWanted?.status === 'provisioning' && !hasNewer(tx, underWay)) return underWay.id
+  return requestOperation(deps, tx, agentId, operation)
+}
+
+/**
+ * Waits for the end of an operation, or of the one that replaced it.
+ * @returns the agent as it is then, or after `waitMs`. @throws AppError `internal` with the reason when it failed, {code:
+ * 'ROLLED_BACK'} when the agent runs as it did before, `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
+ */
+export async function waitForOperation(
+  deps: { db: Db },
+  principal: Principal,
+  agentId: string,
+  { id, waitMs = WAIT_MS }: { id: number; waitMs?: number },
+): Promise<AgentRow> {
+  const deadline = performance.now() + waitMs
+  const never = new AbortController().signal
+  for (let awaited = id; ; ) {
+    const operation = findOperation(deps.db, awaited)
+    if (operation?.result === 'refused') throw new AppError('invalid', operation.error ?? 'This cannot be done')
+    if (operation?.result === 'failed') throw new AppError('internal', operation.error ?? 'Deployment failed')
+    if (operation?.result === 'rolled-back') throw rolledBack(operation)
+    if (operation?.result === 'cancelled') throw new AppError('conflict', 'The agent was stopped')
+    const successor = operation?.result === 'replaced' ? findUnfinished(deps.db, agentId) : null
+    if (successor) awaited = successor.id
+    else if (!operation || operation.result || performance.now() > deadline)
+      return getAgent(deps.db, principal, agentId)
+    await pause(POLL_MS, never)
+  }
+}
+
+/** As `waitForOperation` of a deployment; one that failed is an outcome: the agent is there, in error, and can be started again. */
+export async function waitForOutcome(
+  deps: { db: Db },
+  principal: Principal,
+  agentId: string,
+  id: number,
+): Promise<AgentRow> {
+  try {
+    return await waitForOperation(deps, principal, agentId, { id })
+  } catch (error) {
+    const isOutcome = error instanceof AppError && (error.kind === 'internal' || error.kind === 'conflict')
+    if (!isOutcome) throw error
+    return getAgent(deps.db, principal, agentId)
+  }
+}
+
+function rolledBack(operation: OperationRow): AppError {
+  const { image, previousImage } = operation
+  return new AppError('internal', describeReturn(operation), {
+    code: 'ROLLED_BACK',
+    rolledBack: true,
+    image,
+    previousImage,
+  })
+}
+
+export function findDeployment(db: Db, agentId: string): DeploymentRow | null {
+  return db.select().from(deployments).where(eq(deployments.agentId, agentId)).get() ?? null
+}
+
+function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): void {
+  const { plan, model, aiProvider, ...settings } = request.config
+  const known = findAgent(tx, principal, request.agentId)
+  if (known) {
+    changeSettings(deps, tx, known, settings)
+    return
+  }
+  const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, request.agentId)).get() !== undefined
+  if (isTaken) throw new AppError('not_found', 'Agent not found')
+  // Its removal would end this one as well, and until then its folder is there for this one to read.
+  if (isBeingRemoved(tx, request.agentId))
+    throw new AppError('conflict', 'A deleted agent of this id is still being removed')
+  requireRoomFor(tx, principal)
+  const agent = insertAgent(deps, tx, {
+    id: request.agentId,
+    ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),
+    name: request.name ?? request.agentId,
+    model: model ?? 'default',
+    plan: plan ?? DEFAULT_PLAN,
+    aiProvider: aiProvider ?? 'openrouter',
+    status: 'provisioning',
+  })
+  changeSettings(deps, tx, agent, settings)
+}
+
+function findOwner(tx: Tx, userId: string | undefined): string | null {
+  if (userId === undefined) return null
+  const owner = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
+  if (!owner) throw new AppError('not_found', 'User not found')
+  return owner.id
+}

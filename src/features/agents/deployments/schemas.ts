@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+import { ImageReference } from '../../../core/image-reference.ts'
+import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../registry/schemas.ts'
+
+const Word = (name: string) =>
+  z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
+
+/**
+ * `POST /api/deployments` (Spec 4.4; rulings, 16): `userId` and `name` say for whom, when the agent has no row yet. What is
+ * within `config` are settings.
+ */
+export const DeploymentRequest = action({
+  agentId: z
+    .string('agentId is required')
+    .min(1, 'agentId is required')
+    .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Invalid agentId'),
+  userId: Word('userId').optional(),
+  name: Word('name').optional(),
+  config: ConfigRequest.extend({
+    plan: Word('plan').optional(),
+    aiProvider: z.enum(AI_PROVIDERS, 'Unsupported aiProvider').optional(),
+    model: Word('model').optional(),
+  }).default({}),
+})
+export type DeploymentRequest = z.infer<typeof DeploymentRequest>
+
+/** `POST /api/agents/:id/update`: without `image` the agent restarts on the current version. */
+export const UpdateImageRequest = action({
+  image: z
+    .unknown()
+    .refine((image) => ImageReference.safeParse(image).success, 'Invalid docker image value')
+    .transform((image) => ImageReference.parse(image))
+    .optional(),
+})
+
+/** One line of `GET /api/agents/:id/deployments`: what was asked of an agent, by whom, and what became of it. */
+export const Deployment = z.object({
+  id: z.number(),
+  kind: z.string(),
+  requestedBy: z.string(),
+  step: z.string(),
+  result: z.string().nullable(),
+  image: z.string().nullable(),
+  previousImage: z.string().nullable(),
+  reason: z.string().nullable(),
+  logTail: z.string().nullable(),
+  backupPath: z.string().nullable(),
+  requestedAt: z.string(),
+  finishedAt: z.string().nullable(),
+  durationMs: z.number().nullable(),
+})
+export type Deployment = z.infer<typeof Deployment>
+
+export const DeploymentList = z.object({ deployments: z.array(Deployment), count: z.number() })
+
+/** `GET /api/agents/:id/stats`, in words for people; `averageResponseTime` in ms. `N/A` and null: not measured. */
+export const AgentStats = z.object({
+  stats: z.object({
+    status: z.string(),
+    health: z.enum(['healthy', 'starting', 'stopped', 'unhealthy']),
+    cpu: z.string(),
+    memory: z.string(),
+    memoryPercent: z.string(),
+    network: z.string(),
+    uptimeFormatted: z.string(),
+    messagesProcessed: z.number(),
+    messagesFailed: z.number(),
+    averageResponseTime: z.union([z.number(), z.literal('N/A')]),
+    timestamp: z.iso.datetime(),
+  }),
+  status: z.literal('ok'),
+})
+export type AgentStats = z.infer<typeof AgentStats>

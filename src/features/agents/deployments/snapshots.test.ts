@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
+import { AppError } from '../../../core/errors.ts'
+import { forgetSnapshots, removeSnapshots, takeSnapshot, toBackupPath } from './snapshots.ts'
+import type { OperationRow } from './tables.ts'
+
+/** An update that was asked for at `hour` o'clock. */
+function updateAt(hour: number): OperationRow {
+  const nothing = { image: null, previousImage: null, result: null, error: null, logTail: null, snapshot: null }
+  const times = { requestedAt: new Date(Date.UTC(2026, 10, 20, hour)), startedAt: null, finishedAt: null }
+  const rest = {
+    id: hour,
+    agentId: 'ada-1',
+    kind: 'update',
+    requestedBy: 'operator',
+    requestId: null,
+    step: 'snapshot',
+  } as const
+  return { ...nothing, ...times, ...rest, statusBefore: 'running' }
+}
+
+test('the three newest snapshots of an agent are kept, in a folder that nobody else reads', async () => {
+  using folder = tempFolder()
+  const runtime = { snapshot: async (_id: string, file: string) => void (await Bun.write(file, 'state')) }
+  const deps = { runtime, snapshotDir: folder.path }
+  for (const hour of [1, 2, 3, 4, 5]) {
+    const name = await takeSnapshot(deps, updateAt(hour))
+    expect(toBackupPath('ada-1', name)).toBe(`backups/agents/ada-1/2026-11-20T0${hour}-00-00.000Z.tar.gz`)
+    await forgetSnapshots(deps, 'ada-1')
+  }
+  const own = join(folder.path, 'ada-1')
+  expect(
+    readdirSync(own)
+      .sort()
+      .map((name) => name.slice(0, 13)),
+  ).toEqual(['2026-11-20T03', '2026-11-20T04', '2026-11-20T05'])
+  expect(statSync(own).mode & 0o777).toBe(0o700)
+  await removeSnapshots(deps, 'ada-1')
+  expect(readdirSync(folder.path)).toEqual([])
+  await forgetSnapshots(deps, 'ada-1')
+})
+
+test('an agent that was never deployed has no snapshot; what goes wrong otherwise is told', async () => {
+  using folder = tempFolder()
+  const refusing = (kind: 'not_found' | 'internal') => ({
+    snapshotDir: folder.path,
+    runtime: {
+      snapshot: async () => {
+        throw new AppError(kind, 'The disk is full')
+      },
+    },
+  })
+  expect(await takeSnapshot(refusing('not_found'), updateAt(1))).toBeNull()
+  await expect(takeSnapshot(refusing('internal'), updateAt(1))).rejects.toThrow('The disk is full')
+})

@@ -1,0 +1,67 @@
+import type { AgentSpec, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import { type AgentAddresses, toOrigin } from '../registry/address.ts'
+import { agentSettings } from '../registry/config.ts'
+import { openTokens } from '../registry/create.ts'
+import type { AgentRow } from '../registry/tables.ts'
+
+const GIGABYTE = 1024 ** 3
+/** Memory in GB, processor cores: by plan, and by the web's tiers (wire-compatible with older clients). */
+const SIZES: ReadonlyMap<string, readonly [number, number]> = new Map([
+  ['solo', [2, 1]],
+  ['collective', [4, 2]],
+  ['label', [8, 4]],
+  ['network', [16, 4]],
+  ['starter', [2, 1]],
+  ['pro', [4, 2]],
+  ['enterprise', [16, 4]],
+])
+const SMALLEST = [2, 1] as const
+const MAX_PROCESSES = 256
+
+/** Is an agent of `plan` larger than one of `than`? */
+export function isLarger(plan: string, than: string): boolean {
+  return sizeOf(plan)[0] > sizeOf(than)[0]
+}
+
+/** `platformUrl` leads the agents of a runtime to this platform; `agentImage` is what containers run unless told otherwise. */
+export type SpecDeps = {
+  sealer: Sealer
+  addresses: AgentAddresses
+  runtimes: Pick<Runtimes, 'of'>
+  platformUrl: (runtime: Runtime) => Promise<string>
+  agentImage: string
+}
+
+/** The image that `agent` runs, or will; null where agents are processes. */
+export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'agentImage'>, agent: AgentRow): string | null {
+  return deps.runtimes.of(agent).name === 'process' ? null : (agent.image ?? deps.agentImage)
+}
+
+/** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
+export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Promise<AgentSpec> {
+  const { gatewayToken, accessToken } = openTokens(deps.sealer, agent)
+  const settings = agentSettings(deps.sealer, agent)
+  const [memoryGigabytes, cpus] = sizeOf(agent.plan)
+  return {
+    id: agent.id,
+    image: imageOf(deps, agent),
+    port,
+    environment: {
+      ...settings.environment,
+      AGENT_ID: agent.id,
+      AGENT_NAME: agent.name,
+      AGENT_MODEL: agent.model,
+      AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
+      PLATFORM_URL: await deps.platformUrl(deps.runtimes.of(agent)),
+    },
+    secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
+    limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },
+  }
+}
+
+/** A plan's name may be any word; one that is not known is the smallest. */
+function sizeOf(plan: string): readonly [number, number] {
+  return SIZES.get(plan) ?? SMALLEST
+}

@@ -1,0 +1,79 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { users } from '../../people/users/tables.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import { ignoreMissing, snapshotFolder } from './snapshots.ts'
+
+export type TrashDeps = { clock: Clock; log: Log; snapshotDir: string }
+
+/** Deletes what is kept of an account's deleted agents; `jobs.ts` does it. */
+export const EMPTY_TRASH_JOB = 'agents.empty-trash'
+
+const DAY_MS = 86_400_000
+const KEPT_MS = 7 * DAY_MS
+/** The folder of agents that belong to no account. No account's id is this word. */
+const NOBODY = 'operator'
+/** An agent's id, and when it was deleted: in UTC, with hyphens where a file must not have colons. */
+const ENTRY = /^[a-z0-9-]+@(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)$/
+
+/** Puts the snapshots of a deleted agent aside for 7 days, where the operator finds them by its owner and id. */
+export async function discardSnapshots(deps: TrashDeps, { id, ownerId }: Pick<AgentRow, 'id' | 'ownerId'>) {
+  const ofOwner = ownerTrash(deps, ownerId)
+  const entry = `${id}@${deps.clock.now().toISOString().replaceAll(':', '-')}`
+  await mkdir(ofOwner, { recursive: true, mode: 0o700 })
+  try {
+    await rename(snapshotFolder(deps, id), join(ofOwner, entry))
+    deps.log.info({ agent: id, folder: `backups/trash/${ownerId ?? NOBODY}/${entry}` }, 'snapshots are kept for 7 days')
+  } catch (error) {
+    ignoreMissing(error)
+  }
+}
+
+/** Asks for the end of all that is kept of an account's deleted agents, in the closure that deletes the account. */
+export function enqueueEmptyTrash({ enqueue }: { enqueue: Enqueue }, tx: Tx, ownerId: string): void {
+  enqueue(tx, EMPTY_TRASH_JOB, { ownerId })
+}
+
+/** Deletes at once what is kept of an account's deleted agents. */
+export async function emptyTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string): Promise<void> {
+  await rm(ownerTrash(deps, ownerId), { recursive: true, force: true })
+}
+
+/** Deletes what has been kept for 7 days, and what is left of accounts that are gone. */
+export async function forgetTrash(deps: Omit<TrashDeps, 'log'> & { db: Db }): Promise<void> {
+  for (const owner of await list(trashFolder(deps))) {
+    const isKnown = owner === NOBODY || findUser(deps.db, owner)
+    if (isKnown) await forgetOld(deps, join(trashFolder(deps), owner))
+    else await emptyTrash(deps, owner)
+  }
+}
+
+async function forgetOld({ clock }: Pick<TrashDeps, 'clock'>, folder: string): Promise<void> {
+  for (const entry of await list(folder)) {
+    const [, day, minutes, seconds] = ENTRY.exec(entry) ?? []
+    const keptMs = clock.now().getTime() - Date.parse(`${day}:${minutes}:${seconds}`)
+    // What has another name is not ours to delete.
+    if (keptMs > KEPT_MS) await rm(join(folder, entry), { recursive: true, force: true })
+  }
+}
+
+function findUser(db: Db, id: string): boolean {
+  return db.select({ id: users.id }).from(users).where(eq(users.id, id)).get() !== undefined
+}
+
+async function list(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(ignoreMissing)) ?? []
+}
+
+function ownerTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string | null): string {
+  return join(trashFolder(deps), ownerId ?? NOBODY)
+}
+
+function trashFolder({ snapshotDir }: Pick<TrashDeps, 'snapshotDir'>): string {
+  return join(snapshotDir, '..', 'trash')
+}

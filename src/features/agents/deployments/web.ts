@@ -1,0 +1,63 @@
+import { eq } from 'drizzle-orm'
+import { Hono } from 'hono'
+import type { Log } from '../../../core/log.ts'
+import type { ChangeFeed } from '../../../db/change-feed.ts'
+import type { Db } from '../../../db/open.ts'
+import { parameter } from '../../../db/parameters.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { type LiveStreams, liveStream } from '../../../http/sse.ts'
+import { getAgent } from '../registry/list.ts'
+import type { AgentEvent } from '../registry/schemas.ts'
+import { toShownStatus } from '../registry/status.ts'
+import { agents } from '../registry/tables.ts'
+import { deployments } from './tables.ts'
+
+export type DeploymentsWebDeps = {
+  db: Db
+  log: Log
+  guards: Guards
+  changes: ChangeFeed
+  liveStreams: LiveStreams
+}
+
+/** Live progress of an agent for its owner: a `status` event at once and at each change, until the client leaves or the server stops. */
+export function deploymentsWeb(deps: DeploymentsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const current = deps.db
+    .select({
+      status: agents.status,
+      downAt: agents.downAt,
+      lastError: agents.lastError,
+      step: deployments.step,
+      error: deployments.error,
+      detail: deployments.detail,
+    })
+    .from(agents)
+    .leftJoin(deployments, eq(deployments.agentId, agents.id))
+    .where(eq(agents.id, parameter('id')))
+    .prepare()
+
+  app.get('/api/agents/:id/events', deps.guards.signedIn, (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const { id } = getAgent(deps.db, principal, c.req.param('id'))
+    return liveStream(c, deps, principal, async ({ send, signal }) => {
+      let sent = ''
+      while (!signal.aborted) {
+        const count = deps.changes.count()
+        const row = current.get({ id })
+        if (!row) return
+        const { step, detail } = row
+        const status = toShownStatus(row)
+        const error = status === 'error' ? (row.lastError ?? row.error) : row.error
+        const event: AgentEvent = { status, step, error, detail }
+        const text = JSON.stringify(event)
+        if (text !== sent) await send('status', event)
+        sent = text
+        await deps.changes.changed(count, signal)
+      }
+    })
+  })
+
+  return app
+}

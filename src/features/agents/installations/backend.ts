@@ -1,0 +1,73 @@
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db } from '../../../db/open.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { label } from '../../../http/guard-label.ts'
+import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
+import { sendPieces } from '../../../http/send-pieces.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { listInstallations } from './list.ts'
+import { type RegisterDeps, register } from './register.ts'
+import { HeartbeatRequest, RegisterHomeRequest, RegisterLinkRequest } from './schemas.ts'
+import { noteHeartbeat } from './seen.ts'
+
+export type InstallationsBackendDeps = RegisterDeps & {
+  db: Db
+  clock: Clock
+  log: Log
+  internalKey: InternalKeyGuard
+  guards: Guards
+  appUrl: string
+}
+
+const REFUSED = { success: false }
+
+/** Machines at home and linked gateways as they register and say that they live (Spec 4.9, 4.11). */
+export function installationsBackend(deps: InstallationsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const installer = requireInstaller(deps)
+  const dashboardUrl = `${deps.appUrl}/dashboard`
+
+  app.post('/api/register-home', installer, validate('json', RegisterHomeRequest, REFUSED), async (c) => {
+    await register(deps, c.var.principal, c.req.valid('json'))
+    return c.json({ success: true, message: 'Home installation registered', dashboardUrl })
+  })
+
+  app.post('/api/register-link', installer, validate('json', RegisterLinkRequest, REFUSED), async (c) => {
+    await register(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
+    return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl })
+  })
+
+  app.get('/api/installations', deps.internalKey, (c) =>
+    sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
+  )
+
+  app.post('/api/heartbeat', validateAnyBody(HeartbeatRequest), async (c) => {
+    await noteHeartbeat(deps, c.req.valid('json'))
+    return c.json({ success: true, timestamp: deps.clock.now().toISOString() })
+  })
+
+  return app
+}
+
+/**
+ * The internal key, or a user's own `sk_` key: that is what installers have (rulings, 14).
+ * @throws AppError as the internal key's guard; `unauthenticated` for a key that nobody has, `forbidden` SCOPE_REQUIRED.
+ */
+function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps, 'guards' | 'internalKey'>) {
+  return label(
+    'installer',
+    createMiddleware<BackendEnv>(async (c, next) => {
+      if (!readBearer(c.req.header('authorization'))?.startsWith('sk_')) return internalKey(c, next)
+      const user = await guards.findUser(c)
+      if (!user) throw new AppError('unauthenticated', 'Unauthorized')
+      c.set('principal', { kind: 'user', user })
+      c.set('holder', user.id)
+      await next()
+    }),
+  )
+}

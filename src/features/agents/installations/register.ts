@@ -1,0 +1,65 @@
+import { and, count, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { users } from '../../people/users/tables.ts'
+import type { RegisterLinkRequest } from './schemas.ts'
+import { type InstallationRow, installations } from './tables.ts'
+
+const MAX_PER_USER = 50
+
+export type RegisterDeps = { db: Db; clock: Clock; sealer: Sealer }
+
+/**
+ * Registers a machine, or what it says anew about itself: it counts as seen now. A user registers for themselves, the
+ * operator for anybody.
+ * @throws AppError `forbidden` for somebody else, `limited` at 50 machines of one user.
+ */
+export async function register(
+  deps: RegisterDeps,
+  principal: Principal,
+  request: RegisterLinkRequest & Pick<InstallationRow, 'mode'>,
+): Promise<void> {
+  const { userId, name } = request
+  if (principal.kind === 'user' && principal.user.id !== userId) throw new AppError('forbidden', 'Forbidden')
+  await write(deps.db, (tx) => {
+    const known = findByName(tx, userId, name)
+    if (!known) requireRoom(tx, userId)
+    const id = known?.id ?? newId('ins')
+    const now = deps.clock.now()
+    const said = {
+      ownerId: tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()?.id ?? null,
+      mode: request.mode,
+      gatewayUrl: request.gatewayUrl ?? null,
+      gatewayToken: request.gatewayToken ? deps.sealer.seal(request.gatewayToken, purposeOf(id)) : null,
+      status: 'active',
+      lastSeenAt: now,
+    } as const
+    tx.insert(installations)
+      .values({ id, userId, name, registeredAt: now, ...said })
+      .onConflictDoUpdate({ target: installations.id, set: said })
+      .run()
+  })
+}
+
+function findByName(tx: Tx, userId: string, name: string): InstallationRow | undefined {
+  return tx
+    .select()
+    .from(installations)
+    .where(and(eq(installations.userId, userId), eq(installations.name, name)))
+    .get()
+}
+
+function requireRoom(tx: Tx, userId: string): void {
+  const found = tx.select({ rows: count() }).from(installations).where(eq(installations.userId, userId)).get()
+  if ((found?.rows ?? 0) < MAX_PER_USER) return
+  throw new AppError('limited', `Installation limit reached (max ${MAX_PER_USER})`, { success: false })
+}
+
+function purposeOf(id: string): SealPurpose {
+  return `installations:gatewayToken:${id}`
+}

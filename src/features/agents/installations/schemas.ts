@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { withoutUserinfo } from '../../../core/url-userinfo.ts'
+
+export const MODES = ['home', 'link', 'cloud'] as const
+export const STATUSES = ['active', 'inactive'] as const
+
+const UserId = z.string('userId required').min(1, 'userId required').max(200, 'userId is too long')
+const Name = z.string('name must be text').trim().max(64, 'name is too long (max 64 chars)')
+const badUrl = 'gatewayUrl must be an http or https URL'
+
+/** `POST /api/register-link` (Spec 4.11). `name` tells several machines of one user apart; one without is its own. */
+export const RegisterLinkRequest = z.object({
+  userId: UserId,
+  name: Name.default(''),
+  gatewayUrl: z
+    .url({ protocol: /^https?$/, error: badUrl })
+    .max(2048, badUrl)
+    .transform(withoutUserinfo)
+    .nullish(),
+  gatewayToken: z.string('gatewayToken must be text').max(4096, 'gatewayToken is too long').nullish(),
+})
+export type RegisterLinkRequest = z.infer<typeof RegisterLinkRequest>
+
+/** `POST /api/register-home` (Spec 4.11). */
+export const RegisterHomeRequest = RegisterLinkRequest.extend({
+  mode: z.enum(MODES, `mode must be one of ${MODES.join(', ')}`).default('home'),
+})
+
+/** `POST /api/heartbeat` of the backend (Spec 4.9): without a name for all of the user's machines. */
+export const HeartbeatRequest = z.object({
+  userId: z.string('userId must be text').max(200, 'userId is too long').optional(),
+  name: Name.optional(),
+})
+export type HeartbeatRequest = z.infer<typeof HeartbeatRequest>
+
+/** A machine as its owner and the operator see it. Times are ISO 8601; the gateway's token is in no answer. */
+export const Installation = z.object({
+  id: z.string(),
+  userId: z.string(),
+  name: z.string(),
+  mode: z.enum(MODES),
+  gatewayUrl: z.string().nullable(),
+  registeredAt: z.string(),
+  lastSeen: z.string(),
+  status: z.enum(STATUSES),
+})
+export type Installation = z.infer<typeof Installation>
+
+/** `GET /api/installations` on both faces. */
+export const Installations = z.object({
+  success: z.literal(true),
+  count: z.number(),
+  installations: z.array(Installation),
+})
+export type Installations = z.infer<typeof Installations>

@@ -1,0 +1,33 @@
+import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
+import { oneOf } from '../../../db/checks.ts'
+import { users } from '../../people/users/tables.ts'
+import { MODES, STATUSES } from './schemas.ts'
+
+/**
+ * One row per machine that registered for a user (Spec 2, Installation), told apart by `name`; clients that give none
+ * share the empty one. The operator may register anybody: `ownerId` is the account that has this `userId`, if one has.
+ * `gatewayToken` is sealed for its row.
+ */
+export const installations = sqliteTable(
+  'installations',
+  {
+    id: text().primaryKey(),
+    userId: text().notNull(),
+    ownerId: text().references(() => users.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    mode: text({ enum: MODES }).notNull(),
+    gatewayUrl: text(),
+    gatewayToken: text(),
+    status: text({ enum: STATUSES }).notNull(),
+    registeredAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    lastSeenAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    unique('installations_of_user').on(table.userId, table.name),
+    index('installations_by_owner').on(table.ownerId),
+    index('installations_by_activity').on(table.status, table.lastSeenAt),
+    oneOf('installations_mode', table.mode, MODES),
+    oneOf('installations_status', table.status, STATUSES),
+  ],
+)
+export type InstallationRow = typeof installations.$inferSelect

@@ -1,0 +1,26 @@
+import { Hono } from 'hono'
+import type { Log } from '../../../core/log.ts'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { sendPieces } from '../../../http/send-pieces.ts'
+import type { Guards } from '../../../http/session.ts'
+import { deleteInstallation } from './delete.ts'
+import { listInstallations } from './list.ts'
+
+/** Their own machines, as users see them. */
+export function installationsWeb(deps: { db: Db; log: Log; guards: Guards }) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/installations', signedIn, (c) => {
+    const pieces = listInstallations(deps.db, { kind: 'user', user: c.var.user })
+    return sendPieces(c, deps, { type: 'application/json', pieces })
+  })
+
+  app.delete('/api/installations/:id', signedIn, async (c) => {
+    await deleteInstallation(deps.db, c.var.user.id, c.req.param('id'))
+    return c.json({ success: true })
+  })
+
+  return app
+}

@@ -1,0 +1,272 @@
+import { expect, test } from 'bun:test'
+import { readEvents } from '../../../../tests/harness/events.ts'
+import { bearer, INTERNAL_KEY, read, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { until } from '../../../../tests/harness/until.ts'
+import { write } from '../../../db/write.ts'
+import { insertAgent } from '../registry/create.ts'
+import { forgetLogsJob } from './jobs.ts'
+import { ActiveLogs, LogEvent, LogHistory } from './schemas.ts'
+import { appendLines, countLines, findCursor, MAX_STORED_BYTES, type NewLine } from './store.ts'
+
+const OPERATOR = bearer(INTERNAL_KEY)
+
+/** A platform with an agent of Ada's, and Eve, who has none. */
+async function withAgent(options: TestOptions = {}) {
+  const test = testPlatform(options)
+  const { platform, clock } = test
+  const ada = await test.signIn('ada@example.com')
+  const eve = await test.signIn('eve@example.com')
+  const kind = { name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
+  const agent = await write(platform.db, (tx) =>
+    insertAgent(platform, tx, { ...kind, id: 'ada-1', ownerId: ada.user.id }),
+  )
+  const add = (lines: NewLine[]) =>
+    write(platform.db, (tx) => {
+      const cursor = findCursor(tx, agent.id)
+      return appendLines(tx, agent.id, lines, { before: cursor, after: cursor })
+    })
+  const toLine = (text: string): NewLine => ({ at: clock.now(), stream: 'stdout', text })
+  return { ...test, ada, eve, agent, add, say: (...texts: string[]) => add(texts.map(toLine)), toLine }
+}
+
+type World = Awaited<ReturnType<typeof withAgent>>
+
+/** Both faces, each with what opens it for the agent's owner. */
+const FACES = [
+  ['web', ({ ada }: World) => ada.cookie],
+  ['backend', () => OPERATOR],
+] as const
+
+/** A client of the stream: collects what comes until it is disposed of. */
+async function listen(world: World, face: 'web' | 'backend', headers: Record<string, string>, agentId = 'ada-1') {
+  const response = await world[face].request(`/api/logs/${agentId}/stream`, { headers })
+  expect(response.status).toBe(200)
+  const events: (LogEvent & { id: string | undefined })[] = []
+  const reading = (async () => {
+    for await (const { event, data, id } of readEvents(response)) {
+      expect(event).toBe('line')
+      events.push({ ...LogEvent.parse(JSON.parse(data)), id })
+    }
+  })()
+  return {
+    events,
+    texts: () => events.flatMap((event) => (event.type === 'line' ? [event.text] : [])),
+    lastId: () => events.findLast(({ id }) => id !== undefined)?.id ?? '',
+    ended: reading,
+  }
+}
+
+for (const [face, open] of FACES) {
+  test(`GET /api/logs/:agentId/stream (${face}): connected, what was said, what is said, and the end, with ids`, async () => {
+    const world = await withAgent()
+    await world.say('one', 'two\ndata: forged\n\nevent: line')
+    const client = await listen(world, face, open(world))
+    await until('the stored lines', () => client.texts().length === 2)
+    await world.say('three')
+    await world.add([{ at: world.clock.now(), stream: 'exit', text: '137' }])
+    await world.add([{ at: world.clock.now(), stream: 'exit', text: '' }])
+    await until('the ends', () => client.events.length === 6)
+    expect(client.events.map(({ id: _id, ...event }) => event)).toEqual([
+      { type: 'connected', agentId: 'ada-1' },
+      { type: 'line', text: 'one' },
+      { type: 'line', text: 'two\ndata: forged\n\nevent: line' },
+      { type: 'line', text: 'three' },
+      { type: 'exit', code: 137 },
+      { type: 'exit', code: null },
+    ])
+    const ids = client.events.map(({ id }) => id)
+    expect(ids[0]).toBeUndefined()
+    expect(ids.slice(1).map(Number)).toEqual([...ids.slice(1).map(Number)].sort((a, b) => a - b))
+    expect(new Set(ids.slice(1)).size).toBe(5)
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    await client.ended
+  })
+
+  test(`GET /api/logs/:agentId/stream (${face}): Last-Event-ID goes on after that line, without one the last 500 come`, async () => {
+    const world = await withAgent()
+    await world.say(...Array.from({ length: 700 }, (_, index) => `line ${index + 1}`))
+    const first = await listen(world, face, open(world))
+    await until('the buffered lines', () => first.texts().length === 500)
+    expect([first.texts()[0], first.texts().at(-1)]).toEqual(['line 201', 'line 700'])
+    const at = first.events[250]?.id ?? ''
+    const second = await listen(world, face, { ...open(world), 'last-event-id': at })
+    await until('the rest', () => second.texts().length === 250)
+    expect(second.texts()).toEqual(first.texts().slice(250))
+    for (const nonsense of ['x', '-1', '1e3', '99999999999']) {
+      const third = await listen(world, face, { ...open(world), 'last-event-id': nonsense })
+      await until('the buffered lines again', () => third.texts().length === 500)
+    }
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    await first.ended
+    await second.ended
+  })
+
+  test(`GET /api/logs/:agentId/history (${face}): the last 500 lines, and who follows`, async () => {
+    const world = await withAgent()
+    const get = (query = '') => world[face].request(`/api/logs/ada-1/history${query}`, { headers: open(world) })
+    expect(await (await get()).json()).toEqual({ agentId: 'ada-1', lines: [], streaming: false, clients: 0 })
+    await world.say(...Array.from({ length: 501 }, (_, index) => `line ${index + 1}`))
+    await world.add([{ at: world.clock.now(), stream: 'exit', text: '1' }])
+    const client = await listen(world, face, open(world))
+    const history = await read(LogHistory, get())
+    expect(history).toMatchObject({ streaming: true, clients: 1 })
+    expect([history.lines.length, history.lines[0], history.lines.at(-1)]).toEqual([500, 'line 2', 'line 501'])
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    await client.ended
+  })
+
+  test(`GET /api/logs/:agentId/history (${face}): a search in any case, a page at a time`, async () => {
+    const world = await withAgent()
+    await world.say(...Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? `Error ${index}` : `fine ${index}`)))
+    const get = (query: string) =>
+      read(LogHistory, world[face].request(`/api/logs/ada-1/history?${query}`, { headers: open(world) }))
+    const page = await get('q=eRRor&limit=20')
+    expect(page.lines).toEqual(Array.from({ length: 20 }, (_, index) => `Error ${(index + 10) * 3}`))
+    expect(page.entries?.[0]).toEqual({
+      id: page.nextBefore ?? 0,
+      at: world.clock.now().toISOString(),
+      stream: 'stdout',
+      text: 'Error 30',
+    })
+    const rest = await get(`q=eRRor&limit=20&before=${page.nextBefore}`)
+    expect(rest.lines).toEqual(Array.from({ length: 10 }, (_, index) => `Error ${index * 3}`))
+    expect(rest.nextBefore).toBeNull()
+    expect((await get('q=%25')).lines).toEqual([])
+    expect((await get('limit=2')).lines).toEqual(['fine 88', 'fine 89'])
+  })
+
+  test.each([
+    ['limit=0', 'limit must be a whole number from 1 to 1000'],
+    ['limit=1001', 'limit must be a whole number from 1 to 1000'],
+    ['limit=1e9', 'limit must be a whole number from 1 to 1000'],
+    ['before=-1', 'before must be the id of a line'],
+    ['before=x', 'before must be the id of a line'],
+    [`q=${'x'.repeat(201)}`, 'q is too long'],
+  ])(`GET /api/logs/:agentId/history?%s (${face}): 400`, async (query, error) => {
+    const world = await withAgent()
+    const response = await world[face].request(`/api/logs/ada-1/history?${query}`, { headers: open(world) })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error })
+  })
+
+  test(`POST /api/logs/:agentId/stop (${face}): ends every stream of the agent and of no other, and the log goes on`, async () => {
+    const world = await withAgent()
+    const kind = { name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
+    await write(world.platform.db, (tx) =>
+      insertAgent(world.platform, tx, { ...kind, id: 'bo-1', ownerId: world.ada.user.id }),
+    )
+    const [one, two, other] = [
+      await listen(world, 'web', world.ada.cookie),
+      await listen(world, 'backend', OPERATOR),
+      await listen(world, 'web', world.ada.cookie, 'bo-1'),
+    ]
+    const response = await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    expect(await response.json()).toEqual({ success: true })
+    await Promise.all([one.ended, two.ended])
+    await world.say('afterwards')
+    expect(countLines(world.platform.db, 'ada-1')).toBe(1)
+    const active = await read(ActiveLogs, world[face].request('/api/logs/active', { headers: open(world) }))
+    expect(active).toEqual({ streams: [{ agentId: 'bo-1', clients: 1, lines: 0 }] })
+    await world.web.request('/api/logs/bo-1/stop', { method: 'POST', headers: world.ada.cookie })
+    await other.ended
+  })
+
+  test(`GET /api/logs/active (${face}): a stream counts until 30 s after its last client`, async () => {
+    const world = await withAgent()
+    await world.say('one')
+    const get = () => read(ActiveLogs, world[face].request('/api/logs/active', { headers: open(world) }))
+    expect(await get()).toEqual({ streams: [] })
+    const response = await world[face].request('/api/logs/ada-1/stream', { headers: open(world) })
+    expect(await get()).toEqual({ streams: [{ agentId: 'ada-1', clients: 1, lines: 1 }] })
+    await response.body?.cancel()
+    await until('the end of the stream', async () => (await get()).streams[0]?.clients === 0)
+    world.clock.advance(29_000)
+    expect(await get()).toEqual({ streams: [{ agentId: 'ada-1', clients: 0, lines: 1 }] })
+    world.clock.advance(2000)
+    expect(await get()).toEqual({ streams: [] })
+  })
+}
+
+test.each([
+  ['GET', 'stream'],
+  ['GET', 'history'],
+  ['POST', 'stop'],
+])(
+  '%s /api/logs/:agentId/%s: 404 for a stranger and for an agent that is not there, 401 for nobody',
+  async (method, action) => {
+    const world = await withAgent()
+    const path = (id: string) => `/api/logs/${id}/${action}`
+    for (const id of ['ada-1', 'missing-1']) {
+      const response = await world.web.request(path(id), { method, headers: world.eve.cookie })
+      expect(response.status).toBe(404)
+      expect(await response.json()).toEqual({ error: 'Agent not found' })
+      const asEve = { ...OPERATOR, 'x-user-id': world.eve.user.id }
+      expect((await world.backend.request(path(id), { method, headers: asEve })).status).toBe(404)
+    }
+    expect((await world.backend.request(path('missing-1'), { method, headers: OPERATOR })).status).toBe(404)
+    expect((await world.web.request(path('ada-1'), { method })).status).toBe(401)
+    expect((await world.backend.request(path('ada-1'), { method })).status).toBe(401)
+    expect((await world.backend.request(path('ada-1'), { method, headers: bearer('wrong') })).status).toBe(403)
+  },
+)
+
+test('GET /api/logs/active: strangers see nothing of it, nobody gets 401', async () => {
+  const world = await withAgent()
+  const client = await listen(world, 'web', world.ada.cookie)
+  const seen = await read(ActiveLogs, world.web.request('/api/logs/active', { headers: world.eve.cookie }))
+  expect(seen).toEqual({ streams: [] })
+  expect((await world.web.request('/api/logs/active')).status).toBe(401)
+  expect((await world.backend.request('/api/logs/active')).status).toBe(401)
+  await world.web.request('/api/logs/ada-1/stop', { method: 'POST', headers: world.ada.cookie })
+  await client.ended
+})
+
+test('the eleventh stream of a user is refused with 429, and one that ended makes room', async () => {
+  const world = await withAgent()
+  const responses = await Promise.all(
+    Array.from({ length: 11 }, () => world.web.request('/api/logs/ada-1/stream', { headers: world.ada.cookie })),
+  )
+  expect(responses.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 200), 429])
+  expect(await responses[10]?.json()).toEqual({ error: 'Too many open streams', current: 10, limit: 10 })
+  expect((await world.backend.request('/api/logs/ada-1/stream', { headers: OPERATOR })).status).toBe(200)
+  await responses[0]?.body?.cancel()
+  await until('room', async () => {
+    const again = await world.web.request('/api/logs/ada-1/stream', { headers: world.ada.cookie })
+    return again.status === 200
+  })
+  await world.web.request('/api/logs/ada-1/stop', { method: 'POST', headers: world.ada.cookie })
+})
+
+test('what is kept of an agent is bounded: the oldest lines go, and the newest are there', async () => {
+  const { platform, add, toLine } = await withAgent()
+  const text = 'x'.repeat(1000)
+  for (let batch = 0; batch < 30; batch += 1) {
+    await add(Array.from({ length: 1000 }, (_, index) => toLine(`${batch * 1000 + index} ${text}`)))
+  }
+  const lines = countLines(platform.db, 'ada-1')
+  expect(lines * 1070).toBeLessThanOrEqual(MAX_STORED_BYTES)
+  expect(lines * 1070).toBeGreaterThan(MAX_STORED_BYTES * 0.85)
+})
+
+test('lines older than 14 days are forgotten, however many they are', async () => {
+  const { platform, clock, add, toLine } = await withAgent()
+  await add(Array.from({ length: 2500 }, (_, index) => toLine(`old ${index}`)))
+  clock.advance(13 * 86_400_000)
+  await add([toLine('new')])
+  const forget = () => forgetLogsJob(platform).run(new AbortController().signal)
+  await forget()
+  expect(countLines(platform.db, 'ada-1')).toBe(2501)
+  clock.advance(86_400_001)
+  await forget()
+  expect(countLines(platform.db, 'ada-1')).toBe(1)
+})
+
+test('a batch whose cursor another platform has moved is not stored twice', async () => {
+  const { platform, toLine } = await withAgent()
+  const store = (before: string | null, after: string) =>
+    write(platform.db, (tx) => appendLines(tx, 'ada-1', [toLine(after)], { before, after }))
+  expect(await store(null, 'a.1')).toBe(true)
+  expect(await store(null, 'a.1')).toBe(false)
+  expect(await store('a.1', 'a.2')).toBe(true)
+  expect(countLines(platform.db, 'ada-1')).toBe(2)
+})

@@ -1,0 +1,98 @@
+import type { ChangeFeed } from '../../../db/change-feed.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import type { EventStream } from '../../../http/sse.ts'
+import { findAgent, getAgent } from '../registry/list.ts'
+import type { ActiveLogs, LogEntry, LogEvent, LogHistory, LogHistoryQuery } from './schemas.ts'
+import { countLines, findStart, type LineReader, searchLines } from './store.ts'
+import type { LogLineRow } from './tables.ts'
+import type { LogViewers } from './viewers.ts'
+
+/** What a new client gets first, and what a history without a query holds (wire-compatible with existing clients). */
+const BUFFERED_LINES = 500
+/** Read in one step for a stream. */
+const PAGE = 200
+
+export type ReadDeps = { db: Db; logViewers: LogViewers }
+export type StreamDeps = ReadDeps & { changes: ChangeFeed; readLines: LineReader }
+
+/**
+ * Sends what `agentId` wrote, after the line `lastId` or the last 500 lines, and then what it writes, until the client goes
+ * or the streams of the agent are stopped. A line goes out when the one before it was taken: a slow client is behind, and
+ * nothing gathers for it.
+ */
+export async function streamLog(
+  deps: StreamDeps,
+  agentId: string,
+  lastId: number | null,
+  stream: EventStream,
+): Promise<void> {
+  const viewer = deps.logViewers.enter(agentId)
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  const signals = [viewer.signal, stream.signal]
+  for (const signal of signals) signal.addEventListener('abort', end)
+  if (stream.signal.aborted) end()
+  try {
+    const connected: LogEvent = { type: 'connected', agentId }
+    await stream.send('line', connected)
+    let last = findStart(deps.db, agentId, lastId, BUFFERED_LINES)
+    while (!ending.signal.aborted) {
+      const count = deps.changes.count()
+      const rows = deps.readLines(agentId, last, PAGE)
+      for (const row of rows) {
+        if (ending.signal.aborted) return
+        await stream.send('line', toEvent(row), row.sequence)
+        last = row.sequence
+      }
+      if (rows.length < PAGE) await deps.changes.changed(count, ending.signal)
+    }
+  } finally {
+    for (const signal of signals) signal.removeEventListener('abort', end)
+    viewer.leave()
+  }
+}
+
+/** The last lines, or those that a query asks for, oldest first. @throws AppError `not_found`. */
+export function getLogHistory(
+  deps: ReadDeps,
+  principal: Principal,
+  agentId: string,
+  query: LogHistoryQuery,
+): LogHistory {
+  getAgent(deps.db, principal, agentId)
+  const limit = query.limit ?? BUFFERED_LINES
+  const rows = searchLines(deps.db, agentId, { text: query.q, before: query.before, limit })
+  const history: LogHistory = {
+    agentId,
+    lines: rows.map(({ text }) => text),
+    streaming: deps.logViewers.isActive(agentId),
+    clients: deps.logViewers.count(agentId),
+  }
+  if (Object.values(query).every((value) => value === undefined)) return history
+  const nextBefore = rows.length === limit ? (rows[0]?.sequence ?? null) : null
+  return { ...history, entries: rows.flatMap(toEntry), nextBefore }
+}
+
+/** Ends every stream of the agent's log; it goes on being stored. @throws AppError `not_found`. */
+export function stopLogStreams(deps: ReadDeps, principal: Principal, agentId: string): void {
+  deps.logViewers.stop(getAgent(deps.db, principal, agentId).id)
+}
+
+/** Whose log is followed now, of the agents that `principal` may see. */
+export function listActiveLogs(deps: ReadDeps, principal: Principal): ActiveLogs {
+  const streams = deps.logViewers
+    .listActive()
+    .filter((agentId) => findAgent(deps.db, principal, agentId) !== null)
+    .map((agentId) => ({ agentId, clients: deps.logViewers.count(agentId), lines: countLines(deps.db, agentId) }))
+  return { streams }
+}
+
+function toEvent({ stream, text }: LogLineRow): LogEvent {
+  if (stream === 'exit') return { type: 'exit', code: text === '' ? null : Number(text) }
+  return { type: 'line', text }
+}
+
+function toEntry({ sequence, at, stream, text }: LogLineRow): LogEntry[] {
+  return stream === 'exit' ? [] : [{ id: sequence, at: at.toISOString(), stream, text }]
+}

@@ -1,0 +1,27 @@
+import type { Context } from 'hono'
+import type { Log } from '../../../core/log.ts'
+import type { ChangeFeed } from '../../../db/change-feed.ts'
+import type { BaseEnv, Principal } from '../../../http/env.ts'
+import { type LiveStreams, liveStream } from '../../../http/sse.ts'
+import { getAgent } from '../registry/list.ts'
+import { type ReadDeps, streamLog } from './read.ts'
+import { createLineReader } from './store.ts'
+
+export type LogRouteDeps = ReadDeps & { log: Log; changes: ChangeFeed; liveStreams: LiveStreams }
+
+/**
+ * The answer to `GET /api/logs/:agentId/stream` for both faces; `Last-Event-ID` goes on after that line.
+ * @throws AppError `not_found`, `limited`.
+ */
+export function createLogStream(deps: LogRouteDeps) {
+  const readLines = createLineReader(deps.db)
+  return <Env extends BaseEnv>(c: Context<Env>, principal: Principal, agentId: string) => {
+    const { id } = getAgent(deps.db, principal, agentId)
+    const lastId = readId(c.req.header('last-event-id'))
+    return liveStream(c, deps, principal, (stream) => streamLog({ ...deps, readLines }, id, lastId, stream))
+  }
+}
+
+function readId(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null
+}

@@ -1,0 +1,99 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { errorHandler } from '../../../http/errors.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import { listChannels } from '../registry/config.ts'
+import { getAgent } from '../registry/list.ts'
+import { toBackendStatus } from '../registry/status.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import { findContainer, type OrderDeps, provisionForTenant } from './provision.ts'
+import { type Provisioned, ProvisionOrder } from './schemas.ts'
+import type { Vouched } from './tenant.ts'
+
+export type ProvisioningBackendDeps = OrderDeps & {
+  runtimes: Pick<Runtimes, 'of'>
+  internalKey: MiddlewareHandler<BackendEnv>
+  idempotency: Idempotency
+  addresses: AgentAddresses
+  /** By provider; one that is missing here runs on this machine and needs no key. */
+  aiProviderUrls: Readonly<Record<string, string>>
+}
+
+/** Agents with channels, behind the internal key (Spec 4.4): limits by the plans of Spec 2. */
+export function provisioningBackend(deps: ProvisioningBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const answerError = errorHandler(deps.log)
+  app.onError((error, c) => answerError(toBackendError(error), c))
+
+  app.post(
+    '/api/provision',
+    deps.internalKey,
+    validate('json', ProvisionOrder),
+    deps.idempotency.forPrincipal,
+    async (c) => {
+      const { principal, once } = c.var
+      const vouched = { ...readVouched(c), note: once.note }
+      const agent = once.made
+        ? getAgent(deps.db, principal, once.made)
+        : await provisionForTenant(deps, principal, c.req.valid('json'), vouched)
+      const container = await findContainer(deps.runtimes, agent)
+      return c.json({ ...toProvisioned(deps, agent), ...(container && { container }) })
+    },
+  )
+
+  return app
+}
+
+/** Rulings, 2: the internal key stands before these headers. */
+function readVouched(c: Context): Vouched {
+  return {
+    email: c.req.header('x-user-email'),
+    plan: c.req.header('x-user-plan'),
+    subscriptionId: c.req.header('x-billing-subscription-id'),
+  }
+}
+
+function toProvisioned(deps: ProvisioningBackendDeps, agent: AgentRow): Provisioned {
+  const { telegram, discord, whatsapp } = listChannels(deps.sealer, agent)
+  const baseUrl = deps.aiProviderUrls[agent.aiProvider === 'google' ? 'gemini' : agent.aiProvider] ?? null
+  return {
+    success: true,
+    userId: agent.ownerId ?? agent.id,
+    agentId: agent.id,
+    id: agent.id,
+    aiProvider: agent.aiProvider,
+    aiProviderConfig: { model: agent.model, baseUrl, requiresKey: baseUrl !== null },
+    plan: agent.plan,
+    streamKey: null,
+    liveStreamId: null,
+    rtmpServer: null,
+    playbackUrl: null,
+    subdomain: toSubdomain(agent.id, deps.addresses),
+    url: toUrl(agent.id, deps.addresses),
+    hls: { playlistUrl: null },
+    rtmp: { server: null, key: null },
+    status: toBackendStatus(agent.status),
+    ...(agent.status === 'error' && agent.lastError && { error: agent.lastError }),
+    createdAt: agent.createdAt.toISOString(),
+    metadata: {
+      channels: { telegram: toWord(telegram), discord: toWord(discord), whatsapp: toWord(whatsapp) },
+      streaming: { provider: null, lowLatency: null, resolution: null, bitrate: null },
+    },
+  }
+}
+
+function toWord(isEnabled: boolean): 'enabled' | 'disabled' {
+  return isEnabled ? 'enabled' : 'disabled'
+}
+
+/** Spec 4.4: a full plan is 402 here. */
+function toBackendError(error: Error): Error {
+  if (!(error instanceof AppError)) return error
+  const isFull = error.extra.code === 'AGENT_LIMIT_REACHED'
+  const kind = isFull ? 'payment_required' : error.kind
+  return new AppError(kind, error.message, { success: false, ...error.extra }, { cause: error })
+}

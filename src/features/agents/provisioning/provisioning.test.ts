@@ -1,0 +1,253 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
+import { startJobs } from '../../../../tests/harness/jobs.ts'
+import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { toSpec } from '../deployments/spec.ts'
+import { agents } from '../registry/tables.ts'
+import { Provisioned, WebProvisioned } from './schemas.ts'
+
+const CHANNEL = { telegramToken: '123456:canary-telegram', telegramUserId: '42' }
+const PAID = { plan: 'solo', email: 'Grace@Example.com', subscriptionId: 'sub_1' }
+
+function open(environment: Record<string, string> = {}) {
+  const test = testPlatform({ environment })
+  const jobs = startJobs(test.platform)
+  return {
+    ...test,
+    onWeb: (body: unknown, headers: Record<string, string>) =>
+      test.web.request('/api/provision', json('POST', body, headers)),
+    onBackend: (body: unknown, headers: Record<string, string> = {}) =>
+      test.backend.request('/api/provision', json('POST', body, { ...bearer(INTERNAL_KEY), ...headers })),
+    agent: (id: string) => test.platform.db.select().from(agents).where(eq(agents.id, id)).get(),
+    [Symbol.asyncDispose]: () => jobs[Symbol.asyncDispose](),
+  }
+}
+
+test('POST /api/provision on the web: 200 with the filtered body; the tokens reach the agent and nobody else', async () => {
+  await using test = open()
+  const { user, cookie } = await test.signIn('ada@example.com', 'solo')
+  const response = await test.onWeb({ ...CHANNEL, whatsappToken: 'canary-whatsapp', apiKey: 'sk-canary' }, cookie)
+  expect(response.status).toBe(200)
+  const body = await response.json()
+  const { agentId } = WebProvisioned.parse(body)
+  expect(body).toEqual({
+    success: true,
+    userId: user.id,
+    agentId,
+    // This test has no runtime; that is said, and the agent is there.
+    status: 'error',
+    error: 'This test has no runtime',
+    subdomain: `${agentId}.agents.localhost`,
+    url: `https://${agentId}.agents.localhost`,
+    streamKey: null,
+    liveStreamId: null,
+  })
+  const agent = test.agent(agentId)
+  if (!agent) throw new Error('There is no such agent')
+  expect(agent).toMatchObject({ ownerId: user.id, plan: 'solo' })
+  const spec = await toSpec(test.platform, agent, 19_000)
+  expect(spec.secrets).toMatchObject({ TELEGRAM_TOKEN: CHANNEL.telegramToken, WHATSAPP_TOKEN: 'canary-whatsapp' })
+  expect(spec.environment).toMatchObject({ TELEGRAM_USER_ID: '42' })
+  expect([JSON.stringify(body), dumpTables(test.platform.db), ...test.logLines].join('\n')).not.toContain('canary')
+})
+
+test('POST /api/provision on the backend: 200 says what is true, and no video service is made up', async () => {
+  await using test = open()
+  const response = await test.onBackend({ ...PAID, ...CHANNEL, aiProvider: 'groq', model: 'groq/x', name: 'Grace' })
+  expect(response.status).toBe(200)
+  const body = await response.json()
+  const { id, createdAt } = Provisioned.parse(body)
+  expect(body).toEqual({
+    success: true,
+    error: 'This test has no runtime',
+    userId: id,
+    agentId: id,
+    id: expect.stringMatching(/^grace-[0-9a-f]{8}$/),
+    aiProvider: 'groq',
+    aiProviderConfig: { model: 'groq/x', baseUrl: 'https://api.groq.com/openai/v1', requiresKey: true },
+    plan: 'solo',
+    streamKey: null,
+    liveStreamId: null,
+    rtmpServer: null,
+    playbackUrl: null,
+    subdomain: `${id}.agents.localhost`,
+    url: `https://${id}.agents.localhost`,
+    hls: { playlistUrl: null },
+    rtmp: { server: null, key: null },
+    status: 'error',
+    createdAt,
+    metadata: {
+      channels: { telegram: 'enabled', discord: 'disabled', whatsapp: 'disabled' },
+      streaming: { provider: null, lowLatency: null, resolution: null, bitrate: null },
+    },
+  })
+})
+
+test('POST /api/provision: an account with the address that the operator names owns the agent', async () => {
+  await using test = open()
+  const { user } = await test.signIn('grace@example.com')
+  const { userId } = await read(Provisioned, test.onBackend({ ...PAID, ...CHANNEL }))
+  expect(userId).toBe(user.id)
+})
+
+test('POST /api/provision: other names of the same fields are understood (rulings, 17)', async () => {
+  await using test = open()
+  const names = { channelToken: CHANNEL.telegramToken, channelUserId: 42, paymentSubscriptionId: 'sub_1', plan: 'solo' }
+  const { id, metadata } = await read(Provisioned, test.onBackend(names))
+  expect(metadata.channels.telegram).toBe('enabled')
+  expect(test.agent(id)?.config).toContain('"telegramUserId":"42"')
+})
+
+test.each([
+  [{}, 400, { error: 'At least one channel token required (telegramToken, discordBotToken, or whatsappToken)' }],
+  [{ telegramToken: '', whatsappToken: null }, 400, { error: expect.stringContaining('At least one channel token') }],
+  [{ ...CHANNEL, aiProvider: 'acme' }, 400, { error: expect.stringContaining('Invalid aiProvider. Supported: ') }],
+  [{ ...CHANNEL, ...PAID, plan: 'gold' }, 400, { error: 'Invalid plan. Supported: solo, collective, label, network' }],
+  [CHANNEL, 402, { error: 'No free tier. Choose a paid plan to get started.', code: 'PAYMENT_REQUIRED' }],
+  [
+    { ...CHANNEL, plan: 'free' },
+    402,
+    { error: 'No free tier. Choose a paid plan to get started.', code: 'PAYMENT_REQUIRED' },
+  ],
+  [
+    { ...CHANNEL, plan: 'solo' },
+    402,
+    { error: 'Active subscription required. Subscribe at /pricing', code: 'PAYMENT_REQUIRED' },
+  ],
+])('POST /api/provision on the backend: %j gets %d, and nothing is written', async (body, status, error) => {
+  await using test = open()
+  const response = await test.onBackend(body)
+  expect(response.status).toBe(status)
+  expect(await response.json()).toEqual({ success: false, ...error })
+  expect(countRows(test.platform.db)).toMatchObject({ agents: 0, jobs: 0 })
+})
+
+test('POST /api/provision on the web: 401, 400 and 403 in the words that its clients expect', async () => {
+  await using test = open()
+  const nobody = await test.onWeb(CHANNEL, {})
+  expect([nobody.status, await nobody.json()]).toEqual([401, { success: false, error: 'Authentication required' }])
+  const { cookie } = await test.signIn('ada@example.com')
+  const unpaid = await test.onWeb({ ...CHANNEL, plan: 'solo', subscriptionId: 'sub_1' }, cookie)
+  expect(unpaid.status).toBe(403)
+  expect(await unpaid.json()).toMatchObject({
+    success: false,
+    error: 'Active subscription required. Please purchase a plan to deploy.',
+  })
+  const grace = await test.signIn('grace@example.com', 'solo')
+  const silent = await test.onWeb({}, grace.cookie)
+  expect(silent.status).toBe(400)
+  expect(await silent.json()).toEqual({
+    success: false,
+    error: 'At least one channel token required (telegram, whatsapp, or discord)',
+  })
+  expect(countRows(test.platform.db).agents).toBe(0)
+})
+
+test('POST /api/provision: no channel is needed for a business agent or one that is to be set up later', async () => {
+  await using test = open()
+  const { cookie } = await test.signIn('ada@example.com', 'network')
+  expect((await test.onWeb({ agentType: 'business' }, cookie)).status).toBe(200)
+  expect((await test.onWeb({ autoProvision: true }, cookie)).status).toBe(200)
+})
+
+test.each([
+  ['solo', 1],
+  ['collective', 3],
+  ['label', 10],
+] as const)('POST /api/provision: 50 at once on %s end at exactly %d agents, on both faces', async (plan, limit) => {
+  await using test = open()
+  const { user, cookie } = await test.signIn('ada@example.com', plan)
+  const forUser = { 'x-user-id': user.id }
+  const order = (index: number) =>
+    index % 2 ? test.onWeb(CHANNEL, cookie) : test.onBackend({ ...CHANNEL, plan }, forUser)
+  const responses = await Promise.all(Array.from({ length: 50 }, (_, index) => order(index)))
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(limit)
+  expect(countRows(test.platform.db).agents).toBe(limit)
+  const error = `Agent limit reached. Your ${plan} plan allows ${limit} agent(s). Upgrade to add more.`
+  const full = { success: false, error, code: 'AGENT_LIMIT_REACHED', current: limit, limit }
+  for (const [status, response] of [
+    [429, await test.onWeb(CHANNEL, cookie)],
+    [402, await test.onBackend(CHANNEL, forUser)],
+  ] as const) {
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual(full)
+  }
+})
+
+test.each([
+  [
+    'their address',
+    { email: 'grace@example.com', subscriptionId: 'sub_1' },
+    { email: 'GRACE@example.com', subscriptionId: 'sub_2' },
+  ],
+  ['their subscription', { subscriptionId: 'sub_1' }, { subscriptionId: 'sub_1' }],
+])('POST /api/provision: somebody without an account is known by %s', async (_how, first, second) => {
+  await using test = open()
+  const other = { subscriptionId: 'sub_other', email: 'other@example.com' }
+  expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...first })).status).toBe(200)
+  expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...second })).status).toBe(402)
+  expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...other })).status).toBe(200)
+})
+
+test('POST /api/provision: a user’s plan is the database’s, whatever the request says; a smaller one may be asked for', async () => {
+  await using test = open()
+  const { user, cookie } = await test.signIn('ada@example.com', 'collective')
+  const { agentId } = await read(WebProvisioned, test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie))
+  expect(test.agent(agentId)).toMatchObject({ plan: 'solo' })
+  const forUser = { 'x-user-id': user.id, 'x-user-plan': 'network' }
+  const larger = await read(Provisioned, test.onBackend({ ...CHANNEL, plan: 'network' }, forUser))
+  expect(larger.plan).toBe('collective')
+})
+
+test('POST /api/provision: admins need no subscription and have no cap', async () => {
+  await using test = open({ ADMIN_EMAILS: 'ada@example.com' })
+  const { cookie } = await test.signIn('ada@example.com')
+  for (let count = 0; count < 2; count++) {
+    expect((await test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie)).status).toBe(200)
+    expect((await test.onBackend({ ...CHANNEL, plan: 'solo', email: 'ADA@example.com' })).status).toBe(200)
+  }
+  expect(countRows(test.platform.db).agents).toBe(4)
+})
+
+test('POST /api/provision: 503 when provisioning is switched off, on both faces', async () => {
+  await using test = open({ KILL_SWITCH: 'true' })
+  const { cookie } = await test.signIn('ada@example.com', 'network')
+  for (const response of [await test.onWeb(CHANNEL, cookie), await test.onBackend({ ...CHANNEL, ...PAID })]) {
+    expect(response.status).toBe(503)
+    expect(await response.json()).toEqual({
+      success: false,
+      error: 'Provisioning is temporarily disabled. Contact support.',
+    })
+  }
+  expect(countRows(test.platform.db).agents).toBe(0)
+})
+
+test('POST /api/provision on the web: 429 beyond the rate of one address; 401 and 403 on the backend without the key', async () => {
+  await using test = open({ RATE_LIMIT_PROVISION: '1' })
+  await test.onWeb(CHANNEL, {})
+  const response = await test.onWeb(CHANNEL, {})
+  expect(response.status).toBe(429)
+  expect(await response.json()).toEqual({ success: false, error: 'Too many requests, please slow down.' })
+  const { backend } = test
+  expect((await backend.request('/api/provision', json('POST', CHANNEL))).status).toBe(401)
+  expect((await backend.request('/api/provision', json('POST', CHANNEL, bearer('wrong')))).status).toBe(403)
+})
+
+test.each(['/api/provision', '/api/agents/provision'])(
+  'POST %s: the same Idempotency-Key makes one agent',
+  async (path) => {
+    await using test = open()
+    const { cookie } = await test.signIn('ada@example.com', 'network')
+    const ask = (body: unknown) =>
+      test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => ask({ ...CHANNEL, name: 'Ada' })))
+    const bodies = await Promise.all(responses.map((response) => response.text()))
+    expect(new Set(bodies).size).toBe(1)
+    expect(new Set(responses.map(({ status }) => status)).size).toBe(1)
+    expect(responses[0]?.ok).toBe(true)
+    expect(countRows(test.platform.db).agents).toBe(1)
+    expect((await ask({ ...CHANNEL, name: 'Bo' })).status).toBe(409)
+    expect(countRows(test.platform.db).agents).toBe(1)
+  },
+)

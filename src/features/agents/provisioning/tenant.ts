@@ -1,0 +1,92 @@
+import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import { PLAN_NAMES, PLANS, type PlanName, requirePlanName } from '../../people/plans/plans.ts'
+import { users } from '../../people/users/tables.ts'
+import { countAgents } from '../registry/list.ts'
+import { agents } from '../registry/tables.ts'
+import type { ProvisionOrder } from './schemas.ts'
+
+/** For whom an agent is made and what they have paid for. `userId` is null for somebody who has no account here. */
+export type Tenant = {
+  userId: string | null
+  email: string | null
+  subscriptionId: string | null
+  plan: PlanName
+  isAdmin: boolean
+}
+
+/** What the operator says of a tenant in the headers of the request (rulings, 2). */
+export type Vouched = { email?: string | undefined; plan?: string | undefined; subscriptionId?: string | undefined }
+
+/**
+ * Who pays for an order: the user, as the database knows them, or whomever the operator vouches for.
+ * @throws AppError `invalid` for a plan that does not exist, `payment_required` PAYMENT_REQUIRED without a plan or a
+ * subscription.
+ */
+export function requireTenant(
+  deps: { db: Db; rules: { adminEmails: readonly string[] } },
+  principal: Principal,
+  order: ProvisionOrder,
+  vouched: Vouched = {},
+): Tenant {
+  if (principal.kind === 'user') {
+    const { id: userId, email, subscriptionId, isAdmin, plan: own } = principal.user
+    const plan = isAdmin ? requirePlan(order.plan ?? 'network') : smallerPlan(requirePlan(own), order.plan)
+    return requirePaid({ userId, email, subscriptionId, plan, isAdmin })
+  }
+  const email = order.email ?? vouched.email?.toLowerCase() ?? null
+  const isAdmin = email !== null && deps.rules.adminEmails.includes(email)
+  const plan = requirePlan(order.plan ?? vouched.plan ?? (isAdmin ? 'network' : undefined))
+  const subscriptionId = order.subscriptionId ?? vouched.subscriptionId ?? null
+  return requirePaid({ userId: email && findUserId(deps.db, email), email, subscriptionId, plan, isAdmin })
+}
+
+/**
+ * Spec 8, agents per plan: solo 1, collective 3, label 10, network unlimited; admins have no cap.
+ * @throws AppError `limited` AGENT_LIMIT_REACHED {current, limit}.
+ */
+export function requireTenantRoom(tx: Tx, tenant: Tenant): void {
+  const limit = PLANS[tenant.plan].agents
+  if (tenant.isAdmin || limit === null) return
+  const current = countForTenant(tx, tenant)
+  if (current < limit) return
+  throw new AppError(
+    'limited',
+    `Agent limit reached. Your ${tenant.plan} plan allows ${limit} agent(s). Upgrade to add more.`,
+    { code: 'AGENT_LIMIT_REACHED', current, limit },
+  )
+}
+
+function requirePlan(name: string | undefined): PlanName {
+  if (name !== undefined && name !== 'free') return requirePlanName(name)
+  throw new AppError('payment_required', 'No free tier. Choose a paid plan to get started.', {
+    code: 'PAYMENT_REQUIRED',
+  })
+}
+
+/** A smaller plan than one's own may be asked for; a larger one changes nothing. */
+function smallerPlan(own: PlanName, asked: string | undefined): PlanName {
+  const wanted = asked === undefined || asked === 'free' ? own : requirePlanName(asked)
+  return PLAN_NAMES.indexOf(wanted) < PLAN_NAMES.indexOf(own) ? wanted : own
+}
+
+function requirePaid(tenant: Tenant): Tenant {
+  if (tenant.isAdmin || tenant.subscriptionId) return tenant
+  throw new AppError('payment_required', 'Active subscription required. Subscribe at /pricing', {
+    code: 'PAYMENT_REQUIRED',
+  })
+}
+
+function findUserId(db: Db, email: string): string | null {
+  return db.select({ id: users.id }).from(users).where(eq(users.email, email)).get()?.id ?? null
+}
+
+/** Somebody without an account is known by their address, and without one by what they pay with. */
+function countForTenant(tx: Tx, { userId, email, subscriptionId }: Tenant): number {
+  if (userId) return countAgents(tx, userId)
+  const [field, value] = email ? ['$.email', email] : ['$.subscriptionId', subscriptionId]
+  const isTheirs = and(isNull(agents.ownerId), eq(sql`json_extract(${agents.config}, ${field})`, value))
+  return tx.select({ agents: count() }).from(agents).where(isTheirs).get()?.agents ?? 0
+}

@@ -1,0 +1,60 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { errorHandler } from '../../../http/errors.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import { type OrderDeps, provisionForUser } from './provision.ts'
+import { ProvisionOrder, type WebProvisioned } from './schemas.ts'
+
+export type ProvisioningWebDeps = OrderDeps & {
+  guards: Guards
+  idempotency: Idempotency
+  addresses: AgentAddresses
+  requestsPerMinute: { provision: number }
+}
+
+/** Agents with channels for whoever is signed in (Spec 4.15): the answer holds no token. */
+export function provisioningWeb(deps: ProvisioningWebDeps) {
+  const app = new Hono<WebEnv>()
+  const answerError = errorHandler(deps.log)
+  app.onError((error, c) => answerError(toWebError(error), c))
+
+  app.post(
+    '/api/provision',
+    limitRate(deps.requestsPerMinute.provision, 'Too many requests, please slow down.'),
+    deps.guards.signedIn,
+    validate('json', ProvisionOrder),
+    deps.idempotency.forUser,
+    async (c) => {
+      const { user, once } = c.var
+      const agent = await provisionForUser(deps, user, c.req.valid('json'), once)
+      const body: WebProvisioned = {
+        success: true,
+        userId: user.id,
+        agentId: agent.id,
+        status: agent.status,
+        ...(agent.status === 'error' && agent.lastError && { error: agent.lastError }),
+        subdomain: toSubdomain(agent.id, deps.addresses),
+        url: toUrl(agent.id, deps.addresses),
+        streamKey: null,
+        liveStreamId: null,
+      }
+      return c.json(body)
+    },
+  )
+
+  return app
+}
+
+/** What clients of this route expect: `success: false`, and 403 without a subscription. */
+function toWebError(error: Error): Error {
+  if (!(error instanceof AppError)) return error
+  const extra = { success: false, ...error.extra }
+  if (error.kind === 'unauthenticated') return new AppError(error.kind, 'Authentication required', extra)
+  if (error.kind !== 'payment_required') return new AppError(error.kind, error.message, extra, { cause: error })
+  return new AppError('forbidden', 'Active subscription required. Please purchase a plan to deploy.', extra)
+}

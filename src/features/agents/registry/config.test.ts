@@ -1,0 +1,252 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { dumpTables } from '../../../../tests/harness/dump.ts'
+import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { write } from '../../../db/write.ts'
+import { messages } from '../../talk/chat/tables.ts'
+import { toSpec } from '../deployments/spec.ts'
+import { deployments } from '../deployments/tables.ts'
+import { insertAgent } from './create.ts'
+import { AgentMessages, ConfigResponse } from './schemas.ts'
+import { type AgentRow, agents } from './tables.ts'
+
+type TestPlatform = ReturnType<typeof testPlatform>
+
+async function withAgent(status: AgentRow['status'] = 'stopped', environment = {}) {
+  const test = testPlatform({ environment })
+  const { user, cookie } = await test.signIn('ada@example.com', 'network')
+  const usual = { name: 'Ada', model: 'openai/gpt-4o-mini', plan: 'solo', aiProvider: 'openrouter' }
+  const agent = await write(test.platform.db, (tx) =>
+    insertAgent({ clock: test.clock, sealer: test.platform.sealer }, tx, { ...usual, status, ownerId: user.id }),
+  )
+  const path = `/api/agents/${agent.id}/config`
+  return {
+    ...test,
+    user,
+    cookie,
+    agent,
+    get: () => test.web.request(path, { headers: cookie }),
+    put: (body: unknown) => test.web.request(path, json('PUT', body, cookie)),
+    row: () => getRow(test, agent.id),
+  }
+}
+
+function getRow({ platform }: TestPlatform, id: string): AgentRow {
+  const row = platform.db.select().from(agents).where(eq(agents.id, id)).get()
+  if (!row) throw new Error('There is no such agent')
+  return row
+}
+
+const NONE = { apiKey: false, telegramToken: false, discordBotToken: false, whatsappToken: false, webhookUrl: false }
+const SECRETS = {
+  apiKey: 'sk-canary-provider',
+  telegramToken: '123456:canary-telegram',
+  discordBotToken: 'canary.discord.token',
+  whatsappToken: 'canary-whatsapp',
+  webhookUrl: 'https://user:canary-password@hooks.example/canary-path?canary=1',
+}
+
+test('GET /api/agents/:id/config: 200 with what an agent begins with', async () => {
+  const { get } = await withAgent()
+  const response = await get()
+  expect(response.status).toBe(200)
+  expect(await response.json()).toEqual({
+    config: { plan: 'solo', aiProvider: 'openrouter', model: 'openai/gpt-4o-mini', secrets: NONE },
+    status: 'ok',
+  })
+})
+
+test('PUT /api/agents/:id/config: 200 with all of it, secrets go in and never come out', async () => {
+  const { put, get, platform, logLines } = await withAgent()
+  const plain = {
+    model: 'openai/gpt-4o',
+    aiProvider: 'anthropic',
+    telegramUserId: '42',
+    ownerIds: ['42', '43'],
+    skills: ['weather'],
+    template: 'support',
+    brain: 'careful',
+    tier: 'pro',
+    agentType: 'business',
+  }
+  const response = await put({ ...plain, ...SECRETS, unknown: 1, secrets: { apiKey: false } })
+  expect(response.status).toBe(200)
+  const text = await response.text()
+  const all = Object.fromEntries(Object.keys(NONE).map((name) => [name, true]))
+  const config = { plan: 'solo', ...plain, webhookUrl: 'https://hooks.example', secrets: all }
+  expect(JSON.parse(text)).toEqual({ config, status: 'updated' })
+  expect(await (await get()).json()).toEqual({ config, status: 'ok' })
+  expect([text, dumpTables(platform.db), ...logLines].join('\n')).not.toContain('canary')
+})
+
+test('PUT /api/agents/:id/config: what is left out stays, null takes away, and what was shown may be sent back', async () => {
+  const { put, get, row, platform } = await withAgent()
+  await put({ ...SECRETS, skills: ['weather'], template: 'support' })
+  await put({ telegramToken: null, template: null })
+  const { config } = await read(ConfigResponse, get())
+  expect(config).toMatchObject({ skills: ['weather'], webhookUrl: 'https://hooks.example' })
+  expect(config).not.toHaveProperty('template')
+  expect(config.secrets).toEqual({
+    ...NONE,
+    apiKey: true,
+    discordBotToken: true,
+    whatsappToken: true,
+    webhookUrl: true,
+  })
+  const before = row()
+  expect((await put(config)).status).toBe(200)
+  const open = (agent: AgentRow) => platform.sealer.open(agent.secretConfig ?? '', `agents:secretConfig:${before.id}`)
+  expect(open(row())).toBe(open(before))
+  expect(open(before)).toContain(SECRETS.webhookUrl)
+  await put({ apiKey: null, discordBotToken: null, whatsappToken: null, webhookUrl: null })
+  expect(row().secretConfig).toBeNull()
+})
+
+test('PUT /api/agents/:id/config: 60 changes at a time lose nothing of each other', async () => {
+  const { put, get } = await withAgent()
+  const changes = Object.entries(SECRETS).flatMap(([name, value]) =>
+    Array.from({ length: 12 }, () => put({ [name]: value })),
+  )
+  const responses = await Promise.all(changes)
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+  const { config } = await read(ConfigResponse, get())
+  expect(Object.values(config.secrets)).toEqual([true, true, true, true, true])
+})
+
+test('the spec of an agent carries its settings: secrets as files, the rest in its environment', async () => {
+  const { put, row, platform } = await withAgent()
+  await put({
+    ...SECRETS,
+    telegramUserId: 42,
+    ownerIds: ['1', '2'],
+    skills: ['a', 'b'],
+    template: 't',
+    aiProvider: 'groq',
+  })
+  const spec = await toSpec(platform, row(), 19_000)
+  expect(spec.environment).toMatchObject({
+    AGENT_PLAN: 'solo',
+    TELEGRAM_USER_ID: '42',
+    OWNER_IDS: '1,2',
+    SKILLS: 'a,b',
+    TEMPLATE: 't',
+    AI_PROVIDER: 'groq',
+  })
+  expect(spec.secrets).toMatchObject({
+    TELEGRAM_TOKEN: SECRETS.telegramToken,
+    DISCORD_TOKEN: SECRETS.discordBotToken,
+    WHATSAPP_TOKEN: SECRETS.whatsappToken,
+    PROVIDER_API_KEY: SECRETS.apiKey,
+  })
+  expect(JSON.stringify(spec.environment)).not.toContain('canary')
+})
+
+test('PUT /api/agents/:id/config: a running agent is deployed anew when it would notice, and only then', async () => {
+  const { put, row, platform } = await withAgent('running')
+  const asked = () => platform.db.select().from(deployments).all().length
+  for (const change of [{ webhookUrl: SECRETS.webhookUrl }, { model: 'openai/gpt-4o-mini' }, { brain: 'careful' }]) {
+    await put(change)
+    expect([row().status, asked()]).toEqual(['running', 0])
+  }
+  await put({ telegramToken: SECRETS.telegramToken })
+  expect([row().status, asked()]).toEqual(['provisioning', 1])
+})
+
+test.each(['stopped', 'pending', 'error'] as const)(
+  'PUT /api/agents/:id/config: an agent that is %s stays so',
+  async (status) => {
+    const { put, row } = await withAgent(status)
+    await put({ model: 'openai/gpt-4o' })
+    expect(row()).toMatchObject({ status, model: 'openai/gpt-4o' })
+  },
+)
+
+test.each([
+  [{ model: '' }, 'Model must be text'],
+  [{ aiProvider: 'acme' }, /^Invalid aiProvider\. Supported: openrouter/],
+  [{ apiKey: 'two words' }, 'apiKey must not contain white space'],
+  [{ telegramToken: 'a\0b' }, 'telegramToken must not contain NUL'],
+  [{ telegramToken: '' }, 'telegramToken must not be empty'],
+  [{ webhookUrl: 'file:///etc/passwd' }, 'webhookUrl must be an http or https URL'],
+  [{ ownerIds: '42' }, 'ownerIds must be a list of texts'],
+  [{ ownerIds: ['4,2'] }, 'ownerIds must not contain commas'],
+  [{ skills: Array.from({ length: 101 }, () => 'a') }, 'skills must have at most 100 entries'],
+  [[], /./],
+])('PUT /api/agents/:id/config: 400 for %j, and nothing changes', async (body, error) => {
+  const { put, platform } = await withAgent()
+  const before = dumpTables(platform.db)
+  const response = await put(body)
+  expect(response.status).toBe(400)
+  expect(await response.json()).toEqual({ error: expect.stringMatching(error) })
+  expect(dumpTables(platform.db)).toBe(before)
+})
+
+test('PUT /api/agents/:id/config: only the operator and admins say how large an agent is', async () => {
+  const { put, backend, agent, row } = await withAgent('stopped')
+  await put({ plan: 'network', subscriptionId: 'sub_1', email: 'x' })
+  expect(row()).toMatchObject({ plan: 'solo', config: '{}' })
+  const path = `/api/agents/${agent.id}/config`
+  const response = await backend.request(path, json('PUT', { plan: 'network' }, bearer(INTERNAL_KEY)))
+  expect(await response.json()).toMatchObject({ config: { plan: 'network' }, status: 'updated' })
+  const shown = await backend.request(path, { headers: bearer(INTERNAL_KEY) })
+  expect(await shown.json()).toMatchObject({ config: { plan: 'network' }, status: 'ok' })
+})
+
+test.each(['config', 'messages'])(
+  '/api/agents/:id/%s: 401 for nobody, 404 for a stranger and a missing id',
+  async (what) => {
+    const { web, backend, signIn, agent, platform } = await withAgent()
+    const eve = await signIn('eve@example.com', 'network')
+    const before = dumpTables(platform.db)
+    const forEve = { ...bearer(INTERNAL_KEY), 'x-user-id': eve.user.id }
+    for (const id of [agent.id, 'missing-00000000']) {
+      const path = `/api/agents/${id}/${what}`
+      expect((await web.request(path)).status).toBe(401)
+      expect((await backend.request(path)).status).toBe(401)
+      for (const response of [
+        await web.request(path, { headers: eve.cookie }),
+        await backend.request(path, { headers: forEve }),
+        ...(what === 'config' ? [await web.request(path, json('PUT', { model: 'x' }, eve.cookie))] : []),
+        ...(what === 'config' ? [await backend.request(path, json('PUT', { model: 'x' }, forEve))] : []),
+      ]) {
+        expect(response.status).toBe(404)
+        expect(await response.json()).toEqual({ error: 'Agent not found' })
+      }
+    }
+    expect(dumpTables(platform.db)).toBe(before)
+  },
+)
+
+test('GET /api/agents/:id/messages: real messages, newest first, in pages that tell the total', async () => {
+  const { web, backend, user, cookie, agent, platform, clock } = await withAgent()
+  await write(platform.db, (tx) => {
+    const usual = { userId: user.id, agentId: agent.id, topic: null, status: 'sent', createdAt: clock.now() } as const
+    for (let index = 0; index < 120; index++) {
+      const sender = index % 2 === 0 ? 'user' : 'agent'
+      tx.insert(messages)
+        .values({ ...usual, id: `msg_${index}`, sender, content: `Line ${index}` })
+        .run()
+    }
+  })
+  const get = (query: string) =>
+    read(AgentMessages, web.request(`/api/agents/${agent.id}/messages${query}`, { headers: cookie }))
+  const first = await get('')
+  expect(first).toMatchObject({ total: 120, limit: 50, offset: 0, status: 'ok' })
+  expect(first.messages[0]).toEqual({
+    id: 'msg_119',
+    agentId: agent.id,
+    sender: 'agent',
+    content: 'Line 119',
+    timestamp: clock.now().toISOString(),
+    platform: 'web',
+  })
+  expect(first.messages).toHaveLength(50)
+  expect((await get('?limit=1000')).messages).toHaveLength(100)
+  const last = await get('?limit=10&offset=115')
+  expect(last.messages.map(({ id }) => id)).toEqual(['msg_4', 'msg_3', 'msg_2', 'msg_1', 'msg_0'])
+  const shown = await backend.request(`/api/agents/${agent.id}/messages?limit=1`, { headers: bearer(INTERNAL_KEY) })
+  expect(await shown.json()).toMatchObject({ messages: [{ id: 'msg_119' }], total: 120, limit: 1 })
+  for (const query of ['?limit=0', '?limit=x', '?offset=-1', '?limit=1.5']) {
+    expect((await web.request(`/api/agents/${agent.id}/messages${query}`, { headers: cookie })).status).toBe(400)
+  }
+})

@@ -1,0 +1,135 @@
+import { eq } from 'drizzle-orm'
+import type { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { Tx } from '../../../db/open.ts'
+import {
+  type ConfigRequest,
+  PlainSettings,
+  SECRET_NAMES,
+  type SecretName,
+  SecretSettings,
+  type ShownConfig,
+} from './schemas.ts'
+import { type AgentRow, agents } from './tables.ts'
+
+const StoredSecrets = SecretSettings.partial()
+type Secrets = z.infer<typeof StoredSecrets>
+/** What changes settings: null takes one away, what is left out stays. */
+export type SettingsChange = Omit<ConfigRequest, 'aiProvider'> &
+  Pick<PlainSettings, 'subscriptionId' | 'email'> & { aiProvider?: string | undefined }
+
+const PLAIN_NAMES = PlainSettings.keyof().options
+/** The file in which each secret reaches an agent; `webhookUrl` is ours to call, the agent never sees it. */
+const SECRET_FILES: Readonly<Partial<Record<SecretName, string>>> = {
+  apiKey: 'PROVIDER_API_KEY',
+  telegramToken: 'TELEGRAM_TOKEN',
+  discordBotToken: 'DISCORD_TOKEN',
+  whatsappToken: 'WHATSAPP_TOKEN',
+}
+
+/** An agent's settings as its owner may see them: of secrets only whether they are set. */
+export function showConfig(sealer: Sealer, agent: AgentRow): ShownConfig {
+  const secrets = openSecrets(sealer, agent)
+  const { email: _email, ...plain } = readPlain(agent)
+  return {
+    plan: agent.plan,
+    aiProvider: agent.aiProvider,
+    model: agent.model,
+    ...plain,
+    ...(secrets.webhookUrl && { webhookUrl: new URL(secrets.webhookUrl).origin }),
+    secrets: {
+      apiKey: secrets.apiKey !== undefined,
+      telegramToken: secrets.telegramToken !== undefined,
+      discordBotToken: secrets.discordBotToken !== undefined,
+      whatsappToken: secrets.whatsappToken !== undefined,
+      webhookUrl: secrets.webhookUrl !== undefined,
+    },
+  }
+}
+
+/** What an agent's settings add to its spec. `AI_PROVIDER` says whose the provider key is, so it comes only with one. */
+export function agentSettings(
+  sealer: Sealer,
+  agent: AgentRow,
+): { environment: Record<string, string>; secrets: Record<string, string> } {
+  const plain = readPlain(agent)
+  const opened = openSecrets(sealer, agent)
+  const secrets: Record<string, string> = {}
+  for (const name of SECRET_NAMES) {
+    const [file, value] = [SECRET_FILES[name], opened[name]]
+    if (file && value !== undefined) secrets[file] = value
+  }
+  return {
+    environment: {
+      AGENT_PLAN: agent.plan,
+      ...(plain.telegramUserId && { TELEGRAM_USER_ID: plain.telegramUserId }),
+      ...(plain.ownerIds?.length && { OWNER_IDS: plain.ownerIds.join(',') }),
+      ...(plain.skills?.length && { SKILLS: plain.skills.join(',') }),
+      ...(plain.template && { TEMPLATE: plain.template }),
+      ...(secrets.PROVIDER_API_KEY && { AI_PROVIDER: agent.aiProvider }),
+    },
+    secrets,
+  }
+}
+
+/** The channels through which an agent can be spoken to. */
+export function listChannels(sealer: Sealer, agent: AgentRow): Record<'telegram' | 'discord' | 'whatsapp', boolean> {
+  const { telegramToken, discordBotToken, whatsappToken } = openSecrets(sealer, agent)
+  return {
+    telegram: telegramToken !== undefined,
+    discord: discordBotToken !== undefined,
+    whatsapp: whatsappToken !== undefined,
+  }
+}
+
+/**
+ * Writes a change of settings field by field into the row as it is now, so that two changes at a time lose nothing of each
+ * other.
+ */
+export function changeSettings(
+  deps: { clock: Clock; sealer: Sealer },
+  tx: Tx,
+  agent: AgentRow,
+  change: SettingsChange,
+): AgentRow {
+  const plain: Record<string, unknown> = { ...readPlain(agent) }
+  for (const name of PLAIN_NAMES) assign(plain, name, change[name])
+  const before = openSecrets(deps.sealer, agent)
+  const secrets: Record<string, unknown> = { ...before }
+  for (const name of SECRET_NAMES) if (!isShown(name, change, before)) assign(secrets, name, change[name])
+  const isAnySet = Object.keys(secrets).length > 0
+  const changed = {
+    model: change.model ?? agent.model,
+    aiProvider: change.aiProvider ?? agent.aiProvider,
+    plan: change.plan ?? agent.plan,
+    config: JSON.stringify(plain),
+    secretConfig: isAnySet ? deps.sealer.seal(JSON.stringify(secrets), purposeOf(agent.id)) : null,
+    updatedAt: deps.clock.now(),
+  }
+  tx.update(agents).set(changed).where(eq(agents.id, agent.id)).run()
+  return { ...agent, ...changed }
+}
+
+/** A client that sends back what it was shown does not mean to shorten the address to its host. */
+function isShown(name: SecretName, change: SettingsChange, { webhookUrl }: Secrets): boolean {
+  return name === 'webhookUrl' && webhookUrl !== undefined && change.webhookUrl === new URL(webhookUrl).origin
+}
+
+function assign(settings: Record<string, unknown>, name: string, value: unknown): void {
+  if (value === null) delete settings[name]
+  else if (value !== undefined) settings[name] = value
+}
+
+function readPlain(agent: AgentRow): PlainSettings {
+  return PlainSettings.parse(JSON.parse(agent.config))
+}
+
+function openSecrets(sealer: Sealer, agent: AgentRow): Secrets {
+  if (agent.secretConfig === null) return {}
+  return StoredSecrets.parse(JSON.parse(sealer.open(agent.secretConfig, purposeOf(agent.id))))
+}
+
+function purposeOf(id: string): SealPurpose {
+  return `agents:secretConfig:${id}`
+}

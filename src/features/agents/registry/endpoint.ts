@@ -1,0 +1,11 @@
+import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import { openTokens } from './create.ts'
+import type { AgentRow } from './tables.ts'
+
+/** Where `agent` listens and how it is spoken to; null before it has a port. */
+export function findEndpoint(sealer: Sealer, agent: AgentRow): AgentEndpoint | null {
+  if (agent.port === null) return null
+  const { gatewayToken } = openTokens(sealer, agent)
+  return { baseUrl: `http://${agent.host ?? '127.0.0.1'}:${agent.port}`, gatewayToken, kind: agent.kind }
+}

@@ -1,0 +1,44 @@
+import { and, count, desc, eq, type SQL } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import { type AgentRow, agents } from './tables.ts'
+
+/** All agents the principal may see, newest first: a user's own, or every one for the operator. */
+export function listAgents(db: Db, principal: Principal): AgentRow[] {
+  return db.select().from(agents).where(ownedBy(principal)).orderBy(desc(agents.createdAt), desc(agents.id)).all()
+}
+
+/** The same, of each only what a list of thousands needs. */
+export function listShort(db: Db, principal: Principal): Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>[] {
+  const { id, status, downAt, createdAt } = agents
+  const rows = db.select({ id, status, downAt, createdAt }).from(agents).where(ownedBy(principal))
+  return rows.orderBy(desc(createdAt), desc(id)).all()
+}
+
+/** Null for a missing agent and for someone else's. */
+export function findAgent(db: Db, principal: Principal, id: string): AgentRow | null {
+  return (
+    db
+      .select()
+      .from(agents)
+      .where(and(eq(agents.id, id), ownedBy(principal)))
+      .get() ?? null
+  )
+}
+
+/** @throws AppError `not_found` for a missing agent and for someone else's. */
+export function getAgent(db: Db, principal: Principal, id: string): AgentRow {
+  const agent = findAgent(db, principal, id)
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+  return agent
+}
+
+export function countAgents(db: Db, ownerId: string): number {
+  return db.select({ agents: count() }).from(agents).where(eq(agents.ownerId, ownerId)).get()?.agents ?? 0
+}
+
+/** The condition that keeps users to their own rows. */
+export function ownedBy(principal: Principal): SQL | undefined {
+  return principal.kind === 'user' ? eq(agents.ownerId, principal.user.id) : undefined
+}

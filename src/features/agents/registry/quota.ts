@@ -1,0 +1,39 @@
+import { AppError } from '../../../core/errors.ts'
+import type { Tx } from '../../../db/open.ts'
+import type { Principal, SignedInUser } from '../../../http/env.ts'
+import { agentsOfTier, findPlan } from '../../people/plans/plans.ts'
+import { countAgents } from './list.ts'
+
+/** @throws AppError `unavailable` while the operator allows no new agents. */
+export function requireProvisioning({ killSwitch }: { killSwitch: boolean }): void {
+  if (killSwitch) throw new AppError('unavailable', 'Provisioning is temporarily disabled. Contact support.')
+}
+
+/** @throws AppError `payment_required` SUBSCRIPTION_REQUIRED. */
+export function requireSubscription(owner: SignedInUser): void {
+  if (!findPlan(owner.plan) || !owner.subscriptionId) {
+    throw new AppError('payment_required', 'Active subscription required to provision agents', {
+      code: 'SUBSCRIPTION_REQUIRED',
+    })
+  }
+}
+
+/**
+ * The smaller of what the owner's plan and the asked-for tier allow: a tier is a size, it cannot widen a plan. An unknown one
+ * allows one agent (Spec 4.4).
+ * @throws AppError `limited` {current, limit}.
+ */
+export function requireRoom(tx: Tx, owner: SignedInUser, tier: string | undefined): void {
+  const plan = findPlan(owner.plan)
+  const ofPlan = plan ? plan.agents : 1
+  const ofTier = tier ? agentsOfTier(tier) : null
+  const limit = Math.min(ofPlan ?? Number.POSITIVE_INFINITY, ofTier ?? Number.POSITIVE_INFINITY)
+  const current = countAgents(tx, owner.id)
+  if (current >= limit)
+    throw new AppError('limited', `Agent limit reached for ${tier ?? owner.plan} tier`, { current, limit })
+}
+
+/** The cap of the plan of whoever gets one more agent; the operator and admins have none. @throws AppError as `requireRoom`. */
+export function requireRoomFor(tx: Tx, principal: Principal): void {
+  if (principal.kind === 'user' && !principal.user.isAdmin) requireRoom(tx, principal.user, undefined)
+}

@@ -1,0 +1,118 @@
+import { lstat, opendir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { and, asc, eq, isNull, lt, or } from 'drizzle-orm'
+import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { spareTurn } from '../../../core/spare-turn.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { agentStorage } from './tables.ts'
+
+export type MeasureDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'>; agentsFolder: string }
+
+const LOOK_MS = 5000
+/** What runs may write by itself; what does not run is looked at now and then. */
+const MAX_AGE_MS = { running: 300_000, still: 3_600_000 }
+/** Engines count every file of every volume for one answer. */
+const ENGINE_PAUSE_MS = 60_000
+const MAX_AGENTS = 100
+/** Entries between two turns for others. */
+const STEP_ENTRIES = 50
+/** The unit of `Stats.blocks`. */
+const BLOCK_BYTES = 512
+
+/** An agent and what was known of it before it is measured. */
+type Due = Pick<AgentRow, 'id' | 'runtime'> & { workspaceBytes: number; measuredAt: Date | null }
+
+/** Measures what agents have stored: at once what was changed through us, and now and then what they change themselves. */
+export function measureStorageJob(deps: MeasureDeps): RepeatingJob {
+  const askedAtMs = new Map<string, number>()
+  /** Null when this runtime was asked a moment ago. */
+  const askEngine = async (runtime: Runtime) => {
+    const asked = askedAtMs.get(runtime.name)
+    if (asked !== undefined && performance.now() - asked < ENGINE_PAUSE_MS) return null
+    askedAtMs.set(runtime.name, performance.now())
+    return (await runtime.measureStored?.()) ?? null
+  }
+  return {
+    name: 'storage.measure',
+    everyMs: LOOK_MS,
+    async run(signal) {
+      for (const [runtime, due] of groupByRuntime(deps, listDue(deps))) {
+        if (runtime.name === 'process') {
+          for (const one of due)
+            await save(deps, one, await measureFolder(join(deps.agentsFolder, one.id, 'state'), signal))
+        } else {
+          const bytes = await askEngine(runtime)
+          for (const one of bytes ? due : []) await save(deps, one, bytes?.get(one.id) ?? 0)
+        }
+      }
+    },
+  }
+}
+
+/** The oldest measurements first, and before them what was never measured or changed since. */
+function listDue({ db, clock }: MeasureDeps): Due[] {
+  const before = (ageMs: number) => new Date(clock.now().getTime() - ageMs)
+  const isDue = or(
+    isNull(agentStorage.measuredAt),
+    lt(agentStorage.measuredAt, before(MAX_AGE_MS.still)),
+    and(lt(agentStorage.measuredAt, before(MAX_AGE_MS.running)), eq(agents.status, 'running')),
+  )
+  return db
+    .select({
+      id: agents.id,
+      runtime: agents.runtime,
+      workspaceBytes: agentStorage.workspaceBytes,
+      measuredAt: agentStorage.measuredAt,
+    })
+    .from(agentStorage)
+    .innerJoin(agents, eq(agents.id, agentStorage.agentId))
+    .where(isDue)
+    .orderBy(asc(agentStorage.measuredAt))
+    .limit(MAX_AGENTS)
+    .all()
+}
+
+function groupByRuntime({ runtimes }: MeasureDeps, due: Due[]): Map<Runtime, Due[]> {
+  return Map.groupBy(due, (agent) => runtimes.of(agent))
+}
+
+/** What was written through us meanwhile may or may not have been counted: it is measured again then. */
+async function save({ db, clock }: MeasureDeps, before: Due, workspaceBytes: number): Promise<void> {
+  const measured = { workspaceBytes, measuredAt: clock.now() }
+  const isAsBefore = and(
+    eq(agentStorage.agentId, before.id),
+    eq(agentStorage.workspaceBytes, before.workspaceBytes),
+    before.measuredAt ? eq(agentStorage.measuredAt, before.measuredAt) : isNull(agentStorage.measuredAt),
+  )
+  await write(db, (tx) => tx.update(agentStorage).set(measured).where(isAsBefore).run())
+}
+
+/** What the disk holds of a folder and all below it; links are not followed, and what goes meanwhile counts nothing. */
+async function measureFolder(folder: string, signal: AbortSignal): Promise<number> {
+  let bytes = 0
+  let entries = 0
+  const waiting = [folder]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for await (const { name, isFolder, size } of listEntries(next)) {
+      bytes += size
+      if (isFolder) waiting.push(join(next, name))
+      if (++entries % STEP_ENTRIES === 0) await spareTurn()
+      signal.throwIfAborted()
+    }
+  }
+  return bytes
+}
+
+async function* listEntries(folder: string) {
+  const opened = await opendir(folder).catch(() => null)
+  if (!opened) return
+  for await (const { name } of opened) {
+    const stat = await lstat(join(folder, name)).catch(() => null)
+    if (stat) yield { name, isFolder: stat.isDirectory(), size: stat.blocks * BLOCK_BYTES }
+  }
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+
+const text = (name: string, max: number) =>
+  z.string(`${name} must be text`).max(max, `${name} must be at most ${max} characters`)
+const address = (name: string) =>
+  text(name, 42)
+    .regex(/^0x[0-9a-fA-F]{40}$/, `${name} must be 0x and 40 hex digits`)
+    .transform((value): `0x${string}` => `0x${value.slice(2).toLowerCase()}`)
+
+/**
+ * `POST /api/agents/:id/verify` (Spec 4.4). `verifierAddress` is the backend's name of `walletAddress`. Some clients also say
+ * `verified` and `metadata`: nobody takes their word for it.
+ */
+export const VerifyRequest = action({
+  verificationType: z.enum(['eas', 'coinbase', 'ens', 'webauthn'], 'Invalid verification type'),
+  attestationUid: text('attestationUid', 10_000).nullish(),
+  walletAddress: address('walletAddress').nullish(),
+  verifierAddress: address('verifierAddress').nullish(),
+  signature: text('signature', 2 + 2 * 16 * 1024)
+    .regex(/^0x(?:[0-9a-fA-F]{2})+$/, 'signature must be 0x and hex digits')
+    .transform((value): `0x${string}` => `0x${value.slice(2)}`)
+    .nullish(),
+  verified: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+})
+export type VerifyRequest = z.infer<typeof VerifyRequest>
+
+/** `GET /api/agents/:id/verify` and `/verification`. */
+export const Verification = z.object({
+  verified: z.boolean(),
+  verificationType: z.string().nullable(),
+  attestationUid: z.string().nullable(),
+  verifierAddress: z.string().nullable(),
+  verifiedAt: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()).nullable(),
+})
+export type Verification = z.infer<typeof Verification>
+
+/** `POST /api/agents/:id/verify/challenge`: the text that a wallet signs (EIP-191), once, until it expires. */
+export const Challenge = z.object({ message: z.string(), expiresAt: z.string() })
+export type Challenge = z.infer<typeof Challenge>

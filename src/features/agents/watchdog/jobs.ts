@@ -1,0 +1,85 @@
+import { and, desc, eq, lt, lte, type SQL } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { spareTurn } from '../../../core/spare-turn.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db } from '../../../db/open.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { type RepairDeps, repairAgent } from '../deployments/repair.ts'
+import type { AgentTurns } from '../deployments/turns.ts'
+import { agents } from '../registry/tables.ts'
+import { END_JOB } from './describe.ts'
+import { hostFaults, watchdogEvents, watchdogHours, watchdogs } from './tables.ts'
+import { isOldHour } from './uptime.ts'
+import { type WatchDeps, watchAgents } from './watch.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600_000
+const KEPT_DAYS = 30
+const KEPT_EVENTS = 500
+
+/** Watches the agents for as long as the service runs; it begins anew when that fails. */
+export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): RepeatingJob {
+  const repair = (agentId: string, signal: AbortSignal) => repairAgent(deps, agentId, signal)
+  return {
+    name: 'watchdog',
+    everyMs: SECOND_MS,
+    run: (signal) => watchAgents({ ...deps, repairAgent: repair }, signal),
+  }
+}
+
+type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'of'>; agentTurns: Pick<AgentTurns, 'take'> }
+
+/** Ends an agent that was given up, unless somebody has started it since. */
+export function endAgentJob(deps: EndDeps): JobKind {
+  return defineJob({
+    kind: END_JOB,
+    payload: z.object({ agentId: z.string() }),
+    run: ({ agentId }) => deps.agentTurns.take(agentId, () => endAgent(deps, agentId)),
+  })
+}
+
+async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<void> {
+  const agent = db.select().from(agents).where(eq(agents.id, agentId)).get()
+  if (agent?.status !== 'error') return
+  await runtimes
+    .of(agent)
+    .kill(agentId)
+    .catch((error) => {
+      if (!(error instanceof AppError && error.kind === 'not_found')) throw error
+    })
+}
+
+/** Forgets what is older than a month, and all but the last 500 events of an agent. */
+export function watchdogHistoryJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+  return { name: 'watchdog.history', everyMs: HOUR_MS, run: (signal) => deleteOldHistory(db, clock.now(), signal) }
+}
+
+async function deleteOldHistory(db: Db, now: Date, signal: AbortSignal): Promise<void> {
+  const oldest = addDays(now, -KEPT_DAYS)
+  await deleteInBatches(db, watchdogHours, isOldHour(now), signal)
+  await deleteInBatches(db, watchdogEvents, lt(watchdogEvents.at, oldest), signal)
+  await deleteInBatches(db, hostFaults, lt(hostFaults.endedAt, oldest), signal)
+  for (const { agentId } of db.select({ agentId: watchdogs.agentId }).from(watchdogs).all()) {
+    await spareTurn()
+    const isSurplus = findSurplus(db, agentId)
+    if (isSurplus) await deleteInBatches(db, watchdogEvents, isSurplus, signal)
+  }
+}
+
+/** All but the latest events of an agent; null when it has no more. */
+function findSurplus(db: Db, agentId: string): SQL | null {
+  const isOfAgent = eq(watchdogEvents.agentId, agentId)
+  const last = db
+    .select({ sequence: watchdogEvents.sequence })
+    .from(watchdogEvents)
+    .where(isOfAgent)
+    .orderBy(desc(watchdogEvents.sequence))
+    .limit(1)
+    .offset(KEPT_EVENTS)
+    .get()
+  return last ? (and(isOfAgent, lte(watchdogEvents.sequence, last.sequence)) ?? null) : null
+}

@@ -1,0 +1,103 @@
+import { eq } from 'drizzle-orm'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { AgentTurns } from '../deployments/turns.ts'
+import { findEndpoint } from '../registry/endpoint.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { countCrashes, type SeenProcess } from './count-crashes.ts'
+import type { WatchdogEvent } from './next-state.ts'
+import { type Findings, findWatchdog, postponeCheck, type RecordDeps, recordEvents } from './record.ts'
+import type { WatchdogRow } from './tables.ts'
+
+export type LookDeps = RecordDeps & {
+  db: Db
+  log: Log
+  sealer: Sealer
+  runtimes: Pick<Runtimes, 'of'>
+  gateway: Pick<AgentGateway, 'isLive'>
+  agentTurns: Pick<AgentTurns, 'isTaken'>
+}
+
+/** The engine and the agent are asked one after the other, each for at most 5 s. */
+const INSPECT_TIMEOUT_MS = 5000
+
+/**
+ * Asks the engine and the agent how it is and records the answer. An engine that cannot be asked is no event at all, and
+ * neither is an answer about an agent to which something else happened meanwhile.
+ * @returns false when somebody changed the agent during the look, which tells nothing then.
+ */
+export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: boolean): Promise<boolean> {
+  const inspection = await inspect(deps, agent)
+  if (inspection === undefined) {
+    await write(deps.db, (tx) => postponeCheck(deps, tx, agent.id))
+    return true
+  }
+  const isHealthy = await isLive(deps, agent, inspection)
+  if (deps.agentTurns.isTaken(agent.id)) return false
+  await write(deps.db, (tx) => {
+    const current = findUnchanged(tx, agent)
+    if (!current) return
+    const now = deps.steady.now().getTime()
+    const before = findWatchdog(tx, agent.id, now)
+    const { events, findings } = judge(before, inspection, { isHealthy, hasDied, now })
+    recordEvents(deps, tx, current, events, findings)
+  })
+  return true
+}
+
+/** Undefined when the engine did not answer. */
+async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<Inspection | null | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => late.resolve(undefined), INSPECT_TIMEOUT_MS)
+  try {
+    return await Promise.race([runtimes.of(agent).inspect(agent.id), late.promise])
+  } catch (error) {
+    log.debug({ agent: agent.id, error }, 'the engine cannot be asked about an agent')
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function isLive({ gateway, sealer }: LookDeps, agent: AgentRow, inspection: Inspection | null): Promise<boolean> {
+  if (inspection?.state !== 'running') return false
+  const { host, port, kind } = inspection
+  const endpoint = findEndpoint(sealer, { ...agent, host, port, kind })
+  return endpoint !== null && gateway.isLive(endpoint)
+}
+
+/** The row as it is now, when it is still about the agent that was looked at. */
+function findUnchanged(tx: Tx, agent: AgentRow): AgentRow | null {
+  const current = tx.select().from(agents).where(eq(agents.id, agent.id)).get()
+  const isSame = current?.status === 'running' && current.startedAt?.getTime() === agent.startedAt?.getTime()
+  return isSame ? current : null
+}
+
+type Answer = { isHealthy: boolean; hasDied: boolean; now: number }
+
+function judge(before: WatchdogRow, inspection: Inspection | null, { isHealthy, hasDied, now: at }: Answer) {
+  const { seen, crashes, isDown, isMisconfigured } = countCrashes(toSeen(before), inspection, hasDied)
+  const events: WatchdogEvent[] = []
+  if (crashes > 0) events.push({ type: 'crashed', at, count: crashes })
+  if (isMisconfigured) events.push({ type: 'misconfigured', at })
+  else if (isHealthy) events.push({ type: 'probed', at, isHealthy })
+  else events.push({ type: 'probed', at, isHealthy: false, isDown })
+  const findings: Findings = {
+    processStartedAt: seen?.startedAt ?? null,
+    processRestarts: seen?.restarts ?? null,
+    ...((crashes > 0 || isMisconfigured) && {
+      exitCode: inspection?.exitCode ?? null,
+      outOfMemory: inspection?.isOutOfMemory ?? false,
+    }),
+  }
+  return { events, findings }
+}
+
+function toSeen({ processStartedAt, processRestarts }: WatchdogRow): SeenProcess | null {
+  return processRestarts === null ? null : { startedAt: processStartedAt, restarts: processRestarts }
+}

@@ -1,0 +1,186 @@
+import { and, eq, gt, lt } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Notification } from '../../people/notifications/schemas.ts'
+import { markFailed } from '../deployments/start.ts'
+import { markDown, markUp } from '../registry/down.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import { describeNotice, END_JOB, giveUpReason } from './describe.ts'
+import {
+  CONFIRMED_FAILURES,
+  newWatch,
+  nextState,
+  type Transition,
+  type WatchdogEvent,
+  type WatchdogState,
+} from './next-state.ts'
+import type { WatchdogSettings } from './settings.ts'
+import { type WatchdogEventRow, type WatchdogRow, watchdogEvents, watchdogs } from './tables.ts'
+import { addSpell, type Spell, toSpell } from './uptime.ts'
+
+/** `clock` is for people; `steady` is what the watchdog counts by. `notify` asks for a notification in the closure of its cause. */
+export type RecordDeps = {
+  clock: Clock
+  steady: Clock
+  enqueue: Enqueue
+  notify: (tx: Tx, notification: Notification) => void
+  watchdogSettings: WatchdogSettings
+}
+
+/** Time from the start of an agent in which it need not answer: the start period of its image (openclaw.md, 4). */
+const START_PERIOD_MS: Readonly<Record<AgentRow['kind'], number>> = { stead: 20_000, openclaw: 60_000 }
+
+/** What a look found out beside events; nothing is changed by what is undefined. */
+export type Findings = Partial<Pick<WatchdogRow, 'processStartedAt' | 'processRestarts' | 'exitCode' | 'outOfMemory'>>
+
+/** The row of an agent, or what it is before there was one. */
+export function findWatchdog(db: Db, agentId: string, now: number): WatchdogRow {
+  const row = db.select().from(watchdogs).where(eq(watchdogs.agentId, agentId)).get()
+  return row ? withoutFuture(row, now) : newRow(agentId, now)
+}
+
+/**
+ * Lets `events` happen to an agent: its state, its history, its uptime and what people are told change together or not at
+ * all. Event times are those of `deps.steady`.
+ */
+export function recordEvents(
+  deps: RecordDeps,
+  tx: Tx,
+  agent: AgentRow,
+  events: WatchdogEvent[],
+  findings: Findings = {},
+): WatchdogState {
+  const now = deps.steady.now().getTime()
+  const rules = { ...deps.watchdogSettings, startPeriodMs: START_PERIOD_MS[agent.kind] }
+  let row: WatchdogRow = { ...countUptime(deps, tx, findWatchdog(tx, agent.id, now), now), ...findings }
+  let hasDegraded = false
+  for (const event of events) {
+    const before = row
+    const transition = nextState(before, event, rules)
+    row = { ...before, ...transition.watch, ...probeOf(event, before) }
+    if (event.type === 'started') row = { ...row, ...NO_PROCESS, agentStartedAt: agent.startedAt?.getTime() ?? null }
+    // After a repair the process is another one, which nobody has seen yet.
+    if (before.state === 'repairing' && row.state !== 'repairing')
+      row = { ...row, processStartedAt: null, processRestarts: null }
+    record(deps, tx, agent, before, row, transition)
+    if (transition.givesUp) {
+      row = { ...row, lastProbeHealthy: false }
+      endAgent(deps, tx, agent, row)
+    }
+    hasDegraded ||= transition.notices.includes('degraded')
+  }
+  tellOwner(deps, tx, row)
+  const nextCheckAt = now + checkPauseMs(row.state, deps.watchdogSettings)
+  tx.insert(watchdogs)
+    .values({ ...row, nextCheckAt })
+    .onConflictDoUpdate({ target: watchdogs.agentId, set: { ...row, nextCheckAt } })
+    .run()
+  if (hasDegraded) checkOthersSoon(deps, tx, now)
+  return row.state
+}
+
+/** Agents that hang are down for their owners as well, once that is sure. */
+function tellOwner(deps: RecordDeps, tx: Tx, { agentId, state, failures }: WatchdogRow): void {
+  if (state === 'running') markUp(tx, agentId)
+  else if (state === 'repairing') markDown(tx, agentId, 'It is being repaired', deps.clock.now())
+  else if (state === 'degraded' && failures >= CONFIRMED_FAILURES) {
+    markDown(tx, agentId, 'It does not answer', deps.clock.now())
+  }
+}
+
+/** A look that told nothing: the next one comes soon. */
+export function postponeCheck(deps: RecordDeps, tx: Tx, agentId: string): void {
+  const nextCheckAt = deps.steady.now().getTime() + deps.watchdogSettings.degradedCheckMs
+  tx.update(watchdogs).set({ nextCheckAt }).where(eq(watchdogs.agentId, agentId)).run()
+}
+
+/** What has passed since `row` was written, by the result of its last probe; null when there is none to go by. */
+export function spellSince(settings: WatchdogSettings, row: WatchdogRow, now: number): Spell | null {
+  if (row.lastProbeHealthy === null) return null
+  // Nobody looks at an agent that was given up, and it stays down.
+  const isGivenUp = row.state === 'crash_loop' && settings.repairsItself
+  const trustMs = isGivenUp ? Number.MAX_SAFE_INTEGER : 2 * settings.checkMs + 60_000
+  return toSpell(row.lastProbeHealthy, now - row.watchedUntil, trustMs)
+}
+
+/** Spec 3: every 5 s while degraded; as often while starting, so that the first success is seen soon. */
+function checkPauseMs(state: WatchdogState, { checkMs, degradedCheckMs }: WatchdogSettings): number {
+  return state === 'running' || state === 'crash_loop' ? checkMs : Math.min(checkMs, degradedCheckMs)
+}
+
+/** When one agent fails, others may too: whoever was not looked at for a while is, before anything is repaired. */
+function checkOthersSoon({ watchdogSettings }: RecordDeps, tx: Tx, now: number): void {
+  const isLongAgo = lt(watchdogs.lastProbeAt, now - watchdogSettings.checkMs / 4)
+  tx.update(watchdogs)
+    .set({ nextCheckAt: now })
+    .where(and(eq(watchdogs.state, 'running'), gt(watchdogs.nextCheckAt, now), isLongAgo))
+    .run()
+}
+
+function probeOf(event: WatchdogEvent, before: WatchdogRow): Partial<WatchdogRow> {
+  if (event.type === 'started' || event.type === 'stopped') return { lastProbeAt: null, lastProbeHealthy: null }
+  if (before.state === 'repairing' && event.type === 'repair-ended')
+    return { lastProbeAt: event.at, lastProbeHealthy: event.isRepaired }
+  if (event.type === 'misconfigured') return { lastProbeAt: event.at, lastProbeHealthy: false }
+  return event.type === 'probed' ? { lastProbeAt: event.at, lastProbeHealthy: event.isHealthy } : {}
+}
+
+function countUptime(deps: RecordDeps, tx: Tx, row: WatchdogRow, now: number): WatchdogRow {
+  const spell = spellSince(deps.watchdogSettings, row, now)
+  if (spell) addSpell(tx, row.agentId, deps.clock.now(), spell)
+  return { ...row, watchedUntil: now }
+}
+
+function record(
+  deps: RecordDeps,
+  tx: Tx,
+  agent: AgentRow,
+  before: WatchdogRow,
+  row: WatchdogRow,
+  { notices }: Transition,
+): void {
+  const kinds: WatchdogEventRow['kind'][] =
+    notices.length > 0 ? notices : row.state === before.state ? [] : [entered(row)]
+  for (const kind of kinds) {
+    const id = newId('wdg')
+    const at = deps.clock.now()
+    const { state, attempts: attempt, exitCode, outOfMemory } = row
+    tx.insert(watchdogEvents).values({ id, agentId: agent.id, kind, state, attempt, exitCode, outOfMemory, at }).run()
+    const notice = notices.find((one) => one === kind)
+    if (notice) deps.notify(tx, describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings }))
+  }
+}
+
+function entered({ state }: WatchdogRow): WatchdogEventRow['kind'] {
+  return state === 'repairing' ? 'repair_started' : state
+}
+
+/** The row says why it is down, and a job ends what may still run: a crash in between forgets neither. */
+function endAgent(deps: RecordDeps, tx: Tx, agent: AgentRow, row: WatchdogRow): void {
+  markFailed(tx, agent.id, giveUpReason(row, deps.watchdogSettings), deps.clock.now())
+  deps.enqueue(tx, END_JOB, { agentId: agent.id }, { key: `end:${agent.id}` })
+}
+
+const NO_PROCESS = { processStartedAt: null, processRestarts: null, exitCode: null, outOfMemory: false } as const
+
+function newRow(agentId: string, now: number): WatchdogRow {
+  const unseen = { agentStartedAt: null, nextCheckAt: now, watchedUntil: now }
+  const unprobed = { lastProbeAt: null, lastProbeHealthy: null }
+  return { agentId, ...newWatch(now), ...NO_PROCESS, ...unseen, ...unprobed }
+}
+
+/** The clock was set back while the platform was down: nothing has happened later than now. */
+function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
+  const past = (time: number | null) => (time === null ? null : Math.min(time, now))
+  return {
+    ...row,
+    since: Math.min(row.since, now),
+    healthySince: past(row.healthySince),
+    countedAt: past(row.countedAt),
+    crashes: row.crashes.map((time) => Math.min(time, now)),
+    lastProbeAt: past(row.lastProbeAt),
+    watchedUntil: Math.min(row.watchedUntil, now),
+  }
+}

@@ -1,0 +1,123 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { bearer, INTERNAL_KEY, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { write } from '../../../db/write.ts'
+import type { Notification } from '../../people/notifications/schemas.ts'
+import { insertAgent } from '../registry/create.ts'
+import { agents } from '../registry/tables.ts'
+import { watchdogHistoryJob } from './jobs.ts'
+import type { WatchdogEvent } from './next-state.ts'
+import { recordEvents } from './record.ts'
+import { AgentWatchdog } from './schemas.ts'
+import { watchdogEvents, watchdogs } from './tables.ts'
+
+async function openAgent() {
+  const test = testPlatform()
+  const { platform, clock } = test
+  const { user, cookie } = await test.signIn()
+  const row = {
+    ownerId: user.id,
+    name: 'Ada',
+    model: 'm',
+    plan: 'solo',
+    aiProvider: 'openrouter',
+    status: 'running',
+  } as const
+  const agent = await write(platform.db, (tx) => insertAgent(platform, tx, row))
+  const notices: Notification[] = []
+  const deps = { ...platform, steady: clock, notify: (_tx: unknown, notice: Notification) => void notices.push(notice) }
+  return {
+    ...test,
+    agent,
+    cookie,
+    notices,
+    /** Lets an event happen `seconds` after the one before. */
+    happen: (
+      seconds: number,
+      event: WatchdogEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never,
+    ) => {
+      clock.advance(seconds * 1000)
+      return write(platform.db, (tx) => {
+        recordEvents(deps, tx, agent, [{ ...event, at: clock.now().getTime() }])
+      })
+    },
+    path: `/api/agents/${agent.id}/watchdog`,
+  }
+}
+
+test('GET /api/agents/:id/watchdog: state, history and uptime of an own agent, on both faces', async () => {
+  const { web, backend, cookie, path, happen } = await openAgent()
+  await happen(0, { type: 'started' })
+  await happen(1, { type: 'probed', isHealthy: true })
+  await happen(90, { type: 'probed', isHealthy: true })
+  await happen(30, { type: 'probed', isHealthy: false, isDown: false })
+  const shown = await read(AgentWatchdog, web.request(path, { headers: cookie }))
+  expect(shown).toMatchObject({ state: 'degraded', attempts: 0, crashes: 0, lastProbe: { healthy: false } })
+  expect(shown.events.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
+    'degraded degraded',
+    'running running',
+    'starting starting',
+  ])
+  expect(shown.uptime.day).toBe(100)
+  const same = await read(AgentWatchdog, backend.request(path, { headers: bearer(INTERNAL_KEY) }))
+  expect({ ...same, uptime: null }).toEqual({ ...shown, uptime: null })
+})
+
+test('GET /api/agents/:id/watchdog: stopped before the first look', async () => {
+  const { web, cookie, path } = await openAgent()
+  const shown = await read(AgentWatchdog, web.request(path, { headers: cookie }))
+  expect(shown).toMatchObject({
+    state: 'stopped',
+    since: null,
+    events: [],
+    uptime: { day: null, week: null, month: null },
+  })
+})
+
+test('GET /api/agents/:id/watchdog: 401 without a session, 404 for a stranger and for a missing agent', async () => {
+  const { web, backend, signIn, cookie, path } = await openAgent()
+  expect((await web.request(path)).status).toBe(401)
+  expect((await backend.request(path)).status).toBe(401)
+  const stranger = await signIn('bo@example.com')
+  for (const response of [
+    await web.request(path, { headers: stranger.cookie }),
+    await web.request('/api/agents/none/watchdog', { headers: cookie }),
+    await backend.request('/api/agents/none/watchdog', { headers: bearer(INTERNAL_KEY) }),
+  ]) {
+    expect(response.status).toBe(404)
+    expect(await response.json()).toEqual({ error: 'Agent not found' })
+  }
+})
+
+test('a crash loop counts as down until the agent is started again', async () => {
+  const { web, cookie, path, happen, clock, notices } = await openAgent()
+  await happen(0, { type: 'started' })
+  await happen(0, { type: 'probed', isHealthy: true })
+  await happen(3600, { type: 'crashed', count: 3 })
+  expect(notices.map(({ kind }) => kind)).toEqual(['crash_loop'])
+  clock.advance(7_200_000)
+  await happen(0, { type: 'started' })
+  const shown = await read(AgentWatchdog, web.request(path, { headers: cookie }))
+  // The first hour is believed for as long as a probe holds, 300 s; the two hours after it are known to be lost.
+  expect(shown.uptime.day).toBe(4)
+})
+
+test('history is kept for a month, at most 500 events an agent, and goes with the agent', async () => {
+  const { platform, clock, agent, happen } = await openAgent()
+  const count = () => platform.db.select().from(watchdogEvents).all().length
+  const { run } = watchdogHistoryJob(platform)
+  for (let times = 0; times < 255; times++) {
+    await happen(1, { type: 'started' })
+    await happen(1, { type: 'stopped' })
+  }
+  expect(count()).toBe(510)
+  await run(new AbortController().signal)
+  expect(count()).toBe(500)
+  clock.advance(31 * 86_400_000)
+  await happen(1, { type: 'started' })
+  await run(new AbortController().signal)
+  expect(count()).toBe(1)
+  await write(platform.db, (tx) => tx.delete(agents).where(eq(agents.id, agent.id)).run())
+  expect(count()).toBe(0)
+  expect(platform.db.select().from(watchdogs).all()).toEqual([])
+})

@@ -1,0 +1,53 @@
+import { desc, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import { spellSince } from './record.ts'
+import type { AgentWatchdog } from './schemas.ts'
+import type { WatchdogSettings } from './settings.ts'
+import { type WatchdogEventRow, watchdogEvents, watchdogs } from './tables.ts'
+import { readUptime } from './uptime.ts'
+
+export type ShowDeps = { db: Db; clock: Clock; steady: Clock; watchdogSettings: WatchdogSettings }
+
+const SHOWN_EVENTS = 50
+const UNKNOWN = { upMs: 0, downMs: 0, unknownMs: 0 }
+
+/** What the watchdog knows of an agent, which must be the caller's: newest events first, `stopped` before its first look. */
+export function showWatchdog(deps: ShowDeps, agentId: string): AgentWatchdog {
+  const row = deps.db.select().from(watchdogs).where(eq(watchdogs.agentId, agentId)).get()
+  const now = deps.steady.now().getTime()
+  const spell = (row && spellSince(deps.watchdogSettings, row, now)) ?? UNKNOWN
+  const lastProbe =
+    row?.lastProbeAt && row.lastProbeHealthy !== null
+      ? { at: toText(row.lastProbeAt), healthy: row.lastProbeHealthy }
+      : null
+  return {
+    state: row?.state ?? 'stopped',
+    since: row ? toText(row.since) : null,
+    attempts: row?.attempts ?? 0,
+    crashes: row?.crashes.length ?? 0,
+    lastProbe,
+    exitCode: row?.exitCode ?? null,
+    outOfMemory: row?.outOfMemory ?? false,
+    uptime: readUptime(deps.db, agentId, deps.clock.now(), spell),
+    events: listEvents(deps.db, agentId).map(toEvent),
+  }
+}
+
+function listEvents(db: Db, agentId: string): WatchdogEventRow[] {
+  return db
+    .select()
+    .from(watchdogEvents)
+    .where(eq(watchdogEvents.agentId, agentId))
+    .orderBy(desc(watchdogEvents.sequence))
+    .limit(SHOWN_EVENTS)
+    .all()
+}
+
+function toEvent({ id, kind, state, attempt, exitCode, outOfMemory, at }: WatchdogEventRow) {
+  return { id, kind, state, attempt, exitCode, outOfMemory, at: at.toISOString() }
+}
+
+function toText(time: number): string {
+  return new Date(time).toISOString()
+}

@@ -1,0 +1,68 @@
+import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/open.ts'
+import { watchdogHours } from './tables.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_HOURS = 24
+/** A month of 30 days, and the hour that is under way. */
+const KEPT_HOURS = 30 * DAY_HOURS + 1
+
+/** How long something was up, down, or nobody looked. */
+export type Spell = { upMs: number; downMs: number; unknownMs: number }
+
+/** Percentages of the last 24 hours, 7 and 30 days, of the time in which the agent was watched; null when it never was. */
+export type Uptime = { day: number | null; week: number | null; month: number | null }
+
+/** Of the `elapsedMs` since a probe, its result holds for at most `trustMs`: what comes after is not known. */
+export function toSpell(wasHealthy: boolean, elapsedMs: number, trustMs: number): Spell {
+  // No hour is kept for longer, however far the clock was set forward while the platform was down.
+  const spentMs = Math.round(Math.min(Math.max(0, elapsedMs), KEPT_HOURS * HOUR_MS))
+  const knownMs = Math.min(spentMs, Math.round(trustMs))
+  const unknownMs = spentMs - knownMs
+  return { upMs: wasHealthy ? knownMs : 0, downMs: wasHealthy ? 0 : knownMs, unknownMs }
+}
+
+/** Adds a spell that ended at `end` to the hours it lies in, the known part first. */
+export function addSpell(tx: Tx, agentId: string, end: Date, spell: Spell): void {
+  let at = end.getTime() - spell.upMs - spell.downMs - spell.unknownMs
+  for (const [column, totalMs] of Object.entries(spell)) {
+    for (let leftMs = totalMs; leftMs > 0; ) {
+      const hour = Math.floor(at / HOUR_MS)
+      const partMs = Math.min(leftMs, (hour + 1) * HOUR_MS - at)
+      const part = { upMs: 0, downMs: 0, unknownMs: 0, [column]: partMs }
+      tx.insert(watchdogHours)
+        .values({ agentId, hour, ...part })
+        .onConflictDoUpdate({ target: [watchdogHours.agentId, watchdogHours.hour], set: ADDED })
+        .run()
+      at += partMs
+      leftMs -= partMs
+    }
+  }
+}
+
+const ADDED = {
+  upMs: sql`${watchdogHours.upMs} + excluded.up_ms`,
+  downMs: sql`${watchdogHours.downMs} + excluded.down_ms`,
+  unknownMs: sql`${watchdogHours.unknownMs} + excluded.unknown_ms`,
+}
+
+/** `latest` is the spell since the last probe, which no hour holds yet. */
+export function readUptime(db: Db, agentId: string, now: Date, latest: Spell): Uptime {
+  const hour = Math.floor(now.getTime() / HOUR_MS)
+  const percentOf = (hours: number) => {
+    const sum = db
+      .select({ upMs: sql<number>`total(${watchdogHours.upMs})`, downMs: sql<number>`total(${watchdogHours.downMs})` })
+      .from(watchdogHours)
+      .where(and(eq(watchdogHours.agentId, agentId), gt(watchdogHours.hour, hour - hours)))
+      .get()
+    const upMs = (sum?.upMs ?? 0) + latest.upMs
+    const knownMs = upMs + (sum?.downMs ?? 0) + latest.downMs
+    return knownMs > 0 ? Math.round((upMs / knownMs) * 100_000) / 1000 : null
+  }
+  return { day: percentOf(DAY_HOURS), week: percentOf(7 * DAY_HOURS), month: percentOf(30 * DAY_HOURS) }
+}
+
+/** Hours that are not kept any more. */
+export function isOldHour(now: Date): SQL {
+  return lt(watchdogHours.hour, Math.floor(now.getTime() / HOUR_MS) - KEPT_HOURS)
+}

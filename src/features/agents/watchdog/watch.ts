@@ -1,0 +1,222 @@
+import { and, eq, isNotNull, ne, or } from 'drizzle-orm'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import { write } from '../../../db/write.ts'
+import { pause } from '../../../jobs/runner.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import { watchAgentEvents } from '../registry/events.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { findHostFault } from './host-fault.ts'
+import { type LookDeps, lookAtAgent } from './look.ts'
+import { type WatchdogEvent, wantsRepair } from './next-state.ts'
+import { recordEvents } from './record.ts'
+import { type WatchdogRow, watchdogs } from './tables.ts'
+
+export type WatchDeps = LookDeps & {
+  runtimes: Pick<Runtimes, 'of' | 'watch'>
+  /** The sequence of Spec 3: was the agent seen healthy at its end? @throws AppError. */
+  repairAgent(agentId: string, signal: AbortSignal): Promise<boolean>
+}
+
+type Watched = { agent: AgentRow; watchdog: WatchdogRow | null }
+
+const MAX_LOOKS = 32
+const MAX_REPAIRS = 2
+const MAX_TICK_MS = 1000
+const MIN_TICK_MS = 20
+/** While more agents are due than are looked at. */
+const HURRIED_TICK_MS = 100
+/** Until the events of a runtime are asked for again after they broke off. */
+const RESUME_MS = 1000
+
+/**
+ * Watches all agents until `signal` aborts, then waits for what is under way. Agents whose row is not `running`, and those
+ * that somebody changes right now, are left alone.
+ */
+export async function watchAgents(deps: WatchDeps, signal: AbortSignal): Promise<void> {
+  const watch = new Watchman(deps, signal)
+  await Promise.all([watch.tickUntilStopped(), watch.followEvents()])
+  await watch.settle()
+}
+
+/** What is under way: looks, repairs, and the ends that the runtime told of. */
+class Watchman {
+  readonly #deps: WatchDeps
+  readonly #signal: AbortSignal
+  readonly #looks = new Map<string, Promise<void>>()
+  readonly #repairs = new Map<string, Promise<void>>()
+  /** Agents to look at soon; true when the runtime said that one died. */
+  readonly #wanted = new Map<string, boolean>()
+
+  constructor(deps: WatchDeps, signal: AbortSignal) {
+    this.#deps = deps
+    this.#signal = signal
+  }
+
+  async tickUntilStopped(): Promise<void> {
+    const tickMs = Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, this.#deps.watchdogSettings.degradedCheckMs / 2))
+    while (!this.#signal.aborted) {
+      const hasMore = await this.#tick().catch((error) => {
+        this.#deps.log.error({ error: errorMessage(error) }, 'watchdog failed')
+        return false
+      })
+      await pause(hasMore ? Math.min(tickMs, HURRIED_TICK_MS) : tickMs, this.#signal)
+    }
+  }
+
+  /** Whatever the runtime tells of an agent, it is looked at. */
+  async followEvents(): Promise<void> {
+    while (!this.#signal.aborted) {
+      try {
+        for await (const { id, type } of watchAgentEvents(this.#deps, this.#signal)) {
+          this.#wanted.set(id, type === 'died' || (this.#wanted.get(id) ?? false))
+        }
+      } catch (error) {
+        this.#deps.log.debug({ error: errorMessage(error) }, 'watchdog: the events of the runtime broke off')
+      }
+      await pause(RESUME_MS, this.#signal)
+    }
+  }
+
+  async settle(): Promise<void> {
+    await Promise.all([...this.#looks.values(), ...this.#repairs.values()])
+  }
+
+  /** True when there is not room for all that is due. */
+  async #tick(): Promise<boolean> {
+    const all = listWatched(this.#deps)
+    this.#forgetUnwanted(all)
+    const free = this.#filterFree(all)
+    await Promise.all(free.map(({ agent, watchdog }) => this.#recordChange(agent, watchdog)))
+    const running = free.filter(({ agent }) => agent.status === 'running')
+    const due = running.filter(({ agent, watchdog }) => this.#isDue(agent.id, watchdog))
+    const room = MAX_LOOKS - this.#looks.size
+    for (const { agent } of due.slice(0, room)) this.#look(agent)
+    await this.#repairWhatFails(running.filter(({ agent }) => !this.#looks.has(agent.id)))
+    return due.length > room
+  }
+
+  /** That an agent ended which should not run is no news. */
+  #forgetUnwanted(all: Watched[]): void {
+    const running = new Set(all.filter(({ agent }) => agent.status === 'running').map(({ agent }) => agent.id))
+    for (const id of this.#wanted.keys()) if (!running.has(id)) this.#wanted.delete(id)
+  }
+
+  /** Those that nobody changes or has asked to change: such jobs have keys of the form `<what>:<agent>`. */
+  #filterFree(all: Watched[]): Watched[] {
+    const { db, agentTurns } = this.#deps
+    const keys = db.select({ key: jobs.key }).from(jobs).where(isNotNull(jobs.key)).all()
+    const asked = new Set(keys.map(({ key }) => key?.slice(key.indexOf(':') + 1)))
+    return all.filter(
+      ({ agent: { id } }) =>
+        !this.#looks.has(id) && !this.#repairs.has(id) && !asked.has(id) && !agentTurns.isTaken(id),
+    )
+  }
+
+  async #recordChange(agent: AgentRow, watchdog: WatchdogRow | null): Promise<void> {
+    const event = this.#findChange(agent, watchdog)
+    if (!event) return
+    if (event.type === 'started') this.#wanted.delete(agent.id)
+    await this.#record(agent, event)
+  }
+
+  /** What the row of an agent says that the watchdog does not know yet. */
+  #findChange(agent: AgentRow, watchdog: WatchdogRow | null): WatchdogEvent | null {
+    const at = this.#deps.steady.now().getTime()
+    if (agent.status === 'provisioning' || agent.status === 'pending') return null
+    if (agent.status !== 'running') {
+      // What the watchdog itself has given up is no stop.
+      const isKnown =
+        !watchdog || watchdog.state === 'stopped' || (watchdog.state === 'crash_loop' && agent.status === 'error')
+      return isKnown ? null : { type: 'stopped', at }
+    }
+    const isNew = !watchdog || watchdog.state === 'stopped'
+    if (isNew || watchdog.agentStartedAt !== (agent.startedAt?.getTime() ?? null)) return { type: 'started', at }
+    return watchdog.state === 'repairing' ? { type: 'repair-interrupted', at } : null
+  }
+
+  #isDue(agentId: string, watchdog: WatchdogRow | null): boolean {
+    if (this.#wanted.has(agentId)) return true
+    const { steady, watchdogSettings } = this.#deps
+    const inMs = (watchdog?.nextCheckAt ?? 0) - steady.now().getTime()
+    return inMs <= 0 || inMs > watchdogSettings.checkMs
+  }
+
+  #look(agent: AgentRow): void {
+    const hasDied = this.#wanted.get(agent.id) ?? false
+    this.#wanted.delete(agent.id)
+    const look = lookAtAgent(this.#deps, agent, hasDied)
+      .then((hasSeen) => {
+        if (!hasSeen) this.#wanted.set(agent.id, hasDied || this.#wanted.get(agent.id) === true)
+      })
+      .catch((error) => this.#deps.log.error({ agent: agent.id, error: errorMessage(error) }, 'watchdog cannot look'))
+      .finally(() => this.#looks.delete(agent.id))
+    this.#looks.set(agent.id, look)
+  }
+
+  /** At most two at once, those that have failed longest first, and none while the host is to blame. */
+  async #repairWhatFails(all: Watched[]): Promise<void> {
+    if (await findHostFault(this.#deps)) return
+    const failing = all
+      .filter(({ watchdog }) => watchdog !== null && this.#wantsRepair(watchdog))
+      .sort((a, b) => (a.watchdog?.since ?? 0) - (b.watchdog?.since ?? 0))
+    for (const { agent } of failing.slice(0, MAX_REPAIRS - this.#repairs.size)) {
+      const repair = this.#repair(agent)
+        .catch((error) =>
+          this.#deps.log.error({ agent: agent.id, error: errorMessage(error) }, 'watchdog cannot record a repair'),
+        )
+        .finally(() => this.#repairs.delete(agent.id))
+      this.#repairs.set(agent.id, repair)
+    }
+  }
+
+  #wantsRepair(watchdog: WatchdogRow): boolean {
+    return wantsRepair(watchdog, { ...this.#deps.watchdogSettings, startPeriodMs: 0 })
+  }
+
+  async #repair(agent: AgentRow): Promise<void> {
+    if ((await this.#record(agent, { type: 'repair-begun', at: this.#now() })) !== 'repairing') return
+    const isRepaired = await this.#tryRepair(agent)
+    // The next start judges it anew.
+    if (this.#signal.aborted) return
+    this.#wanted.delete(agent.id)
+    const at = this.#now()
+    if (isRepaired === null) await this.#record(agent, { type: 'repair-interrupted', at })
+    else await this.#record(agent, { type: 'repair-ended', at, isRepaired })
+  }
+
+  /** Null when nothing was tried, or the engine could not be asked: that is no failed repair. */
+  async #tryRepair(agent: AgentRow): Promise<boolean | null> {
+    // Whoever came first may have started it anew: then there is nothing to repair, and the turn is not waited for.
+    if (this.#deps.agentTurns.isTaken(agent.id)) return null
+    try {
+      return await this.#deps.repairAgent(agent.id, this.#signal)
+    } catch (error) {
+      this.#deps.log.warn({ agent: agent.id, error: errorMessage(error) }, 'an agent could not be repaired')
+      return error instanceof AppError && error.kind === 'unavailable' ? null : false
+    }
+  }
+
+  /** Nothing is recorded of an agent that was started anew or stopped meanwhile, but that. */
+  async #record(seen: AgentRow, event: WatchdogEvent): Promise<WatchdogRow['state'] | null> {
+    return write(this.#deps.db, (tx) => {
+      const agent = tx.select().from(agents).where(eq(agents.id, seen.id)).get()
+      const isSame = agent?.status === seen.status && agent.startedAt?.getTime() === seen.startedAt?.getTime()
+      return isSame ? recordEvents(this.#deps, tx, agent, [event]) : null
+    })
+  }
+
+  #now(): number {
+    return this.#deps.steady.now().getTime()
+  }
+}
+
+/** Agents that should run, and those that the watchdog does not know to be stopped. */
+function listWatched({ db }: WatchDeps): Watched[] {
+  return db
+    .select({ agent: agents, watchdog: watchdogs })
+    .from(agents)
+    .leftJoin(watchdogs, eq(watchdogs.agentId, agents.id))
+    .where(or(eq(agents.status, 'running'), and(ne(agents.status, 'running'), ne(watchdogs.state, 'stopped'))))
+    .all()
+}

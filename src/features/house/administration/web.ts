@@ -1,0 +1,43 @@
+import { type Context, Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { listAudit } from '../../people/audit/list-audit.ts'
+import { AuditQuery } from '../../people/audit/schemas.ts'
+import type { AccountRules } from '../../people/users/users.ts'
+import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
+import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
+import { AccountChange, UserQuery } from './schemas.ts'
+
+export type AdministrationWebDeps = { db: Db; clock: Clock; rules: AccountRules; guards: Guards }
+
+/** What admins do with other people's accounts. Every change has its line in the audit log. */
+export function administrationWeb(deps: AdministrationWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { admin } = deps.guards
+
+  app.get('/api/admin/users', admin, validate('query', UserQuery), (c) => c.json(listUsers(deps, c.req.valid('query'))))
+
+  app.get('/api/admin/users/:id', admin, (c) => c.json({ user: getUserDetail(deps, c.req.param('id')) }))
+
+  app.patch('/api/admin/users/:id', admin, validate('json', AccountChange), async (c) => {
+    const row = await changeAccount(deps, callerOf(c), c.req.param('id'), c.req.valid('json'))
+    return c.json({ user: toAdminUser(row, deps.rules) })
+  })
+
+  app.delete('/api/admin/users/:id/sessions', admin, async (c) =>
+    c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
+  )
+
+  app.get('/api/admin/audit', admin, validate('query', AuditQuery), (c) =>
+    c.json(listAudit(deps.db, c.req.valid('query'))),
+  )
+
+  return app
+}
+
+function callerOf(c: Context<WebEnv>): Administrator {
+  return { id: c.var.user.id, address: c.env.address }
+}

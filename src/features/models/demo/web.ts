@@ -1,0 +1,42 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { tellCompleted, toUsage } from '../gateway/answers.ts'
+import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
+import { DemoChatRequest } from './schemas.ts'
+
+export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
+
+/** The public demonstration (Spec 4.6). */
+export function demoWeb(deps: DemoWebDeps) {
+  const app = new Hono<WebEnv>()
+
+  app.get('/api/demo/chat', (c) =>
+    c.json({
+      models: listDemoModels(deps),
+      mode: 'demo',
+      message: 'Welcome to the demo: try AI models without an account',
+    }),
+  )
+
+  app.post(
+    '/api/demo/chat',
+    limitRate(deps.requestsPerMinute.demo, 'Too many requests'),
+    validate('json', DemoChatRequest),
+    async (c) => {
+      const answer = await chatWithDemo(deps, c.req.valid('json'))
+      const { id, model, content } = answer
+      tellCompleted(c, answer)
+      return c.json({
+        id,
+        model: model.id,
+        message: content,
+        usage: toUsage(answer),
+        done: true,
+      })
+    },
+  )
+
+  return app
+}

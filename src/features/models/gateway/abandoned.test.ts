@@ -1,0 +1,221 @@
+import { expect, test } from 'bun:test'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
+import { readAllEvents, readEvents } from '../../../../tests/harness/events.ts'
+import { bearer, json } from '../../../../tests/harness/platform.ts'
+import type { Answer } from '../../../../tests/harness/provider.ts'
+import { until } from '../../../../tests/harness/until.ts'
+
+const OPENAI = '/v1/chat/completions'
+const MINI = 'openai/gpt-4o-mini'
+const QUESTION = '今天天气很好，我们去公园散步，然后回家吃晚饭。'.repeat(20)
+const ASKED = { model: MINI, messages: [{ role: 'user', content: QUESTION }], max_tokens: 700 }
+/** The frame around a message, its role and its words: a character of this alphabet is far more than a quarter token. */
+const INPUT_TOKENS = 4 + countTokens('user') + countTokens(QUESTION)
+const TEXT = ['Once upon a time ', 'there was a house ', 'whose roof was whole.']
+/** Long enough for whatever does answer. */
+const SLOW_MS = 1500
+
+/** A call whose caller leaves when the provider has begun as `answer` says. */
+async function leave(answer: Answer, body: object = ASKED, path = OPENAI) {
+  const test = await aiPlatform()
+  const { key, user } = await test.join('solo')
+  test.provider.answerWith(answer)
+  const caller = new AbortController()
+  const asking = test.backend.request(path, { ...json('POST', body, bearer(key)), signal: caller.signal })
+  return { ...test, key, user, caller, asking }
+}
+
+function expectInput(tokens: number | undefined) {
+  expect(Math.abs((tokens ?? 0) - INPUT_TOKENS)).toBeLessThan(INPUT_TOKENS / 50)
+}
+
+test.each([[ASKED], [{ ...ASKED, stream: true }]])(
+  'who leaves before the first word has used the input, counted in tokens, and what the answer might have been: %#',
+  async (body) => {
+    await using test = await leave({ fault: 'hang' }, body)
+    await until('the call at the provider', () => test.provider.chats.length > 0)
+    test.caller.abort()
+    await test.asking.catch(() => undefined)
+    expect(await test.provider.chats[0]?.closed).toBe('aborted')
+    const [row, ...others] = await test.booked()
+    expect(others).toEqual([])
+    expect(row).toMatchObject({ success: false, estimated: true, outputTokens: 700, model: MINI, endpoint: OPENAI })
+    expectInput(row?.inputTokens)
+    expect(row?.costMicroUsd).toBe(Math.round((row?.inputTokens ?? 0) * 0.15 + 700 * 0.6))
+  },
+)
+
+test('who leaves in mid-stream has used what was received: thoughts and words', async () => {
+  const thoughts = 'They want a story, so I shall tell them one about a house.'
+  await using test = await leave({ text: TEXT, thoughts, fault: { hangAfterEvents: 3 } }, { ...ASKED, stream: true })
+  const response = await test.asking
+  let events = 0
+  for await (const _event of readEvents(response)) if (++events === 3) break
+  test.caller.abort()
+  await until('the booking', async () => (await test.booked()).length > 0)
+  const [row] = await test.booked()
+  expect(row).toMatchObject({
+    success: false,
+    estimated: true,
+    outputTokens: countTokens(`${thoughts}${TEXT.slice(0, 2).join('')}`),
+  })
+  expectInput(row?.inputTokens)
+})
+
+test('a tool call that was received counts, arguments and all', async () => {
+  const call = { name: 'write_file', arguments: { path: 'story.md', text: TEXT.join('') } }
+  await using test = await leave({ toolCalls: [call], fault: { hangAfterEvents: 1 } }, { ...ASKED, stream: true })
+  const response = await test.asking
+  for await (const _event of readEvents(response)) break
+  test.caller.abort()
+  await until('the booking', async () => (await test.booked()).length > 0)
+  expect(await test.booked()).toMatchObject([
+    { outputTokens: countTokens(`write_file${JSON.stringify(call.arguments)}`), estimated: true },
+  ])
+})
+
+test('what was reported before the caller left is what is booked', async () => {
+  const usage = { prompt_tokens: 77, completion_tokens: 33 }
+  // Words, the reason to end and the report, but no end.
+  await using test = await leave({ text: TEXT, usage, fault: { hangAfterEvents: 5 } }, { ...ASKED, stream: true })
+  const response = await test.asking
+  let events = 0
+  for await (const _event of readEvents(response)) if (++events === 5) break
+  test.caller.abort()
+  await until('the booking', async () => (await test.booked()).length > 0)
+  expect(await test.booked()).toMatchObject([{ inputTokens: 77, outputTokens: 33, estimated: false, success: false }])
+})
+
+test('who leaves before anything was sent has used nothing', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  const request = { ...json('POST', ASKED, bearer(key)), signal: AbortSignal.abort() }
+  await test.backend.request(OPENAI, request).catch(() => undefined)
+  expect(test.provider.chats).toEqual([])
+  expect(await test.booked()).toEqual([])
+})
+
+test('vectors that nobody waits for have used their input', async () => {
+  await using test = await leave({ fault: 'hang' }, { model: MINI, input: [QUESTION, QUESTION] }, '/v1/embeddings')
+  await until('the call at the provider', () => test.provider.chats.length > 0)
+  test.caller.abort()
+  await test.asking.catch(() => undefined)
+  const [row] = await test.booked()
+  expect(row).toMatchObject({ outputTokens: 0, estimated: true, endpoint: '/v1/embeddings', success: false })
+  expect(row?.inputTokens).toBeGreaterThan(1.9 * countTokens(QUESTION))
+  expect(row?.inputTokens).toBeLessThan(2.1 * countTokens(QUESTION))
+})
+
+test('vectors without counts have their input counted, and may use no more than it', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  test.provider.answerWith({ usage: null })
+  const order = json('POST', { model: MINI, input: QUESTION }, bearer(key))
+  expect((await test.backend.request('/v1/embeddings', order)).status).toBe(200)
+  expect(await test.booked()).toMatchObject([{ outputTokens: 0, estimated: true, success: true }])
+})
+
+test('an agent that leaves its calls pays for them under its own name', async () => {
+  await using test = await aiPlatform()
+  const { agentToken, agentId, user } = await test.join('solo')
+  test.provider.answerWith({ fault: 'hang' })
+  const caller = new AbortController()
+  const request = { ...json('POST', { ...ASKED, stream: true }, bearer(agentToken)), signal: caller.signal }
+  const asking = test.backend.request(OPENAI, request).catch(() => undefined)
+  await until('the call at the provider', () => test.provider.chats.length > 0)
+  caller.abort()
+  await asking
+  expect(await test.booked()).toMatchObject([{ userId: user.id, agentId, estimated: true, outputTokens: 700 }])
+})
+
+test('calls that are abandoned use up a plan like any other', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  test.provider.answerWith({ fault: 'hang' })
+  const abandon = async () => {
+    const caller = new AbortController()
+    const body = { ...ASKED, max_tokens: 450_000 }
+    const asking = test.backend.request(OPENAI, { ...json('POST', body, bearer(key)), signal: caller.signal })
+    const asked = test.provider.chats.length
+    await Promise.race([asking, until('the call at the provider', () => test.provider.chats.length > asked)])
+    caller.abort()
+    const response = await asking.catch(() => null)
+    await test.booked()
+    return response?.status ?? null
+  }
+  const statuses = []
+  for (let call = 0; call < 6; call++) statuses.push(await abandon())
+  expect(statuses.filter((status) => status === 429)).toHaveLength(2)
+  expect(test.provider.chats).toHaveLength(4)
+})
+
+test.each([['hang'], ['hang-mid-body'], ['reset'], ['malformed-json'], [{ cutAtByte: 40 }]] as const)(
+  'each request of a call that went astray with %j is booked, and the last one told',
+  async (fault) => {
+    await using test = await aiPlatform({ timeoutMs: SLOW_MS })
+    const { key } = await test.join('network')
+    test.provider.answerWith(({ body }) => (body.model === MINI ? {} : { fault }))
+    const wish = { ...ASKED, model: 'openai/gpt-4o', fallbacks: ['anthropic/claude-3.5-sonnet', MINI] }
+    const response = await test.ask(OPENAI, wish, bearer(key))
+    expect(response.status).toBe(200)
+    const rows = (await test.booked()).toSorted((one, other) => one.attempts - other.attempts)
+    expect(rows).toMatchObject([
+      { model: 'openai/gpt-4o', attempts: 1, success: false, estimated: true, outputTokens: 700 },
+      { model: 'anthropic/claude-3.5-sonnet', attempts: 2, success: false, estimated: true, outputTokens: 700 },
+      { model: MINI, attempts: 3, success: true, estimated: false, inputTokens: 1000, outputTokens: 500 },
+    ])
+    expect(response.headers.get('x-generation-id')).toBe(rows[2]?.generationId ?? '')
+    expect(new Set(rows.map(({ generationId }) => generationId)).size).toBe(3)
+  },
+)
+
+test('a call whose first request may have cost all that was left asks nobody else', async () => {
+  await using test = await aiPlatform({ timeoutMs: SLOW_MS })
+  const { key } = await test.join('solo')
+  test.provider.answerWith({ fault: 'hang' })
+  const wish = { ...ASKED, max_tokens: 1_500_000, fallbacks: ['openai/gpt-4o'] }
+  const response = await test.ask(OPENAI, wish, bearer(key))
+  expect([response.status, await response.json()]).toMatchObject([429, { error: { code: 'QUOTA_EXCEEDED' } }])
+  expect(test.provider.chats.map(({ body }) => body.model)).toEqual([MINI])
+  expect(await test.booked()).toMatchObject([{ model: MINI, estimated: true, outputTokens: 1_500_000 }])
+})
+
+test('a stream that is cut is booked by what was received of it', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  test.provider.answerWith({ text: TEXT, usage: null, fault: 'no-done' })
+  await readAllEvents(await test.ask(OPENAI, { ...ASKED, stream: true }, bearer(key)))
+  expect(await test.booked()).toMatchObject([
+    { success: false, estimated: true, outputTokens: countTokens(TEXT.join('')) },
+  ])
+})
+
+test('what is under way when the program stops is booked, and nothing of it twice', async () => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('solo')
+  test.provider.answerWith(({ body }) =>
+    body.stream ? { text: TEXT, fault: { hangAfterEvents: 2 } } : { fault: 'hang' },
+  )
+  const callers = [new AbortController(), new AbortController()]
+  const ask = (index: number, body: object) =>
+    test.backend.request(OPENAI, {
+      ...json('POST', body, bearer(key)),
+      ...(callers[index] && { signal: callers[index].signal }),
+    })
+  const waiting = ask(0, ASKED).catch(() => undefined)
+  const events = readEvents(await ask(1, { ...ASKED, stream: true }))
+  for (let event = 0; event < 2; event++) await events.next()
+  await until('both calls at the provider', () => test.provider.chats.length === 2)
+  await test.platform.spendings.endAll()
+  const rows = await test.booked()
+  expect(rows.map(({ outputTokens }) => outputTokens).sort((one, other) => one - other)).toEqual([
+    countTokens(TEXT.slice(0, 2).join('')),
+    700,
+  ])
+  for (const row of rows) expect(row).toMatchObject({ success: false, estimated: true })
+  for (const caller of callers) caller.abort()
+  await waiting
+  await events.return?.(undefined)
+  expect(await test.booked()).toHaveLength(2)
+})

@@ -1,0 +1,36 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { memoize } from '../../../db/memo.ts'
+import type { Db } from '../../../db/open.ts'
+import { parameter } from '../../../db/parameters.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { users } from '../../people/users/tables.ts'
+import { identityColumns } from '../../people/users/users.ts'
+
+/** How long a replaced token may serve what its agent still ends, should nobody end that sooner. */
+const RETIRING_MS = 5 * 60_000
+
+/** Finds the agent of a token by its hash, also by the one before, while the agent is being told of its new token. */
+export function createAgentFinder({ db, clock }: { db: Db; clock: Clock }) {
+  const { aiProvider, tokensChangedAt } = agents
+  const withOwners = () =>
+    db
+      .select({ agentId: agents.id, aiProvider, tokensChangedAt, user: identityColumns })
+      .from(agents)
+      .leftJoin(users, eq(users.id, agents.ownerId))
+  const byToken = withOwners()
+    .where(eq(agents.accessTokenHash, parameter('hash')))
+    .prepare()
+  const byRetiringToken = withOwners()
+    .where(eq(agents.retiringTokenHash, parameter('hash')))
+    .prepare()
+  const findPresent = memoize(db, (hash) => byToken.get({ hash }) ?? null)
+  const findRetiring = memoize(db, (hash) => byRetiringToken.get({ hash }) ?? null)
+  return (hash: string) => {
+    const present = findPresent(hash)
+    if (present) return present
+    const retiring = findRetiring(hash)
+    const since = retiring?.tokensChangedAt?.getTime() ?? 0
+    return retiring && clock.now().getTime() - since < RETIRING_MS ? retiring : null
+  }
+}

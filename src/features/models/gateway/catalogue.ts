@@ -1,0 +1,256 @@
+import type { AiProvider, ListedProviderModel } from '../../../adapters/models/provider.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { TokenPrice } from '../../../core/money.ts'
+import { type Plan, PREMIUM_MODEL } from '../../people/plans/plans.ts'
+import type { Spender } from '../usage/quota.ts'
+import { BUILT_IN_MODELS, type BuiltInModel } from './prices.ts'
+
+/** Whose models are allowed. */
+type Allowance = Pick<Spender, 'plan' | 'key' | 'budget'>
+
+/** A model and how to ask for it. `upstreamId` is its name at the provider; `price` is null when nobody knows it. */
+export type CatalogueModel = {
+  id: string
+  name: string
+  provider: AiProvider
+  upstreamId: string
+  contextLength: number | null
+  description: string | null
+  tags: readonly string[]
+  price: TokenPrice | null
+  /** Whose own key pays for it; null for the platform's. */
+  paidBy: string | null
+}
+
+export type Catalogue = {
+  /** Each model once, from whoever is asked first for it. */
+  list(): CatalogueModel[]
+  /** Everyone who serves the model that `name` means, a vendor's own API before the aggregator; none when nobody does. */
+  offers(name: string): readonly CatalogueModel[]
+  /** What the model costs, at whoever is asked first or else as published; null when nobody knows. */
+  findPrice(name: string): TokenPrice | null
+  /** The same at a provider that a user brings along; null when it does not serve that model. */
+  offerOf(provider: AiProvider, name: string, userId: string): CatalogueModel | null
+  /** @throws AppError `unavailable` NOT_CONFIGURED without any provider. */
+  requireConfigured(): void
+  /** The model new agents get, or null without any provider. */
+  findDefault(plan: Plan): CatalogueModel | null
+  /** Asks the providers for their lists, each used once it is there; one that does not answer keeps the list it had. */
+  refresh(signal: AbortSignal): Promise<void>
+}
+
+/** Other names under which clients know a model; they count only where nobody offers one of that very name. */
+const ALIASES: Readonly<Record<string, string>> = {
+  'claude-opus-4-6': PREMIUM_MODEL,
+  'gpt-4': 'openai/gpt-4',
+  'google/gemini-2.0-flash': 'google/gemini-2.0-flash-001',
+}
+
+/** Whose models a vendor's own API serves. The aggregator serves everyone's. */
+const VENDOR_PREFIXES: Readonly<Record<string, string>> = {
+  openai: 'openai/',
+  anthropic: 'anthropic/',
+  gemini: 'google/',
+}
+/** Models that run on this machine: free, and allowed on every plan. */
+const LOCAL_PROVIDERS = new Set(['local', 'ollama'])
+
+/** What can be asked for now: the built-in price list over the configured providers, refreshed with their own lists. */
+export function createCatalogue(deps: { providers: AiProvider[]; aggregator: string; log: Log }): Catalogue {
+  const listed = new Map<string, ListedProviderModel[]>()
+  let offers = build(deps, listed)
+  const first = (id: string) => offers.get(id)?.[0]
+  const list = () => [...offers.values()].flatMap((offered) => toListed(offered) ?? [])
+
+  const offersOf = (name: string) => offers.get(name) ?? offers.get(ALIASES[name] ?? '') ?? []
+
+  const findDefault = (plan: Plan) => {
+    const wanted = plan.models === null ? [PREMIUM_MODEL] : plan.models.flatMap(toIds)
+    for (const id of wanted) {
+      const model = first(id)
+      if (model) return model
+    }
+    const local = list().filter(isLocal)
+    const ollama = local.find((model) => model.provider.id === 'ollama')
+    return ollama ?? local[0] ?? list().find((model) => isAllowed(model, { plan, key: null })) ?? null
+  }
+
+  return {
+    list,
+    findDefault,
+    offers: offersOf,
+    findPrice: (name) => offersOf(name)[0]?.price ?? findBuiltIn(name)?.price ?? null,
+    offerOf(provider, name, userId) {
+      const known = modelsOf(provider, deps.aggregator, listed.get(provider.id))
+      for (const id of toIds(name)) {
+        const model = known.find((offered) => offered.id === id)
+        if (model) return { ...model, paidBy: userId }
+      }
+      // A provider whose models nobody lists is asked for what its name stands before.
+      const prefix = `${provider.id}/`
+      if (!name.startsWith(prefix)) return null
+      const asked = { ...NOTHING_KNOWN, id: name.slice(prefix.length), price: null }
+      return { ...toModel(provider, name, asked), paidBy: userId }
+    },
+    requireConfigured() {
+      if (deps.providers.length > 0) return
+      throw new AppError('unavailable', 'No AI provider is configured. Set OPENROUTER_API_KEY.', {
+        code: 'NOT_CONFIGURED',
+      })
+    },
+    async refresh(signal) {
+      await Promise.all(
+        deps.providers.map(async (provider) => {
+          try {
+            listed.set(provider.id, await provider.listModels(signal))
+            offers = build(deps, listed)
+          } catch (error) {
+            deps.log.warn({ provider: provider.id, error: errorMessage(error) }, 'AI provider does not list its models')
+          }
+        }),
+      )
+    },
+  }
+}
+
+/**
+ * @throws AppError `forbidden` MODEL_RESTRICTED when plan or key do not include the model, or nobody knows the price of
+ * one that a limit has to count.
+ */
+export function requireAllowed(model: CatalogueModel, spender: Allowance): void {
+  const { plan, key } = spender
+  if (isAllowed(model, spender)) return
+  if (isAllowed(model, { plan, key: null })) {
+    const reason = isListedForKey(model, { key })
+      ? 'has no known price, and this key has a budget'
+      : 'is not among the models of this key'
+    throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
+  }
+  const reason = isIn(plan.models, model.id) ? 'has no known price' : 'not available on your plan'
+  throw restricted(`Model ${model.id} ${reason}. Upgrade for more models.`, plan.models)
+}
+
+/**
+ * The same for a model that nobody serves here: what plan or key do not include is refused before anybody looks for it.
+ * @throws AppError `forbidden` MODEL_RESTRICTED for a published model that they do not include.
+ */
+export function requireIncluded(name: string, { plan, key }: Allowance): void {
+  if (!findBuiltIn(name)) return
+  if (!isIn(plan.models, name))
+    throw restricted(`Model ${name} not available on your plan. Upgrade for more models.`, plan.models)
+  if (!isIn(key?.models ?? null, name))
+    throw restricted(`Model ${name} is not among the models of this key.`, key?.models ?? null)
+}
+
+function restricted(message: string, allowedModels: readonly string[] | null): AppError {
+  return new AppError('forbidden', message, { code: 'MODEL_RESTRICTED', allowedModels: allowedModels ?? [] })
+}
+
+/** The first offer, with what the others tell of the model: a vendor's own API seldom describes what it has. */
+function toListed([first, ...others]: readonly CatalogueModel[]): CatalogueModel | null {
+  const described = others.find(({ description }) => description !== null)
+  if (!first || first.description !== null || !described) return first ?? null
+  const { name, description, tags } = described
+  return { ...first, name, contextLength: described.contextLength ?? first.contextLength, description, tags }
+}
+
+/** Models on this machine are free, and on every plan; a key's own list counts for them as well. */
+export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowance): boolean {
+  if (!isListedForKey(model, { key })) return false
+  if (isLocal(model)) return true
+  const isCounted = plan.models !== null || key?.budgetMicroUsd != null || budget !== undefined
+  if (model.price === null && isCounted) return false
+  return isIn(plan.models, model.id)
+}
+
+/** Does the key's own list of models have it, or has the key none? */
+export function isListedForKey(model: CatalogueModel, { key }: Pick<Allowance, 'key'>): boolean {
+  return isIn(key?.models ?? null, model.id)
+}
+
+function isLocal(model: CatalogueModel): boolean {
+  return LOCAL_PROVIDERS.has(model.provider.id)
+}
+
+const idsOfLists = new WeakMap<readonly string[], ReadonlySet<string>>()
+
+/**
+ * Does a list of names, null for all, include a model? What a name stands for is included with it. Lists belong to plans
+ * and keys and never change: each is looked through once.
+ */
+function isIn(names: readonly string[] | null, id: string): boolean {
+  if (names === null) return true
+  const known = idsOfLists.get(names) ?? new Set(names.flatMap(toIds))
+  idsOfLists.set(names, known)
+  return known.has(id)
+}
+
+/** The very name first, then what it is another name for. */
+function toIds(name: string): string[] {
+  const alias = ALIASES[name]
+  return alias === undefined ? [name] : [name, alias]
+}
+
+function findBuiltIn(name: string): BuiltInModel | null {
+  return BUILT_IN_MODELS.get(name) ?? BUILT_IN_MODELS.get(ALIASES[name] ?? '') ?? null
+}
+
+/** A vendor's own API comes before the aggregator; a provider's own list before the built-in one. */
+function build(deps: { providers: AiProvider[]; aggregator: string }, listed: Map<string, ListedProviderModel[]>) {
+  const offers = new Map<string, CatalogueModel[]>()
+  const vendorsFirst = deps.providers.toSorted((one) => (one.id === deps.aggregator ? 1 : -1))
+  for (const provider of vendorsFirst) {
+    for (const model of modelsOf(provider, deps.aggregator, listed.get(provider.id))) {
+      const known = offers.get(model.id)
+      if (known) known.push(model)
+      else offers.set(model.id, [model])
+    }
+  }
+  return offers
+}
+
+function modelsOf(provider: AiProvider, aggregator: string, own: ListedProviderModel[] | undefined): CatalogueModel[] {
+  const isAggregator = provider.id === aggregator && !VENDOR_PREFIXES[provider.id]
+  if (isAggregator)
+    return (own ?? builtIn(''))
+      .filter((model) => !/:(free|batch)$/.test(model.id))
+      .map((model) => toModel(provider, model.id, model))
+  const prefix = VENDOR_PREFIXES[provider.id]
+  if (prefix)
+    return builtIn(prefix).map((model) =>
+      toModel(provider, model.id, { ...model, id: toVendorId(provider.id, model.id.slice(prefix.length)) }),
+    )
+  return (own ?? []).map((model) =>
+    toModel(provider, model.id.startsWith(`${provider.id}/`) ? model.id : `${provider.id}/${model.id}`, model),
+  )
+}
+
+function toModel(provider: AiProvider, id: string, model: ListedProviderModel): CatalogueModel {
+  const published = findBuiltIn(id)
+  const free = LOCAL_PROVIDERS.has(provider.id) ? { inputUsdPerMillion: 0, outputUsdPerMillion: 0 } : null
+  return {
+    id,
+    name: model.name ?? id,
+    provider,
+    upstreamId: model.id,
+    contextLength: model.contextLength ?? published?.contextLength ?? null,
+    description: model.description,
+    tags: model.tags,
+    price: free ?? model.price ?? published?.price ?? null,
+    paidBy: null,
+  }
+}
+
+const NOTHING_KNOWN = { name: null, contextLength: null, description: null, tags: [] } as const
+
+function builtIn(prefix: string): ListedProviderModel[] {
+  return [...BUILT_IN_MODELS.entries()]
+    .filter(([id]) => id.startsWith(prefix) && !/:/.test(id.slice(prefix.length)))
+    .map(([id, known]) => ({ ...NOTHING_KNOWN, ...known, id }))
+}
+
+/** The aggregator writes versions with dots where Anthropic's own names have dashes. */
+function toVendorId(provider: string, id: string): string {
+  return provider === 'anthropic' ? id.replaceAll('.', '-') : id
+}

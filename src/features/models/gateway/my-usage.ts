@@ -1,0 +1,83 @@
+import { and, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
+import { toMicroUsd, toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import type { KeyLimits } from '../../people/keys/limits.ts'
+import type { Plan } from '../../people/plans/plans.ts'
+import { type KeyUsage, readKeyUsage } from '../usage/key-usage.ts'
+import type { Spender } from '../usage/quota.ts'
+import type { RunningSums } from '../usage/running-sums.ts'
+import { usageDays } from '../usage/tables.ts'
+import type { MyUsage } from './schemas.ts'
+
+export type MyUsageDeps = { db: Db; clock: Clock; userSums: RunningSums }
+
+/** Whose usage is asked for: a user's, or with `agentId` that of one agent of theirs. */
+type Asker = Spender & { agentId: string | null }
+
+/**
+ * What the caller has used this month (UTC) and what is left: of the plan, and of the key that asks. An agent is told what
+ * it has used itself, beside the plan that all agents of its owner share. Models over all keys.
+ */
+export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: Asker): MyUsage {
+  const now = deps.clock.now()
+  const windowStart = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
+  const windowEnd = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
+  const isOf = and(
+    eq(usageDays.userId, userId),
+    gte(usageDays.day, toDay(windowStart)),
+    lt(usageDays.day, toDay(windowEnd)),
+    agentId === null ? undefined : eq(usageDays.agentId, agentId),
+  )
+  const byModel = listByModel(deps.db, isOf)
+  return {
+    windowStart: windowStart.toISOString(),
+    windowEnd: windowEnd.toISOString(),
+    plan: plan.name,
+    tokens: toMeter(deps.userSums.used(userId).tokens, plan.tokensPerMonth),
+    key: key && toKeyMeters(key, readKeyUsage(deps.db, key.id, toMonth(now))),
+    agent: agentId === null ? null : { id: agentId, ...sumOf(byModel) },
+    byModel,
+  }
+}
+
+function toKeyMeters(key: KeyLimits, used: KeyUsage): MyUsage['key'] {
+  return {
+    id: key.id,
+    calls: used.calls,
+    tokens: toMeter(used.tokens, key.tokensPerMonth),
+    costUsd: toMeter(toUsd(used.costMicroUsd), key.budgetMicroUsd === null ? null : toUsd(key.budgetMicroUsd)),
+    requestsPerMinute: key.requestsPerMinute,
+    models: key.models === null ? null : [...key.models],
+  }
+}
+
+function toMeter(used: number, limit: Plan['tokensPerMonth']) {
+  return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) }
+}
+
+function listByModel(db: Db, isOf: SQL | undefined): MyUsage['byModel'] {
+  return db
+    .select({
+      model: usageDays.model,
+      calls: sql<number>`sum(${usageDays.calls})`,
+      tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
+      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      estimatedTokens: sql<number>`sum(${usageDays.estimatedTokens})`,
+    })
+    .from(usageDays)
+    .where(isOf)
+    .groupBy(usageDays.model)
+    .all()
+    .map(({ costMicroUsd, ...sums }) => ({ ...sums, costUsd: toUsd(costMicroUsd) }))
+    .sort((one, other) => other.costUsd - one.costUsd || other.tokens - one.tokens)
+}
+
+function sumOf(lines: MyUsage['byModel']) {
+  return {
+    calls: lines.reduce((sum, line) => sum + line.calls, 0),
+    tokens: lines.reduce((sum, line) => sum + line.tokens, 0),
+    costUsd: toUsd(lines.reduce((sum, line) => sum + toMicroUsd(line.costUsd), 0)),
+    estimatedTokens: lines.reduce((sum, line) => sum + line.estimatedTokens, 0),
+  }
+}

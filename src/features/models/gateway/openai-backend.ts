@@ -1,0 +1,141 @@
+import { type Context, Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db } from '../../../db/open.ts'
+import { receiveText } from '../../../http/body.ts'
+import { logFailure, statusOf, toAppError } from '../../../http/errors.ts'
+import { readBearer } from '../../../http/internal-key.ts'
+import { validate } from '../../../http/validate.ts'
+import { ToolEventRequest } from '../usage/schemas.ts'
+import { recordToolEvents } from '../usage/tool-events.ts'
+import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
+import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
+import { isAllowed } from './catalogue.ts'
+import { type CompleteDeps, complete, completeStreaming, embed } from './complete.ts'
+import { requirePlainControlKeys } from './control-keys.ts'
+import type { Wish } from './route.ts'
+import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest } from './schemas.ts'
+
+const CHAT_ENDPOINT = '/v1/chat/completions'
+const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
+
+export type OpenAiBackendDeps = CompleteDeps & {
+  db: Db
+  clock: Clock
+  log: Log
+  callers: CallerFinder
+  /** What the model of an agent is told beside the agent's own words, null for nothing. */
+  instruct: (agentId: string) => string | null
+  requestsPerMinute: { backend: number }
+}
+
+/** The OpenAI-compatible surface that agents and SDKs use (rulings, 28 and 36): errors have OpenAI's form as well. */
+export function openAiBackend(deps: OpenAiBackendDeps) {
+  const app = new Hono<CallerEnv>()
+  const caller = requireCaller(deps.callers)
+  const limit = limitCaller(deps.requestsPerMinute.backend)
+
+  app.onError((error, c) => answerError(c, error, deps.log))
+
+  app.post('/v1/chat/completions', caller, limit, validate('json', CompletionRequest), async (c) => {
+    const body = c.req.valid('json')
+    const json = await receiveText(c)
+    requirePlainControlKeys(json)
+    const asked = {
+      caller: c.var.caller,
+      wish: toWish(body),
+      ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
+      endpoint: CHAT_ENDPOINT,
+      signal: c.req.raw.signal,
+    }
+    // Settles only when a model has begun: until then an error is still a status. Later ones are events.
+    if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+    const answer = await complete(deps, asked)
+    tellCompleted(c, answer)
+    c.header('content-type', 'application/json')
+    return c.body(answer.json)
+  })
+
+  app.post('/v1/embeddings', caller, limit, validate('json', EmbeddingRequest), async (c) => {
+    const body = c.req.valid('json')
+    const json = await receiveText(c)
+    requirePlainControlKeys(json)
+    const answer = await embed(deps, {
+      caller: c.var.caller,
+      wish: toWish(body),
+      body,
+      json,
+      endpoint: EMBEDDINGS_ENDPOINT,
+      signal: c.req.raw.signal,
+    })
+    tellCompleted(c, answer)
+    c.header('content-type', 'application/json')
+    return c.body(answer.json)
+  })
+
+  app.post('/v1/tool-events', caller, limit, validate('json', ToolEventRequest), async (c) => {
+    const { userId, agentId } = c.var.caller
+    await recordToolEvents(deps, { userId, agentId }, c.req.valid('json'))
+    return c.body(null, 204)
+  })
+
+  app.get('/v1/models', caller, limit, (c) =>
+    c.json({
+      object: 'list',
+      data: deps.catalogue
+        .list()
+        .filter((model) => isAllowed(model, c.var.caller))
+        .map((model) => ({
+          id: model.id,
+          object: 'model',
+          created: 0,
+          owned_by: model.provider.id,
+          provider: model.provider.id,
+        })),
+    }),
+  )
+
+  return app
+}
+
+/** The request with one more instruction, behind those that it begins with. */
+function withInstruction(
+  request: { body: Asked; json: string },
+  content: string | null,
+): { body: Asked; json: string } {
+  if (content === null) return request
+  const { messages } = request.body
+  const end = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+  const instruction: { role: string } & { content: string } = { role: 'system', content }
+  const body = { ...request.body, messages: messages.toSpliced(end === -1 ? messages.length : end, 0, instruction) }
+  return { body, json: JSON.stringify(body) }
+}
+
+/** Two names for the same: ours beside `model`, and the aggregator's list that may begin with it. */
+function toWish({
+  model,
+  fallbacks = [],
+  models = [],
+  taskType,
+}: Pick<Asked, 'model' | 'fallbacks' | 'models' | 'taskType'>): Wish {
+  const all = [...(model ? [model] : []), ...fallbacks, ...models.filter((name) => name !== model)]
+  return { model: all[0], fallbacks: all.slice(1), taskType }
+}
+
+function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
+  const known = toAppError(error)
+  const isAgent = readBearer(c.req.header('authorization'))?.startsWith(AGENT_TOKEN_PREFIX)
+  const shown = isAgent ? forAgent(known) : known
+  const status = statusOf(shown.kind)
+  logFailure(c, log, error, shown)
+  if (typeof shown.extra.retryAfter === 'string') c.header('retry-after', shown.extra.retryAfter)
+  return c.json(toOpenAiError(shown), status)
+}
+
+/** Rulings, 35: a real agent runtime locks its provider out after one 402 or 403, so problems of plan and quota are 429 to it. */
+function forAgent(error: AppError): AppError {
+  const isPlanProblem = error.kind === 'payment_required' || error.kind === 'forbidden'
+  return isPlanProblem ? new AppError('limited', error.message, error.extra) : error
+}

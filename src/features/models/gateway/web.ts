@@ -1,0 +1,51 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import { readBearer } from '../../../http/internal-key.ts'
+import type { Guards } from '../../../http/session.ts'
+import type { VerifyKey } from '../../people/keys/verify.ts'
+import { NO_PLAN, PLANS, planInForce } from '../../people/plans/plans.ts'
+import type { UsageRecorder } from '../usage/record.ts'
+import type { Catalogue } from './catalogue.ts'
+import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
+import type { ListedModel } from './schemas.ts'
+
+export type AiWebDeps = MyUsageDeps & {
+  catalogue: Catalogue
+  guards: Guards
+  usage: Pick<UsageRecorder, 'flush'>
+  verifyKey: VerifyKey
+}
+
+/** What the dashboard shows of models: those that can be asked now, and what the signed-in user has used. */
+export function aiWeb(deps: AiWebDeps) {
+  const app = new Hono<WebEnv>()
+
+  app.get('/api/me/usage', deps.guards.signedIn, async (c) => {
+    await deps.usage.flush()
+    const { user } = c.var
+    const bearer = readBearer(c.req.header('authorization'))
+    const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
+    return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
+  })
+
+  app.get('/api/models', async (c) => {
+    const user = await deps.guards.findUser(c)
+    // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none.
+    const own = user ? planInForce(user) : NO_PLAN
+    const plan = own === NO_PLAN ? PLANS.solo : own
+    const models = deps.catalogue.list().map(
+      (model): ListedModel => ({
+        id: model.id,
+        name: model.name,
+        provider: model.provider.id,
+        contextLength: model.contextLength,
+        pricing: model.price && {
+          prompt: model.price.inputUsdPerMillion / 1_000_000,
+          completion: model.price.outputUsdPerMillion / 1_000_000,
+        },
+      }),
+    )
+    return c.json({ models, defaultModel: deps.catalogue.findDefault(plan)?.id ?? null })
+  })
+  return app
+}

@@ -1,0 +1,76 @@
+import { eq } from 'drizzle-orm'
+import { type AiProvider, ProviderError } from '../../../adapters/models/provider.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import { memoize } from '../../../db/memo.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { providerKeys } from './tables.ts'
+
+const PROBE_TIMEOUT_MS = 5000
+
+/** Makes a provider that is asked with somebody's own key; null for one that Stead does not know. */
+export type OpenProvider = (id: string, apiKey: string) => AiProvider | null
+
+/** Keys at AI providers that users bring along: used for their calls, never shown again. */
+export type OwnKeys = {
+  /** Those of a user, ready to be asked. */
+  list(userId: string): readonly AiProvider[]
+  listProviders(userId: string): string[]
+  /** @throws AppError `invalid` for an unknown provider and for a key that the provider refuses. */
+  enable(userId: string, provider: string, apiKey: string): Promise<void>
+  /** Forgets all of a user's keys. */
+  disable(userId: string): Promise<void>
+}
+
+export type OwnKeysDeps = { db: Db; clock: Clock; log: Log; sealer: Sealer; openProvider: OpenProvider }
+
+export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
+  const { db, clock, sealer } = deps
+  const rowsOf = (userId: string) => db.select().from(providerKeys).where(eq(providerKeys.userId, userId)).all()
+  const list = memoize(db, (userId): readonly AiProvider[] =>
+    rowsOf(userId).flatMap(({ provider, sealedKey }) => {
+      const opened = deps.openProvider(provider, sealer.open(sealedKey, purposeOf(userId, provider)))
+      return opened ? [opened] : []
+    }),
+  )
+  return {
+    list,
+    listProviders: (userId) => rowsOf(userId).map(({ provider }) => provider),
+    async enable(userId, provider, apiKey) {
+      const opened = deps.openProvider(provider, apiKey)
+      if (!opened) throw new AppError('invalid', `Provider ${provider} is not supported`)
+      await requireAccepted(opened, deps.log)
+      const sealedKey = sealer.seal(apiKey, purposeOf(userId, provider))
+      const row = { userId, provider, sealedKey, createdAt: clock.now() }
+      const target = [providerKeys.userId, providerKeys.provider]
+      await write(db, (tx) => tx.insert(providerKeys).values(row).onConflictDoUpdate({ target, set: row }).run())
+    },
+    async disable(userId) {
+      await write(db, (tx) => forgetOwnKeys(tx, userId))
+    },
+  }
+}
+
+/** Forgets all keys that a user has brought along, in the caller's closure. */
+export function forgetOwnKeys(tx: Tx, userId: string): void {
+  tx.delete(providerKeys).where(eq(providerKeys.userId, userId)).run()
+}
+
+/** A provider that cannot be asked now does not speak against the key. */
+async function requireAccepted(provider: AiProvider, log: Log): Promise<void> {
+  try {
+    await provider.listModels(AbortSignal.timeout(PROBE_TIMEOUT_MS))
+  } catch (error) {
+    if (error instanceof ProviderError && error.failure === 'credentials') {
+      throw new AppError('invalid', `Provider ${provider.id} does not accept this key`)
+    }
+    log.warn({ provider: provider.id, error: errorMessage(error) }, 'a user’s own key could not be tried')
+  }
+}
+
+function purposeOf(userId: string, provider: string): SealPurpose {
+  return `provider_keys:${userId}:${provider}`
+}

@@ -1,0 +1,56 @@
+import { Hono } from 'hono'
+import type { BackendEnv } from '../../../http/env.ts'
+import type { InternalKeyGuard } from '../../../http/internal-key.ts'
+import { validate } from '../../../http/validate.ts'
+import {
+  listDailyUsage,
+  listToolUsage,
+  listUsageByModel,
+  listUsageOfAgent,
+  type QueryDeps,
+  summarizeUsage,
+} from './queries.ts'
+import type { UsageRecorder } from './record.ts'
+import { MonthQuery, ToolQuery, WeekQuery } from './schemas.ts'
+
+export type UsageBackendDeps = QueryDeps & {
+  internalKey: InternalKeyGuard
+  usage: Pick<UsageRecorder, 'flush'>
+  plannedEndpoints: boolean
+}
+
+/** Usage as services query it (Spec 4.10, planned): behind the internal key; for one user with `x-user-id`. */
+export function usageBackend(deps: UsageBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+  if (!deps.plannedEndpoints) return app
+
+  app.use('/api/usage/*', async (_c, next) => {
+    await deps.usage.flush()
+    await next()
+  })
+
+  app.get('/api/usage/summary', internalKey, validate('query', MonthQuery), async (c) => {
+    const lines = await summarizeUsage(deps, c.var.principal, c.req.valid('query').days)
+    return c.body(`[${lines.join(',')}]`, 200, { 'content-type': 'application/json' })
+  })
+
+  app.get('/api/usage/by-agent/:agentId', internalKey, validate('query', MonthQuery), async (c) =>
+    c.json(await listUsageOfAgent(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query').days)),
+  )
+
+  app.get('/api/usage/by-model', internalKey, validate('query', MonthQuery), async (c) =>
+    c.json(await listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
+  )
+
+  app.get('/api/usage/daily', internalKey, validate('query', WeekQuery), async (c) =>
+    c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
+  )
+
+  app.get('/api/usage/tools', internalKey, validate('query', ToolQuery), async (c) => {
+    const { agentId, days } = c.req.valid('query')
+    return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
+  })
+
+  return app
+}

@@ -1,0 +1,199 @@
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { type MicroUsd, toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import { inDaySlices, type Span } from './day-slices.ts'
+import { toolDays, usageDays } from './tables.ts'
+
+export type QueryDeps = { db: Db; clock: Clock }
+
+/** Calls that no agent made are booked under this word (Spec 4.10 shows them as null). */
+const DIRECT = 'direct'
+
+const inputTokens = sql<number>`sum(${usageDays.inputTokens})`
+const outputTokens = sql<number>`sum(${usageDays.outputTokens})`
+const costMicroUsd = sql<number>`sum(${usageDays.costMicroUsd})`
+const calls = sql<number>`sum(${usageDays.calls})`
+const estimatedTokens = sql<number>`sum(${usageDays.estimatedTokens})`
+const estimatedCostMicroUsd = sql<number>`sum(${usageDays.estimatedCostMicroUsd})`
+const sums = { inputTokens, outputTokens, costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd }
+type Sums = { [Name in keyof typeof sums]: number }
+
+/**
+ * One line for each day, agent, model and provider, newest first (Spec 4.10), as JSON texts: a year of a busy platform is
+ * megabytes. Users see their own, the operator all.
+ */
+export async function summarizeUsage(deps: QueryDeps, principal: Principal, days: number): Promise<string[]> {
+  const { day, agentId, model, provider } = usageDays
+  const lines: string[] = []
+  await eachSlice(deps, days, (isInSlice) => {
+    const rows = deps.db
+      .select({ day, agentId, model, provider, ...sums })
+      .from(usageDays)
+      .where(and(isInSlice, isSeenBy(principal)))
+      .groupBy(day, agentId, model, provider)
+      .orderBy(desc(day), desc(costMicroUsd))
+      .all()
+    for (const row of rows) lines.push(JSON.stringify(toSummaryLine(row)))
+  })
+  return lines
+}
+
+function toSummaryLine(row: Sums & { day: string; agentId: string; model: string; provider: string }) {
+  return {
+    date: row.day,
+    agent_id: row.agentId === DIRECT ? null : row.agentId,
+    model: row.model,
+    provider: row.provider,
+    ...toTokens(row),
+    turn_count: row.calls,
+  }
+}
+
+/** What one agent used, by model and provider (Spec 4.10): nothing of one that is not the user's, or that never was. */
+export async function listUsageOfAgent(deps: QueryDeps, principal: Principal, agentId: string, days: number) {
+  const rows = await listByModel(deps, days, and(isSeenBy(principal), eq(usageDays.agentId, agentId)))
+  return rows.map(({ calls: events, ...row }) => ({ ...row, events }))
+}
+
+/** What each model was used for, the most expensive first (Spec 4.10). */
+export async function listUsageByModel(deps: QueryDeps, principal: Principal, days: number) {
+  const rows = await listByModel(deps, days, isSeenBy(principal))
+  return rows.map(({ calls: turns, ...row }) => ({ ...row, turns }))
+}
+
+/** The sums of each day that has any, oldest first (Spec 4.10). */
+export async function listDailyUsage(deps: QueryDeps, principal: Principal, days: number) {
+  const newestFirst: (Sums & { day: string })[] = []
+  await eachSlice(deps, days, (isInSlice) => {
+    const rows = deps.db
+      .select({ day: usageDays.day, ...sums })
+      .from(usageDays)
+      .where(and(isInSlice, isSeenBy(principal)))
+      .groupBy(usageDays.day)
+      .orderBy(desc(usageDays.day))
+    newestFirst.push(...rows.all())
+  })
+  return newestFirst.reverse().map((row) => {
+    const { input_tokens: _, output_tokens: __, ...totals } = toTokens(row)
+    return { date: row.day, ...totals, turns: row.calls }
+  })
+}
+
+/**
+ * How often each tool was used, how often that went well and how long it took on average (Spec 4.10), over one agent or
+ * all: nothing of an agent that is not the user's.
+ */
+export async function listToolUsage(deps: QueryDeps, principal: Principal, agentId: string | undefined, days: number) {
+  const isWanted = and(
+    agentId === undefined ? undefined : eq(toolDays.agentId, agentId),
+    principal.kind === 'user' ? eq(toolDays.userId, principal.user.id) : undefined,
+  )
+  const rows: ReturnType<typeof readToolSums> = []
+  const read = (isInSlice: SQL) => void rows.push(...readToolSums(deps.db, and(isInSlice, isWanted)))
+  await query(() => inDaySlices(toolDays.day, { last: deps.clock.now(), days }, read))
+  return [...Map.groupBy(rows, ({ toolName }) => toolName)]
+    .map(([tool_name, group]) => {
+      const timedCalls = total(group, ({ timedCalls }) => timedCalls)
+      return {
+        tool_name,
+        calls: total(group, ({ calls }) => calls),
+        successes: total(group, ({ successes }) => successes),
+        avg_ms: timedCalls > 0 ? Math.round(total(group, ({ durationMs }) => durationMs) / timedCalls) : null,
+      }
+    })
+    .sort((one, other) => other.calls - one.calls)
+}
+
+function readToolSums(db: Db, condition: SQL | undefined) {
+  return db
+    .select({
+      toolName: toolDays.toolName,
+      calls: sql<number>`sum(${toolDays.calls})`,
+      successes: sql<number>`sum(${toolDays.successes})`,
+      timedCalls: sql<number>`sum(${toolDays.timedCalls})`,
+      durationMs: sql<number>`sum(${toolDays.durationMs})`,
+    })
+    .from(toolDays)
+    .where(condition)
+    .groupBy(toolDays.toolName)
+    .all()
+}
+
+async function listByModel(deps: QueryDeps, days: number, condition: SQL | undefined) {
+  const { model, provider } = usageDays
+  const rows: (Sums & { model: string; provider: string })[] = []
+  await eachSlice(deps, days, (isInSlice) => {
+    const slice = deps.db
+      .select({ model, provider, ...sums })
+      .from(usageDays)
+      .where(and(isInSlice, condition))
+      .groupBy(model, provider)
+    rows.push(...slice.all())
+  })
+  return [...Map.groupBy(rows, (row) => `${row.model}\n${row.provider}`).values()]
+    .map((group) => ({ model: group[0]?.model ?? '', provider: group[0]?.provider ?? '', ...addUp(group) }))
+    .sort((one, other) => other.costMicroUsd - one.costMicroUsd || other.calls - one.calls)
+    .map((row) => ({ model: row.model, provider: row.provider, ...toTokens(row), calls: row.calls }))
+}
+
+function addUp(rows: Sums[]): Sums {
+  return {
+    inputTokens: total(rows, (row) => row.inputTokens),
+    outputTokens: total(rows, (row) => row.outputTokens),
+    costMicroUsd: total(rows, (row) => row.costMicroUsd),
+    calls: total(rows, (row) => row.calls),
+    estimatedTokens: total(rows, (row) => row.estimatedTokens),
+    estimatedCostMicroUsd: total(rows, (row) => row.estimatedCostMicroUsd),
+  }
+}
+
+function total<Row>(rows: Row[], numberOf: (row: Row) => number): number {
+  return rows.reduce((sum, row) => sum + numberOf(row), 0)
+}
+
+/** What each agent cost in `span`, of the sums that `condition` names. */
+export async function sumCostByAgent(db: Db, span: Span, condition: SQL | undefined): Promise<Map<string, MicroUsd>> {
+  const spent = new Map<string, MicroUsd>()
+  await inDaySlices(usageDays.day, span, (isInSlice) => {
+    const rows = db
+      .select({ agentId: usageDays.agentId, cost: costMicroUsd })
+      .from(usageDays)
+      .where(and(isInSlice, condition))
+      .groupBy(usageDays.agentId)
+    for (const { agentId, cost } of rows.all()) spent.set(agentId, (spent.get(agentId) ?? 0) + cost)
+  })
+  return spent
+}
+
+/** The last `days` days (UTC), today included. */
+function eachSlice(deps: QueryDeps, days: number, read: (isInSlice: SQL) => void): Promise<void> {
+  return query(() => inDaySlices(usageDays.day, { last: deps.clock.now(), days }, read))
+}
+
+function isSeenBy(principal: Principal): SQL | undefined {
+  return principal.kind === 'user' ? eq(usageDays.userId, principal.user.id) : undefined
+}
+
+/** With the part of tokens and cost that nobody reported (rulings, 46). */
+function toTokens({ inputTokens, outputTokens, costMicroUsd, estimatedTokens, estimatedCostMicroUsd }: Sums) {
+  return {
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    cost_usd: toUsd(costMicroUsd),
+    estimated_tokens: estimatedTokens,
+    estimated_cost_usd: toUsd(estimatedCostMicroUsd),
+  }
+}
+
+/** Spec 4.10: 500 when the query failed. */
+async function query(run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    throw new AppError('internal', 'Database query failed', {}, { cause: error })
+  }
+}

@@ -1,0 +1,98 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
+import type { MicroUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import { readKeyUsage } from './key-usage.ts'
+import { usageDays, usageMonths } from './tables.ts'
+
+export type Sums = { tokens: number; costMicroUsd: MicroUsd }
+
+/** What each user, or each key, has used in the present month or day (UTC), held in memory: limits ask on every call. */
+export type RunningSums = {
+  used(id: string): Sums
+  /** Counts what was used at a time and is about to be written. */
+  add(id: string, at: Date, sums: Sums): void
+}
+
+/** So many months or days stay in memory: a clock that jumps and comes back finds the one it left. */
+const PERIODS_KEPT = 3
+const DAY_MS = 86_400_000
+
+/** Tokens of users in a month; what they cost is no limit of a plan and stays 0. */
+export function createUserSums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toMonth, (userId, month) => {
+    const isThis = and(eq(usageMonths.userId, userId), eq(usageMonths.month, month))
+    const row = deps.db.select({ tokens: usageMonths.tokens }).from(usageMonths).where(isThis).get()
+    return { tokens: row?.tokens ?? 0, costMicroUsd: 0 }
+  })
+}
+
+/** Tokens and cost of keys in a month. */
+export function createKeySums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toMonth, (keyId, month) => {
+    const { tokens, costMicroUsd } = readKeyUsage(deps.db, keyId, month)
+    return { tokens, costMicroUsd }
+  })
+}
+
+/** Tokens and cost of users in a day. */
+export function createDaySums(deps: { db: Db; clock: Clock }): RunningSums {
+  const { inputTokens, outputTokens, costMicroUsd } = usageDays
+  return createRunningSums(deps.clock, toDay, (userId, day) => {
+    const row = deps.db
+      .select({
+        tokens: sql<number>`coalesce(sum(${inputTokens} + ${outputTokens}), 0)`,
+        costMicroUsd: sql<number>`coalesce(sum(${costMicroUsd}), 0)`,
+      })
+      .from(usageDays)
+      .where(and(eq(usageDays.userId, userId), eq(usageDays.day, day)))
+      .get()
+    return row ?? { tokens: 0, costMicroUsd: 0 }
+  })
+}
+
+/**
+ * Reads a period once with `read`, then counts. Exact, because only one process serves a database, and because whoever is
+ * first counted is read before anything of it is written. The period is the clock's at every call: one that jumped forth
+ * or back counts again in the right one as soon as it is set right.
+ */
+function createRunningSums(
+  clock: Clock,
+  toPeriod: (time: Date) => string,
+  read: (id: string, period: string) => Sums,
+): RunningSums {
+  const periods = new Map<string, Map<string, Sums>>()
+  let present = { day: Number.NaN, period: '' }
+
+  /** No period begins within a day, and every call asks several times. */
+  const periodOf = (time: Date): string => {
+    const day = Math.floor(time.getTime() / DAY_MS)
+    if (day !== present.day) present = { day, period: toPeriod(time) }
+    return present.period
+  }
+  const find = (id: string, time: Date): Sums => {
+    const period = periodOf(time)
+    const sums = periods.get(period) ?? open(period)
+    const known = sums.get(id)
+    if (known) return known
+    const stored = read(id, period)
+    sums.set(id, stored)
+    return stored
+  }
+  const open = (period: string) => {
+    const [oldest] = periods.keys()
+    if (oldest !== undefined && periods.size >= PERIODS_KEPT) periods.delete(oldest)
+    const sums = new Map<string, Sums>()
+    periods.set(period, sums)
+    return sums
+  }
+
+  return {
+    used: (id) => find(id, clock.now()),
+    add(id, at, added) {
+      const known = find(id, at)
+      known.tokens += added.tokens
+      known.costMicroUsd += added.costMicroUsd
+    },
+  }
+}

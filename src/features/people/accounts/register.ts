@@ -1,0 +1,108 @@
+import { count, eq } from 'drizzle-orm'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { enqueueVerification } from '../email-addresses/verify-email.ts'
+import { isInviteUsable, redeemInvite } from '../invites/redeem.ts'
+import { requireUncommon } from '../passwords/common-passwords.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import type { RegisterRequest } from '../users/schemas.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import { isWalletEmail } from '../users/wallet-email.ts'
+import { creditReferral, newReferralCode } from './referrals.ts'
+
+export type SignUp = {
+  mode: 'open' | 'invite' | 'closed'
+  /** At home the machine's owner signs up first, has no plan to buy and administers (README, Decisions). */
+  firstUserOwnsHouse: boolean
+  /** Addresses of wallets are not for passwords (rulings, 5). */
+  walletEmailDomain: string
+}
+export type RegisterDeps = {
+  db: Db
+  clock: Clock
+  passwords: Passwords
+  mailer: Mailer
+  enqueue: Enqueue
+  signUp: SignUp
+}
+
+/**
+ * Creates an account; the caller signs in afterwards. The invitation is used, and referrals are credited, with it or not at all.
+ * @throws AppError `forbidden` when sign-up is closed or the invitation is no good, `conflict` when the address is taken,
+ * `invalid` for a wallet's address and for a password that everybody guesses.
+ */
+export async function register(deps: RegisterDeps, request: RegisterRequest): Promise<UserRow> {
+  const { email, password, inviteCode, referralCode } = request
+  requireInvited(deps, inviteCode)
+  if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
+  requireUncommon(password)
+  requireFree(deps.db, email)
+  const account = { email, name: request.name || email, passwordHash: await deps.passwords.hash(password) }
+  const now = deps.clock.now()
+  return write(deps.db, (tx) => {
+    requireFree(tx, email)
+    if (deps.signUp.mode === 'invite' && !redeemInvite(tx, inviteCode ?? '', now)) throw invalidInvite()
+    const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp) })
+    if (referralCode) creditReferral(tx, user, referralCode, now)
+    enqueueVerification(tx, deps, user)
+    return user
+  })
+}
+
+/** Answers before the hasher has worked; the closure that writes decides. */
+function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inviteCode: string | undefined): void {
+  if (signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
+  if (signUp.mode === 'open') return
+  if (!inviteCode) throw new AppError('forbidden', 'Invite code required')
+  if (!isInviteUsable(db, inviteCode)) throw invalidInvite()
+}
+
+function invalidInvite(): AppError {
+  return new AppError('forbidden', 'Invalid invite code')
+}
+
+/** Null stands for no plan. */
+type FirstRights = { plan: UserRow['plan'] | null; isAdmin: boolean }
+
+/** Adds the row; a `plan` given here counts as an active subscription. */
+export function insertUser(
+  tx: Tx,
+  account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
+  start: Partial<FirstRights> & { now: Date },
+): UserRow {
+  return tx
+    .insert(users)
+    .values({
+      ...account,
+      id: newId('usr'),
+      isAdmin: start.isAdmin ?? false,
+      plan: start.plan ?? 'free',
+      subscriptionStatus: start.plan ? 'active' : 'inactive',
+      referralCode: newReferralCode(tx),
+      createdAt: start.now,
+      updatedAt: start.now,
+    })
+    .returning()
+    .get()
+}
+
+/** @throws AppError `conflict` when an account has this address. */
+export function requireFree(db: Db, email: string): void {
+  const taken = db.select({ id: users.id }).from(users).where(eq(users.email, email)).get()
+  if (taken) throw new AppError('conflict', 'User already exists')
+}
+
+/** What a new account starts with: at home the first one owns the house, everybody else has no plan yet. */
+export function firstRights(tx: Tx, signUp: Pick<SignUp, 'firstUserOwnsHouse'>): FirstRights {
+  const ownsHouse = signUp.firstUserOwnsHouse && isEmpty(tx)
+  return { plan: ownsHouse ? 'network' : null, isAdmin: ownsHouse }
+}
+
+function isEmpty(db: Db): boolean {
+  return db.select({ users: count() }).from(users).get()?.users === 0
+}

@@ -1,0 +1,49 @@
+import { Hono } from 'hono'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { readSessionToken } from '../sessions/start-session.ts'
+import { PatchSettingsRequest, Settings, UpdateSettingsRequest } from '../users/schemas.ts'
+import { type AccountSettings, getSettings, patchSettings, type SettingsDeps, updateSettings } from './settings.ts'
+
+export type SettingsWebDeps = SettingsDeps & {
+  guards: Guards
+  /** What an account has stored and may store, in bytes. */
+  storage: { read(db: Db, userId: string): { used: number; limit: number } | null }
+}
+
+/** The account as its owner sees and changes it (Spec 4.2). */
+export function settingsWeb(deps: SettingsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/settings', signedIn, (c) => c.json(toSettings(deps, getSettings(deps, c.var.user.id))))
+
+  app.post('/api/settings', signedIn, validate('json', UpdateSettingsRequest), async (c) => {
+    const request = { ...c.req.valid('json'), sessionToken: readSessionToken(c) }
+    return c.json(toSettings(deps, await updateSettings(deps, c.var.user.id, request)))
+  })
+
+  app.patch('/api/settings', signedIn, validate('json', PatchSettingsRequest), async (c) =>
+    c.json(toSettings(deps, await patchSettings(deps, c.var.user.id, c.req.valid('json')))),
+  )
+
+  return app
+}
+
+function toSettings({ db, storage }: SettingsWebDeps, { user, pendingEmail }: AccountSettings): Settings {
+  return Settings.parse({
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    plan: user.plan,
+    credits: user.credits,
+    twoFactorEnabled: user.twoFactorEnabledAt !== null,
+    emailVerified: user.emailVerifiedAt !== null,
+    pendingEmail,
+    hasPassword: user.passwordHash !== null,
+    notifications: user.notifications,
+    storage: storage.read(db, user.id),
+  })
+}

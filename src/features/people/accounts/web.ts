@@ -1,0 +1,86 @@
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import type { Log } from '../../../core/log.ts'
+import type { Csrf } from '../../../http/csrf.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { readSessionTokens } from '../../../http/session-cookie.ts'
+import { validate } from '../../../http/validate.ts'
+import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import { visitorOf } from '../lockout/known-devices.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
+import { LoginRequest, RegisterRequest } from '../users/schemas.ts'
+import { type LoginDeps, login } from './login.ts'
+import { getReferrals } from './referrals.ts'
+import { type RegisterDeps, register } from './register.ts'
+
+export type AccountsWebDeps = RegisterDeps &
+  LoginDeps & {
+    sessions: Sessions
+    guards: Guards
+    csrf: Csrf
+    botDetection: BotDetection
+    log: Log
+    isHttps: boolean
+    requestsPerMinute: { register: number; login: number }
+  }
+
+/** Sign-up and sign-in with e-mail and password (Spec 4.2). */
+export function accountsWeb(deps: AccountsWebDeps) {
+  const app = new Hono<WebEnv>()
+
+  app.get('/api/auth/challenge', limitRate(deps.requestsPerMinute.register, 'Too many requests'), (c) =>
+    c.json(deps.botDetection.proofOfWork.issue()),
+  )
+
+  app.post(
+    '/api/register',
+    limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    validate('json', RegisterRequest),
+    async (c) => {
+      const request = c.req.valid('json')
+      const { website: honeypot, proof } = request
+      await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot, proof })
+      const { id, email, name } = await register(deps, request)
+      return c.json({ id, email, name })
+    },
+  )
+
+  app.post(
+    '/api/auth/login',
+    // Before the rate is counted: a flood from ever new addresses would fill the counter's memory.
+    createMiddleware(async (_c, next) => {
+      deps.passwords.requireRoom()
+      await next()
+    }),
+    limitRate(deps.requestsPerMinute.login, 'Too many login attempts'),
+    validate('json', LoginRequest),
+    async (c) => {
+      const user = await login(deps, c.req.valid('json'), visitorOf(c, deps))
+      await startSession(c, deps, user)
+      return c.json({ ok: true, user: { id: user.id, name: user.name } })
+    },
+  )
+
+  app.get('/api/auth/session', async (c) => {
+    const user = await deps.guards.findSession(c)
+    return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
+  })
+
+  app.post('/api/auth/signout', async (c) => {
+    const user = await deps.guards.findSession(c)
+    for (const token of readSessionTokens(c)) await deps.sessions.end(token)
+    clearSessionCookie(c, deps)
+    if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
+    return c.json({ ok: true })
+  })
+
+  // Without a session the token opens nothing: clients that always ask for one first get an answer all the same.
+  app.get('/api/auth/csrf', (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')))
+
+  app.get('/api/settings/referrals', deps.guards.signedIn, async (c) => c.json(await getReferrals(deps, c.var.user.id)))
+
+  return app
+}

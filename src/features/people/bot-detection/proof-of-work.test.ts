@@ -1,0 +1,129 @@
+import { expect, test } from 'bun:test'
+import { countRows } from '../../../../tests/harness/dump.ts'
+import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { solve } from '../../../../tests/harness/proof.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import { Challenge } from '../users/schemas.ts'
+import { createProofOfWork } from './proof-of-work.ts'
+
+const ADA = { email: 'ada@example.com', password: 'correct horse' }
+
+/** A platform that asks for proof of work. */
+function withProofs(environment: Record<string, string> = { BOT_DETECTION: 'pow' }) {
+  const platform = testPlatform({ environment })
+  return {
+    ...platform,
+    challenge: () => read(Challenge, platform.web.request('/api/auth/challenge')),
+    register: async (proof: unknown, email = ADA.email) =>
+      platform.web.request('/api/register', json('POST', { ...ADA, email, proof })),
+  }
+}
+
+test('GET /api/auth/challenge: 200 with a challenge of ten minutes', async () => {
+  const { challenge, clock } = withProofs()
+  const first = await challenge()
+  expect(first.difficulty).toBe(18)
+  expect(Date.parse(first.expiresAt) - clock.now().getTime()).toBe(600_000)
+  expect((await challenge()).challenge).not.toBe(first.challenge)
+})
+
+test('GET /api/auth/challenge: difficulty 0 where no proof is asked for', async () => {
+  const { challenge, register } = withProofs({})
+  expect((await challenge()).difficulty).toBe(0)
+  expect((await register(undefined)).status).toBe(200)
+})
+
+test('GET /api/auth/challenge: 429 beyond the rate of one address', async () => {
+  const { web } = testPlatform({ environment: { RATE_LIMIT_REGISTER: '1' } })
+  await web.request('/api/auth/challenge')
+  expect((await web.request('/api/auth/challenge')).status).toBe(429)
+})
+
+test('POST /api/register: 200 with a solved challenge, which is good once', async () => {
+  const { challenge, register, platform } = withProofs()
+  const proof = solve((await challenge()).challenge)
+  expect((await register(proof)).status).toBe(200)
+  const again = await register(proof, 'eve@example.com')
+  expect(again.status).toBe(403)
+  expect(await again.json()).toEqual({ error: 'Access denied', code: 'PROOF_REQUIRED' })
+  expect(countRows(platform.db).users).toBe(1)
+})
+
+test('POST /api/register: of 200 at once with one solution exactly one is let in', async () => {
+  const { challenge, register, platform } = withProofs()
+  const proof = solve((await challenge()).challenge)
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => register(proof, `user${n}@example.com`)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(answers.filter(({ status }) => status === 403)).toHaveLength(199)
+  expect(countRows(platform.db).users).toBe(1)
+})
+
+test('POST /api/register: 403 without a proof and for a wrong one, and nothing is written', async () => {
+  const { challenge, register, platform } = withProofs()
+  const right = solve((await challenge()).challenge)
+  const before = countRows(platform.db)
+  for (const proof of [undefined, { ...right, nonce: `${right.nonce}?` }, { ...right, nonce: '' }]) {
+    const response = await register(proof)
+    expect(response.status).toBe(403)
+    expect(await response.json()).toEqual({ error: 'Access denied', code: 'PROOF_REQUIRED' })
+  }
+  expect(countRows(platform.db)).toEqual(before)
+  expect((await register({ ...right, nonce: Number(right.nonce) })).status).toBe(200)
+})
+
+test('work on a challenge that was not made here, or was altered, is worth nothing', async () => {
+  const { db, clock } = testPlatform().platform
+  const proofsOf = (key: number) => createProofOfWork({ db, clock, key: Buffer.alloc(32, key), difficulty: 4 })
+  const ours = proofsOf(1)
+  const { challenge } = ours.issue()
+  const [id = '', expiry = '', signature = ''] = challenge.split('.')
+  const forged = [
+    '',
+    `${id}.${expiry}`,
+    `${id}.${expiry}.`,
+    `${challenge}.`,
+    `.NaN.${signature}`,
+    `${id}.${(Number.parseInt(expiry, 16) + 1000).toString(16)}.${signature}`,
+    `${id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))}.${expiry}.${signature}`,
+    proofsOf(2).issue().challenge,
+  ]
+  for (const text of forged) expect([text, await ours.accept(solve(text, 4))]).toEqual([text, false])
+  expect(countRows(db).throttles).toBe(0)
+  expect(await ours.accept(solve(challenge, 4))).toBe(true)
+})
+
+test('work counts from the difficulty on, to the bit', async () => {
+  const { db, clock } = testPlatform().platform
+  const key = Buffer.alloc(32, 1)
+  for (const difficulty of [1, 3, 4, 5, 8, 9]) {
+    const proofs = createProofOfWork({ db, clock, key, difficulty })
+    const { challenge } = proofs.issue()
+    for (let nonce = 0; nonce < 64; nonce++) {
+      const bits = BigInt(`0x1${sha256(`${challenge}:${nonce}`)}`)
+        .toString(2)
+        .slice(1)
+      if (bits.startsWith('0'.repeat(difficulty))) break
+      expect(await proofs.accept({ challenge, nonce: String(nonce) })).toBe(false)
+    }
+    expect(await proofs.accept(solve(challenge, difficulty))).toBe(true)
+  }
+})
+
+test('POST /api/register: a solution is good until its challenge expires, and used ones are forgotten after that', async () => {
+  const { challenge, register, platform, clock } = withProofs()
+  const [used, late] = [solve((await challenge()).challenge), solve((await challenge()).challenge)]
+  clock.advance(600_000 - 1)
+  expect((await register(used)).status).toBe(200)
+  clock.advance(1)
+  expect((await register(late, 'eve@example.com')).status).toBe(403)
+  expect((await register(used, 'eve@example.com')).status).toBe(403)
+  expect(countRows(platform.db).throttles).toBe(1)
+})
+
+test('POST /api/register: a proof does not excuse the honeypot', async () => {
+  const { challenge, web } = withProofs()
+  const proof = solve((await challenge()).challenge)
+  const response = await web.request('/api/register', json('POST', { ...ADA, proof, website: 'https://spam.example' }))
+  expect(response.status).toBe(403)
+  expect(await response.json()).toEqual({ error: 'Access denied' })
+})

@@ -1,0 +1,59 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Clock } from '../../../core/clock.ts'
+import { isSameSecret, sha256 } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Challenge, Proof } from '../users/schemas.ts'
+import { throttles } from '../users/tables.ts'
+
+/** About 260,000 hashes: a second or two of a browser for each attempt. */
+export const DIFFICULTY_BITS = 18
+const LIFETIME_MS = 10 * 60_000
+
+export type ProofOfWork = {
+  /** A new challenge; `difficulty` 0 means that none is asked for. */
+  issue(): Challenge
+  /** Is this a solution of a challenge made here, in time and for the first time? Uses it up. */
+  accept(proof: Proof): Promise<boolean>
+}
+
+/**
+ * Work a caller proves: a nonce that gives SHA-256 of `challenge:nonce` as many leading zero bits as `difficulty` says.
+ * Challenges are signed, so only solved ones are remembered, among the throttles until they expire.
+ */
+export function createProofOfWork(deps: { db: Db; clock: Clock; key: Buffer; difficulty: number }): ProofOfWork {
+  const sign = (text: string) => createHmac('sha256', deps.key).update(text).digest('hex')
+
+  return {
+    issue() {
+      const expiresAt = new Date(deps.clock.now().getTime() + LIFETIME_MS)
+      const text = `${randomBytes(16).toString('hex')}.${expiresAt.getTime().toString(16)}`
+      return {
+        challenge: `${text}.${sign(text)}`,
+        difficulty: deps.difficulty,
+        expiresAt: expiresAt.toISOString(),
+      }
+    },
+    async accept({ challenge, nonce }) {
+      const [id = '', expiry = ''] = challenge.split('.')
+      const text = `${id}.${expiry}`
+      if (!isSameSecret(challenge, `${text}.${sign(text)}`)) return false
+      const expiresAt = new Date(Number.parseInt(expiry, 16))
+      if (expiresAt <= deps.clock.now()) return false
+      if (leadingZeroBits(sha256(`${challenge}:${nonce}`)) < deps.difficulty) return false
+      return isFirstUse(deps.db, challenge, expiresAt)
+    },
+  }
+}
+
+async function isFirstUse(db: Db, challenge: string, resetAt: Date): Promise<boolean> {
+  const row = { key: `proof:${sha256(challenge)}`, count: 1, resetAt }
+  const { changes } = await write(db, (tx) => tx.insert(throttles).values(row).onConflictDoNothing().run())
+  return changes === 1
+}
+
+function leadingZeroBits(hex: string): number {
+  const zeros = /^0*/.exec(hex)?.[0].length ?? 0
+  const next = hex[zeros]
+  return zeros * 4 + (next === undefined ? 0 : Math.clz32(Number.parseInt(next, 16)) - 28)
+}

@@ -1,0 +1,48 @@
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { BackendEnv, Principal } from '../../../http/env.ts'
+import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { createInvite } from './create.ts'
+import { redeemInvite } from './redeem.ts'
+import { ValidateInviteRequest } from './schemas.ts'
+
+export type InvitesBackendDeps = {
+  db: Db
+  clock: Clock
+  internalKey: InternalKeyGuard
+  requestsPerMinute: { register: number }
+}
+
+/** Invitations: the operator makes them, anybody uses one up (Spec 4.15). */
+export function invitesBackend(deps: InvitesBackendDeps) {
+  const app = new Hono<BackendEnv>()
+
+  app.post('/api/invite/generate', refuseWrongKeyAsUnauthorized(deps.internalKey), async (c) =>
+    c.json({ code: await createInvite(deps, requireInviter(c.var.principal)) }),
+  )
+
+  app.post(
+    '/api/invite/validate',
+    limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    validate('json', ValidateInviteRequest),
+    async (c) => {
+      const { code } = c.req.valid('json')
+      const valid = await write(deps.db, (tx) => redeemInvite(tx, code, deps.clock.now()))
+      return c.json({ valid }, valid ? 200 : 400)
+    },
+  )
+
+  return app
+}
+
+/** Who the invitation is from. @throws AppError `forbidden` for a user who is no admin. */
+function requireInviter(principal: Principal): string {
+  if (principal.kind === 'operator') return 'operator'
+  if (!principal.user.isAdmin) throw new AppError('forbidden', 'Forbidden')
+  return principal.user.id
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+import { FORMER_MODELS, SCOPES } from '../../../core/scopes.ts'
+
+const MAX_DAYS = 3650
+const MAX_OVERLAP_HOURS = 168
+
+const Name = z.string('Name required').trim().min(1, 'Name required').max(64, 'Name too long (max 64 chars)')
+const badDays = `expiresInDays must be a whole number from 1 to ${MAX_DAYS}`
+const badScopes = `scopes must be a list of ${SCOPES.join(', ')}`
+const badOverlap = `overlapHours must be a number from 0 to ${MAX_OVERLAP_HOURS}`
+
+const badBudget = 'monthlyBudgetUsd must be a number of at least 0.01'
+const badTokens = 'monthlyTokens must be a whole number of at least 1'
+const badModels = 'models must be a list of 1 to 100 model ids'
+const badRate = 'requestsPerMinute must be a whole number of at least 1'
+
+/** What a key may use of models. Months are UTC; null takes a limit away. */
+export const Limits = z.object({
+  monthlyBudgetUsd: z.number(badBudget).min(0.01, badBudget).max(1_000_000, badBudget).nullable(),
+  monthlyTokens: z.int(badTokens).min(1, badTokens).nullable(),
+  models: z
+    .array(z.string(badModels).min(1, badModels).max(200, badModels), badModels)
+    .min(1, badModels)
+    .max(100, badModels)
+    .nullable(),
+  requestsPerMinute: z.int(badRate).min(1, badRate).max(1_000_000, badRate).nullable(),
+})
+export type Limits = z.infer<typeof Limits>
+
+/**
+ * `POST /api/keys` (Spec 4.3). Without an expiry a key has none; without scopes it may do what its owner may, unless it has
+ * limits of money, tokens or models: those are for models alone (rulings, 49). `ai` is a former name of `models`.
+ */
+export const CreateKeyRequest = z
+  .object({
+    name: Name,
+    expiresInDays: z.int(badDays).min(1, badDays).max(MAX_DAYS, badDays).optional(),
+    expiresAt: z.iso.datetime({ offset: true, error: 'expiresAt must be an ISO 8601 time' }).optional(),
+    scopes: z.array(z.enum([...SCOPES, FORMER_MODELS], badScopes), badScopes).optional(),
+    ...Limits.partial().shape,
+  })
+  .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
+    error: 'Give expiresInDays or expiresAt, not both',
+  })
+export type CreateKeyRequest = z.infer<typeof CreateKeyRequest>
+
+/** `PATCH /api/keys/:id`. */
+export const ChangeKeyRequest = z
+  .object({
+    name: Name.optional(),
+    disabled: z.boolean('disabled must be true or false').optional(),
+    ...Limits.partial().shape,
+  })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
+export type ChangeKeyRequest = z.infer<typeof ChangeKeyRequest>
+
+/** `POST /api/keys/:id/rotate`. With an overlap of 0, the default, the old key stops working with this call. */
+export const RotateKeyRequest = action({
+  overlapHours: z.number(badOverlap).min(0, badOverlap).max(MAX_OVERLAP_HOURS, badOverlap).default(0),
+})
+export type RotateKeyRequest = z.infer<typeof RotateKeyRequest>
+
+/** A key as its owner may see it again: everything but the key. Times are ISO 8601; no scopes means all that its owner may. */
+export const Key = z.object({
+  id: z.string(),
+  name: z.string(),
+  keyPreview: z.string(),
+  createdAt: z.string(),
+  lastUsed: z.string().nullable(),
+  expiresAt: z.string().nullable(),
+  scopes: z.array(z.string()),
+  disabled: z.boolean(),
+  limits: Limits,
+})
+export type Key = z.infer<typeof Key>
+
+export const KeyList = z.object({ keys: z.array(Key) })
+export type KeyList = z.infer<typeof KeyList>
+
+/** The answer that carries the raw key. */
+export const CreatedKey = z.object({ id: z.string(), name: z.string(), key: z.string(), createdAt: z.string() })
+export type CreatedKey = z.infer<typeof CreatedKey>
+
+/** A new raw key, and until when the one before it works: null when it works no more. */
+export const RotatedKey = CreatedKey.extend({
+  expiresAt: z.string().nullable(),
+  scopes: z.array(z.string()),
+  replaces: z.object({ id: z.string(), expiresAt: z.string().nullable() }),
+})
+export type RotatedKey = z.infer<typeof RotatedKey>
+
+/** `POST /api/keys/validate` (Spec 4.3). */
+export const ValidateKeyRequest = z.object({
+  apiKey: z.string('apiKey required').min(1, 'apiKey required').max(512, 'apiKey too long'),
+})
+export type ValidateKeyRequest = z.infer<typeof ValidateKeyRequest>

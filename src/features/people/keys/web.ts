@@ -1,0 +1,101 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { changeKey } from './change.ts'
+import { createKey } from './create.ts'
+import { deleteKey } from './delete.ts'
+import { scopesOf, toLimits } from './limits.ts'
+import { getKey, listKeys } from './list.ts'
+import { type RotateDeps, rotateKey } from './rotate.ts'
+import {
+  ChangeKeyRequest,
+  type CreatedKey,
+  CreateKeyRequest,
+  type Key,
+  type RotatedKey,
+  RotateKeyRequest,
+  ValidateKeyRequest,
+} from './schemas.ts'
+import type { ApiKeyRow } from './tables.ts'
+import { FEATURES, type VerifyKey } from './verify.ts'
+
+export type KeysWebDeps = RotateDeps & {
+  guards: Guards
+  verifyKey: VerifyKey
+  plannedEndpoints: boolean
+  requestsPerMinute: { login: number }
+}
+
+/** API keys as their owner manages them: session only, own keys only (Spec 4.3). */
+export function keysWeb(deps: KeysWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { withSession } = deps.guards
+
+  app.get('/api/keys', withSession, (c) => c.json({ keys: listKeys(deps.db, c.var.user.id).map(toKey) }))
+
+  app.post('/api/keys', withSession, validate('json', CreateKeyRequest), async (c) => {
+    const { row, key } = await createKey(deps, c.var.user.id, c.req.valid('json'))
+    return c.json(toCreatedKey(row, key), 201)
+  })
+
+  app.get('/api/keys/:id', withSession, (c) => c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))))
+
+  app.patch('/api/keys/:id', withSession, validate('json', ChangeKeyRequest), async (c) =>
+    c.json(toKey(await changeKey(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
+  )
+
+  app.post('/api/keys/:id/rotate', withSession, validate('json', RotateKeyRequest), async (c) => {
+    const id = c.req.param('id')
+    const { row, key, replacedUntil } = await rotateKey(deps, c.var.user.id, id, c.req.valid('json').overlapHours)
+    const rotated: RotatedKey = {
+      ...toCreatedKey(row, key),
+      expiresAt: row.expiresAt?.toISOString() ?? null,
+      scopes: [...scopesOf(row)],
+      replaces: { id, expiresAt: replacedUntil?.toISOString() ?? null },
+    }
+    return c.json(rotated, 201)
+  })
+
+  app.delete('/api/keys/:id', withSession, async (c) => {
+    await deleteKey(deps.db, c.var.user.id, c.req.param('id'))
+    return c.json({ success: true })
+  })
+
+  if (deps.plannedEndpoints) {
+    app.post(
+      '/api/keys/validate',
+      limitRate(deps.requestsPerMinute.login, 'Too many requests'),
+      validate('json', ValidateKeyRequest),
+      (c) => {
+        const { apiKey } = c.req.valid('json')
+        const user = apiKey.startsWith('sk_') ? deps.verifyKey(apiKey) : null
+        if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
+        const { id, email, plan, subscriptionStatus } = user
+        return c.json({ valid: true, userId: id, email, plan, subscriptionStatus, features: FEATURES })
+      },
+    )
+  }
+
+  return app
+}
+
+function toCreatedKey(row: ApiKeyRow, key: string): CreatedKey {
+  return { id: row.id, name: row.name, key, createdAt: row.createdAt.toISOString() }
+}
+
+function toKey(row: ApiKeyRow): Key {
+  return {
+    id: row.id,
+    name: row.name,
+    keyPreview: `${row.prefix}...`,
+    createdAt: row.createdAt.toISOString(),
+    lastUsed: row.lastUsedAt?.toISOString() ?? null,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    scopes: [...scopesOf(row)],
+    disabled: row.disabledAt !== null,
+    limits: toLimits(row),
+  }
+}

@@ -1,0 +1,105 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import type { LinksGo } from '../users/schemas.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import { isWalletEmail } from '../users/wallet-email.ts'
+import { type EmailTokenPurpose, findPendingEmail, issueEmailToken } from './email-tokens.ts'
+import { composeMail, type MailName } from './mails.ts'
+
+/** Sends one mail about an account; `jobs.ts` does it. */
+export const MAIL_JOB = 'accounts.mail'
+
+/**
+ * A mail to send, without what it proves: tokens are made when it is sent, so that no table ever holds one. `userId` is
+ * null for mail that nobody gets. Notices go to `address`, which the account may have left by then.
+ */
+export const MailRequest = z.union([
+  z.object({ mail: z.enum(['reset-password', 'verify-email', 'change-email']), userId: z.string().nullable() }),
+  z.object({
+    mail: z.enum([
+      'email-change-asked',
+      'email-changed',
+      'password-changed',
+      'usage-50',
+      'usage-80',
+      'usage-100',
+      'key-usage-50',
+      'key-usage-80',
+      'key-usage-100',
+    ]),
+    userId: z.string(),
+    address: z.string(),
+  }),
+])
+export type MailRequest = z.infer<typeof MailRequest>
+
+export type SendMailDeps = {
+  db: Db
+  clock: Clock
+  mailer: Mailer
+  appUrl: string
+  signUp: { walletEmailDomain: string }
+}
+
+/** Asks for the mail in the closure of its cause. Of several links of one kind to one account, only one waits. */
+export function enqueueMail(tx: Tx, enqueue: Enqueue, request: MailRequest): void {
+  const isLink = !('address' in request) && request.userId !== null
+  enqueue(tx, MAIL_JOB, request, isLink ? { key: `mail:${request.mail}:${request.userId}` } : {})
+}
+
+/** How a link gets to whoever asked for it: by mail, by the log of whoever runs this, or not at all. */
+export function linksGo(mailer: Mailer): LinksGo {
+  if (mailer.isConfigured) return 'by-mail'
+  return mailer.writesToLog ? 'to-log' : 'nowhere'
+}
+
+/** @throws AppError `unavailable` NOT_CONFIGURED when a link could reach nobody: neither mail nor a developer's log. */
+export function requireMail(mailer: Mailer): void {
+  if (linksGo(mailer) !== 'nowhere') return
+  throw new AppError('unavailable', 'Mail is not configured: set SMTP_URL', { code: 'NOT_CONFIGURED' })
+}
+
+/** Sends what was asked for, unless it has no reader any more. @throws Error of the mail server. */
+export async function sendMail(deps: SendMailDeps, request: MailRequest, signal: AbortSignal): Promise<void> {
+  if ('address' in request) return sendNotice(deps, request.mail, request.address, signal)
+  const { mail, userId } = request
+  if (userId === null) return
+  const sent = await write(deps.db, (tx) => issueLink(tx, deps, mail, userId))
+  if (sent) await deps.mailer.send(composeMail(mail, sent.to, { appUrl: deps.appUrl, token: sent.token }), signal)
+}
+
+/** Nobody reads mail at the address that stands for a wallet. */
+async function sendNotice(deps: SendMailDeps, mail: MailName, to: string, signal: AbortSignal): Promise<void> {
+  if (!isWalletEmail(to, deps.signUp.walletEmailDomain)) await deps.mailer.send(composeMail(mail, to, null), signal)
+}
+
+/** The token is made anew at each attempt: the mail that arrives last has the link that works. */
+function issueLink(
+  tx: Tx,
+  deps: SendMailDeps,
+  purpose: EmailTokenPurpose,
+  userId: string,
+): { to: string; token: string } | null {
+  const now = deps.clock.now()
+  const user = tx
+    .select()
+    .from(users)
+    .where(and(eq(users.id, userId), isNull(users.disabledAt)))
+    .get()
+  const to = user && findReader(tx, purpose, user, now)
+  if (!to || isWalletEmail(to, deps.signUp.walletEmailDomain)) return null
+  return { to, token: issueEmailToken(tx, { userId, purpose, email: to }, now) }
+}
+
+/** Who is to follow the link: null when that has become pointless. */
+function findReader(db: Db, purpose: EmailTokenPurpose, user: UserRow, now: Date): string | null {
+  if (purpose === 'change-email') return findPendingEmail(db, user.id, now)
+  if (purpose === 'verify-email' && user.emailVerifiedAt) return null
+  return user.email
+}

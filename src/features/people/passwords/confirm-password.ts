@@ -1,0 +1,43 @@
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { forgetFailures, returnAttempt, type Throttle, takeAttempt } from '../lockout/throttle.ts'
+import { sessions, type UserRow } from '../users/tables.ts'
+import type { Passwords } from './passwords.ts'
+
+/** What shows that it is the owner: `sessionToken` says which session asks, and is missing for a key. */
+export type Confirmation = { password: string | undefined; sessionToken: string | undefined }
+
+/**
+ * Asks for the password again before something that a stolen session must not do. Accounts without one pass. Each session
+ * has its own ten guesses: a thief of one does not keep the owner from changing the password in another.
+ * @throws AppError `invalid` without `password`, `unauthenticated` for a wrong one, `limited` after ten of those.
+ */
+export async function confirmPassword(
+  deps: { db: Db; clock: Clock; passwords: Passwords },
+  user: Pick<UserRow, 'id' | 'passwordHash'>,
+  { password, sessionToken }: Confirmation,
+): Promise<void> {
+  if (user.passwordHash === null) return
+  if (!password) throw new AppError('invalid', 'Password required')
+  const throttle = ownThrottle(deps.db, 'confirm', user.id, sessionToken)
+  await takeAttempt(deps, throttle)
+  const isRight = await deps.passwords.verify(password, user.passwordHash).catch(async (error) => {
+    await write(deps.db, (tx) => returnAttempt(tx, throttle))
+    throw error
+  })
+  if (!isRight) throw new AppError('unauthenticated', 'Current password is incorrect')
+  await write(deps.db, (tx) => forgetFailures(tx, throttle.key))
+}
+
+/** Ten guesses in a quarter of an hour, by one session of the user; those by keys, whatever cookie comes along, share theirs. */
+export function ownThrottle(db: Db, what: string, userId: string, sessionToken: string | undefined): Throttle {
+  const tokenHash = sha256(sessionToken ?? '')
+  const isTheirs = and(eq(sessions.tokenHash, tokenHash), eq(sessions.userId, userId))
+  const session = db.select({ tokenHash: sessions.tokenHash }).from(sessions).where(isTheirs).get()
+  const who = session ? tokenHash : 'keys'
+  return { key: `${what}:account:${userId}:${who}`, limit: 10, windowMs: 15 * 60_000 }
+}

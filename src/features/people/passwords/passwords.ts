@@ -1,0 +1,90 @@
+import { AppError } from '../../../core/errors.ts'
+
+/** OWASP's minimum for argon2id: 19 MiB, two passes, about 20 ms. */
+const OPTIONS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
+const PREFIX = `$argon2id$v=19$m=${OPTIONS.memoryCost},t=${OPTIONS.timeCost},p=1$`
+/** A hash of the current parameters that no known password has. */
+const NOBODYS_HASH = `${PREFIX}${'N'.repeat(42)}A$${'Q'.repeat(42)}A`
+const MAX_WAITING = 32
+
+export type Passwords = {
+  hash(password: string): Promise<string>
+  /** Does the same work whether or not there is a hash to compare with, and whatever the hash looks like. */
+  verify(password: string, hash: string | null): Promise<boolean>
+  /** Was it made with other parameters than today's? */
+  isOutdated(hash: string): boolean
+  /**
+   * Runs `work`, which will ask the hasher, unless as many are under way as may wait for it: a flood of sign-ins does not
+   * reach the database. @throws AppError `limited`, or what `work` throws.
+   */
+  admit<T>(work: () => Promise<T>): Promise<T>
+  /** For whoever can refuse before anything is read or counted. @throws AppError `limited` when nothing is admitted now. */
+  requireRoom(): void
+  /** How often the hasher has worked: two paths that cost the same raise it by the same. */
+  readonly calls: number
+}
+
+/**
+ * Argon2id behind a gate of `parallel` hashers, so that a flood of sign-ins cannot starve the rest of the process.
+ * @throws AppError `limited` when too many wait already.
+ */
+export function createPasswords(parallel: number): Passwords {
+  const waiting: (() => void)[] = []
+  let admitted = 0
+  let busy = 0
+  let calls = 0
+
+  const requireRoom = () => {
+    if (admitted >= parallel + MAX_WAITING) throw tooMany()
+  }
+
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (busy < parallel) busy++
+    else {
+      if (waiting.length >= MAX_WAITING) throw tooMany()
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    }
+    calls++
+    try {
+      return await work()
+    } finally {
+      // The place goes straight to the next in line: whoever comes in between must not take it.
+      const next = waiting.shift()
+      if (next) next()
+      else busy--
+    }
+  }
+
+  return {
+    hash: (password) => inTurn(() => Bun.password.hash(password, OPTIONS)),
+    verify: (password, hash) => inTurn(async () => (await isMatch(password, hash ?? NOBODYS_HASH)) && hash !== null),
+    isOutdated: (hash) => !hash.startsWith(PREFIX),
+    requireRoom,
+    async admit(work) {
+      requireRoom()
+      admitted++
+      try {
+        return await work()
+      } finally {
+        admitted--
+      }
+    },
+    get calls() {
+      return calls
+    },
+  }
+}
+
+function tooMany(): AppError {
+  return new AppError('limited', 'Too many requests', { retryAfter: '1' })
+}
+
+/** A stored hash that cannot be read matches nothing: the account is closed to guesses, not broken for the caller. */
+async function isMatch(password: string, hash: string): Promise<boolean> {
+  try {
+    return await Bun.password.verify(password, hash)
+  } catch {
+    await Bun.password.verify(password, NOBODYS_HASH)
+    return false
+  }
+}

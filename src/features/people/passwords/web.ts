@@ -1,0 +1,89 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import { requestVerification, verifyEmail } from '../email-addresses/verify-email.ts'
+import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
+import { readSessionToken } from '../sessions/start-session.ts'
+import {
+  ChangePasswordRequest,
+  ForgotPasswordRequest,
+  type MessageResponse,
+  type PasswordChanged,
+  ResetPasswordRequest,
+  VerifyEmailRequest,
+} from '../users/schemas.ts'
+import { type ChangePasswordDeps, changePassword } from './change-password.ts'
+import { forgotPassword } from './forgot-password.ts'
+import { resetPasswordByLink } from './reset-password.ts'
+
+export type PasswordWebDeps = ChangePasswordDeps & {
+  guards: Guards
+  knownDevices: KnownDevices
+  isHttps: boolean
+  botDetection: BotDetection
+  requestsPerMinute: { password: number }
+}
+
+/** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Spec 4.2). */
+export function passwordWeb(deps: PasswordWebDeps) {
+  const app = new Hono<WebEnv>()
+  // Each route counts for itself: a link that is followed must not fail because it was asked for often.
+  const seldom = () => limitRate(deps.requestsPerMinute.password, 'Too many requests')
+
+  app.post(
+    '/api/settings/password',
+    deps.guards.withSessionOr('Not authenticated'),
+    validate('json', ChangePasswordRequest),
+    async (c) => {
+      const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c), address: c.env.address }
+      const { user, keysEnded } = await changePassword(deps, caller, c.req.valid('json'))
+      rememberDevice(c, deps, user)
+      const changed: PasswordChanged = { success: true, ...(keysEnded !== null && { keysEnded }) }
+      return c.json(changed)
+    },
+  )
+
+  app.post('/api/auth/forgot-password', seldom(), validate('json', ForgotPasswordRequest), async (c) => {
+    const { email, website, proof } = c.req.valid('json')
+    await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot: website, proof })
+    await forgotPassword(deps, email, visitorOf(c, deps))
+    return c.json(
+      said(
+        deps.mailer.isConfigured
+          ? 'If an account exists, a reset link has been sent'
+          : 'This server sends no mail. If an account exists, a reset link was written to its log',
+      ),
+    )
+  })
+
+  app.post('/api/auth/reset-password', seldom(), validate('json', ResetPasswordRequest), async (c) => {
+    await resetPasswordByLink(deps, c.req.valid('json'), c.env.address)
+    return c.json(said('Password reset successfully'))
+  })
+
+  app.post('/api/auth/verify-email/send', deps.guards.withSession, seldom(), async (c) => {
+    const isAsked = await requestVerification(deps, c.var.user.id)
+    if (!isAsked) return c.json(said('Email already verified'))
+    return c.json(
+      said(
+        deps.mailer.isConfigured
+          ? 'A verification link has been sent'
+          : 'This server sends no mail. A verification link was written to its log',
+      ),
+    )
+  })
+
+  app.post('/api/auth/verify-email', seldom(), validate('json', VerifyEmailRequest), async (c) => {
+    const outcome = await verifyEmail(deps, c.req.valid('json').token)
+    return c.json(said(outcome === 'changed' ? 'Email changed successfully' : 'Email verified successfully'))
+  })
+
+  return app
+}
+
+function said(message: string): MessageResponse {
+  return { message }
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'bun:test'
+import { AppError } from '../../../core/errors.ts'
+import { findPlan, PLAN_NAMES, PLANS, type PlanName, requirePlanName, WEB_AGENT_LIMITS } from './plans.ts'
+
+test.each<[PlanName, ...(number | null)[]]>([
+  ['solo', 29, 5, 1, 10, 500, 2_000_000],
+  ['collective', 69, 7, 3, 25, 2000, 6_000_000],
+  ['label', 149, 3, 10, 3, 100, 20_000_000],
+  ['network', 499, null, null, 100, 10_000, null],
+])('%s costs £%d and allows what the table of the specification says', (name, ...row) => {
+  const { priceGbp, models, agents, skills, messagesPerDay, tokensPerMonth } = PLANS[name]
+  const actual = [priceGbp, models?.length ?? null, agents, skills, messagesPerDay, tokensPerMonth]
+  expect(actual).toEqual(row)
+})
+
+test('the models of label are a part of those of solo, and those of solo of collective', () => {
+  const { solo, collective, label } = PLANS
+  expect(solo.models).toEqual(expect.arrayContaining([...(label.models ?? [])]))
+  expect(collective.models).toEqual(expect.arrayContaining([...(solo.models ?? [])]))
+})
+
+test('the tiers of the web have limits of their own', () => {
+  expect(WEB_AGENT_LIMITS).toEqual({ starter: 1, pro: 3, enterprise: 100 })
+})
+
+test.each(PLAN_NAMES)('%s is a plan', (name) => {
+  expect(findPlan(name)).toBe(PLANS[name])
+  expect(requirePlanName(name)).toBe(name)
+})
+
+test.each(['free', '', 'Solo', 'toString', '__proto__', null, undefined])('%p is none', (name) => {
+  expect(findPlan(name)).toBeNull()
+})
+
+test('a word that is no plan is refused with those that are', () => {
+  const refusal = new AppError('invalid', 'Invalid plan. Supported: solo, collective, label, network')
+  expect(() => requirePlanName('gold')).toThrow(refusal)
+})

@@ -1,0 +1,137 @@
+import { and, eq, inArray, isNull } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { recordAudit } from '../audit/audit.ts'
+import { endSessions } from '../sessions/sessions.ts'
+import { identities } from '../sign-in/tables.ts'
+import { users } from '../users/tables.ts'
+import { findSubjects, type Issuers, namesOf } from './find-users.ts'
+import { EventBody, StoredClaims, type Subject } from './schemas.ts'
+import { securityEvents } from './tables.ts'
+
+export type ActDeps = {
+  db: Db
+  clock: Clock
+  log: Log
+  /** The issuer under which sign-in links the accounts of the provider that sends events. */
+  identityIssuer: string
+}
+
+type Target = { userId: string; issuers: Issuers; reason: string | undefined; now: Date }
+/** Does what an event asks for one account and says it in words. */
+type Action = (tx: Tx, target: Target) => string
+
+const RISC = 'https://schemas.openid.net/secevent/risc/event-type/'
+const OAUTH = 'https://schemas.openid.net/secevent/oauth/event-type/'
+
+/** Spec 6, by event URI; `token-revoked` is how some issuers spell `tokens-revoked`. */
+const ACTIONS: ReadonlyMap<string, Action> = new Map([
+  [`${RISC}account-disabled`, disable],
+  [`${RISC}account-enabled`, enable],
+  [`${RISC}sessions-revoked`, endAllSessions],
+  [`${OAUTH}tokens-revoked`, revokeTokens],
+  [`${OAUTH}token-revoked`, revokeTokens],
+  [`${RISC}account-credential-change-required`, note],
+])
+/** Spec 6, last paragraph: by the short name, which ends the URI. */
+const LEGACY_ACTIONS: ReadonlyMap<string, Action> = new Map([
+  ['account-compromised', endAllSessions],
+  ['account-disabled', endAllSessions],
+  ['sessions-revoked', endAllSessions],
+  ['identifier-changed', endAllSessions],
+  ['account-enabled', note],
+])
+
+/** Acts on a stored event and marks it handled in one closure: however often this is called, it acts once. */
+export async function actOnSecurityEvent(deps: ActDeps, id: { issuer: string; jti: string }): Promise<void> {
+  const outcome = await write(deps.db, (tx) => {
+    const isThis = and(eq(securityEvents.issuer, id.issuer), eq(securityEvents.jti, id.jti))
+    const row = tx
+      .select({ claims: securityEvents.claims })
+      .from(securityEvents)
+      .where(and(isThis, isNull(securityEvents.handledAt)))
+      .get()
+    if (!row) return null
+    const claims = StoredClaims.parse(row.claims)
+    const outcomes = Object.entries(claims.events).map(([uri, body]) =>
+      actOnOne(tx, { ...id, uri, claims, body: EventBody.parse(body), ...deps }),
+    )
+    tx.update(securityEvents)
+      .set({ handledAt: deps.clock.now(), outcome: outcomes.join('; ') })
+      .where(isThis)
+      .run()
+    return outcomes.join('; ')
+  })
+  if (outcome !== null) deps.log.info({ jti: id.jti, outcome }, 'security event')
+}
+
+type OneEvent = { issuer: string; jti: string; uri: string; claims: StoredClaims; body: EventBody } & ActDeps
+
+/** @returns what was done, for the column `outcome`; every account it was done to has a line in the audit log. */
+function actOnOne(tx: Tx, event: OneEvent): string {
+  const name = event.uri.split('/').at(-1) ?? event.uri
+  const issuers = { event: event.issuer, identities: event.identityIssuer }
+  const now = event.clock.now()
+  const audit = (target: string, done: string) =>
+    recordAudit(
+      tx,
+      {
+        actor: 'system',
+        action: `security-event.${name}`,
+        target,
+        detail: { issuer: event.issuer, jti: event.jti, reason: event.body.reason ?? null, done },
+      },
+      now,
+    )
+
+  const action = event.claims.form === 'legacy' ? LEGACY_ACTIONS.get(name) : ACTIONS.get(event.uri)
+  if (!action) {
+    const done = event.uri === `${RISC}verification` ? 'acknowledged' : 'not supported'
+    audit(event.issuer, done)
+    return `${name}: ${done}`
+  }
+  const userIds = findSubjects(tx, issuers, subjectOf(event))
+  for (const userId of userIds) audit(userId, action(tx, { userId, issuers, reason: event.body.reason, now }))
+  if (userIds.length === 0) audit(event.issuer, 'nobody here')
+  return `${name}: ${userIds.join(', ') || 'nobody here'}`
+}
+
+/** Legacy tokens name the user once, in `sub`, by e-mail (Spec 4.2). */
+function subjectOf({ claims, body }: OneEvent): Subject {
+  if (claims.form === 'current' || claims.sub === undefined) return body.subject
+  return claims.sub.includes('@') ? { email: claims.sub } : { sub: claims.sub }
+}
+
+function disable(tx: Tx, target: Target): string {
+  if (target.reason !== 'hijacking') return endAllSessions(tx, target)
+  tx.update(users)
+    .set({ externalSignInDisabledAt: target.now, updatedAt: target.now })
+    .where(eq(users.id, target.userId))
+    .run()
+  return `external sign-in disabled, ${endAllSessions(tx, target)}`
+}
+
+function enable(tx: Tx, { userId, now }: Target): string {
+  tx.update(users).set({ externalSignInDisabledAt: null, updatedAt: now }).where(eq(users.id, userId)).run()
+  return 'external sign-in enabled'
+}
+
+function endAllSessions(tx: Tx, { userId }: Target): string {
+  endSessions(tx, userId)
+  return 'sessions ended'
+}
+
+function revokeTokens(tx: Tx, target: Target): string {
+  const isTheirs = inArray(identities.issuer, namesOf(target.issuers))
+  tx.update(identities)
+    .set({ refreshToken: null, refreshTokenHash: null })
+    .where(and(eq(identities.userId, target.userId), isTheirs))
+    .run()
+  return `refresh tokens deleted, ${endAllSessions(tx, target)}`
+}
+
+function note(): string {
+  return 'noted'
+}

@@ -1,0 +1,39 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { receiveText } from '../../../http/body.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
+import { SUPPORTED_EVENTS } from './schemas.ts'
+
+/**
+ * What the identity provider tells us of accounts (Spec 4.2 and 6). The body is the token itself, whatever its content
+ * type says. Without a configured audience every token is refused.
+ */
+export function securityEventsWeb(deps: ReceiveDeps) {
+  const app = new Hono<WebEnv>()
+
+  app.post('/api/security/risc', async (c) => {
+    const token = (await receiveText(c)).trim()
+    if (!token) throw new AppError('invalid', 'Empty body', { err: 'invalid_request' })
+    await receiveSecurityEvent(deps, token, 'current')
+    return c.body(null, 202)
+  })
+
+  app.get('/api/security/risc', (c) =>
+    c.json({
+      status: 'ok',
+      endpoint: '/api/security/risc',
+      description: 'Receives security events of the identity provider as signed tokens (RFC 8417).',
+      events_supported: SUPPORTED_EVENTS,
+    }),
+  )
+
+  app.post('/api/auth/idp-b/risc', async (c) => {
+    const token = (await receiveText(c)).trim()
+    if (token.split('.').length !== 3) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })
+    await receiveSecurityEvent(deps, token, 'legacy')
+    return c.json({ received: true })
+  })
+
+  return app
+}

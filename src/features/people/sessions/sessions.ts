@@ -1,0 +1,152 @@
+import { and, eq, isNull, lte, ne } from 'drizzle-orm'
+import { type Adapter, Lucia, TimeSpan } from 'lucia'
+import type { Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import { randomText } from '../../../core/ids.ts'
+import type { Log } from '../../../core/log.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import { memoize } from '../../../db/memo.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { parameter } from '../../../db/parameters.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { sessions, users } from '../users/tables.ts'
+import { type AccountRules, type Identity, identityColumns, toSignedInUser } from '../users/users.ts'
+
+export const SESSION_DAYS = 30
+/** 43 of 62 characters: 256 bits. */
+const TOKEN_LENGTH = 43
+/** The list of sessions is for people: five minutes are exact enough and spare a write per request. */
+const LAST_SEEN_STEP_MS = 5 * 60_000
+
+declare module 'lucia' {
+  interface Register {
+    Lucia: Lucia<Record<never, never>, { row: Identity }>
+    DatabaseUserAttributes: Identity
+    DatabaseSessionAttributes: Partial<Visitor> & { requireStill?: RequireStill }
+  }
+}
+
+/** What a browser says of itself at sign-in, shown in the list of sessions. */
+export type Visitor = { userAgent: string | null; address: string | null }
+
+/** Asks again, in the closure that stores a session, whether what was proved before still holds. */
+export type RequireStill = (tx: Tx) => void
+
+export type Sessions = {
+  /** Starts a session and returns its token, which is stored nowhere. @throws what `requireStill` throws. */
+  create(userId: string, visitor?: Visitor, requireStill?: RequireStill): Promise<string>
+  /** Null for unknown and ended sessions, and for disabled accounts. */
+  find(token: string): Promise<SignedInUser | null>
+  end(token: string): Promise<void>
+  deleteExpired(): Promise<void>
+}
+
+/** Sessions of 30 days, counted from sign-in. Lucia is the engine; what it calls an id is the token, hashed below it. */
+export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: AccountRules }): Sessions {
+  const lucia = new Lucia(hashingAdapter(deps), {
+    sessionExpiresIn: new TimeSpan(SESSION_DAYS, 'd'),
+    getUserAttributes: (row) => ({ row }),
+  })
+  return {
+    async create(userId, visitor = { userAgent: null, address: null }, requireStill = () => undefined) {
+      const attributes = { ...visitor, requireStill }
+      const session = await lucia.createSession(userId, attributes, { sessionId: randomText(TOKEN_LENGTH) })
+      return session.id
+    },
+    async find(token) {
+      const { user } = await lucia.validateSession(token)
+      return user ? toSignedInUser(user.row, deps.rules) : null
+    },
+    end: (token) => lucia.invalidateSession(token),
+    deleteExpired: () => lucia.deleteExpiredSessions(),
+  }
+}
+
+/** Ends every session of a user in the caller's closure, but for the one whose token is `keep`. */
+export function endSessions(tx: Tx, userId: string, keep?: string): void {
+  const others = keep === undefined ? undefined : ne(sessions.tokenHash, sha256(keep))
+  tx.delete(sessions)
+    .where(and(eq(sessions.userId, userId), others))
+    .run()
+}
+
+/** Keeps only SHA-256 of a token (rulings, 8): who reads the database cannot sign in with what is there. */
+function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
+  const { db, clock } = deps
+  const noteSeen = createSeenNoter(deps)
+  const lookup = db
+    .select({ ...identityColumns, expiresAt: sessions.expiresAt, lastSeenAt: sessions.lastSeenAt })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(and(eq(sessions.tokenHash, parameter('tokenHash')), isNull(users.disabledAt)))
+    .prepare()
+  const findSession = memoize(db, (tokenHash) => lookup.get({ tokenHash }) ?? null)
+
+  return {
+    async getSessionAndUser(token) {
+      const tokenHash = sha256(token)
+      const found = findSession(tokenHash)
+      if (!found) return [null, null]
+      const now = clock.now()
+      const expiresAt = found.expiresAt > now ? found.expiresAt : new Date(0)
+      noteSeen(tokenHash, found.lastSeenAt, now)
+      return [
+        { id: token, userId: found.id, expiresAt, attributes: {} },
+        { id: found.id, attributes: found },
+      ]
+    },
+    async setSession({ id: token, userId, attributes: { requireStill, ...visitor } }) {
+      const now = clock.now()
+      const row = {
+        ...visitor,
+        tokenHash: sha256(token),
+        userId,
+        createdAt: now,
+        lastSeenAt: now,
+        expiresAt: addDays(now, SESSION_DAYS),
+      }
+      await write(db, (tx) => {
+        requireStill?.(tx)
+        tx.insert(sessions).values(row).run()
+      })
+    },
+    async deleteSession(token) {
+      await write(db, (tx) =>
+        tx
+          .delete(sessions)
+          .where(eq(sessions.tokenHash, sha256(token)))
+          .run(),
+      )
+    },
+    async deleteUserSessions(userId) {
+      await write(db, (tx) => tx.delete(sessions).where(eq(sessions.userId, userId)).run())
+    },
+    async deleteExpiredSessions() {
+      await deleteInBatches(db, sessions, lte(sessions.expiresAt, clock.now()))
+    },
+    // The 30 days are absolute: a session that is used does not live longer.
+    async updateSessionExpiration() {},
+    async getUserSessions() {
+      throw new Error('Sessions are found by their token only')
+    },
+  }
+}
+
+/** Notes after the request that a session was used, at most once in five minutes. */
+function createSeenNoter({ db, log }: { db: Db; log: Log }) {
+  const underWay = new Set<string>()
+  const note = async (tokenHash: string, now: Date) => {
+    await write(db, (tx) =>
+      tx.update(sessions).set({ lastSeenAt: now }).where(eq(sessions.tokenHash, tokenHash)).run(),
+    ).finally(() => underWay.delete(tokenHash))
+  }
+  return (tokenHash: string, lastSeenAt: Date | null, now: Date) => {
+    if (lastSeenAt && now.getTime() - lastSeenAt.getTime() < LAST_SEEN_STEP_MS) return
+    if (underWay.has(tokenHash)) return
+    underWay.add(tokenHash)
+    note(tokenHash, now).catch((error) => log.error({ error: errorMessage(error) }, 'cannot note a session’s use'))
+  }
+}

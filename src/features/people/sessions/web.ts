@@ -1,0 +1,47 @@
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import type { SessionList } from '../users/schemas.ts'
+import type { SessionRow } from '../users/tables.ts'
+import { endOtherSessions, endSession, listSessions, sessionIdOf, toSessionId } from './session-list.ts'
+import { clearSessionCookie, readSessionToken } from './start-session.ts'
+
+/** Where an account is signed in, and how to end that: session only, own sessions only. */
+export function sessionsWeb(deps: { db: Db; clock: Clock; guards: Guards; isHttps: boolean }) {
+  const app = new Hono<WebEnv>()
+  const { withSession } = deps.guards
+
+  app.get('/api/auth/sessions', withSession, (c) => {
+    const current = sessionIdOf(readSessionToken(c) ?? '')
+    return c.json({ sessions: listSessions(deps, c.var.user.id).map((row) => toSession(row, current)) })
+  })
+
+  app.delete('/api/auth/sessions', withSession, async (c) => {
+    await endOtherSessions(deps.db, c.var.user.id, readSessionToken(c) ?? '')
+    return c.json({ success: true })
+  })
+
+  app.delete('/api/auth/sessions/:id', withSession, async (c) => {
+    const id = c.req.param('id')
+    await endSession(deps.db, c.var.user.id, id)
+    if (id === sessionIdOf(readSessionToken(c) ?? '')) clearSessionCookie(c, deps)
+    return c.json({ success: true })
+  })
+
+  return app
+}
+
+function toSession(row: SessionRow, currentId: string): SessionList['sessions'][number] {
+  const id = toSessionId(row.tokenHash)
+  return {
+    id,
+    current: id === currentId,
+    userAgent: row.userAgent,
+    address: row.address,
+    createdAt: row.createdAt.toISOString(),
+    lastSeen: (row.lastSeenAt ?? row.createdAt).toISOString(),
+    expiresAt: row.expiresAt.toISOString(),
+  }
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { startGithubDouble } from '../../../../tests/harness/github-double.ts'
+import { startOidcProvider } from '../../../../tests/harness/oidc-provider.ts'
+import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { openBrowser } from '../../../../tests/harness/web-client.ts'
+import { write } from '../../../db/write.ts'
+import { SessionResponse } from '../users/schemas.ts'
+import { users } from '../users/tables.ts'
+import { identities } from './tables.ts'
+
+const ADA = { email: 'ada@example.com', password: 'correct horse battery' }
+
+/** A platform without mail that trusts two providers, at both of which Ada has her address. */
+async function withTwoProviders() {
+  const [github, oidc] = await Promise.all([
+    startGithubDouble(),
+    startOidcProvider('http://localhost:3000/api/auth/idp-b/callback'),
+  ])
+  github.signInAs({
+    id: 1815,
+    login: 'ada',
+    name: 'Ada',
+    emails: [{ email: ADA.email, primary: true, verified: true }],
+  })
+  oidc.signInAs({ sub: 'ada-1815', email: ADA.email, email_verified: true, name: 'Ada' })
+  const test = testPlatform({
+    environment: {
+      ...github.environment,
+      IDP_B_CLIENT_ID: oidc.clientId,
+      IDP_B_CLIENT_SECRET: oidc.clientSecret,
+      IDP_B_ISSUER: oidc.issuer,
+    },
+  })
+  /** Comes from a provider in a browser of its own: where the callback leads, and who that is. */
+  const comeFrom = async (name: 'idp-a' | 'idp-b') => {
+    const browser = openBrowser(test.web)
+    const back = await (name === 'idp-a' ? github : oidc).visit(await browser.follow(`/api/auth/${name}`))
+    const to = await browser.follow(`${back.pathname}${back.search}`)
+    const { user } = await read(SessionResponse, browser.request('/api/auth/session'))
+    return { to, id: user?.id ?? null }
+  }
+  return {
+    ...test,
+    comeFrom,
+    register: () => test.web.request('/api/register', json('POST', ADA)),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([github[Symbol.asyncDispose](), oidc[Symbol.asyncDispose]()])
+    },
+  }
+}
+
+test('a second provider with the address that the first one proved opens the same account', async () => {
+  await using it = await withTwoProviders()
+  await it.register()
+  const first = await it.comeFrom('idp-a')
+  expect(first).toEqual({ to: '/dashboard', id: expect.any(String) })
+  expect(await it.comeFrom('idp-b')).toEqual(first)
+  expect(it.platform.db.select().from(identities).all()).toHaveLength(2)
+})
+
+test('a provider that proved another address proves nothing of the account’s', async () => {
+  await using it = await withTwoProviders()
+  await it.register()
+  await it.comeFrom('idp-a')
+  // The account has since taken an address that nobody proved.
+  await write(it.platform.db, (tx) =>
+    tx.update(identities).set({ email: 'elsewhere@example.com' }).where(eq(identities.provider, 'idp-a')).run(),
+  )
+  expect(await it.comeFrom('idp-b')).toEqual({ to: '/login?error=IdpAuthError', id: null })
+  expect(it.platform.db.select().from(users).all()).toHaveLength(1)
+})

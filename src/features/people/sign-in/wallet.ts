@@ -1,0 +1,139 @@
+import { and, eq } from 'drizzle-orm'
+import type { SiweMessage } from 'siwe'
+import type { Chain, SignatureQuestion } from '../../../adapters/chain/chain.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { randomText } from '../../../core/ids.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
+import { recordAudit } from '../audit/audit.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import type { WalletAuthRequest } from './schemas.ts'
+import { rememberOnce, takeOnce } from './single-use.ts'
+import { wallets } from './tables.ts'
+import type { TakeOver } from './take-over.ts'
+import { findFault, parseMessage, readNonce } from './wallet-message.ts'
+
+export type WalletDeps = {
+  db: Db
+  clock: Clock
+  takeOver: TakeOver
+  log: Log
+  signUp: SignUp
+  chain: Pick<Chain, 'verifySignature'>
+  siweChainId: number
+  appUrl: string
+}
+
+const NONCE_MS = 10 * 60_000
+/** 22 of 62 characters: 131 bits. */
+const NONCE_LENGTH = 22
+const MAX_SIGNATURE_CHARACTERS = 2 + 2 * 16 * 1024
+
+/** A nonce for the message that a wallet is about to sign: single use, ten minutes, for any address. */
+export async function issueNonce({ db, clock }: Pick<WalletDeps, 'db' | 'clock'>): Promise<string> {
+  const nonce = randomText(NONCE_LENGTH)
+  await write(db, (tx) => rememberOnce(tx, nonce, new Date(clock.now().getTime() + NONCE_MS)))
+  return nonce
+}
+
+/**
+ * The account of the wallet that signed the message (EIP-4361), made at its first sign-in. The nonce is used up first,
+ * whatever comes after.
+ * @throws AppError `invalid` without a nonce, `unauthenticated` for whatever does not hold, `forbidden` when the account
+ * is disabled or sign-up is not open, `internal` when the wallet is a contract and the chain cannot be asked.
+ */
+export async function signInWithWallet(
+  deps: WalletDeps,
+  request: WalletAuthRequest,
+  address: string | null,
+): Promise<UserRow> {
+  const nonce = readNonce(request.message)
+  if (nonce === null) throw new AppError('invalid', 'Missing nonce in signed message')
+  if (!(await write(deps.db, (tx) => takeOnce(tx, nonce, deps.clock.now())))) {
+    throw new AppError('unauthenticated', 'Invalid or expired nonce')
+  }
+  const message = await parseMessage(request.message)
+  if (!message || message.nonce !== nonce) throw invalidSignature('not a message of EIP-4361')
+  if (message.address.toLowerCase() !== request.address.toLowerCase()) {
+    throw new AppError('unauthenticated', 'Signed wallet address mismatch')
+  }
+  requireForUs(deps, message)
+  await requireSigned(deps, request, message)
+  return enterWithWallet(deps, message.address.toLowerCase(), address)
+}
+
+function requireForUs({ appUrl, siweChainId, clock, log }: WalletDeps, message: SiweMessage): void {
+  const fault = findFault(message, { origin: appUrl, chainId: siweChainId, now: clock.now() })
+  if (fault === null) return
+  log.info({ fault, domain: message.domain, chainId: message.chainId }, 'wallet sign-in refused')
+  throw invalidSignature(fault)
+}
+
+async function requireSigned(
+  { chain }: WalletDeps,
+  { message, signature }: WalletAuthRequest,
+  { address }: SiweMessage,
+): Promise<void> {
+  if (signature.length > MAX_SIGNATURE_CHARACTERS) throw invalidSignature('too long')
+  if (!isHex(signature) || !isHex(address)) throw invalidSignature('not hex')
+  const question: SignatureQuestion = { address, message, signature }
+  const isSigned = await chain.verifySignature(question).catch((error: unknown) => {
+    // Nobody knows whether it is right: neither yes nor no is an answer, and the wallet may try again.
+    throw new AppError('internal', 'Auth failed', {}, { cause: error })
+  })
+  if (!isSigned) throw invalidSignature('signature')
+}
+
+function isHex(text: string): text is `0x${string}` {
+  return /^0x(?:[0-9a-f]{2})*$/i.test(text)
+}
+
+/** One text for every reason; `reason` stays with the error. */
+function invalidSignature(reason: string): AppError {
+  return new AppError('unauthenticated', 'Invalid signature', {}, { cause: reason })
+}
+
+function enterWithWallet(deps: WalletDeps, wallet: string, address: string | null): Promise<UserRow> {
+  return write(deps.db, (tx) => {
+    const user = findByWallet(tx, deps.siweChainId, wallet) ?? linkWallet(tx, deps, wallet, address)
+    if (user.disabledAt) throw new AppError('forbidden', 'This account is disabled')
+    return user
+  })
+}
+
+function findByWallet(tx: Tx, chainId: number, address: string): UserRow | null {
+  const row = tx
+    .select({ user: users })
+    .from(wallets)
+    .innerJoin(users, eq(users.id, wallets.userId))
+    .where(and(eq(wallets.chainId, chainId), eq(wallets.address, address)))
+    .get()
+  return row?.user ?? null
+}
+
+/** Spec 4.2: an account with the wallet's e-mail is linked, and made when there is none. */
+function linkWallet(tx: Tx, deps: WalletDeps, wallet: string, address: string | null): UserRow {
+  const { signUp, siweChainId, clock } = deps
+  const now = clock.now()
+  const email = `${wallet}@${signUp.walletEmailDomain}`
+  const existing = tx.select().from(users).where(eq(users.email, email)).get()
+  // With a password, somebody typed this address into a form before it was a wallet's: it was never his.
+  if (existing?.passwordHash) deps.takeOver(tx, existing.id)
+  const user = existing ?? createUser(tx, { wallet, email, signUp, now })
+  tx.insert(wallets).values({ chainId: siweChainId, address: wallet, userId: user.id, createdAt: now }).run()
+  const action = existing ? 'sign-in.link' : 'sign-in.create'
+  recordAudit(tx, { actor: user.id, action, target: user.id, detail: { wallet, chainId: siweChainId }, address }, now)
+  return tx.select().from(users).where(eq(users.id, user.id)).get() ?? user
+}
+
+function createUser(
+  tx: Tx,
+  { wallet, email, signUp, now }: { wallet: string; email: string; signUp: SignUp; now: Date },
+): UserRow {
+  if (signUp.mode !== 'open') throw new AppError('forbidden', 'Sign-up is closed')
+  const name = `Wallet:${wallet.slice(0, 6)}…${wallet.slice(-4)}`
+  return insertUser(tx, { email, name, passwordHash: null }, { now, ...firstRights(tx, signUp) })
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+
+type Address = `0x${string}`
+
+export type TokenGateOptions = {
+  contract: string | undefined
+  rpcUrl: string | undefined
+  minBalance: bigint
+  token: string
+}
+
+export type TokenGate = {
+  /** For answers: what is asked of an address. `rpcEndpoint` has no path, which may hold a key. */
+  readonly terms: { minBalance: string; token: string; chain: 'base' }
+  /** @throws AppError `unavailable` NOT_CONFIGURED. */
+  describe(): { contractAddress: string; rpcEndpoint: string }
+  /**
+   * Does `address` hold enough of the token? Of the address, not of the caller: nothing proves that it is theirs, so
+   * this opens nothing by itself.
+   * @throws AppError `unavailable` when that is not configured or the chain cannot be asked: never access by default.
+   */
+  isOpenFor(address: Address): Promise<boolean>
+}
+
+/** A balance is asked for once in this time. */
+const CACHE_MS = 30_000
+const MAX_CACHED = 1000
+
+/** Token gating by the balance of one ERC-20 token on Base. */
+export function createTokenGate(
+  options: TokenGateOptions,
+  deps: { clock: Clock; readBalance: (token: Address, owner: Address) => Promise<bigint> },
+): TokenGate {
+  const known = new Map<string, { balance: bigint; until: number }>()
+  const now = () => deps.clock.now().getTime()
+
+  const requireSettings = () => {
+    const { contract, rpcUrl } = options
+    if (contract && rpcUrl) return { contract, rpcUrl }
+    throw new AppError('unavailable', 'Token gating is not configured: set TOKEN_GATING_ADDRESS and BASE_RPC_URL', {
+      code: 'NOT_CONFIGURED',
+    })
+  }
+  const balanceOf = async (contract: Address, owner: Address): Promise<bigint> => {
+    const cached = known.get(owner)
+    if (cached && cached.until > now()) return cached.balance
+    const balance = await deps.readBalance(contract, owner)
+    if (known.size >= MAX_CACHED) known.clear()
+    known.set(owner, { balance, until: now() + CACHE_MS })
+    return balance
+  }
+
+  return {
+    terms: { minBalance: options.minBalance.toString(), token: options.token, chain: 'base' },
+    describe() {
+      const { contract, rpcUrl } = requireSettings()
+      return { contractAddress: contract, rpcEndpoint: new URL(rpcUrl).origin }
+    },
+    async isOpenFor(address) {
+      const { contract } = requireSettings()
+      return (await balanceOf(toLowerCase(contract), toLowerCase(address))) >= options.minBalance
+    },
+  }
+}
+
+/** Mixed case is a checksum that a library would check; people paste addresses in any case. */
+function toLowerCase(address: string): Address {
+  return `0x${address.slice(2).toLowerCase()}`
+}

@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { isSameSecret } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { countFailure, hasAttempt } from '../lockout/throttle.ts'
+
+/** Seconds that a session token holds. */
+export const SESSION_SECONDS = 86_400
+const REFRESH_SECONDS = 30 * 86_400
+/** A token is used once; the note that it was outlives it. */
+const ONCE = { limit: 1, windowMs: (REFRESH_SECONDS + 60) * 1000 }
+
+/** Whom a token speaks of. `address` is what they gave, not what they proved. */
+export type SocialIdentity = { sub: string; address: string | null }
+export type SocialTokens = { sessionToken: string; refreshToken: string }
+
+/** `family` joins the tokens that came from one another; `exp` and `iat` are seconds. */
+const Claims = z.object({
+  use: z.enum(['session', 'refresh']),
+  sub: z.string(),
+  address: z.string().nullable(),
+  verified: z.literal(true),
+  jti: z.string(),
+  family: z.string(),
+  iat: z.number(),
+  exp: z.number(),
+})
+type Claims = z.infer<typeof Claims>
+
+export type SocialTokenIssuer = {
+  issue(identity: SocialIdentity): SocialTokens
+  /** Both tokens anew. @throws AppError `unauthenticated` for a token that is not ours, is over, or was used. */
+  refresh(refreshToken: string): Promise<SocialTokens>
+}
+
+/** Tokens of ours after a social identity was verified: `base64url(JSON).base64url(HMAC-SHA256)`. */
+export function createSocialTokens(deps: { db: Db; clock: Clock; key: Buffer }): SocialTokenIssuer {
+  const sign = (body: string) => createHmac('sha256', deps.key).update(body).digest('base64url')
+  const seconds = () => Math.floor(deps.clock.now().getTime() / 1000)
+
+  const make = (use: Claims['use'], identity: SocialIdentity, family: string, lifetime: number) => {
+    const iat = seconds()
+    const claims: Claims = { use, ...identity, verified: true, jti: newId('sit'), family, iat, exp: iat + lifetime }
+    const body = Buffer.from(JSON.stringify(claims)).toString('base64url')
+    return `${body}.${sign(body)}`
+  }
+  const issue = (identity: SocialIdentity, family: string) => ({
+    sessionToken: make('session', identity, family, SESSION_SECONDS),
+    refreshToken: make('refresh', identity, family, REFRESH_SECONDS),
+  })
+  const read = (token: string): Claims | null => {
+    const [body = '', signature = '', ...rest] = token.split('.')
+    if (rest.length > 0 || !isSameSecret(signature, sign(body))) return null
+    const claims = Claims.parse(JSON.parse(Buffer.from(body, 'base64url').toString()))
+    return claims.exp > seconds() ? claims : null
+  }
+
+  return {
+    issue: (identity) => issue(identity, newId('sif')),
+    async refresh(refreshToken) {
+      const claims = read(refreshToken)
+      if (claims?.use !== 'refresh' || !(await spend(deps, claims))) {
+        throw new AppError('unauthenticated', 'Invalid refresh token')
+      }
+      return issue({ sub: claims.sub, address: claims.address }, claims.family)
+    },
+  }
+}
+
+/** A token that comes back after its use was copied by somebody: the whole family ends, thief and victim alike. */
+async function spend(deps: { db: Db; clock: Clock }, { jti, family }: Claims): Promise<boolean> {
+  return write(deps.db, (tx) => {
+    const isSpent = (key: string) => !hasAttempt(tx, deps.clock, { key, ...ONCE })
+    const [token, line] = [`social-refresh:token:${jti}`, `social-refresh:family:${family}`]
+    if (isSpent(line)) return false
+    if (isSpent(token)) {
+      countFailure(tx, deps.clock, { key: line, ...ONCE })
+      return false
+    }
+    countFailure(tx, deps.clock, { key: token, ...ONCE })
+    return true
+  })
+}

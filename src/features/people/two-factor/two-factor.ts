@@ -1,0 +1,188 @@
+import { and, eq, isNull, lt } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { recordAudit } from '../audit/audit.ts'
+import { forgetFailures, takeAttempt } from '../lockout/throttle.ts'
+import { confirmPassword, ownThrottle } from '../passwords/confirm-password.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import type {
+  TwoFactorDisableRequest,
+  TwoFactorSetup,
+  TwoFactorSetupRequest,
+  TwoFactorStatus,
+} from '../users/schemas.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import { countRecoveryCodes, createRecoveryCodes, redeemRecoveryCode, replaceRecoveryCodes } from './recovery-codes.ts'
+import { createTotpSecret, findTotpStep, totpUri } from './totp.ts'
+
+export type TwoFactorDeps = { db: Db; clock: Clock; sealer: Sealer }
+/** Who changes his settings, in which session, and from where. */
+export type Actor = { userId: string; sessionToken?: string | undefined; address: string | null }
+
+/** Is it on, and how many recovery codes are unused? @throws AppError `not_found`. */
+export function getTwoFactor(db: Db, userId: string): TwoFactorStatus {
+  const user = getUser(db, userId)
+  return { enabled: user.twoFactorEnabledAt !== null, recoveryCodesLeft: countRecoveryCodes(db, userId) }
+}
+
+/**
+ * Makes a secret for the authenticator. It counts only once a code of it was given to `enableTwoFactor`; a second setup
+ * replaces it.
+ * @throws AppError as `confirmPassword`, or as `requireRecentSignIn` without a password; `conflict` when it is on.
+ */
+export async function setUpTwoFactor(
+  deps: TwoFactorDeps & { passwords: Passwords },
+  { userId, sessionToken }: { userId: string; sessionToken: string | undefined },
+  request: TwoFactorSetupRequest,
+): Promise<TwoFactorSetup> {
+  const user = getUser(deps.db, userId)
+  if (user.passwordHash === null) requireRecentSignIn(deps, userId, sessionToken)
+  await confirmPassword(deps, user, { password: request.password, sessionToken })
+  const secret = createTotpSecret()
+  const sealed = deps.sealer.seal(secret, purposeOf(userId))
+  const { changes } = await write(deps.db, (tx) =>
+    tx
+      .update(users)
+      .set({ twoFactorSecret: sealed, twoFactorStep: 0, updatedAt: deps.clock.now() })
+      .where(and(eq(users.id, userId), isNull(users.twoFactorEnabledAt)))
+      .run(),
+  )
+  if (changes === 0) throw alreadyOn()
+  return { secret, uri: totpUri(secret, user.email) }
+}
+
+/**
+ * Turns it on with a code of the new secret.
+ * @returns the recovery codes, which are shown this once.
+ * @throws AppError `invalid` for a wrong code or without a setup, `conflict` when it is on already, `limited`.
+ */
+export async function enableTwoFactor(deps: TwoFactorDeps, actor: Actor, code: string): Promise<string[]> {
+  const user = getUser(deps.db, actor.userId)
+  if (user.twoFactorEnabledAt) throw alreadyOn()
+  if (!user.twoFactorSecret) throw new AppError('invalid', 'Set up two-factor sign-in first')
+  await requireRight(deps, actor, async () => redeemTotpCode(deps, user, code))
+  const codes = createRecoveryCodes()
+  await write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const { changes } = tx
+      .update(users)
+      .set({ twoFactorEnabledAt: now, updatedAt: now })
+      .where(and(eq(users.id, user.id), isNull(users.twoFactorEnabledAt), isSameSecretAs(user)))
+      .run()
+    if (changes === 0) throw alreadyOn()
+    replaceRecoveryCodes(tx, user.id, codes)
+    audit(tx, actor, 'two-factor.enable', now)
+  })
+  return codes
+}
+
+/**
+ * Turns it off and forgets secret and recovery codes. `code` is of the authenticator or a recovery code.
+ * @throws AppError as `confirmPassword`; `invalid` for a wrong code, `conflict` when it is off, `limited`.
+ */
+export async function disableTwoFactor(
+  deps: TwoFactorDeps & { passwords: Passwords },
+  actor: Actor,
+  request: TwoFactorDisableRequest,
+): Promise<void> {
+  const user = requireOn(getUser(deps.db, actor.userId))
+  await confirmPassword(deps, user, { password: request.password, sessionToken: actor.sessionToken })
+  await requireRight(deps, actor, () => redeemSecondFactor(deps, user, request.code, actor.address))
+  await write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    removeTwoFactor(tx, user.id, now)
+    audit(tx, actor, 'two-factor.disable', now)
+  })
+}
+
+/** Replaces the recovery codes. @throws AppError `invalid` for a wrong code, `conflict` when it is off, `limited`. */
+export async function renewRecoveryCodes(deps: TwoFactorDeps, actor: Actor, code: string): Promise<string[]> {
+  const user = requireOn(getUser(deps.db, actor.userId))
+  await requireRight(deps, actor, () => redeemSecondFactor(deps, user, code, actor.address))
+  const codes = createRecoveryCodes()
+  await write(deps.db, (tx) => {
+    requireOn(getUser(tx, user.id))
+    replaceRecoveryCodes(tx, user.id, codes)
+    audit(tx, actor, 'two-factor.renew-recovery-codes', deps.clock.now())
+  })
+  return codes
+}
+
+/** Takes the second factor off an account, in the closure of whoever may decide that. */
+export function removeTwoFactor(tx: Tx, userId: string, now: Date): void {
+  tx.update(users)
+    .set({ twoFactorSecret: null, twoFactorEnabledAt: null, updatedAt: now })
+    .where(eq(users.id, userId))
+    .run()
+  replaceRecoveryCodes(tx, userId, [])
+}
+
+/** Uses up a code of the authenticator (six digits) or a recovery code of `user`; false when it is neither. */
+export async function redeemSecondFactor(
+  deps: TwoFactorDeps,
+  user: UserRow,
+  code: string,
+  address: string | null,
+): Promise<boolean> {
+  if (/^\s*\d{3}\s?\d{3}\s*$/.test(code)) return redeemTotpCode(deps, user, code.replace(/\s/g, ''))
+  return write(deps.db, (tx) => {
+    const isUsed = redeemRecoveryCode(tx, user.id, code)
+    if (isUsed) audit(tx, { userId: user.id, address }, 'two-factor.use-recovery-code', deps.clock.now())
+    return isUsed
+  })
+}
+
+/** RFC 6238, 5.2: each time step is accepted once, so a code that was seen is worth nothing. */
+async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRow, code: string): Promise<boolean> {
+  if (!user.twoFactorSecret) return false
+  const step = findTotpStep(sealer.open(user.twoFactorSecret, purposeOf(user.id)), code, clock.now())
+  if (step === null) return false
+  const { changes } = await write(db, (tx) =>
+    tx
+      .update(users)
+      .set({ twoFactorStep: step })
+      .where(and(eq(users.id, user.id), lt(users.twoFactorStep, step), isSameSecretAs(user)))
+      .run(),
+  )
+  return changes === 1
+}
+
+/** @throws AppError `invalid` when `check` says no, `limited` after ten of those. */
+async function requireRight(deps: TwoFactorDeps, actor: Actor, check: () => Promise<boolean>): Promise<void> {
+  const throttle = ownThrottle(deps.db, 'two-factor', actor.userId, actor.sessionToken)
+  await takeAttempt(deps, throttle)
+  if (!(await check())) throw new AppError('invalid', 'Invalid two-factor code')
+  await write(deps.db, (tx) => forgetFailures(tx, throttle.key))
+}
+
+/** A setup that came in between has another secret; none matches nothing. */
+function isSameSecretAs(user: UserRow) {
+  return eq(users.twoFactorSecret, user.twoFactorSecret ?? '')
+}
+
+function audit(tx: Tx, { userId, address }: Omit<Actor, 'sessionToken'>, action: string, now: Date): void {
+  recordAudit(tx, { actor: userId, action, target: userId, address }, now)
+}
+
+function getUser(db: Db, id: string): UserRow {
+  const user = db.select().from(users).where(eq(users.id, id)).get()
+  if (!user) throw new AppError('not_found', 'User not found')
+  return user
+}
+
+function requireOn(user: UserRow): UserRow {
+  if (!user.twoFactorEnabledAt) throw new AppError('conflict', 'Two-factor sign-in is off')
+  return user
+}
+
+function alreadyOn(): AppError {
+  return new AppError('conflict', 'Two-factor sign-in is already on')
+}
+
+function purposeOf(userId: string): SealPurpose {
+  return `users:twoFactorSecret:${userId}`
+}

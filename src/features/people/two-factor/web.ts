@@ -1,0 +1,68 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import { readSessionToken } from '../sessions/start-session.ts'
+import { TwoFactorCodeRequest, TwoFactorDisableRequest, TwoFactorSetupRequest } from '../users/schemas.ts'
+import {
+  type Actor,
+  disableTwoFactor,
+  enableTwoFactor,
+  getTwoFactor,
+  renewRecoveryCodes,
+  setUpTwoFactor,
+  type TwoFactorDeps,
+} from './two-factor.ts'
+
+export type TwoFactorWebDeps = TwoFactorDeps & {
+  passwords: Passwords
+  guards: Guards
+  requestsPerMinute: { password: number }
+}
+
+/** Two-factor sign-in as its owner manages it: session only. */
+export function twoFactorWeb(deps: TwoFactorWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { withSession } = deps.guards
+  const limited = limitRate(deps.requestsPerMinute.password, 'Too many requests')
+
+  app.get('/api/settings/two-factor', withSession, (c) => c.json(getTwoFactor(deps.db, c.var.user.id)))
+
+  app.post('/api/settings/two-factor/setup', limited, withSession, validate('json', TwoFactorSetupRequest), async (c) =>
+    c.json(
+      await setUpTwoFactor(deps, { userId: c.var.user.id, sessionToken: readSessionToken(c) }, c.req.valid('json')),
+    ),
+  )
+
+  app.post('/api/settings/two-factor/enable', limited, withSession, validate('json', TwoFactorCodeRequest), async (c) =>
+    c.json({ recoveryCodes: await enableTwoFactor(deps, actorOf(c), c.req.valid('json').code) }),
+  )
+
+  app.post(
+    '/api/settings/two-factor/disable',
+    limited,
+    withSession,
+    validate('json', TwoFactorDisableRequest),
+    async (c) => {
+      await disableTwoFactor(deps, actorOf(c), c.req.valid('json'))
+      return c.json({ success: true })
+    },
+  )
+
+  app.post(
+    '/api/settings/two-factor/recovery-codes',
+    limited,
+    withSession,
+    validate('json', TwoFactorCodeRequest),
+    async (c) => c.json({ recoveryCodes: await renewRecoveryCodes(deps, actorOf(c), c.req.valid('json').code) }),
+  )
+
+  return app
+}
+
+function actorOf(c: Context<WebEnv>): Actor {
+  return { userId: c.var.user.id, sessionToken: readSessionToken(c), address: c.env.address }
+}

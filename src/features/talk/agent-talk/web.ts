@@ -1,0 +1,73 @@
+import { type Context, Hono } from 'hono'
+import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import type { SendDeps } from '../chat/send.ts'
+import { listCredentials, setCredential } from './credentials.ts'
+import { checkHealth, DESCRIPTION, type HealthDeps } from './health.ts'
+import { AgentActionRequest, AgentQuery } from './schemas.ts'
+import { chooseSkill, listSkills } from './skills.ts'
+import { showRecent, showSession, showSessions, startSession, talk } from './talk.ts'
+
+export type AgentTalkWebDeps = SendDeps & HealthDeps & { guards: Guards; requestsPerMinute: { chat: number } }
+
+/** One address for everything between a user and their agents (Spec 4.15); `action` says what. */
+export function agentTalkWeb(deps: AgentTalkWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.use('/api/agent', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+
+  app.get('/api/agent', signedIn, validate('query', AgentQuery), async (c) => {
+    // An agent may take longer than a listener keeps a silent connection.
+    c.env.keepOpen?.(c.req.raw)
+    return c.json(await look(deps, c.var.user, c.req.valid('query')))
+  })
+
+  app.post('/api/agent', signedIn, validate('json', AgentActionRequest), async (c) => {
+    c.env.keepOpen?.(c.req.raw)
+    return c.json(await act(deps, c, c.req.valid('json')))
+  })
+
+  return app
+}
+
+async function look(deps: AgentTalkWebDeps, user: SignedInUser, query: AgentQuery) {
+  const { action, agentId, sessionId = '' } = query
+  switch (action) {
+    case undefined:
+      return DESCRIPTION
+    case 'health':
+      return checkHealth(deps, user, agentId)
+    case 'sessions':
+      return { sessions: showSessions(deps, user, agentId) }
+    case 'session':
+      return { session: showSession(deps, user, sessionId) }
+    case 'memory':
+      return { memory: showRecent(deps, user, agentId) }
+    case 'skills':
+      return { skills: listSkills(deps.db, user.id) }
+    case 'credentials':
+      return { credentials: listCredentials(deps.db, user.id) }
+  }
+}
+
+async function act(deps: AgentTalkWebDeps, c: Context<WebEnv>, request: AgentActionRequest) {
+  const { user } = c.var
+  switch (request.action) {
+    case 'chat':
+      return talk(deps, user, request, c.req.raw.signal)
+    case 'create-session':
+      return startSession(deps, user, request.agentId)
+    case 'update-skill': {
+      const { skillId, enabled } = request
+      await chooseSkill(deps, user.id, { skillId, enabled })
+      return { success: true, skillId, enabled }
+    }
+    case 'set-credential': {
+      const configured = await setCredential(deps, user.id, request)
+      return { success: true, key: request.key, configured }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import type { Db } from '../../../db/open.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
+import { AgentMessagesQuery } from '../../agents/registry/schemas.ts'
+import { listAgentMessages } from './agent-messages.ts'
+
+/** What was said to an agent and by it, the same on both faces (Spec 4.4). */
+export function agentMessagesRoutes(deps: { db: Db }, guard: MiddlewareHandler<BackendEnv>) {
+  const app = new Hono<BackendEnv>()
+
+  app.get('/api/agents/:id/messages', guard, validate('query', AgentMessagesQuery), (c) =>
+    c.json(listAgentMessages(deps.db, c.var.principal, c.req.param('id'), c.req.valid('query'))),
+  )
+
+  return app
+}

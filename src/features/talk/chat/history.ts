@@ -1,0 +1,53 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { findAgent } from '../../agents/registry/list.ts'
+import type { ChatMessage, MessageList, MessageQuery } from './schemas.ts'
+import { type MessageRow, messages } from './tables.ts'
+
+/** A page of a user's messages, oldest first, ending before the message `before`; with all agents unless one is named. */
+export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): MessageList {
+  // Else the whole history of a stranger's agent would be searched for what cannot be there.
+  if (query.agentId && !findAgent(db, { kind: 'user', user }, query.agentId)) return NOTHING
+  const newestFirst = db
+    .select()
+    .from(messages)
+    .where(
+      and(
+        // With the plus the index of the agent leads to them, where one is named.
+        query.agentId
+          ? and(sql`+${messages.userId} = ${user.id}`, eq(messages.agentId, query.agentId))
+          : eq(messages.userId, user.id),
+        query.before ? lt(messages.sequence, sequenceOf(db, user.id, query.before)) : undefined,
+      ),
+    )
+    .orderBy(desc(messages.sequence))
+    .limit(query.limit + 1)
+    .all()
+  const page = newestFirst.slice(0, query.limit).reverse().map(toChatMessage)
+  return { messages: page, count: page.length, hasMore: newestFirst.length > query.limit }
+}
+
+const NOTHING: MessageList = { messages: [], count: 0, hasMore: false }
+
+/** Nothing lies before a message that the user does not have. */
+function sequenceOf(db: Db, userId: string, id: string): number {
+  const row = db
+    .select({ sequence: messages.sequence })
+    .from(messages)
+    .where(and(eq(messages.id, id), eq(messages.userId, userId)))
+    .get()
+  return row?.sequence ?? 0
+}
+
+function toChatMessage(row: MessageRow): ChatMessage {
+  return {
+    id: row.id,
+    agentId: row.agentId,
+    sender: row.sender,
+    content: row.content,
+    topic: row.topic,
+    status: row.status,
+    timestamp: row.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,111 @@
+import { expect, test } from 'bun:test'
+import { createAgent, signUp } from '../../../../tests/harness/client.ts'
+import { readAllEvents, readEvents } from '../../../../tests/harness/events.ts'
+import { json, read } from '../../../../tests/harness/platform.ts'
+import { type Fault, startProvider } from '../../../../tests/harness/provider.ts'
+import { startServer } from '../../../../tests/harness/server.ts'
+import { until } from '../../../../tests/harness/until.ts'
+import { MessageList, SentMessage } from './schemas.ts'
+
+/** A service with a provider double and an agent of Ada's that runs. */
+async function withRunningAgent() {
+  const provider = await startProvider({ text: ['Good ', 'morning', '.'] })
+  const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
+  const person = await signUp(server.urls.web)
+  const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+  return {
+    provider,
+    person,
+    agentId,
+    web: server.urls.web,
+    lines: async () => {
+      const { messages } = await read(MessageList, person.get('/api/chat'))
+      return messages.map(({ sender, content, topic, status }) => ({ sender, content, topic, status }))
+    },
+    async [Symbol.asyncDispose]() {
+      await provider.stop()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('POST /api/chat: 200 with the reply of the newest running agent, and both lines are kept', async () => {
+  await using test = await withRunningAgent()
+  const response = await test.person.post('/api/chat', { message: '  Hello  ', topic: 'greetings' })
+  expect(response.status).toBe(200)
+  expect(await read(SentMessage, response)).toEqual({
+    id: expect.stringMatching(/^msg_/),
+    agentId: test.agentId,
+    message: 'Hello',
+    topic: 'greetings',
+    status: 'sent',
+    timestamp: expect.any(String),
+    reply: 'Good morning.',
+  })
+  expect(await test.lines()).toEqual([
+    { sender: 'user', content: 'Hello', topic: 'greetings', status: 'sent' },
+    { sender: 'agent', content: 'Good morning.', topic: 'greetings', status: 'sent' },
+  ])
+})
+
+test('POST /api/chat: 200 streams the reply as it is written, and ends with the whole', async () => {
+  await using test = await withRunningAgent()
+  const response = await test.person.post('/api/chat', { message: 'Hello', agentId: test.agentId, stream: true })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+  const events = await readAllEvents(response)
+  expect(events.slice(0, -1)).toEqual(
+    ['Good ', 'morning', '.'].map((text) => ({ event: 'delta', data: JSON.stringify({ text }) })),
+  )
+  expect(events.at(-1)?.event).toBe('done')
+  expect(SentMessage.parse(JSON.parse(events.at(-1)?.data ?? ''))).toMatchObject({ reply: 'Good morning.' })
+  expect((await test.lines()).map(({ sender }) => sender)).toEqual(['user', 'agent'])
+})
+
+test.each<[Fault, number]>([
+  [{ status: 500 }, 502],
+  [{ status: 401 }, 502],
+  [{ status: 429 }, 429],
+  ['no-done', 502],
+  ['html', 502],
+  ['empty-choices', 502],
+])(
+  'POST /api/chat: a provider with the fault %j makes it %d, and the message is kept as failed',
+  async (fault, status) => {
+    await using test = await withRunningAgent()
+    test.provider.answerWith({ text: '', fault })
+    const response = await test.person.post('/api/chat', { message: 'Hello' })
+    expect(await response.json()).toMatchObject({ error: expect.stringMatching(/\w{5}/) })
+    expect(response.status).toBe(status)
+    expect(await test.lines()).toMatchObject([{ sender: 'user', content: 'Hello', status: 'failed' }])
+
+    test.provider.answerWith({})
+    const again = await read(SentMessage, test.person.post('/api/chat', { message: 'Hello again' }))
+    expect(again.reply).toBe('Hello.')
+  },
+)
+
+test('POST /api/chat: a stream that breaks ends with an error event, and the message is kept as failed', async () => {
+  await using test = await withRunningAgent()
+  test.provider.answerWith({ text: ['Good ', 'mor'], fault: 'no-done' })
+  const events = await readAllEvents(await test.person.post('/api/chat', { message: 'Hello', stream: true }))
+  expect(events.map(({ event }) => event)).not.toContain('done')
+  expect(events.at(-1)?.event).toBe('error')
+  expect(JSON.parse(events.at(-1)?.data ?? '')).toMatchObject({ error: expect.stringMatching(/\w{5}/) })
+  expect(await test.lines()).toMatchObject([{ sender: 'user', status: 'failed' }])
+})
+
+test('POST /api/chat: someone who leaves in the middle ends the turn, and the message is kept as failed', async () => {
+  await using test = await withRunningAgent()
+  test.provider.answerWith({ text: ['Good ', 'never sent'], fault: 'hang-mid-body' })
+  const client = new AbortController()
+  const request = json('POST', { message: 'Hello', stream: true }, test.person.cookie)
+  const response = await fetch(`${test.web}/api/chat`, { ...request, signal: client.signal })
+  for await (const _event of readEvents(response)) break
+  client.abort()
+  expect(await test.provider.chats[0]?.closed).toBe('aborted')
+  await until('the failed message', async () => (await test.lines())[0]?.status === 'failed')
+
+  test.provider.answerWith({})
+  expect((await read(SentMessage, test.person.post('/api/chat', { message: 'Hello?' }))).reply).toBe('Hello.')
+})

@@ -1,0 +1,81 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { oneOf } from '../../../db/checks.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { users } from '../../people/users/tables.ts'
+
+const SENDERS = ['user', 'agent'] as const
+const STATUSES = ['sent', 'failed'] as const
+
+/**
+ * Conversations that a user keeps apart with one agent. The agent knows each by a session key made of its id. Which one
+ * goes on is not stored: it is the one with the latest activity.
+ */
+export const chatSessions = sqliteTable(
+  'chat_sessions',
+  {
+    sequence: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    userId: text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    index('chat_sessions_by_agent').on(table.agentId, table.lastActivity),
+    index('chat_sessions_by_user').on(table.userId, table.sequence),
+  ],
+)
+export type SessionRow = typeof chatSessions.$inferSelect
+
+/** One row per line of a conversation between a user and an agent, in the order of `sequence`. */
+export const messages = sqliteTable(
+  'messages',
+  {
+    sequence: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    userId: text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    sender: text({ enum: SENDERS }).notNull(),
+    content: text().notNull(),
+    topic: text(),
+    /** The session it belongs to; null for what was said outside of sessions. */
+    sessionId: text().references(() => chatSessions.id),
+    status: text({ enum: STATUSES }).notNull(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    index('messages_by_agent').on(table.agentId, table.sequence),
+    index('messages_by_user').on(table.userId, table.sequence),
+    index('messages_by_session').on(table.sessionId, table.sequence),
+    index('messages_by_time').on(table.createdAt),
+    oneOf('messages_sender', table.sender, SENDERS),
+    oneOf('messages_status', table.status, STATUSES),
+  ],
+)
+export type MessageRow = typeof messages.$inferSelect
+
+/**
+ * How much was said with an agent on a day (UTC): lines of the user, those of them that got no reply, and the agent's.
+ * `message-figures.ts` keeps them in step with `messages`.
+ */
+export const messageDays = sqliteTable(
+  'message_days',
+  {
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    day: text().notNull(),
+    asked: integer().notNull(),
+    failed: integer().notNull(),
+    answered: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.day] })],
+)

@@ -1,0 +1,52 @@
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { type ChangedHeartbeat, ChangeHeartbeatRequest, type Heartbeat, type HeartbeatAnswer } from './schemas.ts'
+import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './settings.ts'
+
+export type HeartbeatWebDeps = { db: Db; clock: Clock; guards: Guards }
+
+/** How often one's own agents are asked whether anything needs doing (Spec 4.9). */
+export function heartbeatWeb(deps: HeartbeatWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/heartbeat', signedIn, (c) => {
+    const settings = findHeartbeat(deps.db, c.var.user.id)
+    return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies HeartbeatAnswer)
+  })
+
+  app.post('/api/heartbeat', signedIn, validate('json', ChangeHeartbeatRequest), async (c) => {
+    const settings = await changeHeartbeat(deps, c.var.user, c.req.valid('json'))
+    return c.json({ ...toHeartbeat(settings), message: describe(settings) } satisfies ChangedHeartbeat)
+  })
+
+  app.delete('/api/heartbeat', signedIn, async (c) => {
+    await resetHeartbeat(deps.db, c.var.user.id)
+    return c.json({ success: true, message: 'The heartbeat is reset to its defaults: off.' })
+  })
+
+  return app
+}
+
+function toHeartbeat(settings: HeartbeatSettings): Heartbeat {
+  return {
+    frequency: settings.frequency,
+    enabled: settings.enabled,
+    agentId: settings.agentId,
+    lastUpdated: settings.updatedAt?.toISOString() ?? null,
+    lastHeartbeat: settings.lastHeartbeatAt?.toISOString() ?? null,
+    nextHeartbeat: settings.nextHeartbeatAt?.toISOString() ?? null,
+  }
+}
+
+function describe({ updatedAt, nextHeartbeatAt, agentId }: HeartbeatSettings): string {
+  const who = agentId === null ? 'Your running agents are' : `The agent ${agentId} is`
+  if (nextHeartbeatAt) return `The settings are stored. ${who} asked next at ${nextHeartbeatAt.toISOString()}.`
+  return updatedAt
+    ? 'The settings are stored. The heartbeat is off: no agent is asked.'
+    : 'These are the defaults. The heartbeat is off: no agent is asked.'
+}

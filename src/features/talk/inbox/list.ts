@@ -1,0 +1,54 @@
+import { and, desc, eq, lt } from 'drizzle-orm'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { Inbox, InboxMessage, InboxQuery } from './schemas.ts'
+import { type InboxRow, inboxMessages } from './tables.ts'
+
+/** A page of the mail of a user's agents, or of one of them. @throws AppError `not_found` for someone else's agent. */
+export function listInbox(db: Db, user: SignedInUser, { agentId, limit, before }: InboxQuery): Inbox {
+  if (agentId) getAgent(db, { kind: 'user', user }, agentId)
+  const rows = db
+    .select({ mail: inboxMessages })
+    .from(inboxMessages)
+    .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
+    .where(
+      and(
+        eq(agents.ownerId, user.id),
+        agentId ? eq(inboxMessages.agentId, agentId) : undefined,
+        before ? lt(inboxMessages.sequence, sequenceOf(db, user.id, before)) : undefined,
+      ),
+    )
+    .orderBy(desc(inboxMessages.sequence))
+    .limit(limit + 1)
+    .all()
+  const messages = rows.slice(0, limit).map(({ mail }) => toInboxMessage(mail))
+  return { messages, count: messages.length, hasMore: rows.length > limit }
+}
+
+/** Nothing lies before a mail that the user does not have. */
+function sequenceOf(db: Db, userId: string, id: string): number {
+  const row = db
+    .select({ sequence: inboxMessages.sequence })
+    .from(inboxMessages)
+    .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
+    .where(and(eq(inboxMessages.id, id), eq(agents.ownerId, userId)))
+    .get()
+  return row?.sequence ?? 0
+}
+
+function toInboxMessage({ sequence: _, sender, receivedAt, deliveredAt, ...mail }: InboxRow): InboxMessage {
+  return {
+    id: mail.id,
+    agentId: mail.agentId,
+    from: sender,
+    subject: mail.subject,
+    text: mail.text,
+    status: mail.status,
+    reply: mail.reply,
+    error: mail.error,
+    receivedAt: receivedAt.toISOString(),
+    deliveredAt: deliveredAt?.toISOString() ?? null,
+  }
+}

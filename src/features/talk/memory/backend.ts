@@ -1,0 +1,45 @@
+import { type Context, Hono } from 'hono'
+import { write } from '../../../db/write.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { clearMemory, forgetOwnKey } from './forget.ts'
+import { readOwnMemory, recallKey } from './read.ts'
+import { importFacts, rememberFact, type SaveDeps } from './save.ts'
+import { ForgetOwnQuery, ImportRequest, RecallQuery, RememberRequest } from './schemas.ts'
+
+export type MemoryBackendDeps = SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+
+/** What agents remember, for themselves: each with its own token, at the door that agents reach (rulings, 52). */
+export function memoryBackend(deps: MemoryBackendDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const agent = requireAgent(deps.callers)
+  // All agents of a machine share an address.
+  const whoAsks = (c: Context) => String(c.get('agentId'))
+  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+
+  app.get('/v1/memory', agent, limit, validate('query', RecallQuery), (c) => {
+    const { key } = c.req.valid('query')
+    if (key === undefined) return c.json(readOwnMemory(deps.db, c.var.agentId))
+    return c.json({ key, text: recallKey(deps.db, c.var.agentId, key) })
+  })
+
+  app.post('/v1/memory', agent, limit, validate('json', RememberRequest), async (c) => {
+    const request = c.req.valid('json')
+    const savedAt = await rememberFact(deps, c.var.agentId, request)
+    return c.json({ key: request.key, saved: savedAt.toISOString() })
+  })
+
+  app.post('/v1/memory/import', agent, limit, validate('json', ImportRequest), async (c) =>
+    c.json({ imported: await importFacts(deps, c.var.agentId, c.req.valid('json')) }),
+  )
+
+  app.delete('/v1/memory', agent, limit, validate('query', ForgetOwnQuery), async (c) => {
+    const { key } = c.req.valid('query')
+    if (key === undefined) await write(deps.db, (tx) => clearMemory(tx, c.var.agentId))
+    else await forgetOwnKey(deps.db, c.var.agentId, key)
+    return c.json({ key: key ?? null, deleted: true })
+  })
+
+  return app
+}

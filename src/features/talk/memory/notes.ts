@@ -1,0 +1,54 @@
+import { type AgentGateway, isNote } from '../../../adapters/gateways/gateway.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import { findEndpoint } from '../../agents/registry/endpoint.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+
+export type NoteDeps = { sealer: Sealer; gateway: Pick<AgentGateway, 'readNotes' | 'writeNote'> }
+
+/** One thing that is remembered, wherever it stands; `value` is any JSON value. */
+export type Remembered = { agentId: string; key: string; value: unknown; updatedAt: Date }
+
+/**
+ * What agents keep in files of their own, read from them now; `unread` are the ids of agents that have such files and do
+ * not run or do not answer.
+ */
+export async function readNotes(
+  deps: NoteDeps,
+  agents: readonly AgentRow[],
+): Promise<{ notes: Remembered[]; unread: string[] }> {
+  const readers = agents.filter(({ kind }) => kind === 'openclaw')
+  const read = await Promise.all(readers.map((agent) => readNotesOf(deps, agent)))
+  return {
+    notes: read.flatMap((notes) => notes ?? []),
+    unread: readers.filter((_, index) => read[index] === null).map(({ id }) => id),
+  }
+}
+
+/** Does this agent keep what `key` names in a file of its own? */
+export function isNoteOf(agent: AgentRow, key: string): boolean {
+  return isNote(agent.kind, key)
+}
+
+/** Replaces such a file; an empty text takes it away. @throws AppError `conflict` while the agent does not run, what the gateway throws. */
+export async function writeNote(deps: NoteDeps, agent: AgentRow, path: string, text: string): Promise<void> {
+  const endpoint = agent.status === 'running' ? findEndpoint(deps.sealer, agent) : null
+  if (!endpoint) {
+    const message = `${path} is a file of the agent, which is not running`
+    throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })
+  }
+  await deps.gateway.writeNote(endpoint, { path, text })
+}
+
+/** Null while they cannot be read. */
+async function readNotesOf(deps: NoteDeps, agent: AgentRow): Promise<Remembered[] | null> {
+  const endpoint = agent.status === 'running' ? findEndpoint(deps.sealer, agent) : null
+  if (!endpoint) return null
+  try {
+    const notes = await deps.gateway.readNotes(endpoint)
+    return notes.map(({ path, text, updatedAt }) => ({ agentId: agent.id, key: path, value: text, updatedAt }))
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}

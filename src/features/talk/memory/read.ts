@@ -1,0 +1,172 @@
+import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { spareTurn } from '../../../core/spare-turn.ts'
+import { bytesOf, inPages, takePage } from '../../../db/in-pages.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { getAgent, listAgents } from '../../agents/registry/list.ts'
+import { type NoteDeps, type Remembered, readNotes } from './notes.ts'
+import type { AgentMemory } from './schemas.ts'
+import { agentMemory, type MemoryRow } from './tables.ts'
+
+/** What an agent is shown of each value before it asks for the whole. */
+const MAX_SHOWN_CHARACTERS = 500
+
+const rowid = sql<number>`rowid`
+
+export type ReadDeps = NoteDeps & { db: Db }
+
+/**
+ * What a user's agents remember, or one of them, as pieces of JSON (schema `Memory`) that are read while they are sent; of
+ * equal keys of several agents the newest. @throws AppError `not_found` for a missing agent and for someone else's.
+ */
+export async function readMemory(
+  deps: ReadDeps,
+  user: SignedInUser,
+  agentId: string | undefined,
+): Promise<Generator<string, void>> {
+  const principal = { kind: 'user', user } as const
+  const own = agentId ? [getAgent(deps.db, principal, agentId)] : listAgents(deps.db, principal)
+  const { notes, unread } = await readNotes(deps, own)
+  const facts: Fact[] = notes.map(toNoteFact)
+  for (const { id } of own) {
+    await spareTurn()
+    facts.push(...listFacts(deps.db, id))
+  }
+  facts.sort((one, other) => one.updatedAt.getTime() - other.updatedAt.getTime())
+  const newest = [...new Map(facts.map((fact) => [fact.key, fact])).values()]
+  const lastUpdated = facts.at(-1)?.updatedAt ?? null
+  const rest = { agentId: agentId ?? null, count: newest.length, lastUpdated, ...(unread.length > 0 && { unread }) }
+  return writeMemory(deps.db, newest, rest)
+}
+
+/** Everything that a user's agents remember, by agent, as pieces of one JSON document. */
+export async function exportMemory(
+  deps: ReadDeps & { clock: Clock },
+  user: SignedInUser,
+): Promise<Generator<string, void>> {
+  const own = listAgents(deps.db, { kind: 'user', user }).toReversed()
+  const { notes, unread } = await readNotes(deps, own)
+  const byAgent = Map.groupBy(notes, ({ agentId }) => agentId)
+  const head = `{"exportedAt":${JSON.stringify(deps.clock.now())},"agents":[`
+  const foot = unread.length > 0 ? `],"unread":${JSON.stringify(unread)}}` : ']}'
+  return writeExport(
+    deps.db,
+    own.map(({ id }) => ({ id, notes: byAgent.get(id) ?? [] })),
+    { head, foot },
+  )
+}
+
+/** What the platform keeps of it, for the export of an account. */
+export function memoryInPages(db: Db, agentId: string): Generator<MemoryRow[], void> {
+  return inPages(db, {
+    table: agentMemory,
+    condition: eq(agentMemory.agentId, agentId),
+    sizeBytes: bytesOf(agentMemory.value),
+    read: (isOnPage) => db.select().from(agentMemory).where(isOnPage).all(),
+  })
+}
+
+/** What an agent remembers as it is shown it at the beginning of a turn, the newest last. */
+export function readOwnMemory(db: Db, agentId: string, maxShownCharacters = MAX_SHOWN_CHARACTERS): AgentMemory {
+  const facts = listRows(db, agentId).map(({ key, value, source, updatedAt }) => {
+    const text = toText(value)
+    const isWhole = text.length <= maxShownCharacters
+    // A pair of surrogates may be cut in two.
+    const shown = isWhole ? text : text.slice(0, maxShownCharacters).toWellFormed()
+    return { key, text: shown, isWhole, source, updatedAt: updatedAt.toISOString() }
+  })
+  return { facts }
+}
+
+/** One value as a whole, as text. @throws AppError `not_found`. */
+export function recallKey(db: Db, agentId: string, key: string): string {
+  const isThis = and(eq(agentMemory.agentId, agentId), eq(agentMemory.key, key))
+  const row = db.select().from(agentMemory).where(isThis).get()
+  if (!row) throw new AppError('not_found', 'Memory key not found')
+  return toText(row.value)
+}
+
+/** One thing that is remembered: of a row its number, for its value may be large, of a note its value as JSON. */
+type Fact = { key: string; updatedAt: Date; bytes: number; rowid: number | null; json: string }
+
+function toNoteFact({ key, value, updatedAt }: Remembered): Fact {
+  const json = JSON.stringify(value)
+  return { key, updatedAt, bytes: json.length, rowid: null, json }
+}
+
+function listFacts(db: Db, agentId: string): Fact[] {
+  const { key, updatedAt, value } = agentMemory
+  const facts = db
+    .select({ rowid, key, updatedAt, bytes: bytesOf(value) })
+    .from(agentMemory)
+    .where(eq(agentMemory.agentId, agentId))
+    .orderBy(asc(key))
+  return facts.all().map((fact) => ({ ...fact, json: '' }))
+}
+
+function* writeMemory(db: Db, facts: Fact[], rest: Record<string, unknown>): Generator<string, void> {
+  let start = '{"memory":{'
+  for (let left = facts; left.length > 0; ) {
+    const page = takePage(left)
+    const fields = readFields(db, page)
+    if (fields.length > 0) yield start + fields.join(',')
+    if (fields.length > 0) start = ','
+    left = left.slice(page.length)
+  }
+  yield `${start === ',' ? '' : start}},${JSON.stringify(rest).slice(1)}`
+}
+
+/** In the order of `facts`; what was forgotten since they were listed is left out. */
+function readFields(db: Db, facts: Fact[]): string[] {
+  const numbers = facts.flatMap((fact) => fact.rowid ?? [])
+  const rows = db.select({ rowid, value: agentMemory.value }).from(agentMemory).where(inArray(rowid, numbers)).all()
+  const values = new Map(rows.map((row) => [row.rowid, row.value]))
+  return facts.flatMap(({ key, rowid: number, json }) => {
+    const value = number === null ? json : values.get(number)
+    return value === undefined ? [] : [toField(key, value)]
+  })
+}
+
+type AgentNotes = { id: string; notes: Remembered[] }
+
+/** Agents that remember nothing are left out. */
+function* writeExport(db: Db, own: AgentNotes[], { head, foot }: { head: string; foot: string }) {
+  yield head
+  let separator = ''
+  for (const { id, notes } of own) {
+    let start = `${separator}{"agentId":${JSON.stringify(id)},"memory":{`
+    const noted = notes.map(({ key, value }) => toField(key, JSON.stringify(value)))
+    if (noted.length > 0) yield start + noted.join(',')
+    if (noted.length > 0) start = ','
+    for (const rows of memoryInPages(db, id)) {
+      yield start + rows.map(({ key, value }) => toField(key, value)).join(',')
+      start = ','
+    }
+    if (start !== ',') continue
+    yield '}}'
+    separator = ','
+  }
+  yield foot
+}
+
+/** Values are kept as JSON. */
+function toField(key: string, json: string): string {
+  return `${JSON.stringify(key)}:${json}`
+}
+
+function listRows(db: Db, agentId: string): MemoryRow[] {
+  return db
+    .select()
+    .from(agentMemory)
+    .where(eq(agentMemory.agentId, agentId))
+    .orderBy(asc(agentMemory.updatedAt), asc(agentMemory.key))
+    .all()
+}
+
+/** A text is shown as it is, everything else as JSON. */
+function toText(json: string): string {
+  const value: unknown = JSON.parse(json)
+  return typeof value === 'string' ? value : json
+}

@@ -1,0 +1,141 @@
+import { and, count, eq, inArray } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { withRoom } from '../../agents/storage/workspace-room.ts'
+import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
+import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type SaveMemoryRequest } from './schemas.ts'
+import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
+
+const MAX_VALUE_BYTES = 100 * 1024
+/** How many keys each side may fill, so that neither takes the other's room. */
+const MAX_KEYS: Readonly<Record<MemorySource, number>> = { user: 50, agent: 100 }
+
+export type SaveDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
+
+/** What was kept: `keys` are those of the request. */
+export type SavedMemory = { keys: string[]; savedAt: Date }
+
+/**
+ * Keeps one value or several, all or none. What the agent keeps in a file of its own is written there, after the rest.
+ * @throws AppError `invalid` without a value, for one over 100 KB of JSON, and when the user would have filled more than 50
+ * keys of the agent; `not_found` for a missing agent and for someone else's; `storage_full`; as `writeNote` for a file.
+ */
+export async function saveMemory(
+  deps: SaveDeps & NoteDeps,
+  user: SignedInUser,
+  request: SaveMemoryRequest,
+): Promise<SavedMemory> {
+  const { agentId } = request
+  const values = readValues(request)
+  const savedAt = deps.clock.now()
+  const { agent, notes } = await write(deps.db, (tx) => {
+    const found = getAgent(tx, { kind: 'user', user }, agentId)
+    const isFile = ([key]: [string, string]) => isNoteOf(found, key)
+    const files = [...values].filter(isFile).map(([path, json]) => ({ path, text: requireText(path, json) }))
+    const facts = new Map([...values].filter((value) => !isFile(value)))
+    deps.storage.within(tx, found.ownerId, () => keep(tx, { agentId, source: 'user', savedAt }, facts))
+    return { agent: found, notes: files }
+  })
+  for (const { path, text } of notes) {
+    await withRoom(deps, { agent }, Buffer.byteLength(text), () => writeNote(deps, agent, path, text))
+  }
+  return { keys: [...values.keys()], savedAt }
+}
+
+/** As `saveMemory`, one value of the agent's own. @throws AppError `invalid`, `storage_full`, `not_found`. */
+export async function rememberFact(deps: SaveDeps, agentId: string, request: RememberRequest): Promise<Date> {
+  const savedAt = deps.clock.now()
+  const values = new Map([[request.key, toJson(request.memory)]])
+  await write(deps.db, (tx) => {
+    const { ownerId } = requireAgent(tx, agentId)
+    deps.storage.within(tx, ownerId, () => keep(tx, { agentId, source: 'agent', savedAt }, values))
+  })
+  return savedAt
+}
+
+/**
+ * Takes over what an agent has kept in a file of its own: nothing of it is refused for want of keys, and what is known
+ * already stays as it is, so that a second attempt changes nothing. @returns how many were new. @throws AppError `storage_full`, `not_found`.
+ */
+export async function importFacts(deps: SaveDeps, agentId: string, { facts }: ImportRequest): Promise<number> {
+  const rows = facts.map(({ key, text, at }): MemoryRow => {
+    const updatedAt = at ? new Date(at) : deps.clock.now()
+    return { agentId, key, value: toJson(text), source: 'agent', updatedAt }
+  })
+  return write(deps.db, (tx) => {
+    if (rows.length === 0) return 0
+    const insert = () => tx.insert(agentMemory).values(rows).onConflictDoNothing().run()
+    const { changes } = deps.storage.within(tx, requireAgent(tx, agentId).ownerId, insert)
+    // The file holds as much as the store: more than twice that is no file.
+    if (countKeys(tx, agentId, 'agent') > 2 * MAX_KEYS.agent) throw tooManyKeys('agent')
+    return changes
+  })
+}
+
+function requireAgent(tx: Tx, id: string): { ownerId: string | null } {
+  const agent = tx.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+  return agent
+}
+
+type Writer = { agentId: string; source: MemorySource; savedAt: Date }
+
+function keep(tx: Tx, { agentId, source, savedAt }: Writer, values: Map<string, string>): void {
+  const known = countKeys(tx, agentId, source)
+  const again = countKeys(tx, agentId, source, [...values.keys()])
+  if (values.size > again && known + values.size - again > MAX_KEYS[source]) throw tooManyKeys(source)
+  for (const [key, value] of values) {
+    const row: MemoryRow = { agentId, key, value, source, updatedAt: savedAt }
+    const target = [agentMemory.agentId, agentMemory.key]
+    tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: row }).run()
+  }
+}
+
+/** How many keys one side has filled, or of these how many. */
+function countKeys(tx: Tx, agentId: string, source: MemorySource, keys?: string[]): number {
+  const isOurs = and(eq(agentMemory.agentId, agentId), eq(agentMemory.source, source))
+  const isMeant = keys ? and(isOurs, inArray(agentMemory.key, keys)) : isOurs
+  return tx.select({ keys: count() }).from(agentMemory).where(isMeant).get()?.keys ?? 0
+}
+
+/** JSON text by key. */
+function readValues({ key, memory }: SaveMemoryRequest): Map<string, string> {
+  if (key !== undefined && memory !== undefined) return new Map([[key, toJson(memory)]])
+  if (key !== undefined || !isObject(memory)) {
+    throw new AppError('invalid', 'Memory data required (object or key+memory pair)')
+  }
+  const values = Object.entries(memory).map(([name, value]): [string, string] => [requireKey(name), toJson(value)])
+  if (values.length > MAX_KEYS.user) throw tooManyKeys('user')
+  return new Map(values)
+}
+
+function requireKey(key: string): string {
+  if (key.length > 0 && key.length <= MAX_KEY_CHARACTERS) return key
+  throw new AppError('invalid', `key must have 1 to ${MAX_KEY_CHARACTERS} characters`)
+}
+
+function requireText(path: string, json: string): string {
+  const value: unknown = JSON.parse(json)
+  if (typeof value === 'string') return value
+  throw new AppError('invalid', `${path} is a file of the agent and must be text`)
+}
+
+function toJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (Buffer.byteLength(text) > MAX_VALUE_BYTES) throw new AppError('invalid', 'Memory value too large (max 100KB)')
+  return text
+}
+
+function tooManyKeys(source: MemorySource): AppError {
+  return new AppError('invalid', `Too many memory keys (max ${MAX_KEYS[source]})`)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test'
+import { watchLoop } from '../../../../tests/harness/loop-hold.ts'
+import { findNextRun } from './cron.ts'
+
+/** The next `count` times after `from`. */
+async function timesOf(cronSchedule: string, timezone: string, from: string, count: number): Promise<string[]> {
+  const times: string[] = []
+  let after = new Date(from)
+  for (let index = 0; index < count; index++) {
+    after = (await findNextRun({ cronSchedule, timezone }, after)) ?? after
+    times.push(after.toISOString().slice(0, 16))
+  }
+  return times
+}
+
+test('where the clock is put back an hour, a daily task runs once that day and an hourly one every hour', async () => {
+  expect(await timesOf('30 1 * * *', 'America/New_York', '2026-10-31T00:00:00Z', 3)).toEqual([
+    '2026-10-31T05:30',
+    '2026-11-01T05:30',
+    '2026-11-02T06:30',
+  ])
+  expect(await timesOf('0 * * * *', 'America/New_York', '2026-11-01T04:45:00Z', 3)).toEqual([
+    '2026-11-01T05:00',
+    '2026-11-01T06:00',
+    '2026-11-01T07:00',
+  ])
+})
+
+test('where the clock is put forward an hour, a task of the missing hour still runs that day', async () => {
+  expect(await timesOf('30 2 * * *', 'America/New_York', '2027-03-13T00:00:00Z', 3)).toEqual([
+    '2027-03-13T07:30',
+    '2027-03-14T07:00',
+    '2027-03-15T06:30',
+  ])
+})
+
+test('a 29 February comes round across 2100, and with a weekday after decades', async () => {
+  expect(await timesOf('0 0 29 2 *', 'UTC', '2096-03-01T00:00:00Z', 1)).toEqual(['2104-02-29T00:00'])
+  expect(await timesOf('0 0 29 2 +MON', 'UTC', '2088-03-01T00:00:00Z', 1)).toEqual(['2112-02-29T00:00'])
+})
+
+test.each(['0 0 30 2 *', '0-59/13 59 0 15W 1-12 +MON#5', '0 0 LW * +SUN#5', '0,30 2 */31 * +6L', '* 0 29W * +0#1'])(
+  'that %s never comes round is found out while others have the event loop',
+  async (cronSchedule) => {
+    const watch = watchLoop()
+    const schedule = { cronSchedule, timezone: 'America/New_York' }
+    expect(await findNextRun(schedule, new Date('2026-11-20T00:00:00Z'))).toBeNull()
+    expect(watch.stop().workMs).toBeLessThan(50)
+  },
+)

@@ -1,0 +1,91 @@
+import { Hono } from 'hono'
+import { NoBody } from '../../../core/action.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate, validateAnyBody } from '../../../http/validate.ts'
+import type { DueDeps } from './due.ts'
+import { listRuns } from './runs.ts'
+import {
+  ChangeTaskRequest,
+  CreateTaskRequest,
+  DeleteTaskRequest,
+  type Run,
+  type RunList,
+  type Task,
+  type TaskList,
+  TaskQuery,
+} from './schemas.ts'
+import type { RunRow, TaskRow } from './tables.ts'
+import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } from './tasks.ts'
+
+export type ScheduledTasksWebDeps = DueDeps & { guards: Guards }
+
+/** Prompts that one's own agents get by the clock (Spec 4.15). */
+export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/scheduled-tasks', signedIn, validate('query', TaskQuery), (c) => {
+    const tasks = listTasks(deps.db, c.var.user.id, c.req.valid('query').agentId).map(toTask)
+    return c.json({ tasks, count: tasks.length } satisfies TaskList)
+  })
+
+  app.post('/api/scheduled-tasks', signedIn, validate('json', CreateTaskRequest), async (c) =>
+    c.json(toTask(await createTask(deps, c.var.user, c.req.valid('json'))), 201),
+  )
+
+  app.put('/api/scheduled-tasks', signedIn, validate('json', ChangeTaskRequest), async (c) =>
+    c.json(toTask(await changeTask(deps, c.var.user.id, c.req.valid('json')))),
+  )
+
+  app.delete('/api/scheduled-tasks', signedIn, validate('json', DeleteTaskRequest), async (c) => {
+    const { taskId } = c.req.valid('json')
+    await deleteTask(deps.db, c.var.user.id, taskId)
+    return c.json({ success: true, taskId })
+  })
+
+  app.get('/api/scheduled-tasks/:id/runs', signedIn, (c) => {
+    const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
+    const runs = listRuns(deps.db, task.id).map(toRun)
+    return c.json({ runs, count: runs.length } satisfies RunList)
+  })
+
+  app.post('/api/scheduled-tasks/:id/run', signedIn, validateAnyBody(NoBody), async (c) =>
+    c.json(toRun(await runTaskNow(deps, c.var.user.id, c.req.param('id'))), 202),
+  )
+
+  return app
+}
+
+function toTask(row: TaskRow): Task {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    cronSchedule: row.cronSchedule,
+    timezone: row.timezone,
+    prompt: row.prompt,
+    enabled: row.enabled,
+    lastRun: row.lastRunAt?.toISOString() ?? null,
+    nextRun: row.nextRunAt?.toISOString() ?? null,
+    agentId: row.agentId,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  }
+}
+
+function toRun(row: RunRow): Run {
+  const { startedAt, finishedAt } = row
+  return {
+    id: row.id,
+    taskId: row.taskId,
+    trigger: row.trigger,
+    status: row.status,
+    dueAt: row.dueAt.toISOString(),
+    startedAt: startedAt?.toISOString() ?? null,
+    finishedAt: finishedAt?.toISOString() ?? null,
+    durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
+    messageId: row.messageId,
+    error: row.error,
+  }
+}

@@ -1,0 +1,96 @@
+import { and, count, eq, inArray } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { deleteDependents } from '../../../db/delete-dependents.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { getSwarm } from './list.ts'
+import { type ChangeSwarmRequest, type CreateSwarmRequest, idOf, type Member } from './schemas.ts'
+import { type SwarmRow, swarms } from './tables.ts'
+
+const MAX_SWARMS_PER_USER = 100
+
+export type SwarmDeps = { db: Db; clock: Clock }
+
+/**
+ * @throws AppError `not_found` for an agent that is not the owner's, `invalid` for a summarizer that is no member,
+ * `limited` at 100 swarms, `internal` when it cannot be stored.
+ */
+export async function createSwarm(deps: SwarmDeps, ownerId: string, request: CreateSwarmRequest): Promise<SwarmRow> {
+  const { name, description = null, agents: members, summarizer = null } = request
+  try {
+    return await write(deps.db, (tx) => {
+      requireRoom(tx, ownerId)
+      requireOwnAgents(tx, ownerId, members)
+      requireMember(summarizer, members)
+      const now = deps.clock.now()
+      return tx
+        .insert(swarms)
+        .values({
+          id: newId('swarm'),
+          ownerId,
+          name,
+          description,
+          agents: members,
+          summarizer,
+          createdAt: now,
+          updatedAt: now,
+        })
+        .returning()
+        .get()
+    })
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw new AppError('internal', 'Failed to create swarm', {}, { cause: error })
+  }
+}
+
+/** Runs that are under way go on as they began. @throws AppError as `createSwarm`, and `not_found` for the swarm. */
+export async function changeSwarm(
+  deps: SwarmDeps,
+  ownerId: string,
+  id: string,
+  change: ChangeSwarmRequest,
+): Promise<SwarmRow> {
+  return write(deps.db, (tx) => {
+    const swarm = getSwarm(tx, ownerId, id)
+    if (change.agents) requireOwnAgents(tx, ownerId, change.agents)
+    const { summarizer = swarm.summarizer } = change
+    requireMember(summarizer, change.agents ?? swarm.agents)
+    const isThis = and(eq(swarms.id, id), eq(swarms.ownerId, ownerId))
+    return tx
+      .update(swarms)
+      .set({ ...change, updatedAt: deps.clock.now() })
+      .where(isThis)
+      .returning()
+      .get()
+  })
+}
+
+/** Its runs go with it; agents that are answering are interrupted. @throws AppError `not_found`. */
+export async function deleteSwarm(db: Db, ownerId: string, id: string): Promise<void> {
+  getSwarm(db, ownerId, id)
+  await deleteDependents(db, swarms, id)
+  const isThis = and(eq(swarms.id, id), eq(swarms.ownerId, ownerId))
+  await write(db, (tx) => tx.delete(swarms).where(isThis).run())
+}
+
+function requireRoom(tx: Tx, ownerId: string): void {
+  const current = tx.select({ swarms: count() }).from(swarms).where(eq(swarms.ownerId, ownerId)).get()?.swarms ?? 0
+  if (current >= MAX_SWARMS_PER_USER) {
+    throw new AppError('limited', 'Swarm limit reached', { current, limit: MAX_SWARMS_PER_USER })
+  }
+}
+
+function requireOwnAgents(tx: Tx, ownerId: string, members: Member[]): void {
+  const isOwn = and(inArray(agents.id, members.map(idOf)), eq(agents.ownerId, ownerId))
+  const owned = tx.select({ agents: count() }).from(agents).where(isOwn).get()?.agents ?? 0
+  if (owned !== members.length) throw new AppError('not_found', 'Agent not found')
+}
+
+function requireMember(summarizer: string | null, members: Member[]): void {
+  if (summarizer === null || members.some((member) => idOf(member) === summarizer)) return
+  throw new AppError('invalid', 'summarizer must be one of the agents')
+}

@@ -1,0 +1,77 @@
+import { and, asc, desc, eq, lt } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { getSwarm } from './list.ts'
+import type { PageQuery, Run, RunAnswer, RunLine, RunList } from './schemas.ts'
+import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
+
+/** A page of a swarm's runs, newest first. @throws AppError `not_found` for the swarm. */
+export function listRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): RunList {
+  getSwarm(db, ownerId, swarmId)
+  const ofSwarm = and(eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
+  const sequenceOf = (id: string) =>
+    db
+      .select({ sequence: swarmRuns.sequence })
+      .from(swarmRuns)
+      .where(and(ofSwarm, eq(swarmRuns.id, id)))
+      .get()?.sequence ?? 0
+  const rows = db
+    .select()
+    .from(swarmRuns)
+    .where(and(ofSwarm, before === undefined ? undefined : lt(swarmRuns.sequence, sequenceOf(before))))
+    .orderBy(desc(swarmRuns.sequence))
+    .limit(limit + 1)
+    .all()
+  const page = rows.slice(0, limit).map(toLine)
+  return { runs: page, count: page.length, hasMore: rows.length > limit }
+}
+
+/** @throws AppError `not_found` for a missing run, one of another swarm and someone else's. */
+export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string): RunRow {
+  getSwarm(db, ownerId, swarmId)
+  const isThis = and(eq(swarmRuns.id, id), eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
+  const row = db.select().from(swarmRuns).where(isThis).get()
+  if (!row) throw new AppError('not_found', 'Run not found')
+  return row
+}
+
+/** The run with its answers, in the swarm's order. */
+export function showRun(db: Db, row: RunRow): Run {
+  return {
+    ...toLine(row),
+    agents: listAnswers(db, row.id).map(toAnswer),
+    summarizer: row.summarizer,
+    summary: row.summary,
+    summaryError: row.summaryError,
+  }
+}
+
+/** In the swarm's order. */
+export function listAnswers(db: Db | Tx, runId: string): AnswerRow[] {
+  return db.select().from(swarmAnswers).where(eq(swarmAnswers.runId, runId)).orderBy(asc(swarmAnswers.position)).all()
+}
+
+function toLine(row: RunRow): RunLine {
+  return {
+    id: row.id,
+    swarmId: row.swarmId,
+    task: row.task,
+    state: row.state,
+    startedAt: row.startedAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+  }
+}
+
+function toAnswer(row: AnswerRow): RunAnswer {
+  const { startedAt, finishedAt } = row
+  return {
+    agentId: row.agentId,
+    name: row.agentName,
+    state: row.state,
+    result: row.reply,
+    error: row.error,
+    durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
+    startedAt: startedAt?.toISOString() ?? null,
+    finishedAt: finishedAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,124 @@
+import { and, count, desc, eq, inArray, lt, ne } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { getSwarm } from './list.ts'
+import { getRun } from './runs.ts'
+import { idOf, type Member } from './schemas.ts'
+import { type RunRow, type SwarmRow, swarmAnswers, swarmRuns } from './tables.ts'
+
+/** Asks one agent of a run; `jobs.ts` does it. */
+export const ASK_JOB = 'swarms.ask'
+
+const MAX_RUNS_AT_ONCE = 5
+const MAX_RUNS_KEPT = 200
+
+export type RunDeps = { db: Db; clock: Clock; enqueue: Enqueue }
+
+/**
+ * Gives the task to every agent of the swarm. Jobs carry it out; what an agent cannot do is its answer's error.
+ * @throws AppError `not_found`, `conflict` for a swarm that is disabled or has no agents, `limited` {current, limit} at
+ * five runs at once.
+ */
+export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, task: string): Promise<RunRow> {
+  return write(deps.db, (tx) => {
+    const swarm = getSwarm(tx, ownerId, swarmId)
+    if (!swarm.enabled) throw new AppError('conflict', 'Swarm is disabled', { code: 'SWARM_DISABLED' })
+    if (swarm.agents.length === 0) throw new AppError('conflict', 'Swarm has no agents', { code: 'SWARM_EMPTY' })
+    requireRoom(tx, ownerId)
+    const run = insertRun(tx, deps.clock, swarm, task)
+    for (const member of swarm.agents) deps.enqueue(tx, ASK_JOB, { runId: run.id, agentId: idOf(member) })
+    forgetOldRuns(tx, swarmId)
+    return run
+  })
+}
+
+/** Ends a run: who waits is not asked any more, who answers is interrupted. One that is over stays as it is. */
+export async function cancelRun(deps: RunDeps, ownerId: string, swarmId: string, id: string): Promise<RunRow> {
+  return write(deps.db, (tx) => {
+    const run = getRun(tx, ownerId, swarmId, id)
+    return run.state === 'running' ? endRun(tx, id, deps.clock.now()) : run
+  })
+}
+
+/** Ends all runs of an owner, in the caller's closure. */
+export function cancelAllRuns(tx: Tx, ownerId: string, now: Date): void {
+  const isRunning = and(eq(swarmRuns.ownerId, ownerId), eq(swarmRuns.state, 'running'))
+  for (const { id } of tx.select({ id: swarmRuns.id }).from(swarmRuns).where(isRunning).all()) endRun(tx, id, now)
+}
+
+function endRun(tx: Tx, id: string, now: Date): RunRow {
+  const ended = { state: 'cancelled', finishedAt: now } as const
+  tx.update(swarmAnswers)
+    .set(ended)
+    .where(and(eq(swarmAnswers.runId, id), inArray(swarmAnswers.state, ['queued', 'running'])))
+    .run()
+  return tx.update(swarmRuns).set(ended).where(eq(swarmRuns.id, id)).returning().get()
+}
+
+function requireRoom(tx: Tx, ownerId: string): void {
+  const isRunning = and(eq(swarmRuns.ownerId, ownerId), eq(swarmRuns.state, 'running'))
+  const current = tx.select({ runs: count() }).from(swarmRuns).where(isRunning).get()?.runs ?? 0
+  if (current >= MAX_RUNS_AT_ONCE) {
+    throw new AppError('limited', 'Too many runs at once', { current, limit: MAX_RUNS_AT_ONCE })
+  }
+}
+
+function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): RunRow {
+  const run = tx
+    .insert(swarmRuns)
+    .values({
+      id: newId('run'),
+      swarmId: swarm.id,
+      ownerId: swarm.ownerId,
+      task,
+      summarizer: swarm.summarizer,
+      state: 'running',
+      startedAt: clock.now(),
+    })
+    .returning()
+    .get()
+  const names = namesOf(tx, swarm)
+  const answers = swarm.agents.map((member, position) => ({
+    runId: run.id,
+    agentId: idOf(member),
+    // An agent that is gone is asked as well, and answers that it is not found.
+    agentName: names.get(idOf(member)) ?? idOf(member),
+    position,
+    message: toMessage(member, task),
+    state: 'queued' as const,
+  }))
+  tx.insert(swarmAnswers).values(answers).run()
+  return run
+}
+
+function namesOf(tx: Tx, swarm: SwarmRow): Map<string, string> {
+  const isMember = and(inArray(agents.id, swarm.agents.map(idOf)), eq(agents.ownerId, swarm.ownerId))
+  const rows = tx.select({ id: agents.id, name: agents.name }).from(agents).where(isMember).all()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+function toMessage(member: Member, task: string): string {
+  if (typeof member === 'string') return task
+  return [member.role && `Your role: ${member.role}`, member.prompt, task].filter(Boolean).join('\n\n')
+}
+
+function forgetOldRuns(tx: Tx, swarmId: string): void {
+  const oldestKept = tx
+    .select({ sequence: swarmRuns.sequence })
+    .from(swarmRuns)
+    .where(eq(swarmRuns.swarmId, swarmId))
+    .orderBy(desc(swarmRuns.sequence))
+    .limit(1)
+    .offset(MAX_RUNS_KEPT - 1)
+    .get()
+  if (!oldestKept) return
+  const isOld = and(eq(swarmRuns.swarmId, swarmId), lt(swarmRuns.sequence, oldestKept.sequence))
+  tx.delete(swarmRuns)
+    .where(and(isOld, ne(swarmRuns.state, 'running')))
+    .run()
+}

@@ -1,0 +1,17 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { ColonyQuery } from './schemas.ts'
+import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'
+
+const VIEWS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
+
+/** The signed-in user's agents as a colony (Spec 4.15). */
+export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
+  const app = new Hono<WebEnv>()
+  app.get('/api/colony/status', deps.guards.signedIn, validate('query', ColonyQuery), (c) =>
+    c.json(VIEWS[c.req.valid('query').action](deps, c.var.user)),
+  )
+  return app
+}

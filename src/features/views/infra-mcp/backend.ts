@@ -1,0 +1,43 @@
+import { Hono } from 'hono'
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import type { InternalKeyGuard } from '../../../http/internal-key.ts'
+import { validate } from '../../../http/validate.ts'
+import { DOCUMENTATION_URL, EXAMPLES, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
+import { findKeyProblems } from './validate-key.ts'
+
+const ConfigRequest = z.object({
+  api_key: z.unknown().optional(),
+  endpoint: z.string('endpoint must be text').optional(),
+})
+
+/** About a third-party infrastructure MCP server (Spec 4.13): information only, nothing is called. */
+export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGuard }) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+
+  app.get('/api/infra-mcp/health', internalKey, (c) => c.json({ ...HEALTH, timestamp: deps.clock.now().toISOString() }))
+  app.get('/api/infra-mcp/info', internalKey, (c) => c.json(INFO))
+  app.get('/api/infra-mcp/setup', internalKey, (c) => c.json(SETUP))
+  app.get('/api/infra-mcp/tools', internalKey, (c) => c.json(TOOLS))
+  app.get('/api/infra-mcp/examples', internalKey, (c) => c.json(EXAMPLES))
+  app.get('/api/infra-mcp/docs', internalKey, (c) => c.redirect(DOCUMENTATION_URL, 301))
+  app.get('/api/infra-mcp/github', internalKey, (c) => c.redirect(REPOSITORY_URL, 301))
+
+  app.post('/api/infra-mcp/validate-config', internalKey, validate('json', ConfigRequest), (c) => {
+    const problems = findKeyProblems(c.req.valid('json').api_key)
+    if (problems) return c.json({ valid: false, ...problems }, 400)
+    return c.json({
+      valid: true,
+      message: 'Configuration looks valid',
+      next_steps: [
+        'Put the key into the configuration of your MCP client',
+        'Restart the client, so that it reads the configuration again',
+        'Ask the agent to list your workspaces',
+      ],
+    })
+  })
+
+  return app
+}

@@ -1,0 +1,127 @@
+import { type Context, Hono } from 'hono'
+import { NoBody } from '../../../core/action.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Principal, WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validateAnyBody } from '../../../http/validate.ts'
+import {
+  type LifecycleDeps,
+  repairUserAgent,
+  resetAgentMemory,
+  restartAgent,
+  startAgent,
+  stopAgent,
+  updateUserAgent,
+} from '../../agents/deployments/lifecycle.ts'
+import { UpdateImageRequest } from '../../agents/deployments/schemas.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../../agents/registry/address.ts'
+import { openTokens } from '../../agents/registry/create.ts'
+import { findShownStatus } from '../../agents/registry/status.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
+import { getInstance } from './find.ts'
+import type { Instance, InstanceStats } from './schemas.ts'
+
+export type InstancesWebDeps = LifecycleDeps &
+  StatsDeps & {
+    guards: Guards
+    addresses: AgentAddresses
+    requestsPerMinute: { instance: number }
+  }
+
+/** Changes an agent for its owner. */
+type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise<unknown>
+
+/** In which words an instance is spoken of, where they differ from an agent's. */
+const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
+
+/** The agent of a user under the name of instance (Spec 4.4), for clients that know users only. */
+export function instancesWeb(deps: InstancesWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.use('/api/instance/*', limitRate(deps.requestsPerMinute.instance, 'Too many requests, please slow down.'))
+
+  /** `done` is the word that clients of these routes read when the change has been made. */
+  const change = async (c: Context<WebEnv>, name: string, carryOut: Change, done: string) => {
+    const { id } = getInstance(deps.db, c.var.user, name)
+    try {
+      await carryOut(deps, { kind: 'user', user: c.var.user }, id)
+    } catch (error) {
+      throw error instanceof AppError ? toFailure(error) : error
+    }
+    return c.json({ success: true, status: done })
+  }
+
+  app.get('/api/instance/:userId', signedIn, async (c) => {
+    const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
+    const status = await findShownStatus(deps.runtimes, agent)
+    return c.json(toInstance(deps.addresses, c.req.param('userId'), agent, STATUSES[status] ?? status))
+  })
+
+  app.get('/api/instance/:userId/stats', signedIn, async (c) => {
+    const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
+    const stats = await findAgentStats(deps, agent)
+    const isHealthy = stats.health === 'healthy'
+    const shown: InstanceStats = {
+      userId: c.req.param('userId'),
+      status: stats.status === 'running' && !isHealthy ? 'unreachable' : stats.status,
+      health: isHealthy ? 'healthy' : 'unreachable',
+      cpu: stats.cpu,
+      memory: stats.memory,
+      uptime: stats.uptimeFormatted,
+      messages: stats.messagesProcessed,
+      errors: stats.messagesFailed,
+      plan: agent.plan,
+      runtimeVersion: agent.runtimeVersion,
+    }
+    return c.json(shown)
+  })
+
+  app.get('/api/instance/:userId/token', signedIn, (c) => {
+    const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
+    return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
+  })
+
+  app.post('/api/instance/:userId/start', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), startAgent, 'starting'),
+  )
+  app.post('/api/instance/:userId/stop', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), stopAgent, 'stopped'),
+  )
+  app.post('/api/instance/:userId/restart', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), restartAgent, 'restarting'),
+  )
+  app.post('/api/instance/:userId/repair', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
+  )
+  app.post('/api/instance/:userId/reset-memory', signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
+  )
+  app.post('/api/instance/:userId/update', signedIn, validateAnyBody(UpdateImageRequest), (c) => {
+    const { image } = c.req.valid('json')
+    const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
+    return change(c, c.req.param('userId'), update, 'updating')
+  })
+
+  return app
+}
+
+function toInstance(addresses: AgentAddresses, userId: string, agent: AgentRow, status: string): Instance {
+  return {
+    userId,
+    agentId: agent.id,
+    status,
+    startedAt: agent.startedAt?.toISOString() ?? null,
+    subdomain: toSubdomain(agent.id, addresses),
+    url: toUrl(agent.id, addresses),
+    plan: agent.plan,
+    runtimeVersion: agent.runtimeVersion,
+  }
+}
+
+/** Failures of a change say so in a field of their own. */
+function toFailure(error: AppError): AppError {
+  return new AppError(error.kind, error.message, { ...error.extra, success: false }, { cause: error })
+}

@@ -1,0 +1,99 @@
+import type { AgentStats } from '../../../adapters/runtimes/contract/runtime.ts'
+
+const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+const DECIMAL_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** What stands where a runtime cannot measure something: never a zero. */
+export const NOT_MEASURED = 'N/A'
+
+/** An agent's use as people and existing clients read it: `cpu` "12.5%", `memory` "100MiB / 1GiB", `network` "1.2kB / 3.4kB". */
+export function formatStats(stats: AgentStats) {
+  return {
+    cpu: formatPercent(stats.cpuPercent),
+    memory: `${formatBytes(stats.memoryBytes)} / ${formatBytes(stats.memoryLimitBytes)}`,
+    memoryPercent: formatPercent(toPercent(stats.memoryBytes, stats.memoryLimitBytes)),
+    network: formatTraffic(stats.networkInBytes, stats.networkOutBytes),
+    blockIO: formatTraffic(stats.diskReadBytes, stats.diskWriteBytes),
+    pids: String(stats.processes),
+    uptime: Math.round(stats.uptimeMs),
+    uptimeFormatted: formatUptime(stats.uptimeMs),
+  }
+}
+
+/** How much of `whole` a part is, 0 when there is no whole. */
+export function toPercent(part: number, whole: number): number {
+  return whole > 0 ? (part / whole) * 100 : 0
+}
+
+/** "12.5%": one place after the point. */
+export function formatPercent(percent: number): string {
+  return `${round(percent, 1)}%`
+}
+
+/** Memory and disk, in powers of 1024 as container engines print them: "128MiB", "1.95GiB". */
+export function formatBytes(bytes: number): string {
+  return scale(bytes, 1024, BINARY_UNITS)
+}
+
+/** "1.2kB / 3.4kB": in and out, or read and written, in powers of 1000. */
+export function formatTraffic(inBytes: number | null, outBytes: number | null): string {
+  if (inBytes === null || outBytes === null) return NOT_MEASURED
+  return `${scale(inBytes, 1000, DECIMAL_UNITS)} / ${scale(outBytes, 1000, DECIMAL_UNITS)}`
+}
+
+/** "1d 0h", "2h 5m", "5m 3s" or "3s". */
+export function formatUptime(uptimeMs: number): string {
+  const [days, hours, minutes, seconds] = [
+    Math.floor(uptimeMs / DAY_MS),
+    Math.floor((uptimeMs % DAY_MS) / HOUR_MS),
+    Math.floor((uptimeMs % HOUR_MS) / MINUTE_MS),
+    Math.floor((uptimeMs % MINUTE_MS) / SECOND_MS),
+  ]
+  if (days > 0) return `${days}d ${hours}h`
+  if (hours > 0) return `${hours}h ${minutes}m`
+  if (minutes > 0) return `${minutes}m ${seconds}s`
+  return `${seconds}s`
+}
+
+/** "Up 2 hours": a running instance in the words of container engines. */
+export function formatUpFor(uptimeMs: number): string {
+  return `Up ${toWords(uptimeMs)}`
+}
+
+function toWords(ms: number): string {
+  if (ms < SECOND_MS) return 'Less than a second'
+  if (ms < MINUTE_MS) return count(ms / SECOND_MS, 'second')
+  if (ms < 2 * MINUTE_MS) return 'About a minute'
+  if (ms < HOUR_MS) return count(ms / MINUTE_MS, 'minute')
+  if (ms < 2 * HOUR_MS) return 'About an hour'
+  if (ms < 2 * DAY_MS) return count(ms / HOUR_MS, 'hour')
+  if (ms < 14 * DAY_MS) return count(ms / DAY_MS, 'day')
+  if (ms < 60 * DAY_MS) return count(ms / (7 * DAY_MS), 'week')
+  if (ms < 730 * DAY_MS) return count(ms / (30 * DAY_MS), 'month')
+  return count(ms / (365 * DAY_MS), 'year')
+}
+
+function count(amount: number, unit: string): string {
+  const whole = Math.floor(amount)
+  return `${whole} ${unit}${whole === 1 ? '' : 's'}`
+}
+
+/** Three digits that count at least: "100MiB", "1.95GiB". */
+function scale(bytes: number, step: number, units: readonly string[]): string {
+  let value = bytes
+  let unit = 0
+  while (value >= step && unit < units.length - 1) {
+    value /= step
+    unit += 1
+  }
+  return `${round(value, value < 10 ? 2 : 1)}${units[unit]}`
+}
+
+function round(value: number, places: number): number {
+  const factor = 10 ** places
+  return Math.round(value * factor) / factor
+}

@@ -1,0 +1,20 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { getPlatformMetrics, type PlatformMetricsDeps } from './platform.ts'
+
+/** Everything about one's own agents on one page (Spec 4.15). */
+export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
+  const app = new Hono<WebEnv>()
+
+  app.get('/api/metrics', deps.guards.signedIn, async (c) => {
+    try {
+      return c.json(await getPlatformMetrics(deps, c.var.user))
+    } catch (cause) {
+      throw new AppError('internal', 'Failed to fetch metrics', { metrics: {} }, { cause })
+    }
+  })
+
+  return app
+}

@@ -1,0 +1,138 @@
+import { and, desc, eq, type SQL } from 'drizzle-orm'
+import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import { toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import type { BackendEnv, Principal } from '../../../http/env.ts'
+import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
+import { validate } from '../../../http/validate.ts'
+import { toBackendStatus } from '../../agents/registry/status.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { wholeSpan } from '../../models/usage/day-slices.ts'
+import { sumCostByAgent } from '../../models/usage/queries.ts'
+import type { UsageRecorder } from '../../models/usage/record.ts'
+import { usageDays, usageLogs } from '../../models/usage/tables.ts'
+import { listTeams } from '../../talk/swarms/teams.ts'
+import { listEdges } from './graph.ts'
+import { FleetQuery } from './schemas.ts'
+
+const MAX_NODES = 1000
+const MAX_TRACES = 50
+const MAX_BOOKINGS = 50
+
+export type MissionControlBackendDeps = {
+  db: Db
+  clock: Clock
+  internalKey: InternalKeyGuard
+  usage: Pick<UsageRecorder, 'flush'>
+}
+
+/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (rulings, 1). */
+export function missionControlBackend(deps: MissionControlBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { db } = deps
+  const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
+  const query = validate('query', FleetQuery)
+
+  app.get('/api/mission-control/fleet/graph', guard, query, (c) =>
+    c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
+  )
+
+  app.get('/api/mission-control/fleet/traces', guard, query, async (c) => {
+    await deps.usage.flush()
+    return c.json(listCalls(db, c.var.principal, c.req.valid('query').userId))
+  })
+
+  app.get('/api/mission-control/fleet/costs', guard, query, async (c) => {
+    await deps.usage.flush()
+    return c.json(await listCosts(deps, of(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
+  })
+
+  app.get('/api/mission-control/fleet/bookings', guard, query, (c) =>
+    c.json(listPending(db, of(agents.ownerId, c.var.principal, c.req.valid('query').userId))),
+  )
+
+  return app
+}
+
+/** Rows of the named user; a user who asks never leaves their own. */
+function of(column: AnySQLiteColumn, principal: Principal, userId: string | undefined): SQL | undefined {
+  return and(
+    principal.kind === 'user' ? eq(column, principal.user.id) : undefined,
+    userId === undefined ? undefined : eq(column, userId),
+  )
+}
+
+function getGraph(db: Db, principal: Principal, userId: string | undefined) {
+  const rows = db
+    .select()
+    .from(agents)
+    .where(of(agents.ownerId, principal, userId))
+    .orderBy(desc(agents.createdAt), desc(agents.id))
+    .limit(MAX_NODES)
+    .all()
+  const teams = listTeams(db, principal.kind === 'user' ? principal.user.id : (userId ?? null))
+  return {
+    nodes: rows.map(({ id, name, status, model, plan, createdAt }) => ({
+      id,
+      name,
+      type: 'agent',
+      status: toBackendStatus(status),
+      metadata: { model, plan, createdAt: createdAt.toISOString() },
+    })),
+    edges: listEdges(rows, teams).map(({ id, from, to }) => ({ id, source: from, target: to, label: 'swarm' })),
+  }
+}
+
+function listCalls(db: Db, principal: Principal, userId: string | undefined) {
+  const condition = of(usageLogs.userId, principal, userId)
+  // Each in the order of the index that leads there.
+  const newestFirst = condition ? [desc(usageLogs.createdAt), desc(usageLogs.id)] : [desc(usageLogs.id)]
+  const rows = db
+    .select()
+    .from(usageLogs)
+    .where(condition)
+    .orderBy(...newestFirst)
+    .limit(MAX_TRACES)
+    .all()
+  return rows.map((call) => ({
+    id: call.id,
+    user_id: call.userId,
+    agent_id: call.agentId,
+    model: call.model,
+    provider: call.provider,
+    input_tokens: call.inputTokens,
+    output_tokens: call.outputTokens,
+    cost_usd: toUsd(call.costMicroUsd),
+    latency_ms: call.latencyMs,
+    success: call.success,
+    created_at: call.createdAt.toISOString(),
+  }))
+}
+
+async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL | undefined) {
+  const spent = await sumCostByAgent(db, wholeSpan(db, condition, clock.now()), condition)
+  return [...spent]
+    .sort(([, one], [, other]) => other - one)
+    .map(([agentId, cost]) => ({ agent_id: agentId, total_spend: toUsd(cost), category: 'ai' }))
+}
+
+function listPending(db: Db, condition: SQL | undefined) {
+  const rows = db
+    .select()
+    .from(agents)
+    .where(and(condition, eq(agents.status, 'pending')))
+    .orderBy(desc(agents.createdAt), desc(agents.id))
+    .limit(MAX_BOOKINGS)
+    .all()
+  return rows.map(({ id, ownerId, name, status, plan, createdAt }) => ({
+    id,
+    user_id: ownerId,
+    agent_id: id,
+    event_name: name,
+    status,
+    tier: plan,
+    created_at: createdAt.toISOString(),
+  }))
+}

@@ -1,0 +1,54 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { listAgents } from '../../agents/registry/list.ts'
+import { toShownStatus } from '../../agents/registry/status.ts'
+import { wholeSpan } from '../../models/usage/day-slices.ts'
+import { sumCostByAgent } from '../../models/usage/queries.ts'
+import { usageDays } from '../../models/usage/tables.ts'
+import { findPlan } from '../../people/plans/plans.ts'
+import type { FleetCosts } from './schemas.ts'
+
+/** What nobody sees. */
+const NOTHING: FleetCosts = { costs: [], totalSpend: 0, managedAiCost: 0, coordinationRevenue: 0 }
+
+/** At home plans are nobody's bill. */
+export type CostsDeps = { db: Db; clock: Clock; plansArePaid: boolean }
+
+/** What the user's agents have used, read from daily sums, beside the price of the plan where somebody pays it. */
+export async function getFleetCosts(
+  { db, clock, plansArePaid }: CostsDeps,
+  user: SignedInUser | null,
+): Promise<FleetCosts> {
+  if (!user) return NOTHING
+  const now = clock.now()
+  const agents = listAgents(db, { kind: 'user', user })
+  const firstMade = agents.at(-1)?.createdAt ?? now
+  const isTheirs = eq(usageDays.userId, user.id)
+  const thisMonth = await sumCostByAgent(db, { last: now, days: now.getUTCDate() }, isTheirs)
+  const ever = await sumCostByAgent(db, wholeSpan(db, isTheirs, now), isTheirs)
+  return {
+    costs: agents.map((agent) => ({
+      agentId: agent.id,
+      agentName: agent.name,
+      status: toShownStatus(agent),
+      tier: agent.plan,
+      monthlyCost: toUsd(thisMonth.get(agent.id) ?? 0),
+      createdAt: agent.createdAt.toISOString(),
+    })),
+    totalSpend: toUsd([...ever.values()].reduce((sum, cost) => sum + cost, 0)),
+    managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(user.plan)?.priceGbp ?? 0) : 0,
+    coordinationRevenue: 0,
+    plan: user.plan,
+    agentCount: agents.length,
+    activeAgents: agents.filter(({ status }) => status === 'running').length,
+    monthsActive: countMonths(firstMade, now),
+  }
+}
+
+/** Months (UTC) that were begun, at least one. */
+function countMonths(from: Date, to: Date): number {
+  return Math.max(1, 1 + (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth())
+}

@@ -1,0 +1,34 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import type { UsageRecorder } from '../../models/usage/record.ts'
+import { listBookings } from './bookings.ts'
+import { type CostsDeps, getFleetCosts } from './costs.ts'
+import { type GraphDeps, getFleetGraph } from './graph.ts'
+import { listTraces } from './traces.ts'
+
+export type MissionControlWebDeps = GraphDeps & CostsDeps & { guards: Guards; usage: Pick<UsageRecorder, 'flush'> }
+
+/** The signed-in user's fleet, from rows alone; nobody sees an empty one (Spec 4.15). */
+export function missionControlWeb(deps: MissionControlWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { findUser } = deps.guards
+
+  app.get('/api/mission-control/fleet/graph', async (c) => c.json(getFleetGraph(deps, await findUser(c))))
+
+  app.get('/api/mission-control/fleet/traces', async (c) => {
+    const user = await findUser(c)
+    await deps.usage.flush()
+    return c.json(listTraces(deps.db, user))
+  })
+
+  app.get('/api/mission-control/fleet/costs', async (c) => {
+    const user = await findUser(c)
+    await deps.usage.flush()
+    return c.json(await getFleetCosts(deps, user))
+  })
+
+  app.get('/api/mission-control/fleet/bookings', async (c) => c.json(listBookings(deps.db, await findUser(c))))
+
+  return app
+}

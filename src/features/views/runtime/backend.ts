@@ -1,0 +1,22 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import type { BackendEnv } from '../../../http/env.ts'
+import { getInstanceStats, getRuntimeVersion, listInstances, type RuntimeDeps } from './instances.ts'
+
+/** What agents run on: the version for everybody, the rest behind the internal key (Spec 4.15). */
+export function runtimeBackend(deps: RuntimeDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+
+  app.get('/api/runtime/version', async (c) => c.json(await getRuntimeVersion(deps)))
+
+  app.get('/api/runtime/instances', internalKey, async (c) => {
+    const instances = await listInstances(deps, c.var.principal)
+    return c.json({ instances, count: instances.length })
+  })
+
+  app.get('/api/runtime/instances/:id/stats', internalKey, async (c) =>
+    c.json(await getInstanceStats(deps, c.var.principal, c.req.param('id'))),
+  )
+
+  return app
+}

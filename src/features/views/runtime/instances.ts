@@ -1,0 +1,101 @@
+import { and, desc, eq, inArray, isNotNull, max } from 'drizzle-orm'
+import type { Inspection, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { VERSION } from '../../../core/version.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import { deploymentHistory } from '../../agents/deployments/tables.ts'
+import { getAgent, listAgents } from '../../agents/registry/list.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { formatStats, formatUpFor } from '../metrics/format.ts'
+import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
+
+/** `agentImage` is what new containers run. */
+export type RuntimeDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
+
+const UNKNOWN = 'unknown'
+
+/** What new agents run on, and when one was last brought onto it; null before the first. Processes are of our own version. */
+export async function getRuntimeVersion({ db, runtimes, agentImage }: RuntimeDeps): Promise<RuntimeVersion> {
+  const isProcess = (await runtimes.choose()) === 'process'
+  const row = db
+    .select({ deployedAt: max(deploymentHistory.finishedAt) })
+    .from(deploymentHistory)
+    .where(and(inArray(deploymentHistory.kind, ['deploy', 'update']), eq(deploymentHistory.result, 'succeeded')))
+    .get()
+  return {
+    runtimeVersion: isProcess ? VERSION : (findImageVersion(db) ?? UNKNOWN),
+    image: isProcess ? null : agentImage,
+    deployedAt: row?.deployedAt?.toISOString() ?? null,
+  }
+}
+
+/** The version last seen of an agent in a container. */
+function findImageVersion(db: Db): string | null {
+  const row = db
+    .select({ version: agents.runtimeVersion })
+    .from(agents)
+    .where(and(eq(agents.status, 'running'), isNotNull(agents.image), isNotNull(agents.runtimeVersion)))
+    .orderBy(desc(agents.startedAt))
+    .limit(1)
+    .get()
+  return row?.version ?? null
+}
+
+/** The agents that run, of those that `principal` may see. @throws AppError `internal` when the engine cannot be asked. */
+export async function listInstances(deps: RuntimeDeps, principal: Principal): Promise<RuntimeInstance[]> {
+  const rows = Map.groupBy(listAgents(deps.db, principal), ({ runtime }) => runtime)
+  const found = await Promise.all([...rows].map(([runtime, agents]) => listRunning(deps, runtime, agents)))
+  return found.flat()
+}
+
+async function listRunning(deps: RuntimeDeps, runtime: RuntimeName | null, own: AgentRow[]) {
+  const rows = new Map(own.map((agent) => [agent.id, agent]))
+  const inspections = await deps.runtimes
+    .of({ runtime })
+    .list()
+    .catch((cause: unknown) => {
+      throw new AppError('internal', 'Failed to list instances', {}, { cause })
+    })
+  return inspections
+    .filter(({ state }) => state === 'running')
+    .flatMap((inspection) => {
+      const agent = rows.get(inspection.id)
+      return agent ? [toInstance(agent, inspection, deps.clock.now())] : []
+    })
+}
+
+function toInstance(agent: AgentRow, inspection: Inspection, now: Date): RuntimeInstance {
+  const startedAt = inspection.startedAt ?? now
+  return {
+    agentId: agent.id,
+    name: agent.name,
+    image: inspection.image,
+    status: formatUpFor(Math.max(0, now.getTime() - startedAt.getTime())),
+    createdAt: agent.createdAt.toISOString(),
+    version: inspection.version ?? agent.runtimeVersion ?? UNKNOWN,
+    metadata: { plan: agent.plan, model: agent.model, kind: inspection.kind },
+  }
+}
+
+/**
+ * What a running agent uses now.
+ * @throws AppError `not_found`, `conflict` {code: 'NOT_RUNNING'}, `internal` when the engine cannot be asked.
+ */
+export async function getInstanceStats(
+  deps: RuntimeDeps,
+  principal: Principal,
+  agentId: string,
+): Promise<RuntimeInstanceStats> {
+  const agent = getAgent(deps.db, principal, agentId)
+  const stats = await deps.runtimes
+    .of(agent)
+    .stats(agent.id)
+    .catch((cause: unknown) => {
+      if (cause instanceof AppError && (cause.kind === 'not_found' || cause.kind === 'conflict')) throw cause
+      throw new AppError('internal', 'Failed to get container stats', {}, { cause })
+    })
+  return { agentId: agent.id, ...formatStats(stats), status: 'running', timestamp: deps.clock.now().toISOString() }
+}

@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test'
+import { createAgent, signUp } from '../../../../tests/harness/client.ts'
+import { bearer, INTERNAL_KEY, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { SERVICE_KEY, startServer } from '../../../../tests/harness/server.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import type { Inspection, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
+import { AppError } from '../../../core/errors.ts'
+import { VERSION } from '../../../core/version.ts'
+import { write } from '../../../db/write.ts'
+import { deploymentHistory } from '../../agents/deployments/tables.ts'
+import { insertAgent } from '../../agents/registry/create.ts'
+import { RuntimeInstanceStats, RuntimeInstances, RuntimeVersion } from './schemas.ts'
+
+const OPERATOR = bearer(INTERNAL_KEY)
+
+function inspection(id: string, startedAt: Date | null): Inspection {
+  return {
+    ...({
+      id,
+      kind: 'stead',
+      host: '127.0.0.1',
+      port: 20_000,
+      exitCode: null,
+      isOutOfMemory: false,
+      restarts: 0,
+    } as const),
+    state: startedAt ? 'running' : 'stopped',
+    image: 'stead-agent:1',
+    version: '1.2.3',
+    startedAt,
+  }
+}
+
+/** A platform whose runtime has the agents `ada-1`, which runs for two hours, `ada-2`, which does not, and one of nobody. */
+async function withInstances(change: Partial<Runtime> = {}) {
+  const runtime: Runtime = {
+    ...createNoRuntime('docker', 'The engine does not answer'),
+    list: async () => {
+      const startedAt = new Date(test.clock.now().getTime() - 2 * 3_600_000)
+      return [inspection('ada-1', startedAt), inspection('ada-2', null), inspection('foreign-1', startedAt)]
+    },
+    ...change,
+  }
+  const test = testPlatform({ runtime })
+  const { platform } = test
+  const ada = await test.signIn('ada@example.com')
+  const eve = await test.signIn('eve@example.com')
+  const kind = { model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
+  await write(platform.db, (tx) => {
+    for (const id of ['ada-1', 'ada-2'])
+      insertAgent(platform, tx, { ...kind, name: `The ${id}`, id, ownerId: ada.user.id })
+  })
+  const get = (path: string, headers: Record<string, string> = OPERATOR) =>
+    test.backend.request(`/api/runtime/${path}`, { headers })
+  return { ...test, ada, eve, get, asEve: { ...OPERATOR, 'x-user-id': eve.user.id } }
+}
+
+test('GET /api/runtime/version: for everybody; the time of the last deployment, null before the first', async () => {
+  const { platform, clock, get } = await withInstances()
+  const version = () => read(RuntimeVersion, get('version', {}))
+  expect(await version()).toEqual({ runtimeVersion: 'unknown', image: platform.agentImage, deployedAt: null })
+  const finishedAt = new Date(clock.now().getTime() - 5000)
+  const row = { agentId: 'ada-1', requestedBy: 'operator', statusBefore: 'running', step: 'done' } as const
+  const rows = [
+    { ...row, kind: 'deploy', result: 'succeeded', requestedAt: finishedAt, finishedAt } as const,
+    { ...row, kind: 'deploy', result: 'failed', requestedAt: finishedAt, finishedAt: clock.now() } as const,
+    { ...row, kind: 'repair', result: 'succeeded', requestedAt: finishedAt, finishedAt: clock.now() } as const,
+  ]
+  await write(platform.db, (tx) => void tx.insert(deploymentHistory).values(rows).run())
+  expect((await version()).deployedAt).toBe(finishedAt.toISOString())
+})
+
+test('GET /api/runtime/instances: those that run and have a row, and since when', async () => {
+  const { ada, get, asEve } = await withInstances()
+  const { instances, count } = await read(RuntimeInstances, get('instances'))
+  expect(count).toBe(1)
+  expect(instances).toEqual([
+    {
+      agentId: 'ada-1',
+      name: 'The ada-1',
+      image: 'stead-agent:1',
+      status: 'Up 2 hours',
+      createdAt: expect.any(String),
+      version: '1.2.3',
+      metadata: { plan: 'solo', model: 'm', kind: 'stead' },
+    },
+  ])
+  const asAda = { ...OPERATOR, 'x-user-id': ada.user.id }
+  expect((await read(RuntimeInstances, get('instances', asAda))).count).toBe(1)
+  expect(await read(RuntimeInstances, get('instances', asEve))).toEqual({ instances: [], count: 0 })
+})
+
+test('GET /api/runtime/instances: 500 when the engine cannot be asked', async () => {
+  const { get } = await withInstances({ list: () => Promise.reject(new AppError('unavailable', 'No engine')) })
+  const response = await get('instances')
+  expect(response.status).toBe(500)
+  expect(await response.json()).toEqual({ error: 'Failed to list instances' })
+})
+
+test('GET /api/runtime/instances/:id/stats: 500 when the engine cannot be asked, 409 for one that does not run', async () => {
+  const { get } = await withInstances()
+  const failed = await get('instances/ada-1/stats')
+  expect(failed.status).toBe(500)
+  expect(await failed.json()).toEqual({ error: 'Failed to get container stats' })
+  const stats = () => Promise.reject(new AppError('conflict', 'Agent is not running', { code: 'NOT_RUNNING' }))
+  const stopped = await (await withInstances({ stats })).get('instances/ada-1/stats')
+  expect(stopped.status).toBe(409)
+  expect(await stopped.json()).toEqual({ error: 'Agent is not running', code: 'NOT_RUNNING' })
+})
+
+test('GET /api/runtime/instances…: 404 for a stranger and for one that is not there, 401 and 403 without the key', async () => {
+  const { get, asEve } = await withInstances()
+  for (const response of [await get('instances/ada-1/stats', asEve), await get('instances/missing-1/stats')]) {
+    expect(response.status).toBe(404)
+    expect(await response.json()).toEqual({ error: 'Agent not found' })
+  }
+  for (const path of ['instances', 'instances/ada-1/stats']) {
+    expect((await get(path, {})).status).toBe(401)
+    expect((await get(path, bearer('wrong'))).status).toBe(403)
+  }
+})
+
+test('a real agent: its instance, its stats, and when it was deployed', async () => {
+  await using server = await startServer()
+  const person = await signUp(server.urls.web)
+  const before = Date.now()
+  const id = await createAgent(person, { name: 'Ada' })
+  const get = (path: string) => fetch(`${server.urls.backend}/api/runtime/${path}`, { headers: bearer(SERVICE_KEY) })
+  const version = await read(RuntimeVersion, get('version'))
+  expect(version).toMatchObject({ runtimeVersion: VERSION, image: null })
+  expect(Date.parse(version.deployedAt ?? '')).toBeGreaterThanOrEqual(before)
+  const { instances } = await read(RuntimeInstances, get('instances'))
+  expect(instances).toMatchObject([{ agentId: id, name: 'Ada', image: null, version: VERSION }])
+  expect(instances[0]?.status).toStartWith('Up ')
+  const stats = await read(RuntimeInstanceStats, get(`instances/${id}/stats`))
+  expect(stats).toMatchObject({ agentId: id, status: 'running', network: 'N/A', blockIO: 'N/A' })
+  expect(stats.memory).toMatch(/^\d+(\.\d+)?MiB \/ \d+GiB$/)
+  expect(stats.cpu).toMatch(/^\d+(\.\d)?%$/)
+  expect(stats.uptimeFormatted).toMatch(/^\d+s$/)
+})

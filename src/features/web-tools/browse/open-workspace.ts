@@ -1,0 +1,69 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FolderRoot } from '../../../adapters/files/open.ts'
+import type { GitRunner } from '../../../adapters/git/runner.ts'
+import { WORKSPACE_FOLDER } from '../../../adapters/runtimes/contract/agent-image.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { WorkspaceLinks } from '../../../adapters/workspaces/links.ts'
+import { openFolderFiles, type WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+
+export type WorkspaceDeps = {
+  db: Db
+  runtimes: Pick<Runtimes, 'of'>
+  git: GitRunner
+  workspaceLinks: Pick<WorkspaceLinks, 'use'>
+  browseRoot: string
+  agentsFolder: string
+}
+
+/**
+ * A working tree that somebody may see; `agent` is null for the one that belongs to no agent. `use` does something with its
+ * files, wherever they lie. @throws AppError from `use`: of what is done, `unavailable` for files that cannot be reached.
+ */
+export type Workspace = {
+  agent: AgentRow | null
+  use<T>(work: (files: WorkspaceFiles) => Promise<T>): Promise<T>
+}
+
+/**
+ * The workspace of an agent, or the common one, which is the operator's and the admins'.
+ * @throws AppError `not_found` for a missing agent and someone else's, `forbidden` ADMIN_REQUIRED, `unavailable`
+ * NOT_CONFIGURED for agents in a runtime that knows no files.
+ */
+export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId: string | undefined): Workspace {
+  if (agentId === undefined) {
+    if (principal.kind === 'user' && !principal.user.isAdmin) {
+      throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
+    }
+    mkdirSync(deps.browseRoot, { recursive: true, mode: 0o700 })
+    return { agent: null, use: inFolder(deps, { base: deps.browseRoot, below: [] }) }
+  }
+  const agent = getAgent(deps.db, principal, agentId)
+  const runtime = deps.runtimes.of(agent)
+  if (runtime.name === 'process') {
+    // What lies below the agent's own folder is the agent's to replace by links.
+    const root = { base: join(deps.agentsFolder, agent.id), below: ['state', WORKSPACE_FOLDER] }
+    return { agent, use: inFolder(deps, root) }
+  }
+  const { openFiles } = runtime
+  if (!openFiles) {
+    throw new AppError('unavailable', 'Files of agents in containers cannot be reached', { code: 'NOT_CONFIGURED' })
+  }
+  return {
+    agent,
+    async use(work) {
+      const found = await openFiles(agent.id)
+      if ('root' in found) return inFolder(deps, found.root)(work)
+      return deps.workspaceLinks.use(agent.id, found.connect, work)
+    },
+  }
+}
+
+function inFolder({ git }: Pick<WorkspaceDeps, 'git'>, root: FolderRoot): Workspace['use'] {
+  return (work) => work(openFolderFiles(root, git))
+}

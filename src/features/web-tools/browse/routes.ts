@@ -1,0 +1,217 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { toParts } from '../../../adapters/files/open.ts'
+import type { WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
+import { AppError } from '../../../core/errors.ts'
+import { hasJsonType, receiveBytes, receiveText } from '../../../http/body.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { toAppError } from '../../../http/errors.ts'
+import { validate } from '../../../http/validate.ts'
+import { type RoomDeps, withRoom } from '../../agents/storage/workspace-room.ts'
+import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
+import type { OneAtATime } from './one-at-a-time.ts'
+import { openWorkspace, type Workspace, type WorkspaceDeps } from './open-workspace.ts'
+import { toRelativeTime } from './relative-time.ts'
+import {
+  CredentialsRequest,
+  DiffQuery,
+  LogQuery,
+  OriginQuery,
+  PathQuery,
+  PathRequest,
+  RenameRequest,
+  SearchQuery,
+  SyncRequest,
+  TreeQuery,
+  UploadQuery,
+  WorkspaceQuery,
+  WriteRequest,
+} from './schemas.ts'
+import { type SyncDeps, syncWorkspace } from './sync.ts'
+
+export type BrowseDeps = WorkspaceDeps &
+  SyncDeps &
+  Pick<RoomDeps, 'storage'> & { plannedEndpoints: boolean; oneAtATime: OneAtATime }
+
+/** What an entry of a folder takes at least. What a commit adds is not known before: it is measured after. */
+const ENTRY_BYTES = 4096
+
+/** Who is let in; behind both it is known on whose behalf. */
+export type BrowseGuards = {
+  guard: MiddlewareHandler<BackendEnv>
+  /** Of routes that take passwords. */
+  credentialsGuard: MiddlewareHandler<BackendEnv>
+}
+
+/** The file explorer (Spec 4.12, planned) and what the dashboard adds to it, the same on both faces. */
+export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
+  const app = new Hono<BackendEnv>()
+  if (!deps.plannedEndpoints) return app
+  /** A change that adds up to so many bytes, in its turn. */
+  const change = <T>(workspace: Workspace, addedBytes: number, task: () => Promise<T>) =>
+    deps.oneAtATime(workspace, () => withRoom(deps, workspace, addedBytes, task))
+  const open = (c: Context<BackendEnv>, agentId: string | undefined) => openWorkspace(deps, c.var.principal, agentId)
+
+  // The outermost handler answers and logs; here every answer says whether it is fine.
+  app.onError((error) => {
+    const { kind, message, extra } = toAppError(error)
+    throw new AppError(kind, message, { ok: false, ...extra }, { cause: error })
+  })
+
+  app.get('/api/browse/tree', guard, validate('query', TreeQuery), async (c) => {
+    const { agentId, depth } = c.req.valid('query')
+    return c.json({ ok: true, ...(await open(c, agentId).use((files) => files.tree(depth))) })
+  })
+
+  app.get('/api/browse/read', guard, validate('query', PathQuery), async (c) => {
+    const { agentId, path } = c.req.valid('query')
+    const reading = open(c, agentId).use((files) => files.read(path))
+    const file = await reading.catch(refuseMissing)
+    return c.json({ ok: true, ...file, modified: file.modified.toISOString() })
+  })
+
+  app.post('/api/browse/write', guard, validate('query', WorkspaceQuery), validate('json', WriteRequest), async (c) => {
+    const { path, content, ifMatch } = c.req.valid('json')
+    const workspace = open(c, c.req.valid('query').agentId)
+    const bytes = Buffer.from(content)
+    const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
+    return c.json({ ok: true, ...(await change(workspace, toRoom(bytes), write)) })
+  })
+
+  app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
+    const workspace = open(c, c.req.valid('query').agentId)
+    const look = () => workspace.use((files) => files.status())
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+  })
+
+  app.get('/api/browse/git-diff', guard, validate('query', DiffQuery), async (c) => {
+    const { agentId, path } = c.req.valid('query')
+    const workspace = open(c, agentId)
+    const below = path === undefined ? null : toParts(path).join('/')
+    const look = () => workspace.use((files) => files.diff(below))
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+  })
+
+  app.post('/api/browse/git-sync', guard, validate('query', WorkspaceQuery), async (c) => {
+    const { message } = await readSyncRequest(c)
+    const workspace = open(c, c.req.valid('query').agentId)
+    const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
+    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
+  })
+
+  app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
+    const { agentId, limit } = c.req.valid('query')
+    const workspace = open(c, agentId)
+    const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
+    const now = deps.clock.now()
+    return c.json({
+      ok: true,
+      commits: commits.map(({ hash, subject, author, time }) => ({
+        hash,
+        shortHash: hash.slice(0, 7),
+        subject,
+        author,
+        date: toRelativeTime(time, now),
+      })),
+    })
+  })
+
+  app.get('/api/browse/search', guard, validate('query', SearchQuery), async (c) => {
+    const { agentId, q, in: where } = c.req.valid('query')
+    const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))
+    return c.json({ ok: true, ...(await open(c, agentId).use(search)) })
+  })
+
+  app.get('/api/browse/download', guard, validate('query', PathQuery), async (c) => {
+    const { agentId, path } = c.req.valid('query')
+    const file = await open(c, agentId).use((files) => files.download(path))
+    c.header('content-type', 'application/octet-stream')
+    c.header('content-length', String(file.size))
+    c.header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`)
+    return c.body(file.body)
+  })
+
+  app.post('/api/browse/upload', guard, validate('query', UploadQuery), async (c) => {
+    const { agentId, path, ifMatch } = c.req.valid('query')
+    const workspace = open(c, agentId)
+    const bytes = await receiveBytes(c)
+    const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
+    return c.json({ ok: true, ...(await change(workspace, toRoom(bytes), write)) }, 201)
+  })
+
+  app.post('/api/browse/mkdir', guard, validate('query', WorkspaceQuery), validate('json', PathRequest), async (c) => {
+    const { path } = c.req.valid('json')
+    const workspace = open(c, c.req.valid('query').agentId)
+    await change(workspace, ENTRY_BYTES, () => workspace.use((files) => files.makeFolder(path)))
+    return c.json({ ok: true, path }, 201)
+  })
+
+  app.post(
+    '/api/browse/rename',
+    guard,
+    validate('query', WorkspaceQuery),
+    validate('json', RenameRequest),
+    async (c) => {
+      const { from, to } = c.req.valid('json')
+      const workspace = open(c, c.req.valid('query').agentId)
+      await deps.oneAtATime(workspace, () => workspace.use((files) => files.rename(from, to)))
+      return c.json({ ok: true, path: to })
+    },
+  )
+
+  app.delete('/api/browse/delete', guard, validate('query', PathQuery), async (c) => {
+    const { agentId, path } = c.req.valid('query')
+    const workspace = open(c, agentId)
+    await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
+    return c.json({ ok: true, path })
+  })
+
+  app.put(
+    '/api/browse/git-credentials',
+    credentialsGuard,
+    validate('query', WorkspaceQuery),
+    validate('json', CredentialsRequest),
+    async (c) => {
+      const credentials = c.req.valid('json')
+      await setGitCredentials(deps, open(c, c.req.valid('query').agentId), credentials)
+      return c.json({ ok: true, origin: credentials.origin, username: credentials.username })
+    },
+  )
+
+  app.delete('/api/browse/git-credentials', credentialsGuard, validate('query', OriginQuery), async (c) => {
+    const { agentId, origin } = c.req.valid('query')
+    await deleteGitCredentials(deps.db, open(c, agentId), origin)
+    return c.json({ ok: true, origin })
+  })
+
+  return app
+}
+
+function toRoom(bytes: Uint8Array): number {
+  return bytes.length + ENTRY_BYTES
+}
+
+/** The body may be left out. @throws AppError `invalid`. */
+async function readSyncRequest(c: Context): Promise<SyncRequest> {
+  const text = await receiveText(c)
+  if (text === '') return {}
+  if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json')
+  const { success, data, error } = SyncRequest.safeParse(parseJson(text))
+  if (!success) throw new AppError('invalid', error.issues[0]?.message ?? 'Invalid request')
+  return data
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AppError('invalid', 'Malformed JSON in request body', {}, { cause: error })
+  }
+}
+
+/** Spec 4.12 knows 400 alone for what is no regular file, and what is not there is none. */
+function refuseMissing(error: unknown): never {
+  if (error instanceof AppError && error.kind === 'not_found') {
+    throw new AppError('invalid', `Not a regular file: ${error.message}`, {}, { cause: error })
+  }
+  throw error
+}

@@ -1,0 +1,24 @@
+import type { Context } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { AppError } from '../../../core/errors.ts'
+import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
+import { label } from '../../../http/guard-label.ts'
+import type { Guards } from '../../../http/session.ts'
+import { type BrowseDeps, browseRoutes } from './routes.ts'
+
+/** Files as the owner of an agent reaches them; what belongs to no agent is for admins, whom a key does not make one. */
+export function browseWeb(deps: BrowseDeps & { guards: Pick<Guards, 'findUser' | 'findSession'> }) {
+  const { findUser, findSession } = deps.guards
+  const asPrincipal = (find: (c: Context) => Promise<SignedInUser | null>) =>
+    createMiddleware<BackendEnv>(async (c, next) => {
+      const user = await find(c)
+      if (!user) throw new AppError('unauthenticated', 'Unauthorized')
+      const isAdmin = user.isAdmin && (await findSession(c))?.id === user.id
+      c.set('principal', { kind: 'user', user: { ...user, isAdmin } })
+      await next()
+    })
+  return browseRoutes(deps, {
+    guard: label('signed-in', asPrincipal(findUser)),
+    credentialsGuard: label('session', asPrincipal(findSession)),
+  })
+}

@@ -1,0 +1,46 @@
+import { Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { createStream, type RadioDeps } from './create.ts'
+import { deleteStream } from './delete.ts'
+import { createLiveList, listOwnStreams } from './list.ts'
+import { CreateStreamRequest } from './schemas.ts'
+
+export type RadioWebDeps = RadioDeps & { guards: Guards; requestsPerMinute: { chat: number } }
+
+/** Live radio (Spec 4.15): everybody may listen; who holds enough of the token may broadcast. */
+export function radioWeb(deps: RadioWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const listLive = createLiveList(deps)
+
+  app.use('/api/radio/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+
+  app.get('/api/radio/live', async (c) => {
+    // The provider may take longer than a listener keeps a silent connection.
+    c.env.keepOpen?.(c.req.raw)
+    deps.radio.requireConfigured()
+    const djs = await listLive()
+    return c.json({ djs, count: djs.length })
+  })
+
+  app.get('/api/radio/streams', signedIn, (c) => {
+    deps.radio.requireConfigured()
+    const streams = listOwnStreams(deps.db, c.var.user.id)
+    return c.json({ streams, count: streams.length })
+  })
+
+  app.post('/api/radio/streams', signedIn, validate('json', CreateStreamRequest), async (c) =>
+    c.json(await createStream(deps, c.var.user.id, c.req.valid('json'))),
+  )
+
+  app.delete('/api/radio/streams/:id', signedIn, async (c) => {
+    const id = c.req.param('id')
+    await deleteStream(deps, c.var.user.id, id)
+    return c.json({ id, deleted: true })
+  })
+
+  return app
+}

@@ -1,0 +1,56 @@
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { BaseEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { PageError, type ReadUrlDeps } from './read-url.ts'
+import { ExtractRequest, SummarizeRequest } from './schemas.ts'
+import { extract, summarize } from './summarize.ts'
+
+/** Each holds a page of some megabytes and a connection to a stranger. */
+const MAX_AT_ONCE = 16
+
+/** Pages as data, for anyone: that is why addresses are limited, and how many pages are read at once (Spec 4.14). */
+export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinute: { summarizer: number } }) {
+  const app = new Hono<BaseEnv>()
+  const limit = limitRate(deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')
+  const room = limitAtOnce(MAX_AT_ONCE)
+
+  app.post('/api/summarize', limit, validate('json', SummarizeRequest), room, async (c) =>
+    c.json(await summarize(deps, c.req.valid('json'))),
+  )
+
+  app.post('/api/extract', limit, validate('json', ExtractRequest), room, async (c) =>
+    c.json(await extract(deps, c.req.valid('json').url)),
+  )
+
+  app.onError((error, c) => {
+    if (!(error instanceof PageError)) throw error
+    deps.log.info({ requestId: c.var.requestId, cause: rootMessage(error) }, error.message)
+    return c.json({ error: error.message }, 500)
+  })
+
+  return app
+}
+
+/** Why it is so, which only the log is told. */
+function rootMessage(error: Error): string {
+  return error.cause instanceof Error ? rootMessage(error.cause) : errorMessage(error)
+}
+
+/** @throws AppError `unavailable` while `max` requests are under way. */
+function limitAtOnce(max: number) {
+  let count = 0
+  return createMiddleware<BaseEnv>(async (_c, next) => {
+    if (count >= max)
+      throw new AppError('unavailable', 'Too many pages at once, please try again.', { retryAfter: '1' })
+    count++
+    try {
+      await next()
+    } finally {
+      count--
+    }
+  })
+}

@@ -1,0 +1,85 @@
+import { and, count, eq, inArray } from 'drizzle-orm'
+import type { VideoProvider } from '../../../adapters/media/video.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { pause } from '../../../jobs/runner.ts'
+import { NO_PLAN, planInForce, planRequired } from '../../people/plans/plans.ts'
+import { toPrompt } from './prompt.ts'
+import type { GenerateVideoRequest } from './schemas.ts'
+import { type VideoRow, videos } from './tables.ts'
+
+/** Takes a video one step further; `jobs.ts` does it. */
+export const VIDEO_JOB = 'video.step'
+
+const MAX_UNDER_WAY = 2
+const LOOK_MS = 250
+
+export type GenerateDeps = { db: Db; clock: Clock; enqueue: Enqueue; video: VideoProvider }
+
+/**
+ * Orders a video, which is made by jobs.
+ * @throws AppError `unavailable` NOT_CONFIGURED, `payment_required` PLAN_REQUIRED, `limited` while two of the user's are
+ * being made.
+ */
+export async function orderVideo(
+  deps: GenerateDeps,
+  user: SignedInUser,
+  request: GenerateVideoRequest,
+): Promise<VideoRow> {
+  deps.video.requireConfigured()
+  if (planInForce(user) === NO_PLAN) throw planRequired()
+  const userId = user.id
+  const { text, imageUrl } = toPrompt(request)
+  return write(deps.db, (tx) => {
+    requireRoom(tx, userId)
+    const createdAt = deps.clock.now()
+    const row = { id: newId('vid'), userId, type: request.type, prompt: text, imageUrl, createdAt }
+    const video = tx
+      .insert(videos)
+      .values({ ...row, status: 'queued' })
+      .returning()
+      .get()
+    deps.enqueue(tx, VIDEO_JOB, { id: video.id })
+    return video
+  })
+}
+
+/** The video as it is when it is finished, or when `waitMs` are over or `signal` aborts. @throws AppError `not_found`. */
+export async function waitForVideo(
+  db: Db,
+  userId: string,
+  id: string,
+  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+): Promise<VideoRow> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    const video = getVideo(db, userId, id)
+    const isFinished = video.status === 'completed' || video.status === 'failed'
+    if (isFinished || signal.aborted || performance.now() >= deadline) return video
+    await pause(LOOK_MS, signal)
+  }
+}
+
+/** @throws AppError `not_found` for a missing video and for someone else's. */
+export function getVideo(db: Db, userId: string, id: string): VideoRow {
+  const video = db
+    .select()
+    .from(videos)
+    .where(and(eq(videos.id, id), eq(videos.userId, userId)))
+    .get()
+  if (!video) throw new AppError('not_found', 'Video not found')
+  return video
+}
+
+function requireRoom(tx: Tx, userId: string): void {
+  const isUnderWay = and(eq(videos.userId, userId), inArray(videos.status, ['queued', 'processing']))
+  const own = tx.select({ videos: count() }).from(videos).where(isUnderWay).get()
+  if ((own?.videos ?? 0) >= MAX_UNDER_WAY) {
+    throw new AppError('limited', `Only ${MAX_UNDER_WAY} videos can be made at once`)
+  }
+}

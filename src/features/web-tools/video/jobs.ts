@@ -1,0 +1,104 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { and, eq, inArray } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { VIDEO_JOB } from './generate.ts'
+import { type PlaceOrderDeps, placeOrder } from './order.ts'
+import { type VideoRow, videos } from './tables.ts'
+
+/** Between two looks at a video that is being made. */
+const STEP_MS = 2000
+const GIVE_UP_AFTER_MS = 30 * 60_000
+const MAX_ATTEMPTS = 6
+const HOUR_MS = 3_600_000
+
+const VideoJob = z.object({ id: z.string() })
+
+export type VideoDeps = PlaceOrderDeps & { db: Db; clock: Clock; enqueue: Enqueue; videosFolder: string }
+
+/** Takes videos on, one step a job, so that one that takes long holds nothing up. */
+export function videoJob(deps: VideoDeps): JobKind {
+  return defineJob({
+    kind: VIDEO_JOB,
+    payload: VideoJob,
+    maxAttempts: MAX_ATTEMPTS,
+    isSlow: true,
+    run: ({ id }, signal) => takeStep(deps, id, signal),
+    onDead: ({ id }, error) => settle(deps, id, { status: 'failed', error: describe(error) }),
+  })
+}
+
+/** Deletes the files of videos that are gone with their accounts. */
+export function videoFilesJob(deps: Pick<VideoDeps, 'db' | 'videosFolder'>): RepeatingJob {
+  return { name: 'video.files', everyMs: HOUR_MS, run: () => deleteOrphans(deps) }
+}
+
+export function videoFile(folder: string, id: string): string {
+  return join(folder, `${id}.mp4`)
+}
+
+/** @throws AppError of the provider when asking again may help. */
+async function takeStep(deps: VideoDeps, id: string, signal: AbortSignal): Promise<void> {
+  const isUnderWay = and(eq(videos.id, id), inArray(videos.status, ['queued', 'processing']))
+  const video = deps.db.select().from(videos).where(isUnderWay).get()
+  if (!video) return
+  try {
+    await takeOn(deps, video, signal)
+  } catch (error) {
+    // The same request would be refused again.
+    if (!(error instanceof AppError && error.kind === 'invalid')) throw error
+    await settle(deps, id, { status: 'failed', error: error.message })
+  }
+}
+
+async function takeOn(deps: VideoDeps, video: VideoRow, signal: AbortSignal): Promise<void> {
+  const { prompt, imageUrl, providerId, id } = video
+  const progress = providerId
+    ? await deps.video.find(providerId, signal)
+    : await placeOrder(deps, video.userId, { text: prompt, imageUrl }, signal)
+  if (progress.status === 'failed') {
+    await settle(deps, id, { status: 'failed', error: progress.error ?? 'The video provider gave no reason' })
+  } else if (progress.status === 'completed') {
+    await mkdir(deps.videosFolder, { recursive: true, mode: 0o700 })
+    const sizeBytes = await deps.video.download(progress.id, videoFile(deps.videosFolder, id), signal)
+    await settle(deps, id, { status: 'completed', providerId: progress.id, sizeBytes })
+  } else if (deps.clock.now().getTime() - video.createdAt.getTime() > GIVE_UP_AFTER_MS) {
+    await settle(deps, id, { status: 'failed', error: 'The video took too long' })
+  } else {
+    await write(deps.db, (tx) => {
+      const change = { status: 'processing', providerId: progress.id } as const
+      tx.update(videos).set(change).where(eq(videos.id, id)).run()
+      deps.enqueue(tx, VIDEO_JOB, { id }, { delayMs: STEP_MS })
+    })
+  }
+}
+
+async function settle({ db, clock }: VideoDeps, id: string, outcome: Partial<VideoRow>): Promise<void> {
+  const finishedAt = clock.now()
+  await write(db, (tx) =>
+    tx
+      .update(videos)
+      .set({ ...outcome, finishedAt })
+      .where(eq(videos.id, id))
+      .run(),
+  )
+}
+
+function describe(error: unknown): string {
+  return error instanceof AppError ? error.message : 'The video could not be made'
+}
+
+async function deleteOrphans({ db, videosFolder }: Pick<VideoDeps, 'db' | 'videosFolder'>): Promise<void> {
+  await mkdir(videosFolder, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(videosFolder)) {
+    const [id = ''] = name.split('.', 1)
+    const row = db.select({ id: videos.id }).from(videos).where(eq(videos.id, id)).get()
+    if (!row) await rm(join(videosFolder, name), { force: true })
+  }
+}

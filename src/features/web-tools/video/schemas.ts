@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { withoutUserinfo } from '../../../core/url-userinfo.ts'
+
+const words = (name: string, limit = 2000) =>
+  z
+    .string(`${name} required`)
+    .trim()
+    .min(1, `${name} required`)
+    .max(limit, `${name} must be at most ${limit} characters`)
+const list = (name: string) => {
+  const problem = `${name} must be text or a list of 1 to 30 texts`
+  const texts = z.array(words(name, 500)).min(1, problem).max(30, problem)
+  return z.union([words(name).transform((text) => [text]), texts], problem)
+}
+
+/** `POST /api/generate-video`: `type` says which fields are asked for. */
+export const GenerateVideoRequest = z.discriminatedUnion(
+  'type',
+  [
+    z.object({
+      type: z.literal('demo'),
+      agentName: words('agentName', 200),
+      agentDescription: words('agentDescription'),
+    }),
+    z.object({ type: z.literal('marketing'), productName: words('productName', 200), features: list('features') }),
+    z.object({
+      type: z.literal('screenshot'),
+      imageUrl: z
+        .url({ protocol: /^https?$/, error: 'imageUrl must be an http or https URL' })
+        .max(2000)
+        .transform(withoutUserinfo),
+      description: words('description'),
+    }),
+    z.object({ type: z.literal('tutorial'), topic: words('topic', 500), steps: list('steps') }),
+  ],
+  'Invalid video type',
+)
+export type GenerateVideoRequest = z.infer<typeof GenerateVideoRequest>
+
+/** A video that is not finished: `url` gives it once it is. */
+export const PendingVideo = z.object({
+  id: z.string(),
+  status: z.enum(['queued', 'processing']),
+  url: z.string(),
+})
+export type PendingVideo = z.infer<typeof PendingVideo>

@@ -1,0 +1,71 @@
+import { type Context, Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { type GenerateDeps, getVideo, orderVideo, waitForVideo } from './generate.ts'
+import { videoFile } from './jobs.ts'
+import { GenerateVideoRequest, type PendingVideo } from './schemas.ts'
+import type { VideoRow } from './tables.ts'
+
+const WAIT_MS = 60_000
+
+export type VideoWebDeps = GenerateDeps & { guards: Guards; videosFolder: string; requestsPerMinute: { chat: number } }
+
+/** Videos that a model makes (Spec 4.15). */
+export function videoWeb(deps: VideoWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.post(
+    '/api/generate-video',
+    limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+    signedIn,
+    validate('json', GenerateVideoRequest),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      const userId = c.var.user.id
+      const { id } = await orderVideo(deps, c.var.user, c.req.valid('json'))
+      const signals = [c.req.raw.signal, ...(c.env.stopping ? [c.env.stopping] : [])]
+      const waitMs = prefersNotToWait(c) ? 0 : WAIT_MS
+      const video = await waitForVideo(deps.db, userId, id, { waitMs, signal: AbortSignal.any(signals) })
+      if (video.status === 'failed') throw failure(video)
+      return video.status === 'completed' ? c.json({ url: urlOf(video) }) : c.json(toPending(video), 202)
+    },
+  )
+
+  app.get('/api/videos/:id', signedIn, async (c) => {
+    const video = getVideo(deps.db, c.var.user.id, c.req.param('id'))
+    if (video.status === 'failed') throw failure(video)
+    if (video.status !== 'completed') return c.json(toPending(video), 202)
+    const file = Bun.file(videoFile(deps.videosFolder, video.id))
+    if (!(await file.exists())) throw new AppError('not_found', 'Video not found')
+    return new Response(file, {
+      headers: {
+        'content-type': 'video/mp4',
+        'content-disposition': `inline; filename="${video.id}.mp4"`,
+        'cache-control': 'private, max-age=3600',
+      },
+    })
+  })
+
+  return app
+}
+
+/** RFC 7240: `Prefer: respond-async`. */
+function prefersNotToWait(c: Context): boolean {
+  return /\brespond-async\b/i.test(c.req.header('prefer') ?? '')
+}
+
+function toPending(video: VideoRow): PendingVideo {
+  return { id: video.id, status: video.status === 'queued' ? 'queued' : 'processing', url: urlOf(video) }
+}
+
+function urlOf({ id }: VideoRow): string {
+  return `/api/videos/${id}`
+}
+
+function failure({ id, error }: VideoRow): AppError {
+  return new AppError('upstream_failed', error ?? 'The video could not be made', { id, status: 'failed' })
+}

@@ -1,0 +1,90 @@
+import { and, eq, lt } from 'drizzle-orm'
+import type { ZodType } from 'zod'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { type ReceiveDeps, receiveMail } from '../../talk/inbox/receive.ts'
+import { applyStreamEvent } from '../radio/events.ts'
+import { MailEvent, VideoEvent } from './schemas.ts'
+import { webhookEvents } from './tables.ts'
+
+const RECEIVED = 'received'
+const DAYS_KEPT = 7
+const HOUR_MS = 3_600_000
+
+export type WebhookDeps = ReceiveDeps & { db: Db; clock: Clock }
+
+/** Acts on an event of the video service, once. @throws AppError `invalid` when it has another form. */
+export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Promise<void> {
+  const event = parse(VideoEvent, body)
+  const { id, type, data } = event
+  await actOnce(deps, { source: 'video', id, type, subject: data.id }, (tx) => {
+    applyStreamEvent(tx, { ...event, createdAt: event.created_at ?? deps.clock.now() })
+    return RECEIVED
+  })
+}
+
+/**
+ * Acts on an event of the mail service, once; `action` says what became of a mail that came in.
+ * @throws AppError `invalid` when the event has another form.
+ */
+export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint8Array): Promise<{ action?: string }> {
+  const { type, data } = parse(MailEvent, body)
+  const outcome = await actOnce(deps, { source: 'email', id, type, subject: null }, (tx) => {
+    if (type !== 'email.received') return RECEIVED
+    const authentication = data.headers.find(([name]) => name.toLowerCase() === 'authentication-results')?.[1]
+    return receiveMail(deps, tx, {
+      ...data,
+      body: data.html || data.text || null,
+      authentication: typeof authentication === 'string' ? authentication : null,
+    })
+  })
+  return outcome === RECEIVED ? {} : { action: outcome }
+}
+
+/** Forgets events a week after they came: their senders have given up repeating them by then. */
+export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+  return {
+    name: 'webhooks.forget',
+    everyMs: HOUR_MS,
+    async run() {
+      const isOld = lt(webhookEvents.receivedAt, addDays(deps.clock.now(), -DAYS_KEPT))
+      await deleteInBatches(deps.db, webhookEvents, isOld)
+    },
+  }
+}
+
+type NewEvent = Pick<typeof webhookEvents.$inferInsert, 'source' | 'id' | 'type' | 'subject'>
+
+/** What was done about an event; about one that came before, nothing is done again. */
+function actOnce(deps: WebhookDeps, event: NewEvent, act: (tx: Tx) => string): Promise<string> {
+  return write(deps.db, (tx) => {
+    const isSame = and(eq(webhookEvents.source, event.source), eq(webhookEvents.id, event.id))
+    const earlier = tx.select().from(webhookEvents).where(isSame).get()
+    if (earlier) return earlier.outcome
+    const outcome = act(tx)
+    tx.insert(webhookEvents)
+      .values({ ...event, outcome, receivedAt: deps.clock.now() })
+      .run()
+    return outcome
+  })
+}
+
+function parse<T>(schema: ZodType<T>, body: Uint8Array): T {
+  const parsed = schema.safeParse(parseJson(body))
+  if (!parsed.success) throw new AppError('invalid', 'Invalid payload', {}, { cause: parsed.error })
+  return parsed.data
+}
+
+/** Undefined, which no schema here accepts, for what is not JSON. */
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,38 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { receiveBytes } from '../../../http/body.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
+import { createMailVerifier, verifyVideoSignature } from './verify.ts'
+
+export type WebhooksWebDeps = WebhookDeps & {
+  webhooks: { videoSecret: string | undefined; emailSecret: string | undefined }
+}
+
+/** What other services tell us, signed (Spec 4.15). */
+export function webhooksWeb(deps: WebhooksWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { videoSecret, emailSecret } = deps.webhooks
+  const verifyMail = emailSecret ? createMailVerifier(emailSecret) : null
+
+  app.post('/api/webhooks/video', async (c) => {
+    if (!videoSecret) throw notConfigured('WEBHOOK_VIDEO_SECRET')
+    const body = await receiveBytes(c)
+    verifyVideoSignature(c.req.header('mux-signature'), body, { secret: videoSecret, now: deps.clock.now() })
+    await receiveVideoEvent(deps, body)
+    return c.json({ received: true })
+  })
+
+  app.post('/api/webhooks/email', async (c) => {
+    if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')
+    const body = await receiveBytes(c)
+    const id = verifyMail((name) => c.req.header(name), body)
+    return c.json({ received: true, ...(await receiveMailEvent(deps, id, body)) })
+  })
+
+  return app
+}
+
+function notConfigured(name: string): AppError {
+  return new AppError('unavailable', `This webhook is not configured: set ${name}`, { code: 'NOT_CONFIGURED' })
+}
