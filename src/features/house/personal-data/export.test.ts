@@ -5,7 +5,8 @@ import { addTalkTraces } from '../../../../tests/harness/talk-traces.ts'
 import { write } from '../../../db/write.ts'
 import { installations } from '../../agents/installations/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { usageLogs } from '../../models/usage/tables.ts'
+import { providerKeys } from '../../models/own-keys/tables.ts'
+import { toolEvents, usageLogs } from '../../models/usage/tables.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { CreatedKey } from '../../people/keys/schemas.ts'
 import { issueEmailToken } from '../../people/mails/email-tokens.ts'
@@ -86,6 +87,12 @@ async function withRows(calls = 3) {
           .values({ userId: user.id, agentId: agent.id, model: 'local/echo', inputTokens: call, createdAt: now })
           .run()
       }
+      tx.insert(toolEvents)
+        .values({ userId: user.id, agentId: agent.id, toolName: 'read_file', success: true, createdAt: now })
+        .run()
+      tx.insert(providerKeys)
+        .values({ userId: user.id, provider: 'openai', sealedKey: `sealed-of-${user.id}`, createdAt: now })
+        .run()
       tx.insert(identities)
         .values({
           issuer: 'https://issuer.example',
@@ -138,6 +145,8 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     mailedLinks: 1,
     referrals: 0,
     invites: 0,
+    providerKeys: 1,
+    toolEvents: 1,
     agents: 1,
     installations: 1,
     heartbeat: 1,

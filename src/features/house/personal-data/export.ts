@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { writeJsonArray } from '../../../http/send-pieces.ts'
-import { getSettings } from '../../people/accounts/settings.ts'
-import { SECTIONS, toAccount } from './export-sections.ts'
+import { type AccountSettings, getSettings } from '../../people/accounts/settings.ts'
+import { PERSONAL_LISTS } from './lists.ts'
 
 /**
  * Everything that is kept of an account, as pieces of one JSON document that is read while it is sent: hashes, sealed
@@ -17,9 +17,31 @@ export function exportAccount(deps: { db: Db; clock: Clock }, userId: string): G
 /** One piece a page, so that what is in memory does not grow with the account. */
 function* writeDocument(db: Db, userId: string, account: unknown, now: Date): Generator<string, void> {
   yield `{"exportedAt":${JSON.stringify(now)},"account":${JSON.stringify(account)}`
-  for (const { name, pages } of SECTIONS) {
+  for (const { name, pages } of PERSONAL_LISTS) {
     yield `,${JSON.stringify(name)}:`
     yield* writeJsonArray(pages(db, userId, now))
   }
   yield '}'
+}
+
+/** The account itself: no hash, no secret. */
+function toAccount({ user, pendingEmail }: AccountSettings) {
+  return {
+    id: user.id,
+    email: user.email,
+    emailVerifiedAt: user.emailVerifiedAt,
+    pendingEmail,
+    name: user.name,
+    plan: user.plan,
+    subscriptionStatus: user.subscriptionStatus,
+    subscriptionId: user.subscriptionId,
+    credits: user.credits,
+    referralCode: user.referralCode,
+    hasPassword: user.passwordHash !== null,
+    twoFactorEnabledAt: user.twoFactorEnabledAt,
+    externalSignInDisabledAt: user.externalSignInDisabledAt,
+    notifications: user.notifications,
+    createdAt: user.createdAt,
+    updatedAt: user.updatedAt,
+  }
 }

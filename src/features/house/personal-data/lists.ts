@@ -1,0 +1,51 @@
+import type { PersonalList } from '../../../db/personal-data.ts'
+import { personalInstallations } from '../../agents/installations/personal.ts'
+import { personalAgents } from '../../agents/registry/personal.ts'
+import { personalProviderKeys } from '../../models/own-keys/personal.ts'
+import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
+import { personalReferrals } from '../../people/accounts/personal.ts'
+import { personalAudit } from '../../people/audit/personal.ts'
+import { personalInvites } from '../../people/invites/personal.ts'
+import { personalKeys } from '../../people/keys/personal.ts'
+import { personalMailedLinks } from '../../people/mails/personal.ts'
+import { personalSessions } from '../../people/sessions/personal.ts'
+import { personalIdentities, personalWallets } from '../../people/sign-in/personal.ts'
+import { personalCredentials, personalSkills } from '../../talk/agent-talk/personal.ts'
+import { personalChatSessions, personalMessages } from '../../talk/chat/personal.ts'
+import { personalHeartbeat } from '../../talk/heartbeat/personal.ts'
+import { personalInbox } from '../../talk/inbox/personal.ts'
+import { personalMemory } from '../../talk/memory/personal.ts'
+import { personalScheduledRuns, personalScheduledTasks } from '../../talk/scheduled-tasks/personal.ts'
+import { personalSwarmRuns, personalSwarms } from '../../talk/swarms/personal.ts'
+import { personalRadioStreams } from '../../web-tools/radio/personal.ts'
+import { personalVideos } from '../../web-tools/video/personal.ts'
+
+/** What rooms keep of somebody, in the order in which it stands in the document. */
+export const PERSONAL_LISTS: readonly PersonalList[] = [
+  personalSessions,
+  personalKeys,
+  personalIdentities,
+  personalWallets,
+  personalMailedLinks,
+  personalReferrals,
+  personalInvites,
+  personalAgents,
+  personalInstallations,
+  personalScheduledTasks,
+  personalScheduledRuns,
+  personalHeartbeat,
+  personalSwarms,
+  personalSwarmRuns,
+  personalMemory,
+  personalSkills,
+  personalCredentials,
+  personalRadioStreams,
+  personalVideos,
+  personalChatSessions,
+  personalInbox,
+  personalMessages,
+  personalProviderKeys,
+  personalUsage,
+  personalToolEvents,
+  personalAudit,
+]
