@@ -11,7 +11,7 @@ import { CreatedKey, RotatedKey } from '../../src/features/people/keys/schemas.t
 import { findClosed, PLACES } from '../../src/features/people/sealing/places.ts'
 import { NonceResponse } from '../../src/features/people/sign-in/schemas.ts'
 import { identities } from '../../src/features/people/sign-in/tables.ts'
-import { RecoveryCodes, TwoFactorSetup } from '../../src/features/people/users/schemas.ts'
+import { RecoveryCodes, TwoFactorSetup } from '../../src/features/people/two-factor/schemas.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { dumpTables } from '../harness/dump.ts'
 import { settingsFor, startEventIssuer } from '../harness/event-issuer.ts'

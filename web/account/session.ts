@@ -1,15 +1,14 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import {
-  type ForgotPasswordRequest,
   type LoginRequest,
   LoginResponse,
-  MessageResponse,
   type RegisterRequest,
   RegisterResponse,
-  type ResetPasswordRequest,
   SessionResponse,
-} from '../../src/features/people/users/schemas.ts'
+} from '../../src/features/people/accounts/schemas.ts'
+import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
+import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/people/passwords/schemas.ts'
 import { request } from '../api/request.ts'
 import { withProof } from './proof.ts'
 

@@ -7,7 +7,7 @@ import {
   WebAgentList,
 } from '../../src/features/agents/registry/schemas.ts'
 import { ModelList } from '../../src/features/models/gateway/schemas.ts'
-import { SessionResponse } from '../../src/features/people/users/schemas.ts'
+import { SessionResponse } from '../../src/features/people/accounts/schemas.ts'
 import { PlatformMetrics } from '../../src/features/views/metrics/schemas.ts'
 import { ApiError, request } from '../api/request.ts'
 

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { z } from 'zod'
-import { DeleteAccountRequest, type Settings } from '../../src/features/people/users/schemas.ts'
+import { DeleteAccountRequest } from '../../src/features/house/personal-data/schemas.ts'
+import type { Settings } from '../../src/features/people/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'

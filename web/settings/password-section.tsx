@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { ChangePasswordRequest, type Settings } from '../../src/features/people/users/schemas.ts'
+import type { Settings } from '../../src/features/people/accounts/schemas.ts'
+import { ChangePasswordRequest } from '../../src/features/people/passwords/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { keysQuery } from '../keys/keys-api.ts'
 import { Button } from '../ui/button.tsx'

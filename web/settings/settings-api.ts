@@ -1,22 +1,23 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
+import type { DeleteAccountRequest } from '../../src/features/house/personal-data/schemas.ts'
 import { Billing, BillingDone } from '../../src/features/money/billing/schemas.ts'
 import {
-  type ChangePasswordRequest,
-  type DeleteAccountRequest,
-  MessageResponse,
-  PasswordChanged,
   type PatchSettingsRequest,
-  RecoveryCodes,
   ReferralsResponse,
-  SessionList,
   Settings,
+  type UpdateSettingsRequest,
+} from '../../src/features/people/accounts/schemas.ts'
+import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
+import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/people/passwords/schemas.ts'
+import { SessionList } from '../../src/features/people/sessions/schemas.ts'
+import {
+  RecoveryCodes,
   type TwoFactorDisableRequest,
   TwoFactorSetup,
   type TwoFactorSetupRequest,
   TwoFactorStatus,
-  type UpdateSettingsRequest,
-} from '../../src/features/people/users/schemas.ts'
+} from '../../src/features/people/two-factor/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { request } from '../api/request.ts'
 

@@ -1,8 +1,5 @@
-import {
-  type Settings,
-  TwoFactorCodeRequest,
-  TwoFactorDisableRequest,
-} from '../../src/features/people/users/schemas.ts'
+import type { Settings } from '../../src/features/people/accounts/schemas.ts'
+import { TwoFactorCodeRequest, TwoFactorDisableRequest } from '../../src/features/people/two-factor/schemas.ts'
 import { CodeField } from '../ui/code-field.tsx'
 import { PasswordField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'

@@ -9,7 +9,7 @@ import { findAgentPids, SERVICE_KEY, startServer, type TestServer } from '../../
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { VERSION } from '../../../core/version.ts'
-import { SessionResponse } from '../../people/users/schemas.ts'
+import { SessionResponse } from '../../people/accounts/schemas.ts'
 import { AgentEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 
 const HELD_AGENT = join(import.meta.dir, '..', '..', '..', 'tests', 'harness', 'held-agent.ts')

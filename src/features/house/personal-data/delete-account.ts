@@ -14,10 +14,10 @@ import { confirmPassword } from '../../people/passwords/confirm-password.ts'
 import type { Passwords } from '../../people/passwords/passwords.ts'
 import { requireRecentSignIn } from '../../people/sessions/recent-sign-in.ts'
 import { endSessions } from '../../people/sessions/sessions.ts'
-import type { DeleteAccountRequest } from '../../people/users/schemas.ts'
 import { users } from '../../people/users/tables.ts'
 import { abandonStreams } from '../../web-tools/radio/abandon.ts'
 import { radioStreams } from '../../web-tools/radio/tables.ts'
+import type { DeleteAccountRequest } from './schemas.ts'
 
 /** Takes the name off what is kept of a deleted account; `jobs.ts` does it. */
 export const FORGET_JOB = 'accounts.forget'

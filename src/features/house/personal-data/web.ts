@@ -6,9 +6,9 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { clearSessionCookie, readSessionToken } from '../../people/sessions/start-session.ts'
-import { DeleteAccountRequest } from '../../people/users/schemas.ts'
 import { type DeleteAccountDeps, deleteAccount } from './delete-account.ts'
 import { exportAccount } from './export.ts'
+import { DeleteAccountRequest } from './schemas.ts'
 
 export type PersonalDataWebDeps = DeleteAccountDeps & {
   log: Log

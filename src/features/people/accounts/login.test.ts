@@ -5,9 +5,9 @@ import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { write } from '../../../db/write.ts'
 import { CreatedKey } from '../keys/schemas.ts'
-import { SessionResponse } from '../users/schemas.ts'
 import { sessions, throttles, type UserRow, users } from '../users/tables.ts'
 import { insertUser } from './register.ts'
+import { SessionResponse } from './schemas.ts'
 
 type Platform = ReturnType<typeof testPlatform>['platform']
 

@@ -9,8 +9,8 @@ import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { requireSecondFactor } from '../two-factor/second-factor.ts'
 import type { TwoFactorDeps } from '../two-factor/two-factor.ts'
-import type { LoginRequest } from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
+import type { LoginRequest } from './schemas.ts'
 
 export type LoginDeps = TwoFactorDeps & { log: Log; passwords: Passwords; knownDevices: KnownDevices }
 

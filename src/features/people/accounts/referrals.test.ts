@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { countRows } from '../../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { write } from '../../../db/write.ts'
-import { ReferralsResponse } from '../users/schemas.ts'
 import { users } from '../users/tables.ts'
 import { creditReferral } from './referrals.ts'
+import { ReferralsResponse } from './schemas.ts'
 
 const PASSWORD = 'correct horse'
 

@@ -4,8 +4,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { ReferralsResponse } from '../users/schemas.ts'
 import { referrals, type UserRow, users } from '../users/tables.ts'
+import type { ReferralsResponse } from './schemas.ts'
 
 /** What a new user and whoever brought him get, each. */
 const REFERRAL_CREDITS = 10

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { countRows } from '../../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { listCommonPasswords, requireUncommon } from '../passwords/common-passwords.ts'
-import { RegisterResponse } from '../users/schemas.ts'
 import { users } from '../users/tables.ts'
+import { RegisterResponse } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada' }
 const WALLET = `0x${'ab'.repeat(20)}@wallet.localhost`

@@ -10,10 +10,10 @@ import { enqueueVerification } from '../email-addresses/verify-email.ts'
 import { isInviteUsable, redeemInvite } from '../invites/redeem.ts'
 import { requireUncommon } from '../passwords/common-passwords.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import type { RegisterRequest } from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
 import { creditReferral, newReferralCode } from './referrals.ts'
+import type { RegisterRequest } from './schemas.ts'
 
 export type SignUp = {
   mode: 'open' | 'invite' | 'closed'

@@ -4,7 +4,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import { PatchSettingsRequest, Settings, UpdateSettingsRequest } from '../users/schemas.ts'
+import { PatchSettingsRequest, Settings, UpdateSettingsRequest } from './schemas.ts'
 import { type AccountSettings, getSettings, patchSettings, type SettingsDeps, updateSettings } from './settings.ts'
 
 export type SettingsWebDeps = SettingsDeps & {

@@ -4,8 +4,8 @@ import { bearer, json, read, testPlatform } from '../../../../tests/harness/plat
 import { write } from '../../../db/write.ts'
 import { CreatedKey } from '../keys/schemas.ts'
 import { changePassword } from '../passwords/change-password.ts'
-import { Settings } from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
+import { Settings } from './schemas.ts'
 import { getSettings } from './settings.ts'
 
 const MINUTE_MS = 60_000

@@ -7,9 +7,9 @@ import { takeAttempt } from '../lockout/throttle.ts'
 import { confirmPassword } from '../passwords/confirm-password.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { FRESH_SESSION_REQUIRED, hasRecentSignIn, requireRecentSignIn } from '../sessions/recent-sign-in.ts'
-import { Notifications, type PatchSettingsRequest, type UpdateSettingsRequest } from '../users/schemas.ts'
 import { emailTokens, type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
+import { Notifications, type PatchSettingsRequest, type UpdateSettingsRequest } from './schemas.ts'
 
 export type SettingsDeps = ChangeEmailDeps & {
   db: Db

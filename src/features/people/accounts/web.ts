@@ -11,10 +11,10 @@ import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.
 import { visitorOf } from '../lockout/known-devices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
-import { LoginRequest, RegisterRequest } from '../users/schemas.ts'
 import { type LoginDeps, login } from './login.ts'
 import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
+import { LoginRequest, RegisterRequest } from './schemas.ts'
 
 export type AccountsWebDeps = RegisterDeps &
   LoginDeps & {

@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/errors.ts'
-import type { Proof } from '../users/schemas.ts'
 import type { ProofOfWork } from './proof-of-work.ts'
+import type { Proof } from './schemas.ts'
 
 /** Programs that say they crawl. Ordinary HTTP clients such as curl are welcome: installers and scripts use them. */
 const CRAWLER = /bot\b|crawl|spider|slurp|headless(?!chrome)/i

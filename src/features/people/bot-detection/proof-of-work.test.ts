@@ -3,8 +3,8 @@ import { countRows } from '../../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { solve } from '../../../../tests/harness/proof.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import { Challenge } from '../users/schemas.ts'
 import { createProofOfWork } from './proof-of-work.ts'
+import { Challenge } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 

@@ -3,8 +3,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { isSameSecret, sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Challenge, Proof } from '../users/schemas.ts'
 import { throttles } from '../users/tables.ts'
+import type { Challenge, Proof } from './schemas.ts'
 
 /** About 260,000 hashes: a second or two of a browser for each attempt. */
 export const DIFFICULTY_BITS = 18

@@ -4,7 +4,7 @@ import { type MailingPlatform, mailingPlatform } from '../../../../tests/harness
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { SessionResponse, Settings } from '../users/schemas.ts'
+import { SessionResponse, Settings } from '../accounts/schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const BOSS = 'boss@example.com'

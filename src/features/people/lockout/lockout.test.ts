@@ -10,7 +10,7 @@ import { sha256 } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { CreatedKey } from '../keys/schemas.ts'
-import { TwoFactorSetup } from '../users/schemas.ts'
+import { TwoFactorSetup } from '../two-factor/schemas.ts'
 import { throttles, users } from '../users/tables.ts'
 import { createKnownDevices } from './known-devices.ts'
 

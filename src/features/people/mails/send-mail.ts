@@ -6,11 +6,11 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import type { LinksGo } from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
 import { type EmailTokenPurpose, findPendingEmail, issueEmailToken } from './email-tokens.ts'
 import { composeMail, type MailName } from './mails.ts'
+import type { LinksGo } from './schemas.ts'
 
 /** Sends one mail about an account; `jobs.ts` does it. */
 export const MAIL_JOB = 'accounts.mail'

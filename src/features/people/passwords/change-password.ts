@@ -11,11 +11,11 @@ import { endEmailTokens } from '../mails/email-tokens.ts'
 import { enqueueMail } from '../mails/send-mail.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { endSessions } from '../sessions/sessions.ts'
-import type { ChangePasswordRequest } from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { requireUncommon } from './common-passwords.ts'
 import { confirmPassword } from './confirm-password.ts'
 import type { Passwords } from './passwords.ts'
+import type { ChangePasswordRequest } from './schemas.ts'
 
 export type ChangePasswordDeps = { db: Db; clock: Clock; passwords: Passwords; mailer: Mailer; enqueue: Enqueue }
 

@@ -5,10 +5,10 @@ import { write } from '../../../db/write.ts'
 import { forgetFailedLogins } from '../lockout/guesses.ts'
 import { type EmailToken, findEmailToken, takeEmailToken } from '../mails/email-tokens.ts'
 import { endSessions } from '../sessions/sessions.ts'
-import type { ResetPasswordRequest } from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { type ChangePasswordDeps, noteNewPassword } from './change-password.ts'
 import { requireUncommon } from './common-passwords.ts'
+import type { ResetPasswordRequest } from './schemas.ts'
 
 const PURPOSES = ['reset-password'] as const
 

@@ -4,20 +4,15 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import { VerifyEmailRequest } from '../email-addresses/schemas.ts'
 import { requestVerification, verifyEmail } from '../email-addresses/verify-email.ts'
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
+import type { MessageResponse } from '../mails/schemas.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import {
-  ChangePasswordRequest,
-  ForgotPasswordRequest,
-  type MessageResponse,
-  type PasswordChanged,
-  ResetPasswordRequest,
-  VerifyEmailRequest,
-} from '../users/schemas.ts'
 import { type ChangePasswordDeps, changePassword } from './change-password.ts'
 import { forgotPassword } from './forgot-password.ts'
 import { resetPasswordByLink } from './reset-password.ts'
+import { ChangePasswordRequest, ForgotPasswordRequest, type PasswordChanged, ResetPasswordRequest } from './schemas.ts'
 
 export type PasswordWebDeps = ChangePasswordDeps & {
   guards: Guards

@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 import { countRows } from '../../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { SessionResponse } from '../accounts/schemas.ts'
 import { CreatedKey } from '../keys/schemas.ts'
-import { SessionList, SessionResponse } from '../users/schemas.ts'
+import { SessionList } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const MINUTE_MS = 60_000

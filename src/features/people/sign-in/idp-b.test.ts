@@ -5,7 +5,7 @@ import { read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
 import { createIdpB } from '../../../adapters/identity/idp-b.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import { SessionResponse } from '../users/schemas.ts'
+import { SessionResponse } from '../accounts/schemas.ts'
 import { identities } from './tables.ts'
 
 const CALLBACK = 'http://localhost:3000/api/auth/idp-b/callback'

@@ -5,7 +5,7 @@ import { startOidcProvider } from '../../../../tests/harness/oidc-provider.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
 import { write } from '../../../db/write.ts'
-import { SessionResponse } from '../users/schemas.ts'
+import { SessionResponse } from '../accounts/schemas.ts'
 import { users } from '../users/tables.ts'
 import { identities } from './tables.ts'
 

@@ -5,8 +5,8 @@ import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { auditLog } from '../audit/tables.ts'
 import { CreatedKey } from '../keys/schemas.ts'
-import { RecoveryCodes, TwoFactorSetup, TwoFactorStatus } from '../users/schemas.ts'
 import { users } from '../users/tables.ts'
+import { RecoveryCodes, TwoFactorSetup, TwoFactorStatus } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const PASSWORD = { password: ADA.password }

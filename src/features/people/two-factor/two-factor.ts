@@ -9,14 +9,9 @@ import { forgetFailures, takeAttempt } from '../lockout/throttle.ts'
 import { confirmPassword, ownThrottle } from '../passwords/confirm-password.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
-import type {
-  TwoFactorDisableRequest,
-  TwoFactorSetup,
-  TwoFactorSetupRequest,
-  TwoFactorStatus,
-} from '../users/schemas.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { countRecoveryCodes, createRecoveryCodes, redeemRecoveryCode, replaceRecoveryCodes } from './recovery-codes.ts'
+import type { TwoFactorDisableRequest, TwoFactorSetup, TwoFactorSetupRequest, TwoFactorStatus } from './schemas.ts'
 import { createTotpSecret, findTotpStep, totpUri } from './totp.ts'
 
 export type TwoFactorDeps = { db: Db; clock: Clock; sealer: Sealer }

@@ -6,7 +6,7 @@ import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import { TwoFactorCodeRequest, TwoFactorDisableRequest, TwoFactorSetupRequest } from '../users/schemas.ts'
+import { TwoFactorCodeRequest, TwoFactorDisableRequest, TwoFactorSetupRequest } from './schemas.ts'
 import {
   type Actor,
   disableTwoFactor,

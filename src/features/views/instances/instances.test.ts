@@ -6,7 +6,7 @@ import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { VERSION } from '../../../core/version.ts'
 import { WebAgentDetail } from '../../agents/registry/schemas.ts'
-import { SessionResponse } from '../../people/users/schemas.ts'
+import { SessionResponse } from '../../people/accounts/schemas.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 
 const Token = z.object({ token: z.string() })

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { Proof } from '../bot-detection/schemas.ts'
+import { Email, emailText } from '../users/schemas.ts'
+
+const NewPassword = (missing: string) =>
+  z
+    .string(missing)
+    .min(1, missing)
+    .min(8, 'Password must be at least 8 characters')
+    .max(1024, 'Password must be at most 1024 characters')
+
+/** Deletes the account's API keys with the password: whoever knew the one may have made or read the others. */
+const EndKeys = z.boolean('endKeys must be true or false').optional()
+
+const BOTH_PASSWORDS = 'Current and new password required'
+
+/** `POST /api/settings/password` (Spec 4.2). Accounts without a password have no current one to give. */
+export const ChangePasswordRequest = z.object({
+  currentPassword: z
+    .string(BOTH_PASSWORDS)
+    .max(1024, 'Password must be at most 1024 characters')
+    .optional()
+    .transform((text) => text || undefined),
+  newPassword: NewPassword(BOTH_PASSWORDS),
+  endKeys: EndKeys,
+})
+export type ChangePasswordRequest = z.infer<typeof ChangePasswordRequest>
+
+/** The answer; `keysEnded` says how many, when that was asked for. */
+export const PasswordChanged = z.object({ success: z.literal(true), keysEnded: z.number().optional() })
+export type PasswordChanged = z.infer<typeof PasswordChanged>
+
+/** `POST /api/auth/forgot-password` (Spec 4.2); `website` and `proof` as for `POST /api/register`. */
+export const ForgotPasswordRequest = z.object({
+  email: emailText('Email is required').pipe(Email),
+  website: z.string().max(2048).optional(),
+  proof: Proof.optional(),
+})
+export type ForgotPasswordRequest = z.infer<typeof ForgotPasswordRequest>
+
+const TOKEN_AND_PASSWORD = 'Token and password are required'
+
+/** `POST /api/auth/reset-password`: `token` is the one of the link. */
+export const ResetPasswordRequest = z.object({
+  token: z.string(TOKEN_AND_PASSWORD).min(1, TOKEN_AND_PASSWORD).max(512, 'Invalid or expired reset link'),
+  password: NewPassword(TOKEN_AND_PASSWORD),
+  endKeys: EndKeys,
+})
+export type ResetPasswordRequest = z.infer<typeof ResetPasswordRequest>
