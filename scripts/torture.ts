@@ -58,7 +58,12 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   abandoned: {
     promise: '4,000 visitors and many callers who leave: what was sent is booked, no budget is passed',
-    files: ['src/features/models/gateway/abandoned', 'src/features/models/gateway/abort', 'src/features/models/demo/', 'tests/gateway/killed'],
+    files: [
+      'src/features/models/gateway/abandoned',
+      'src/features/models/gateway/abort',
+      'src/features/models/demo/',
+      'tests/gateway/killed',
+    ],
     times: 10,
     environment: { LEAVING_VISITORS: '400' },
   },
@@ -75,7 +80,11 @@ const CASES: Readonly<Record<string, Case>> = {
   keys: {
     promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
     files: [
-      ...['src/features/people/keys/', 'src/features/models/gateway/key-limits', 'src/features/models/gateway/control-keys'],
+      ...[
+        'src/features/people/keys/',
+        'src/features/models/gateway/key-limits',
+        'src/features/models/gateway/control-keys',
+      ],
       ...['src/features/agents/deployments/rotate-token', 'src/features/people/sealing/', 'tests/journeys/rotate-key'],
     ],
     times: 5,
