@@ -9,6 +9,7 @@ import { openHeadRoom } from './apps/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/hosts.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { listen } from './apps/listen.ts'
+import { keepDescriptorsSpare } from './apps/spare-descriptors.ts'
 import type { Config } from './core/config.ts'
 import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
@@ -61,6 +62,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(log),
   })
+  const stopSparing = keepDescriptorsSpare(listeners, log)
   const providers = await openProviders(config)
   const open = () =>
     openHouse({
@@ -94,6 +96,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     standsBack: first.standsBack,
     models: providers.map((provider) => provider.id),
     async stop({ stopAgents = false } = {}) {
+      stopSparing()
       await listeners.stop()
       closeHeadRoom()
       await stopWaiting()

@@ -1,13 +1,14 @@
 import { getPath } from 'hono/utils/url'
 import type { ProxyClient } from '../adapters/gateways/proxy-headers.ts'
 import type { Tunnel } from '../adapters/gateways/tunnel.ts'
-import { AppError } from '../core/errors.ts'
+import { AppError, errorMessage } from '../core/errors.ts'
 import { toListenError } from '../core/listen-error.ts'
 import { clientAddress, isIn, parseRanges } from '../http/address.ts'
 import { MAX_COMPLETION_BODY_BYTES } from '../http/body.ts'
 import type { Face } from '../http/env.ts'
 import type { HostRule, HostVerdict } from '../http/hosts.ts'
 import type { App } from './app.ts'
+import { type Door, openDoor } from './door.ts'
 import { createTunnels, type Reach } from './reach.ts'
 
 export type ListenOptions = {
@@ -33,6 +34,10 @@ export type Listeners = {
    * nothing else: agents in containers cannot come through the others. @throws AppError `internal` when that is impossible.
    */
   listenForAgents(host: string, ports: readonly number[]): number
+  /** Refuses new connections at every door until `reopen`; requests, streams and WebSockets under way live on. */
+  shut(): void
+  /** @throws AggregateError of a StartupError for each port that another program took meanwhile; the others are open then. */
+  reopen(): void
   /** Refuses new connections and waits for requests under way, at most 10 s. */
   stop(): Promise<void>
 }
@@ -51,18 +56,22 @@ const DRAIN_MS = 10_000
  */
 export function listen(getHouse: () => House | null, options: ListenOptions): Listeners {
   const stopping = new AbortController()
-  const agentDoors: Bun.Server<Tunnel>[] = []
-  const servers: Partial<Record<Face, Bun.Server<Tunnel>>> = {}
+  const agentDoors: Door[] = []
+  const doors: Partial<Record<Face, Door>> = {}
+  const allDoors = () => [...Object.values(doors), ...agentDoors]
   try {
     for (const face of FACES) {
-      const place = { face, host: options.host, port: options.ports[face] }
-      servers[face] = listenOn(getHouse, place, options, stopping.signal)
+      const place = { face, host: options.host }
+      doors[face] = openDoor(
+        (port) => listenOn(getHouse, { ...place, port }, options, stopping.signal),
+        options.ports[face],
+      )
     }
   } catch (error) {
-    for (const server of Object.values(servers)) void server.stop(true)
+    for (const door of allDoors()) void door.end()
     throw error
   }
-  const ports = mapFaces((face) => servers[face]?.port ?? 0)
+  const ports = mapFaces((face) => doors[face]?.port ?? 0)
   const shownHost =
     options.host === '127.0.0.1' || options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host
   const localHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
@@ -71,26 +80,38 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
     urls: mapFaces((face) => `http://${shownHost}:${ports[face]}`),
     localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
     listenForAgents(host, wantedPorts) {
-      const door = firstFree(wantedPorts, (port) =>
-        listenOn(
-          getHouse,
-          { face: 'backend', host, port, onlyBelow: '/v1/' },
-          { ...options, trustedProxies: [] },
-          stopping.signal,
-        ),
-      )
+      const place = { face: 'backend', host, onlyBelow: '/v1/' } as const
+      const listenAt = (port: number) =>
+        listenOn(getHouse, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
+      const door = firstFree(wantedPorts, (wantedPort) => openDoor(listenAt, wantedPort))
       agentDoors.push(door)
-      return door.port ?? 0
+      return door.port
+    },
+    shut() {
+      for (const door of allDoors()) door.shut()
+    },
+    reopen() {
+      const errors = allDoors().flatMap((door) => reopenOrTell(door))
+      if (errors.length > 0) throw new AggregateError(errors, errors.map(errorMessage).join('; '))
     },
     async stop() {
       stopping.abort()
       // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
-      const drained = Promise.all([servers.web?.stop(), servers.summarizer?.stop()]).then(() =>
-        Promise.all([servers.backend, ...agentDoors].map((server) => server?.stop())),
+      const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(() =>
+        Promise.all([doors.backend, ...agentDoors].map((door) => door?.stop())),
       )
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
-      await Promise.all([...Object.values(servers), ...agentDoors].map((server) => server.stop(true)))
+      await Promise.all(allDoors().map((door) => door.end()))
     },
+  }
+}
+
+function reopenOrTell(door: Door): unknown[] {
+  try {
+    door.reopen()
+    return []
+  } catch (error) {
+    return [error]
   }
 }
 
