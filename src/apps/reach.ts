@@ -70,9 +70,11 @@ export function createReach(deps: ReachDeps): Reach {
     agentOf: readHost,
     async answer(request, { id }, from) {
       const requestId = toRequestId(request.headers.get(REQUEST_ID_HEADER))
-      const response = await inRequest(requestId, () => passOn(request, id, from)).catch((error: unknown) =>
-        toResponse(error, { requestId, agentId: id }, deps.log),
-      )
+      const response = await inRequest(requestId, () => passOn(request, id, from)).catch((error: unknown) => {
+        const about = { requestId, agentId: id, hasCallerLeft: request.signal.aborted }
+        logFailure(deps.log, error, about)
+        return toResponse(error)
+      })
       response?.headers.set(REQUEST_ID_HEADER, requestId)
       return response
     },
@@ -111,17 +113,23 @@ function isSubscription(request: Request): boolean {
   return request.method === 'GET' && request.headers.get('accept')?.includes('text/event-stream') === true
 }
 
-function toResponse(error: unknown, what: { requestId: string; agentId: string }, log: Log): Response {
+/** A caller who leaves breaks the connection to the agent, which says nothing of the agent. */
+function logFailure(log: Log, error: unknown, about: { requestId: string; agentId: string; hasCallerLeft: boolean }) {
   const known = toAppError(error)
-  const status = statusOf(known.kind)
-  if (status >= 500 && known.kind !== 'unavailable') {
+  if (statusOf(known.kind) < 500 || known.kind === 'unavailable') return
+  const { hasCallerLeft, ...what } = about
+  if (hasCallerLeft) log.info({ ...what, error: summarize(error) }, 'the caller left before the answer')
+  else
     log.warn({ ...what, error: known.kind === 'internal' ? describeFailure(error) : summarize(error) }, known.message)
-  }
+}
+
+function toResponse(error: unknown): Response {
+  const known = toAppError(error)
   const headers = {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(known.kind === 'too_slow' && { connection: 'close' }),
     ...(typeof known.extra.retryAfter === 'string' && { connection: 'close', 'retry-after': known.extra.retryAfter }),
   }
-  return Response.json({ error: known.message }, { status, headers })
+  return Response.json({ error: known.message }, { status: statusOf(known.kind), headers })
 }

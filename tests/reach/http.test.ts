@@ -322,6 +322,28 @@ test('a caller who leaves before the answer aborts the request at the agent', as
   await aborted.promise
 })
 
+test('a caller who leaves in the middle of a body for an agent is no warning in the log', async () => {
+  let arrived = 0
+  using agent = startAgentDouble(async (request) => {
+    arrived += 1
+    return new Response(await request.text().catch(() => 'cut off'))
+  })
+  await using reach = await openReach()
+  await reach.add('ada', agent.port)
+  const framings = ['Content-Length: 400000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n61a80\r\n']
+  for (const [index, framing] of framings.entries()) {
+    const connection = await openRaw(reach.web)
+    await connection.write(`POST / HTTP/1.1\r\nHost: ${reach.host('ada')}\r\n${framing}${'x'.repeat(200_000)}`)
+    await until('the request at the agent', () => arrived > index)
+    connection[Symbol.dispose]()
+    await until('the line of the caller', () => reach.logLines.length > index)
+  }
+  const told = reach.logLines.map((line) => JSON.parse(line))
+  expect(told.map(({ level, msg }) => [level, msg])).toEqual(
+    framings.map(() => [30, 'the caller left before the answer']),
+  )
+})
+
 test('a body that comes byte by byte is given up: 408, and neither side stays open', async () => {
   const aborted = Promise.withResolvers<void>()
   using agent = startAgentDouble(async (request) => {
