@@ -50,7 +50,7 @@ export type OpenHouse = House & {
 
 /**
  * Opens the database, the runtimes and what stands on both, and starts the jobs. A copy of an installation that lives
- * elsewhere is opened without runtimes and jobs: it shows everything and touches no agent (rulings, 42).
+ * elsewhere is opened without runtimes and jobs: it shows everything and touches no agent (decisions, 42).
  * @throws StartupError when the database cannot be opened or migrated.
  */
 export async function openHouse(parts: HouseParts): Promise<OpenHouse> {

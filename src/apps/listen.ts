@@ -189,7 +189,7 @@ function named(request: Request): Request {
   return new Request(`http://localhost${path}`, { method, headers, body, signal })
 }
 
-/** Rulings, 47. Nothing here says what would have been served. */
+/** Decisions, 47. Nothing here says what would have been served. */
 function refuseHost(verdict: HostVerdict, host: string | null, note: (host: string) => void): Response {
   const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (verdict === 'doubled') return Response.json({ error: 'More than one Host header' }, { status: 400, headers })

@@ -45,7 +45,7 @@ type ReachDeps = {
 }
 
 /**
- * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Spec 2). Their gateways check who calls by their own token; here nothing is
+ * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Interface 2). Their gateways check who calls by their own token; here nothing is
  * added to a request but where it came from.
  */
 export function createReach(deps: ReachDeps): Reach {

@@ -14,7 +14,7 @@ export const STANDS_BACK = 'This is a copy of another installation: agents are l
 /** Work that is done to agents or with them. */
 const OF_AGENTS: ReadonlySet<string> = new Set([DEPLOY_JOB, REMOVE_JOB, RUN_JOB, ASK_JOB, SUMMARIZE_JOB, DELIVER_JOB])
 
-/** Runtimes that touch no agent (rulings, 42). */
+/** Runtimes that touch no agent (decisions, 42). */
 export function leaveAlone({ runtime }: Config['agents']): Runtimes {
   return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDS_BACK)
 }

@@ -13,7 +13,7 @@ import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
 import { firstSignal } from './signals.ts'
 
-/** Just under the 30 s that a container is given to stop (rulings, 37). */
+/** Just under the 30 s that a container is given to stop (decisions, 37). */
 export const STOP_GRACE_MS = 25_000
 /** How long the platform may be silent, and a turn may take, for built-in agents. */
 export const PLATFORM_IDLE_MS = 100_000

@@ -10,7 +10,7 @@ import type { Gateway } from './machine.ts'
 
 const AGENT_ID = 'home'
 const PULL_TIMEOUT_MS = 1_800_000
-/** Spec 4.9: how long a container may take to answer, and how often it is asked. */
+/** Interface 4.9: how long a container may take to answer, and how often it is asked. */
 const BEGIN_MS = 60_000
 const POLL_MS = 2000
 const GIGABYTE = 1024 ** 3

@@ -3,12 +3,12 @@ export type Clock = { now(): Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** `2026-11-20`: the day in UTC (rulings, 25). */
+/** `2026-11-20`: the day in UTC (decisions, 25). */
 export function toDay(time: Date): string {
   return time.toISOString().slice(0, 10)
 }
 
-/** `2026-11`: the month in UTC, in which quotas are counted (rulings, 25). */
+/** `2026-11`: the month in UTC, in which quotas are counted (decisions, 25). */
 export function toMonth(time: Date): string {
   return time.toISOString().slice(0, 7)
 }

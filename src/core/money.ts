@@ -1,4 +1,4 @@
-/** Millionths of a US dollar, always whole: sums never drift (rulings, 24). */
+/** Millionths of a US dollar, always whole: sums never drift (decisions, 24). */
 export type MicroUsd = number
 
 /** US dollars for a response body; the only place where money is a fraction. */

@@ -13,7 +13,7 @@ export function parseRanges(texts: readonly string[]): Range[] {
 
 /**
  * The caller's address: the socket's, unless that is a trusted proxy; then the right-most forwarded address that is not
- * one (rulings, 33). What stands further left is the caller's own claim.
+ * one (decisions, 33). What stands further left is the caller's own claim.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | null, trusted: readonly Range[]): string {
   if (!forwardedFor || trusted.length === 0 || !isIn(socketAddress, trusted)) return socketAddress

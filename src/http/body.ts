@@ -5,9 +5,9 @@ import type { Bodies } from './bodies.ts'
 import type { BaseEnv } from './env.ts'
 
 const KILOBYTE = 1024
-/** Spec 4.1: JSON bodies are limited to 1 MB, chunked ones as well. */
+/** Interface 4.1: JSON bodies are limited to 1 MB, chunked ones as well. */
 const MAX_BODY_BYTES = KILOBYTE * KILOBYTE
-/** Rulings, 36: the route that agents call carries whole conversations. */
+/** Decisions, 36: the route that agents call carries whole conversations. */
 export const MAX_COMPLETION_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
 const COMPLETIONS_PATH = '/backend/v1/chat/completions'
 /** As much as a request's head may have anyway: counting it piece by piece costs more than it takes. */
@@ -44,7 +44,7 @@ export function hasBody(c: Context): boolean {
 /**
  * The body, read once however often it is asked for.
  * @throws AppError `too_large`; `too_slow` after 30 s; `unavailable` while too many are under way; `invalid` for one that
- * its caller cut off, and for JSON that is no UTF-8 or nested too deeply (rulings, 12).
+ * its caller cut off, and for JSON that is no UTF-8 or nested too deeply (decisions, 12).
  */
 export function receiveBytes(c: Context): Promise<Uint8Array> {
   const known: Promise<Uint8Array> | undefined = c.get('receivedBody')

@@ -13,7 +13,7 @@ const SIGN_IN_PATH = /\/api\/(?:auth\/login|auth\/two-factor|register|wallet-aut
 export type Csrf = ReturnType<typeof createCsrf>
 
 /**
- * Refuses unsafe requests that a browser sends with the session cookie on behalf of another site (rulings, 7), unless
+ * Refuses unsafe requests that a browser sends with the session cookie on behalf of another site (decisions, 7), unless
  * they carry a token made here; and sign-ins from another site, cookie or not. Requests with neither `Sec-Fetch-Site` nor `Origin` are not a browser's and pass.
  */
 export function createCsrf(options: {

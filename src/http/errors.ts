@@ -23,7 +23,7 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   upstream_timeout: 504,
 }
 
-/** Answers every error as `{error, …}`; what we did not throw ourselves becomes `Internal error` (rulings, 13). */
+/** Answers every error as `{error, …}`; what we did not throw ourselves becomes `Internal error` (decisions, 13). */
 export function errorHandler(log: Log) {
   return <Env extends BaseEnv>(error: Error, c: Context<Env>) => {
     const known = toAppError(error)
@@ -46,7 +46,7 @@ export function logFailure<Env extends BaseEnv>(c: Context<Env>, log: Log, error
   else log.warn({ ...request, error: summarize(error) }, known.message)
 }
 
-/** Unknown routes (rulings, 13). */
+/** Unknown routes (decisions, 13). */
 export function notFound(c: Context) {
   return c.json({ error: 'Not found' }, 404)
 }

@@ -12,7 +12,7 @@ const HOST = /^(?:\[([\da-f:.]+)\]|([\w.-]+?))\.?(?::\d*)?$/
 const MAX_REMEMBERED = 1000
 
 /**
- * Which Host headers are served (rulings, 47): `names`, `localhost`, addresses, and whatever lies below `agentsDomain`. A
+ * Which Host headers are served (decisions, 47): `names`, `localhost`, addresses, and whatever lies below `agentsDomain`. A
  * page of another name that was made to resolve to this machine is told nothing. A request without the header names no
  * other host: only HTTP/1.0 allows that, and no browser speaks it.
  */

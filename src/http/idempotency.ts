@@ -27,7 +27,7 @@ type Request = { id: string; requestHash: string }
 type Asked = { caller: string; begin: (once: Once) => void }
 
 /**
- * `Idempotency-Key` (rulings, 22): the first answer to a caller's key is given again for a day, to the same request only.
+ * `Idempotency-Key` (decisions, 22): the first answer to a caller's key is given again for a day, to the same request only.
  * A second request waits for the first. Stands behind the guard and the validation, right before the handler, which notes
  * what it makes in `c.var.once`: after a crash the request that comes again goes on from there, or begins anew when nothing
  * was made.

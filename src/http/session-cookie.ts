@@ -5,7 +5,7 @@ import { isSameSecret, sha256 } from '../core/secrets.ts'
 export const SESSION_COOKIE = 'service-session'
 /**
  * Goes with the session over https. Browsers take a name with this prefix from our own host alone, whereas a page of an
- * agent below our domain can plant the other one (rulings, 51).
+ * agent below our domain can plant the other one (decisions, 51).
  */
 const COMPANION_COOKIE = `__Host-${SESSION_COOKIE}`
 /** A planted cookie may belong to any folder of the path; beyond so many nobody has set one. */
@@ -94,7 +94,7 @@ function foldersOf(path: string): string[] {
   return ['/', ...folders.flatMap((folder, index) => (index < parts.length - 1 ? [folder, `${folder}/`] : [folder]))]
 }
 
-/** Spec 2: HttpOnly, SameSite=Lax, path `/`. `Secure` as soon as the app is reached over https. */
+/** Interface 2: HttpOnly, SameSite=Lax, path `/`. `Secure` as soon as the app is reached over https. */
 function flagsOf(isHttps: boolean) {
   return { httpOnly: true, sameSite: 'Lax', path: '/', secure: isHttps } as const
 }

@@ -41,7 +41,7 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
     )
   return {
     /**
-     * A session, or the user's own `sk_` key (rulings, 4) whose scopes allow the request.
+     * A session, or the user's own `sk_` key (decisions, 4) whose scopes allow the request.
      * @throws AppError `unauthenticated`, `forbidden` SCOPE_REQUIRED.
      */
     signedIn: label(

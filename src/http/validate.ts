@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts'
 import { hasBody, hasJsonType, receiveText } from './body.ts'
 
 /**
- * Checks one part of the request against `schema`; fields it does not name are stripped (rulings, 11). A body is received
+ * Checks one part of the request against `schema`; fields it does not name are stripped (decisions, 11). A body is received
  * here: guards and rate limits stand before.
  * @throws AppError `invalid` with the first problem's message and `extra`, or for a JSON body sent as something else.
  */

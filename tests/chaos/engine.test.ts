@@ -15,7 +15,7 @@ import { until } from '../harness/until.ts'
 /** More of them are for whoever wants to be sure: `ENGINE_ROUNDS=17 bun test tests/chaos/engine.test.ts`. */
 const ROUNDS = roundsOf('ENGINE_ROUNDS', 1)
 const ROUND_MS = 300_000
-/** Spec 4.9. */
+/** Interface 4.9. */
 const ANSWER_MS = 5000
 
 const canRun = canStartEngines()

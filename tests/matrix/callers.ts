@@ -73,7 +73,7 @@ export function listCallers({ people }: World): Caller[] {
   ]
 }
 
-/** The status with which a guard turns somebody away; null when it lets them in (Spec 5; rulings, 1 to 5). */
+/** The status with which a guard turns somebody away; null when it lets them in (Interface 5; decisions, 1 to 5). */
 export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) => number | null>> = {
   public: () => null,
   session: ({ proof }) => (isSignedIn(proof) ? null : 401),
@@ -109,7 +109,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
   'planned-bearer': ({ proof, headers }) => {
     if (proof === 'key' || proof === 'agent token') return null
     if (proof === 'reading key') return 403
-    // Rulings, 3: the plan is asked for before the bearer.
+    // Decisions, 3: the plan is asked for before the bearer.
     return headers['x-user-plan'] ? 401 : 402
   },
 }

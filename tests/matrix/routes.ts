@@ -218,7 +218,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/infra-mcp/setup backend': reached,
   'GET /api/infra-mcp/tools backend': reached,
   'POST /api/infra-mcp/validate-config backend': { status: 400, body: () => ({ api_key: 'short' }) },
-  // Rulings, 1: wrong keys are 401 here.
+  // Decisions, 1: wrong keys are 401 here.
   'POST /api/invite/generate backend': {
     status: ({ user }) => (user ? 403 : 200),
     refusal: () => 401,
@@ -229,7 +229,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/validate-key backend': {
     status: ({ proof }) => (proof === 'key' || proof === 'reading key' ? 200 : 401),
   },
-  // Rulings, 1: wrong keys are 401 here.
+  // Decisions, 1: wrong keys are 401 here.
   'GET /api/mission-control/fleet/bookings backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/costs backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/graph backend': { status: 200, refusal: () => 401 },

@@ -40,7 +40,7 @@ const PAGE = `<!doctype html>
 </body>
 </html>`
 
-test('POST /api/summarize: 200 with what stands in the page (Spec 4.14)', async () => {
+test('POST /api/summarize: 200 with what stands in the page (Interface 4.14)', async () => {
   const site = openSite({ '/bread.html': html(PAGE) })
   const { summarize, clock } = openSummarizer()
   const url = `${site.url}/bread.html`
@@ -62,7 +62,7 @@ test('POST /api/summarize: 200 with what stands in the page (Spec 4.14)', async 
   expect(site.requests[0]?.headers.get('cookie')).toBeNull()
 })
 
-test('POST /api/extract: 200 with links, images and metadata (Spec 4.14)', async () => {
+test('POST /api/extract: 200 with links, images and metadata (Interface 4.14)', async () => {
   const site = openSite({ '/bread.html': html(PAGE) })
   const { extract, clock } = openSummarizer()
   const url = `${site.url}/bread.html`
@@ -296,7 +296,7 @@ test('sixteen pages at once; the seventeenth is told to come back, and may when 
   expect((await post('/api/extract', { url: `${site.url}/slow` })).status).toBe(200)
 })
 
-test('GET /: the service, its routes and where to pay (Spec 4.14)', async () => {
+test('GET /: the service, its routes and where to pay (Interface 4.14)', async () => {
   const payTo = `0x${'a1'.repeat(20)}`
   const asked = await openSummarizer({ SUMMARIZER_PAY_TO: payTo }).summarizer.request('/')
   expect(await asked.json()).toMatchObject({

@@ -44,7 +44,7 @@ export type EgressResponse = {
   cancel(): void
 }
 
-/** The one way to addresses that users supply (rulings, 32). */
+/** The one way to addresses that users supply (decisions, 32). */
 export type Egress = {
   /**
    * Sends a request and settles with the head of its answer, whatever its status.

@@ -14,7 +14,7 @@ import {
   withMadeFolder,
 } from './open.ts'
 
-/** Spec 8: the explorer reads at most this. */
+/** Interface 8: the explorer reads at most this. */
 const MAX_READ_BYTES = 1024 * 1024
 const MAX_LEVELS = 64
 

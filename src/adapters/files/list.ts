@@ -5,7 +5,7 @@ import { readFileBytes, TEMPORARY_PREFIX } from './bytes.ts'
 import { toAppError } from './files.ts'
 import { type FolderRoot, type OpenFolder, systemCode, withEntry, withFolder } from './open.ts'
 
-/** Spec 4.12. */
+/** Interface 4.12. */
 const EXCLUDED = new Set(['node_modules', '.git', '.next', 'dist', 'build', '.cache', '__pycache__'])
 const MAX_ENTRIES = 5000
 const MAX_SEARCHED = 20_000
@@ -27,7 +27,7 @@ type Allowance = { entries: number; endMs: number; isComplete: boolean }
 const collator = new Intl.Collator('en')
 
 /**
- * The files and folders `depth` levels down (Spec 4.12); at most 5,000, `isComplete` tells whether that was all.
+ * The files and folders `depth` levels down (Interface 4.12); at most 5,000, `isComplete` tells whether that was all.
  * @throws AppError `not_found` while there is no workspace.
  */
 export async function listTree(root: FolderRoot, depth: number): Promise<{ root: FolderNode; isComplete: boolean }> {

@@ -5,7 +5,7 @@ import { type Change, isSameSide, listChanges, openRepository, type Repository }
 import { diffStaged, diffUnstaged } from './diff.ts'
 import { isRepository } from './files.ts'
 
-/** Spec 4.12, without `ok`. `status` is the one or two letters of `git status --porcelain`. */
+/** Interface 4.12, without `ok`. `status` is the one or two letters of `git status --porcelain`. */
 export type GitStatus = {
   isGitRepo: boolean
   branch: string

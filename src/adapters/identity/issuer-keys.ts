@@ -12,7 +12,7 @@ export type IssuerKeys = (header: JWSHeaderParameters, token: FlattenedJWSInput)
 /** Where the documents that name `jwks_uri` may stand, tried in this order; a document may also be the keys themselves. */
 export type IssuerLocation = { configurationUrls: readonly [string, ...string[]] }
 
-/** Spec 6: keys are cached for 24 hours. */
+/** Interface 6: keys are cached for 24 hours. */
 const CACHE_MS = 24 * 60 * 60_000
 /** An unknown `kid` may mean that the issuer has new keys, or that somebody makes them up: one look in this time. */
 const COOLDOWN_MS = 30_000

@@ -20,7 +20,7 @@ export type Page = {
   publishedAt: string | null
 }
 
-/** Spec 4.14 and 8. */
+/** Interface 4.14 and 8. */
 const MAX_HEADINGS = 20
 const MAX_PARAGRAPHS = 10
 const MAX_LINKS = 50

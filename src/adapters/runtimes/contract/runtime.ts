@@ -216,7 +216,7 @@ export function imageNotFound(image: string): AppError {
   return new AppError('not_found', `Image ${image} was not found`, { code: 'IMAGE_NOT_FOUND' })
 }
 
-/** The error of an engine that does not answer. Spec 4.9: what depends on containers is then a 500. */
+/** The error of an engine that does not answer. Interface 4.9: what depends on containers is then a 500. */
 export function engineUnavailable(cause?: unknown): AppError {
   return new AppError('internal', 'The container engine does not answer', { code: 'ENGINE_UNAVAILABLE' }, { cause })
 }

@@ -9,7 +9,7 @@ export type AgentEvent = RuntimeEvent & { runtime: RuntimeName }
 /** What runs one agent: each is named by its row. */
 export type RuntimeOf = (agent: { runtime: RuntimeName | null }) => Runtime
 
-/** Several runtimes at once: an agent keeps to the one that it was made with (rulings, 41). */
+/** Several runtimes at once: an agent keeps to the one that it was made with (decisions, 41). */
 export type Runtimes = {
   /** For an agent that was never deployed (`runtime` is null) this is a runtime that knows no agent. */
   of: RuntimeOf

@@ -7,7 +7,7 @@ import { LABELS } from './engine.ts'
 const SECOND_NS = 1_000_000_000
 const LOCALHOST = '127.0.0.1'
 
-/** Just over what the agent takes to end its turns (rulings, 37). */
+/** Just over what the agent takes to end its turns (decisions, 37). */
 export const STOP_SECONDS = 30
 
 /** Its host lets a wanted agent come back, and leaves one alone that was told to stop: also without the platform. */
@@ -44,7 +44,7 @@ export const PROFILE = {
 } satisfies Docker.HostConfig
 
 /**
- * Spec 4.9: every 30 s, 5 s for an answer, 20 s to begin with, unhealthy after 5. The engine is told not to look itself: it
+ * Interface 4.9: every 30 s, 5 s for an answer, 20 s to begin with, unhealthy after 5. The engine is told not to look itself: it
  * starts a process in the container each time, which takes many times what an idle agent does. The platform asks
  * `/healthz` over the agent's port instead, by its watchdog and for everybody who wants to know.
  */

@@ -4,7 +4,7 @@ import { TaskQueue } from '../../../core/keyed-queue.ts'
 import { agentNotFound, engineUnavailable, imageNotFound, portTaken } from '../contract/runtime.ts'
 
 const PING_CACHE_MS = 5000
-/** Spec 4.9 gives a route 5 s; a query leaves it time to answer. */
+/** Interface 4.9 gives a route 5 s; a query leaves it time to answer. */
 const PATIENCE = { pingMs: 1000, queryMs: 4000, changeMs: 180_000 }
 const HEARTBEAT_MS = 2000
 

@@ -1,7 +1,7 @@
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
-/** The flat answer to a creation (Spec 4.4), the same on both faces. */
+/** The flat answer to a creation (Interface 4.4), the same on both faces. */
 export function toCreated(agent: AgentRow, addresses: AgentAddresses) {
   return {
     id: agent.id,
@@ -14,7 +14,7 @@ export function toCreated(agent: AgentRow, addresses: AgentAddresses) {
   }
 }
 
-/** The flat answer to a change (Spec 4.4); `status` in the words of the face that answers (rulings, 19). */
+/** The flat answer to a change (Interface 4.4); `status` in the words of the face that answers (decisions, 19). */
 export function toUpdated(agent: AgentRow, addresses: AgentAddresses, status: string) {
   return {
     id: agent.id,

@@ -19,7 +19,7 @@ export type AgentsBackendDeps = CreateDeps &
     internalKey: MiddlewareHandler<BackendEnv>
   }
 
-/** Agents as services see them: flat, behind the internal key (Spec 4.4, backend). */
+/** Agents as services see them: flat, behind the internal key (Interface 4.4, backend). */
 export function agentsBackend(deps: AgentsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey, addresses } = deps

@@ -23,7 +23,7 @@ export function changeConfig(
   request: ConfigRequest,
 ): Promise<AgentRow> {
   const { plan, ...rest } = request
-  // Rulings, 11: a plan is paid for, not written into a request.
+  // Decisions, 11: a plan is paid for, not written into a request.
   const change = principal.kind === 'operator' || principal.user.isAdmin ? request : rest
   return write(deps.db, (tx) => {
     const before = getAgent(tx, principal, id)

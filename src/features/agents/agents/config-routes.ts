@@ -6,7 +6,7 @@ import { getAgent } from '../registry/list.ts'
 import { ConfigRequest } from '../registry/schemas.ts'
 import { type ConfigDeps, changeConfig } from './config-change.ts'
 
-/** Settings of agents, the same on both faces (Spec 4.4). Secrets go in and never come out. */
+/** Settings of agents, the same on both faces (Interface 4.4). Secrets go in and never come out. */
 export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

@@ -27,7 +27,7 @@ test.each([
   ['openrouter', { model: 'custom' }, 'openrouter'],
   ['groq', { model: 'custom' }, 'groq'],
   ['openrouter', { model: 'custom', config: { aiProvider: 'gemini' } }, 'gemini'],
-])('Spec 4.4: AI_PROVIDER=%s and %j make the provider %s', async (AI_PROVIDER, body, aiProvider) => {
+])('Interface 4.4: AI_PROVIDER=%s and %j make the provider %s', async (AI_PROVIDER, body, aiProvider) => {
   await using test = open({ AI_PROVIDER })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
@@ -37,7 +37,7 @@ test.each([
   [{}, 'label'],
   [{ tier: 'pro' }, 'pro'],
   [{ config: { plan: 'network' } }, 'label'],
-])('Spec 4.4: %j is a deployment of plan %s', async (body, plan) => {
+])('Interface 4.4: %j is a deployment of plan %s', async (body, plan) => {
   await using test = open()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ plan })

@@ -26,12 +26,12 @@ export type ProvisionDeps = DeployDeps & {
   defaultAiProvider: string
 }
 
-/** Spec 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
+/** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
 const PREMIUM_NAMES: readonly string[] = ['claude-opus-4-6', PREMIUM_MODEL]
 const PREMIUM_PROVIDER = 'anthropic'
 
 /**
- * Creates an agent for `owner` and waits up to 15 s until it runs. Admins skip subscription and cap (Spec 4.4).
+ * Creates an agent for `owner` and waits up to 15 s until it runs. Admins skip subscription and cap (Interface 4.4).
  * @returns the row: `running`, `provisioning` when it takes longer, or `error`: a refused deployment is an outcome.
  * @throws AppError `payment_required` without a subscription, `limited` {current, limit} at the cap, `unavailable` when
  * provisioning is switched off.
@@ -100,7 +100,7 @@ export function defaultModel(catalogue: ModelChoice, owner: SignedInUser): strin
 
 /**
  * Waits until an agent is deployed, 14 s at most; what has not been asked for yet is asked for.
- * @returns the agent as it is then: a deployment that failed is an outcome, and stands on the agent (Spec 4.4).
+ * @returns the agent as it is then: a deployment that failed is an outcome, and stands on the agent (Interface 4.4).
  */
 export async function waitUntilDeployed(deps: DeployDeps, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
   if (agent.status !== 'provisioning') return agent

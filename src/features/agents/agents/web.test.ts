@@ -16,7 +16,7 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 
 type TestPlatform = ReturnType<typeof testPlatform>
 
-/** What every answer to a creation has (Spec 4.4). */
+/** What every answer to a creation has (Interface 4.4). */
 const Flat = z.object({ id: z.string(), createdAt: z.string() })
 
 /** An agent that is there without having been deployed. */

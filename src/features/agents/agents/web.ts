@@ -30,7 +30,7 @@ export type AgentsWebDeps = ProvisionDeps &
     requestsPerMinute: { agents: number }
   }
 
-/** Agents as the dashboard sees them: own agents only (Spec 4.4, web). */
+/** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
 export function agentsWeb(deps: AgentsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -60,7 +60,7 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
     config: parent.config,
     image: parent.image,
     specialization: request.specialization,
-    // Spec 4.4: the clone gets generation + 1.
+    // Interface 4.4: the clone gets generation + 1.
     generation: (request.generation ?? parent.generation) + 1,
   }
   tx.update(agents).set(inherited).where(eq(agents.id, child.id)).run()

@@ -12,7 +12,7 @@ import { clonePayments } from './tables.ts'
 
 export type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments: TokenPayments }
 
-/** Spec 4.4: a clone costs 1.0 pathUSD. */
+/** Interface 4.4: a clone costs 1.0 pathUSD. */
 const CURRENCY = 'pathUSD'
 const PRICE = 1n
 const MAX_AGE_MS = 24 * 3_600_000
@@ -27,7 +27,7 @@ export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, user
 
 /**
  * The transfers that `proof` points at and that pay for a clone of this user's: enough of the token to the payee, at most a
- * day old, from a wallet of theirs or with their memo (rulings, 23).
+ * day old, from a wallet of theirs or with their memo (decisions, 23).
  * @throws AppError `payment_required` with the reason, `unavailable` when the chain cannot be asked.
  */
 export async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<Transfer[]> {

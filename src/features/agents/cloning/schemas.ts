@@ -9,8 +9,8 @@ const address = (name: string) =>
 export const SPECIALIZATIONS = ['general', 'ar', 'promo', 'booking', 'support', 'analytics'] as const
 
 /**
- * What a payer says of their payment (Spec 4.4). It only says where to look: what counts is on the chain. `timestamp` is in
- * seconds or milliseconds (rulings, 23).
+ * What a payer says of their payment (Interface 4.4). It only says where to look: what counts is on the chain. `timestamp` is in
+ * seconds or milliseconds (decisions, 23).
  */
 const PaymentProof = z.object(
   {
@@ -31,7 +31,7 @@ const PaymentProof = z.object(
 )
 export type PaymentProof = z.infer<typeof PaymentProof>
 
-/** `POST /api/agents/clone` (Spec 4.4). Without `generation` the parent's own counts. */
+/** `POST /api/agents/clone` (Interface 4.4). Without `generation` the parent's own counts. */
 export const CloneRequest = action({
   parentAgentId: z.string(REQUIRED).min(1, REQUIRED).max(100, 'parentAgentId is too long'),
   name: z.string(REQUIRED).min(1, REQUIRED).pipe(ProvisionRequest.shape.name),

@@ -16,7 +16,7 @@ export type CloningWebDeps = CloneDeps & {
   requestsPerMinute: { agents: number }
 }
 
-/** Clones of one's own agents, paid for on the chain (Spec 4.4). */
+/** Clones of one's own agents, paid for on the chain (Interface 4.4). */
 export function cloningWeb(deps: CloningWebDeps) {
   const app = new Hono<WebEnv>()
 

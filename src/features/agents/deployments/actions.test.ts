@@ -45,7 +45,7 @@ const ACTIONS: Readonly<Record<string, object>> = {
   '/api/scheduled-tasks/:id/run': {},
   '/api/watchdog/test': {},
 }
-/** What begins with settings, which strip what nobody knows (rulings, 11), or asks a question. */
+/** What begins with settings, which strip what nobody knows (decisions, 11), or asks a question. */
 const OTHERS: ReadonlySet<string> = new Set([
   '/api/agents',
   '/api/agents/provision',

@@ -15,7 +15,7 @@ export type DeploymentsBackendDeps = RequestDeps & {
   requestsPerMinute: { deployments: number }
 }
 
-/** Deployment of agents, behind the internal key (Spec 4.4; rulings, 16). */
+/** Deployment of agents, behind the internal key (Interface 4.4; decisions, 16). */
 export function deploymentsBackend(deps: DeploymentsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -31,7 +31,7 @@ const TAKE_OVER_MS = 60_000
  * Deletes an agent: what runs for it is ended, what it has stored removed, its snapshots are put aside for a week, and then
  * its row goes. Nothing happens while its
  * engine does not answer; one that goes away in between leaves the agent stopped, and it is deleted when the engine is back.
- * Foreign and missing ids do nothing (rulings, 10).
+ * Foreign and missing ids do nothing (decisions, 10).
  * @throws AppError with the reason why the agent is still there.
  */
 export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: string): Promise<void> {

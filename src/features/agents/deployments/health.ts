@@ -15,7 +15,7 @@ export type HealthDeps = {
 }
 
 /**
- * The four words of Spec 3. `healthy`: it runs and answers. `starting`: it runs and does not answer, after all tries.
+ * The four words of Interface 3. `healthy`: it runs and answers. `starting`: it runs and does not answer, after all tries.
  * `stopped`: it has ended. `unhealthy`: anything else, an agent that is not there included.
  */
 export type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
@@ -24,7 +24,7 @@ export type ProbedHealth = { health: ContainerHealth; inspection: Inspection | n
 
 const PROBE_TRIES = 3
 const PROBE_PAUSE_MS = 200
-/** Spec 4.9: `waitForHealthy` polls every 2 s for 60 s at most; it begins faster, because most agents are. */
+/** Interface 4.9: `waitForHealthy` polls every 2 s for 60 s at most; it begins faster, because most agents are. */
 const HEALTH_TIMEOUT_MS = 60_000
 /** OpenClaw takes ten seconds to start where there is room, and a minute and more where there is none. */
 const OPENCLAW_TIMEOUT_MS = 180_000
@@ -46,7 +46,7 @@ export async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: Abo
   }
 }
 
-/** How an agent's container is, in the words of Spec 3; `unhealthy` as well when the engine cannot be asked. */
+/** How an agent's container is, in the words of Interface 3; `unhealthy` as well when the engine cannot be asked. */
 export async function containerHealth(
   deps: HealthDeps,
   agent: AgentRow,

@@ -5,7 +5,7 @@ import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { OPERATOR } from './operations.ts'
 
 /**
- * What owners may make their agents from (rulings, 48): the newest and every other version of `repositories`, and with
+ * What owners may make their agents from (decisions, 48): the newest and every other version of `repositories`, and with
  * `takesLabelled` also whatever the engine has already and says by its label that it is an agent.
  */
 export type ImageRules = { repositories: ReadonlySet<string>; takesLabelled: boolean }

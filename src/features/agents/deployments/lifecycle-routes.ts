@@ -18,13 +18,13 @@ import {
 import { rotateToken } from './rotate-token.ts'
 import { UpdateImageRequest } from './schemas.ts'
 
-/** Who is let in, and in which words the status of an agent is told there (rulings, 19). */
+/** Who is let in, and in which words the status of an agent is told there (decisions, 19). */
 export type LifecycleFace = {
   guard: MiddlewareHandler<BackendEnv>
   toStatus(status: AgentRow['status']): string
 }
 
-/** What can be done to an agent and asked about it, the same on both faces (Spec 4.4; rulings, 19). */
+/** What can be done to an agent and asked about it, the same on both faces (Interface 4.4; decisions, 19). */
 export function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 

@@ -73,7 +73,7 @@ export async function restartAgent(deps: LifecycleDeps, principal: Principal, id
 }
 
 /**
- * Kills the agent, lets its program mend its own state, and starts it again (Spec 3).
+ * Kills the agent, lets its program mend its own state, and starts it again (Interface 3).
  * @throws AppError `not_found`, or `internal` when it is not healthy afterwards.
  */
 export async function repairUserAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {

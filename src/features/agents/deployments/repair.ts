@@ -20,7 +20,7 @@ export type RepairDeps = SpecDeps &
 const OPENCLAW_MEND_MS = 60_000
 
 /**
- * The sequence of Spec 3 for an agent that should run: kill, wait, start anew with the mending of its own state, wait until
+ * The sequence of Interface 3 for an agent that should run: kill, wait, start anew with the mending of its own state, wait until
  * it is healthy. Nothing else changes what runs for the agent meanwhile, but a user's stop, deletion or restart has the
  * last word: then it is false.
  * @returns whether the agent was seen healthy. @throws AppError of an engine that does not answer, the signal's reason.

@@ -25,7 +25,7 @@ import {
 import type { DeploymentRequest } from './schemas.ts'
 import { type DeploymentRow, deployments, type OperationRow } from './tables.ts'
 
-/** Below the 15 s that callers wait (Spec 8). */
+/** Below the 15 s that callers wait (Interface 8). */
 const WAIT_MS = 14_000
 const POLL_MS = 25
 
@@ -35,7 +35,7 @@ export type RequestDeps = CreateDeps & { db: Db; clock: Clock; enqueue: Enqueue 
 export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
 
 /**
- * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (rulings, 38).
+ * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (decisions, 38).
  * An agent without a row gets one for `principal`, or for `request.userId` when the operator asks.
  * @throws AppError `not_found` for someone else's agent, `conflict` while a deleted one of this id is being removed,
  * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.

@@ -25,7 +25,7 @@ export async function runResetMemory(deps: OperationDeps, operation: OperationRo
     if (!(error instanceof AppError)) throw error
     return commit(deps, operation, inspection, { result: 'failed', error: error.message })
   }
-  // Rulings, 19: what was kept about it beside it goes as well.
+  // Decisions, 19: what was kept about it beside it goes as well.
   await write(deps.db, (tx) => deps.clearMemory(tx, agentId))
   await forgetSnapshots(deps, agentId)
   await commit(deps, operation, inspection)

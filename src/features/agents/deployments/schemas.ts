@@ -7,7 +7,7 @@ const Word = (name: string) =>
   z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
 
 /**
- * `POST /api/deployments` (Spec 4.4; rulings, 16): `userId` and `name` say for whom, when the agent has no row yet. What is
+ * `POST /api/deployments` (Interface 4.4; decisions, 16): `userId` and `name` say for whom, when the agent has no row yet. What is
  * within `config` are settings.
  */
 export const DeploymentRequest = action({

@@ -45,7 +45,7 @@ export function isCurrent(db: Db, operation: OperationRow): boolean {
   return findAgentRow(db, operation.agentId)?.status === 'provisioning' && !hasNewer(db, operation)
 }
 
-/** The runtime of an agent, which is chosen when it is deployed for the first time (rulings, 41). */
+/** The runtime of an agent, which is chosen when it is deployed for the first time (decisions, 41). */
 export async function chooseRuntime(deps: Pick<OperationDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
   if (findAgentRow(deps.db, agentId)?.runtime !== null) return
   const runtime = await deps.runtimes.choose()

@@ -26,7 +26,7 @@ export type InstallationsBackendDeps = RegisterDeps & {
 
 const REFUSED = { success: false }
 
-/** Machines at home and linked gateways as they register and say that they live (Spec 4.9, 4.11). */
+/** Machines at home and linked gateways as they register and say that they live (Interface 4.9, 4.11). */
 export function installationsBackend(deps: InstallationsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const installer = requireInstaller(deps)
@@ -55,7 +55,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 }
 
 /**
- * The internal key, or a user's own `sk_` key: that is what installers have (rulings, 14).
+ * The internal key, or a user's own `sk_` key: that is what installers have (decisions, 14).
  * @throws AppError as the internal key's guard; `unauthenticated` for a key that nobody has, `forbidden` SCOPE_REQUIRED.
  */
 function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps, 'guards' | 'internalKey'>) {

@@ -8,7 +8,7 @@ const UserId = z.string('userId required').min(1, 'userId required').max(200, 'u
 const Name = z.string('name must be text').trim().max(64, 'name is too long (max 64 chars)')
 const badUrl = 'gatewayUrl must be an http or https URL'
 
-/** `POST /api/register-link` (Spec 4.11). `name` tells several machines of one user apart; one without is its own. */
+/** `POST /api/register-link` (Interface 4.11). `name` tells several machines of one user apart; one without is its own. */
 export const RegisterLinkRequest = z.object({
   userId: UserId,
   name: Name.default(''),
@@ -21,12 +21,12 @@ export const RegisterLinkRequest = z.object({
 })
 export type RegisterLinkRequest = z.infer<typeof RegisterLinkRequest>
 
-/** `POST /api/register-home` (Spec 4.11). */
+/** `POST /api/register-home` (Interface 4.11). */
 export const RegisterHomeRequest = RegisterLinkRequest.extend({
   mode: z.enum(MODES, `mode must be one of ${MODES.join(', ')}`).default('home'),
 })
 
-/** `POST /api/heartbeat` of the backend (Spec 4.9): without a name for all of the user's machines. */
+/** `POST /api/heartbeat` of the backend (Interface 4.9): without a name for all of the user's machines. */
 export const HeartbeatRequest = z.object({
   userId: z.string('userId must be text').max(200, 'userId is too long').optional(),
   name: Name.optional(),

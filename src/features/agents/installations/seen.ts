@@ -6,10 +6,10 @@ import { write } from '../../../db/write.ts'
 import type { HeartbeatRequest } from './schemas.ts'
 import { installations } from './tables.ts'
 
-/** Rulings, 15: what is silent for longer is inactive. */
+/** Decisions, 15: what is silent for longer is inactive. */
 const SILENT_MS = 15 * 60_000
 
-/** Notes that a user's machine lives, or all of theirs when none is named. Fine when there is none (rulings, 15). */
+/** Notes that a user's machine lives, or all of theirs when none is named. Fine when there is none (decisions, 15). */
 export async function noteHeartbeat(
   { db, clock }: { db: Db; clock: Clock },
   { userId, name }: HeartbeatRequest,

@@ -4,7 +4,7 @@ import { users } from '../../people/users/tables.ts'
 import { MODES, STATUSES } from './schemas.ts'
 
 /**
- * One row per machine that registered for a user (Spec 2, Installation), told apart by `name`; clients that give none
+ * One row per machine that registered for a user (Interface 2, Installation), told apart by `name`; clients that give none
  * share the empty one. The operator may register anybody: `ownerId` is the account that has this `userId`, if one has.
  * `gatewayToken` is sealed for its row.
  */

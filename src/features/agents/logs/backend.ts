@@ -6,7 +6,7 @@ import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { LogHistoryQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
 
-/** Logs of agents as services see them, behind the internal key (Spec 4.15). */
+/** Logs of agents as services see them, behind the internal key (Interface 4.15). */
 export function logsBackend(deps: LogRouteDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

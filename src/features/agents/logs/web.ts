@@ -7,7 +7,7 @@ import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { LogHistoryQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
 
-/** Logs of one's own agents, under the paths of the backend (rulings, 19). */
+/** Logs of one's own agents, under the paths of the backend (decisions, 19). */
 export function logsWeb(deps: LogRouteDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -23,7 +23,7 @@ export type ProvisioningBackendDeps = OrderDeps & {
   aiProviderUrls: Readonly<Record<string, string>>
 }
 
-/** Agents with channels, behind the internal key (Spec 4.4): limits by the plans of Spec 2. */
+/** Agents with channels, behind the internal key (Interface 4.4): limits by the plans of Interface 2. */
 export function provisioningBackend(deps: ProvisioningBackendDeps) {
   const app = new Hono<BackendEnv>()
   const answerError = errorHandler(deps.log)
@@ -48,7 +48,7 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
   return app
 }
 
-/** Rulings, 2: the internal key stands before these headers. */
+/** Decisions, 2: the internal key stands before these headers. */
 function readVouched(c: Context): Vouched {
   return {
     email: c.req.header('x-user-email'),
@@ -90,7 +90,7 @@ function toWord(isEnabled: boolean): 'enabled' | 'disabled' {
   return isEnabled ? 'enabled' : 'disabled'
 }
 
-/** Spec 4.4: a full plan is 402 here. */
+/** Interface 4.4: a full plan is 402 here. */
 function toBackendError(error: Error): Error {
   if (!(error instanceof AppError)) return error
   const isFull = error.extra.code === 'AGENT_LIMIT_REACHED'

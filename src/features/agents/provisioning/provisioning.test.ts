@@ -91,7 +91,7 @@ test('POST /api/provision: an account with the address that the operator names o
   expect(userId).toBe(user.id)
 })
 
-test('POST /api/provision: other names of the same fields are understood (rulings, 17)', async () => {
+test('POST /api/provision: other names of the same fields are understood (decisions, 17)', async () => {
   await using test = open()
   const names = { channelToken: CHANNEL.telegramToken, channelUserId: 42, paymentSubscriptionId: 'sub_1', plan: 'solo' }
   const { id, metadata } = await read(Provisioned, test.onBackend(names))

@@ -11,8 +11,8 @@ function withoutEmpty(body: unknown): unknown {
 }
 
 /**
- * `POST /api/provision` on both faces (Spec 4.15). `channelToken`, `channelUserId` and `paymentSubscriptionId` are other
- * names of `telegramToken`, `telegramUserId` and `subscriptionId` (rulings, 17).
+ * `POST /api/provision` on both faces (Interface 4.15). `channelToken`, `channelUserId` and `paymentSubscriptionId` are other
+ * names of `telegramToken`, `telegramUserId` and `subscriptionId` (decisions, 17).
  */
 export const ProvisionOrder = z.preprocess(
   withoutEmpty,

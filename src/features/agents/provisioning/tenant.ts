@@ -17,7 +17,7 @@ export type Tenant = {
   isAdmin: boolean
 }
 
-/** What the operator says of a tenant in the headers of the request (rulings, 2). */
+/** What the operator says of a tenant in the headers of the request (decisions, 2). */
 export type Vouched = { email?: string | undefined; plan?: string | undefined; subscriptionId?: string | undefined }
 
 /**
@@ -44,7 +44,7 @@ export function requireTenant(
 }
 
 /**
- * Spec 8, agents per plan: solo 1, collective 3, label 10, network unlimited; admins have no cap.
+ * Interface 8, agents per plan: solo 1, collective 3, label 10, network unlimited; admins have no cap.
  * @throws AppError `limited` AGENT_LIMIT_REACHED {current, limit}.
  */
 export function requireTenantRoom(tx: Tx, tenant: Tenant): void {

@@ -17,7 +17,7 @@ export type ProvisioningWebDeps = OrderDeps & {
   requestsPerMinute: { provision: number }
 }
 
-/** Agents with channels for whoever is signed in (Spec 4.15): the answer holds no token. */
+/** Agents with channels for whoever is signed in (Interface 4.15): the answer holds no token. */
 export function provisioningWeb(deps: ProvisioningWebDeps) {
   const app = new Hono<WebEnv>()
   const answerError = errorHandler(deps.log)

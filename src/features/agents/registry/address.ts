@@ -1,4 +1,4 @@
-/** Where agents are reached: `<id>.<agentsDomain>` (Spec 2; rulings, 51), over TLS when the web app is. */
+/** Where agents are reached: `<id>.<agentsDomain>` (Interface 2; decisions, 51), over TLS when the web app is. */
 export type AgentAddresses = { agentsDomain: string; isHttps: boolean; webPort: number }
 
 export function toSubdomain(id: string, { agentsDomain }: AgentAddresses): string {

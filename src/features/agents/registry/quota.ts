@@ -20,7 +20,7 @@ export function requireSubscription(owner: SignedInUser): void {
 
 /**
  * The smaller of what the owner's plan and the asked-for tier allow: a tier is a size, it cannot widen a plan. An unknown one
- * allows one agent (Spec 4.4).
+ * allows one agent (Interface 4.4).
  * @throws AppError `limited` {current, limit}.
  */
 export function requireRoom(tx: Tx, owner: SignedInUser, tier: string | undefined): void {

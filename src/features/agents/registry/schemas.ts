@@ -16,7 +16,7 @@ const Model = z
   .max(200, 'Model must be at most 200 characters')
   .refine(hasNoNul, 'Model must not contain NUL')
 
-/** Words an agent's status can take (rulings, 19); `active` is the backend's word for `running`. */
+/** Words an agent's status can take (decisions, 19); `active` is the backend's word for `running`. */
 export const AgentStatus = z.enum(['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'])
 export type AgentStatus = z.infer<typeof AgentStatus>
 
@@ -163,7 +163,7 @@ export type AgentMessages = z.infer<typeof AgentMessages>
 const ProvisionConfig = ConfigRequest.omit({ model: true }).extend({ plan: AgentConfig.shape.plan })
 
 /**
- * `POST /api/agents/provision` (Spec 4.4, web). Without `model` the best configured one is taken; `tier` is `starter`, `pro` or
+ * `POST /api/agents/provision` (Interface 4.4, web). Without `model` the best configured one is taken; `tier` is `starter`, `pro` or
  * `enterprise`, and any other is the smallest.
  */
 export const ProvisionRequest = z.object({
@@ -174,11 +174,11 @@ export const ProvisionRequest = z.object({
 })
 export type ProvisionRequest = z.infer<typeof ProvisionRequest>
 
-/** `POST /api/agents` (Spec 4.4): a row without a container. */
+/** `POST /api/agents` (Interface 4.4): a row without a container. */
 export const CreateAgentRequest = z.object({ name: Name, config: AgentConfig.optional() })
 export type CreateAgentRequest = z.infer<typeof CreateAgentRequest>
 
-/** `PUT /api/agents/:id` (Spec 4.4). */
+/** `PUT /api/agents/:id` (Interface 4.4). */
 export const UpdateAgentRequest = z.object({
   plan: AgentConfig.shape.plan,
   aiProvider: AgentConfig.shape.aiProvider,

@@ -2,7 +2,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentRow } from './tables.ts'
 
-/** Rulings, 19: the backend says `active` for a running agent. */
+/** Decisions, 19: the backend says `active` for a running agent. */
 export function toBackendStatus(status: AgentRow['status']): string {
   return status === 'running' ? 'active' : status
 }

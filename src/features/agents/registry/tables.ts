@@ -3,14 +3,14 @@ import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runti
 import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../people/users/tables.ts'
 
-/** Words an agent's status can take (rulings, 19). */
+/** Words an agent's status can take (decisions, 19). */
 export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'] as const
 
 /**
  * One row per agent. `ownerId` is null for agents that the operator made with the internal key.
  * `port` is the lease of a host port, held until the row goes; `host` is the machine it is on, null for this one. `image`
  * is null until one is chosen for it: then the platform's is taken. `runtime` is what runs it, chosen at its first
- * deployment and null before: it never changes afterwards (rulings, 41). `kind`, `host` and `runtimeVersion` are what was last
+ * deployment and null before: it never changes afterwards (decisions, 41). `kind`, `host` and `runtimeVersion` are what was last
  * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
  * opens the agent, `accessToken` is what the agent shows to us and is found by its hash. `tokensChangedAt` is null unless
  * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.

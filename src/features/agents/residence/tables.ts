@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * One row: where the installation lives that may act on the agents of this database (rulings, 42). What is at another
+ * One row: where the installation lives that may act on the agents of this database (decisions, 42). What is at another
  * place is a copy. `leftAt` is when a copy took over: the row then tells where that is. See `Place` for the columns.
  */
 export const residence = sqliteTable(

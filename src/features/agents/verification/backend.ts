@@ -10,7 +10,7 @@ import { findVerification, removeVerification, toVerification, toVerified, verif
 
 export type VerificationBackendDeps = ChallengeDeps & ProofDeps & { internalKey: MiddlewareHandler<BackendEnv> }
 
-/** The same for services, behind the internal key: a proof is checked, whoever brings it (Spec 4.4). */
+/** The same for services, behind the internal key: a proof is checked, whoever brings it (Interface 4.4). */
 export function verificationBackend(deps: VerificationBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -9,7 +9,7 @@ const address = (name: string) =>
     .transform((value): `0x${string}` => `0x${value.slice(2).toLowerCase()}`)
 
 /**
- * `POST /api/agents/:id/verify` (Spec 4.4). `verifierAddress` is the backend's name of `walletAddress`. Some clients also say
+ * `POST /api/agents/:id/verify` (Interface 4.4). `verifierAddress` is the backend's name of `walletAddress`. Some clients also say
  * `verified` and `metadata`: nobody takes their word for it.
  */
 export const VerifyRequest = action({

@@ -9,7 +9,7 @@ import type { ProofDeps } from './proofs.ts'
 import { VerifyRequest } from './schemas.ts'
 import { findVerification, removeVerification, toVerification, toVerified, verifyAgent } from './verify.ts'
 
-/** What an agent's owner has proved about themselves, for that owner (Spec 4.4). */
+/** What an agent's owner has proved about themselves, for that owner (Interface 4.4). */
 export function verificationWeb(deps: ChallengeDeps & ProofDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -16,7 +16,7 @@ export function countCrashes(seen: SeenProcess | null, inspection: Inspection | 
   const current = { startedAt: inspection.startedAt?.getTime() ?? null, restarts: inspection.restarts }
   const isUp = inspection.state === 'running'
   const isDown = inspection.state === 'stopped' || inspection.state === 'exited'
-  // Rulings, 37: an end with 78 is no crash.
+  // Decisions, 37: an end with 78 is no crash.
   if (!isUp && inspection.exitCode === BAD_CONFIGURATION_EXIT) {
     return { seen: { ...current, startedAt: null }, crashes: 0, isDown, isMisconfigured: true }
   }

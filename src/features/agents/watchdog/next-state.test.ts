@@ -3,7 +3,7 @@ import { newWatch, nextState, type Watch, type WatchdogEvent, type WatchdogRules
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
-/** The defaults of Spec 8 and the start period of Spec 4.9. */
+/** The defaults of Interface 8 and the start period of Interface 4.9. */
 const RULES: WatchdogRules = {
   startPeriodMs: 20 * SECOND,
   checkMs: 120 * SECOND,
@@ -48,7 +48,7 @@ const DEGRADED: [number, Step][] = [...RUNNING, [121, slow]]
 const REPAIRING: [number, Step][] = [...DEGRADED, [126, slow], [126, begun]]
 const CRASH_LOOP: [number, Step][] = [...RUNNING, [10, crash], [20, crash], [30, crash]]
 
-describe('the transitions of Spec 3', () => {
+describe('the transitions of Interface 3', () => {
   const rows: [string, [number, Step][], string, string[]][] = [
     ['an agent that is started is starting', [[0, started]], 'starting', []],
     ['starting, first success: running', RUNNING, 'running', []],

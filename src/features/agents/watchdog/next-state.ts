@@ -1,4 +1,4 @@
-/** States of Spec 3, Watchdog lifecycle. */
+/** States of Interface 3, Watchdog lifecycle. */
 export const WATCHDOG_STATES = ['stopped', 'starting', 'running', 'degraded', 'crash_loop', 'repairing'] as const
 export type WatchdogState = (typeof WATCHDOG_STATES)[number]
 
@@ -31,7 +31,7 @@ export type WatchdogEvent = { at: number } & (
   | { type: 'repair-interrupted' }
 )
 
-/** Limits of Spec 8. Without `repairsItself` the watchdog only tells. */
+/** Limits of Interface 8. Without `repairsItself` the watchdog only tells. */
 export type WatchdogRules = {
   startPeriodMs: number
   checkMs: number
@@ -57,7 +57,7 @@ export type Transition = { watch: Watch; notices: WatchdogNotice[]; givesUp: boo
 
 /** One failed probe may be a slow one: only the second in a row begins a repair. */
 export const CONFIRMED_FAILURES = 2
-/** Rulings, 20. */
+/** Decisions, 20. */
 const CLEAR_AFTER_MS = 10 * 60_000
 
 /** Nothing is known of an agent until it is started. */
@@ -65,7 +65,7 @@ export function newWatch(at: number): Watch {
   return { state: 'stopped', since: at, healthySince: null, failures: 0, countedAt: null, attempts: 0, crashes: [] }
 }
 
-/** The watchdog of Spec 3 with rulings 20 and 37: what becomes of `watch` when `event` happens. Pure. */
+/** The watchdog of Interface 3 with rulings 20 and 37: what becomes of `watch` when `event` happens. Pure. */
 export function nextState(watch: Watch, event: WatchdogEvent, rules: WatchdogRules): Transition {
   switch (event.type) {
     case 'started':

@@ -105,7 +105,7 @@ export function spellSince(settings: WatchdogSettings, row: WatchdogRow, now: nu
   return toSpell(row.lastProbeHealthy, now - row.watchedUntil, trustMs)
 }
 
-/** Spec 3: every 5 s while degraded; as often while starting, so that the first success is seen soon. */
+/** Interface 3: every 5 s while degraded; as often while starting, so that the first success is seen soon. */
 function checkPauseMs(state: WatchdogState, { checkMs, degradedCheckMs }: WatchdogSettings): number {
   return state === 'running' || state === 'crash_loop' ? checkMs : Math.min(checkMs, degradedCheckMs)
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../../../core/config.ts'
 import type { WatchdogRules } from './next-state.ts'
 
-/** The limits of Spec 8 in milliseconds; the start period is not among them, because it is the image's. */
+/** The limits of Interface 8 in milliseconds; the start period is not among them, because it is the image's. */
 export type WatchdogSettings = Omit<WatchdogRules, 'startPeriodMs'> & { degradedCheckMs: number }
 
 /** Intervals of nothing would leave no time for anything else. */

@@ -18,7 +18,7 @@ export type PersonalDataWebDeps = DeleteAccountDeps & {
   requestsPerMinute: { password: number }
 }
 
-/** The account as its owner takes it along and deletes it (Spec 4.2). */
+/** The account as its owner takes it along and deletes it (Interface 4.2). */
 export function personalDataWeb(deps: PersonalDataWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards

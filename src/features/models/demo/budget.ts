@@ -3,7 +3,7 @@ import { toMicroUsd } from '../../../core/money.ts'
 import type { Budget } from '../usage/quota.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
 
-/** Whose usage the demo is booked as (Spec 4.6). */
+/** Whose usage the demo is booked as (Interface 4.6). */
 export const DEMO_USER = 'demo'
 
 /** What all strangers together may cost in a day (UTC). */

@@ -24,7 +24,7 @@ export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
 }
 
 /**
- * Lets a stranger talk to one of the listed models (Spec 4.6), within the day's budget.
+ * Lets a stranger talk to one of the listed models (Interface 4.6), within the day's budget.
  * @throws AppError `unavailable` when nobody serves a listed model or the day's money is spent, `invalid` for a model that
  * is not listed, `internal` when the model does not answer.
  */

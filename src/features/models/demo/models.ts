@@ -1,4 +1,4 @@
-/** The models that strangers may try (Spec 2 and 4.6); no other ever leaves the house. The first is the default. */
+/** The models that strangers may try (Interface 2 and 4.6); no other ever leaves the house. The first is the default. */
 export const DEMO_MODELS = [
   { id: 'xiaomi/mimo-v2-pro', name: 'MiMo-V2-Pro', provider: 'Xiaomi' },
   { id: 'anthropic/claude-sonnet-4.5', name: 'Claude Sonnet 4.5', provider: 'Anthropic' },

@@ -5,7 +5,7 @@ const MAX_ENTRY_CHARACTERS = 4000
 const badConversation = 'conversation must be a list of {role, content}'
 
 /**
- * `POST /api/demo/chat` (Spec 4.6). Of the conversation only what the user said is kept, the newest 20 entries of it, each
+ * `POST /api/demo/chat` (Interface 4.6). Of the conversation only what the user said is kept, the newest 20 entries of it, each
  * cut at 4000 characters, so that nobody can speak for the model.
  */
 export const DemoChatRequest = z.object({

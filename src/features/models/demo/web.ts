@@ -8,7 +8,7 @@ import { DemoChatRequest } from './schemas.ts'
 
 export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
 
-/** The public demonstration (Spec 4.6). */
+/** The public demonstration (Interface 4.6). */
 export function demoWeb(deps: DemoWebDeps) {
   const app = new Hono<WebEnv>()
 

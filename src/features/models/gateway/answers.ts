@@ -23,7 +23,7 @@ export function tellCompleted(c: Pick<Context, 'header'>, completed: Completed):
   if (completed.isEstimated) c.header('x-usage-estimated', 'true')
 }
 
-/** The usage of a call as our own answers tell it; one that no provider reported says so (rulings, 46). */
+/** The usage of a call as our own answers tell it; one that no provider reported says so (decisions, 46). */
 export function toUsage({ usage, isEstimated }: Completed) {
   return {
     prompt_tokens: usage.inputTokens,

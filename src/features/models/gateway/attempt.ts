@@ -136,7 +136,7 @@ function toSpender(caller: Caller, { paidBy }: CatalogueModel): Caller {
   return paidBy === null ? caller : { ...caller, plan: PLANS.network }
 }
 
-/** What the provider says, or else what the price list says (rulings, 27: an unknown price counts as nothing). */
+/** What the provider says, or else what the price list says (decisions, 27: an unknown price counts as nothing). */
 function costOf({ price }: CatalogueModel, usage: TokenUsage): MicroUsd {
   if (usage.costUsd !== null) return toMicroUsd(usage.costUsd)
   return price ? tokenCost(usage, price) : 0

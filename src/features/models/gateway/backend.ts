@@ -33,7 +33,7 @@ export type AiBackendDeps = CompleteDeps &
     requestsPerMinute: { ai: number; backend: number }
   }
 
-/** The unified AI endpoints (Spec 4.5). */
+/** The unified AI endpoints (Interface 4.5). */
 export function aiBackend(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const timestamp = () => deps.clock.now().toISOString()
@@ -126,7 +126,7 @@ function estimateCost(catalogue: Catalogue, name: string, inputTokens: number, o
 
 const LONG_CONTEXT_TOKENS = 200_000
 
-/** Spec 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
+/** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
 function toAiModel(model: CatalogueModel, isAvailable: boolean) {
   const provider = model.provider.id
   const isLocal = provider === 'local' || provider === 'ollama'

@@ -33,7 +33,7 @@ export type Headers = (name: string) => string | undefined
 
 /** The first three refuse a key without the scope `models`. Who has no plan, but own keys at providers, gets `NO_PLAN`. */
 export type CallerFinder = {
-  /** The caller of `/api/ai/*`: plan first, then bearer (rulings, 3). */
+  /** The caller of `/api/ai/*`: plan first, then bearer (decisions, 3). */
   requirePlannedCaller(header: Headers): Caller
   /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
   requireBearer(header: Headers): Caller

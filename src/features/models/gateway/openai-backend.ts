@@ -31,7 +31,7 @@ export type OpenAiBackendDeps = CompleteDeps & {
   requestsPerMinute: { backend: number }
 }
 
-/** The OpenAI-compatible surface that agents and SDKs use (rulings, 28 and 36): errors have OpenAI's form as well. */
+/** The OpenAI-compatible surface that agents and SDKs use (decisions, 28 and 36): errors have OpenAI's form as well. */
 export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
@@ -134,7 +134,7 @@ function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
   return c.json(toOpenAiError(shown), status)
 }
 
-/** Rulings, 35: a real agent runtime locks its provider out after one 402 or 403, so problems of plan and quota are 429 to it. */
+/** Decisions, 35: a real agent runtime locks its provider out after one 402 or 403, so problems of plan and quota are 429 to it. */
 function forAgent(error: AppError): AppError {
   const isPlanProblem = error.kind === 'payment_required' || error.kind === 'forbidden'
   return isPlanProblem ? new AppError('limited', error.message, error.extra) : error

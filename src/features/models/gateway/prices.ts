@@ -4,7 +4,7 @@ import table from './prices.tsv' with { type: 'text' }
 /** What is known of a model without asking anybody; `contextLength` is in tokens, null where it is not known. */
 export type BuiltInModel = { price: TokenPrice; contextLength: number | null }
 
-/** Models by id as published on 2026-08-21: what serves where no provider tells something newer (rulings, 27). */
+/** Models by id as published on 2026-08-21: what serves where no provider tells something newer (decisions, 27). */
 export const BUILT_IN_MODELS: ReadonlyMap<string, BuiltInModel> = new Map(
   table
     .split('\n')

@@ -58,7 +58,7 @@ export function listForTask(
     .slice(0, MAX_TARGETS - 1)
 }
 
-/** Spec 4.5: tier requests go through the aggregator; without one, whoever has the model serves it. */
+/** Interface 4.5: tier requests go through the aggregator; without one, whoever has the model serves it. */
 function viaAggregator(deps: RouteDeps, id: string, aiProvider: string | null): readonly CatalogueModel[] {
   const offers = offersInOrder(deps, id, aiProvider)
   const chosen = offers.filter(({ provider }) => provider.id === deps.aggregator || provider.id === aiProvider)

@@ -22,11 +22,11 @@ const Fallbacks = z
   .max(3, badFallbacks)
   .optional()
 
-/** `POST /api/ai/models/select` (Spec 4.5). */
+/** `POST /api/ai/models/select` (Interface 4.5). */
 export const SelectRequest = z.object({ taskType: TaskType })
 export type SelectRequest = z.infer<typeof SelectRequest>
 
-/** Spec 4.5: numbers, or strings that are numbers. */
+/** Interface 4.5: numbers, or strings that are numbers. */
 const Numeric = (name: string) =>
   z
     .union([z.number(), z.string().trim().min(1)], `${name} must be a number`)
@@ -35,7 +35,7 @@ const Numeric = (name: string) =>
 
 const ESTIMATE = 'Model, inputTokens, and outputTokens are required'
 const TokenCount = z.number(ESTIMATE).int('Token counts must be whole').min(0, 'Token counts must not be negative')
-/** `POST /api/ai/estimate-cost` (Spec 4.5). */
+/** `POST /api/ai/estimate-cost` (Interface 4.5). */
 export const EstimateRequest = z.object({
   model: z.string(ESTIMATE).min(1, ESTIMATE).max(200, 'model is too long'),
   inputTokens: TokenCount,
@@ -43,7 +43,7 @@ export const EstimateRequest = z.object({
 })
 export type EstimateRequest = z.infer<typeof EstimateRequest>
 
-/** `POST /api/ai/chat` (Spec 4.5). */
+/** `POST /api/ai/chat` (Interface 4.5). */
 export const ChatRequest = z.object({
   messages: z
     .array(

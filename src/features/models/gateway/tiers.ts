@@ -1,4 +1,4 @@
-/** What a call is for; each names one primary model and two fallbacks, tried in this order (Spec 4.5). */
+/** What a call is for; each names one primary model and two fallbacks, tried in this order (Interface 4.5). */
 export const TIERS = {
   reasoning: {
     models: ['deepseek/deepseek-r1', 'meta-llama/llama-3.3-70b-instruct', 'moonshotai/kimi-k2.5'],

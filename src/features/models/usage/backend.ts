@@ -19,7 +19,7 @@ export type UsageBackendDeps = QueryDeps & {
   plannedEndpoints: boolean
 }
 
-/** Usage as services query it (Spec 4.10, planned): behind the internal key; for one user with `x-user-id`. */
+/** Usage as services query it (Interface 4.10, planned): behind the internal key; for one user with `x-user-id`. */
 export function usageBackend(deps: UsageBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -11,7 +11,7 @@ import type { CostDashboard, CostQuery } from './schemas.ts'
 import { usageDays } from './tables.ts'
 
 type Period = CostQuery['period']
-/** The estimated parts are what nobody reported (rulings, 46). */
+/** The estimated parts are what nobody reported (decisions, 46). */
 type Sums = {
   tokens: number
   costMicroUsd: number
@@ -47,7 +47,7 @@ export async function getCostDashboard(
   }
 }
 
-/** Null when the query failed: Spec 4.10 wants sample data then, and this line in the log, word for word. */
+/** Null when the query failed: Interface 4.10 wants sample data then, and this line in the log, word for word. */
 async function tryReadSums(
   deps: { db: Db; clock: Clock; log: Log },
   userId: string,
@@ -173,7 +173,7 @@ function share(part: Sums, whole: Sums): { percent: number; cost: number } {
   return { percent: Math.round(ratio * 1000) / 10, cost: toUsd(part.costMicroUsd) }
 }
 
-/** `Mar 17` (Spec 4.10). */
+/** `Mar 17` (Interface 4.10). */
 function toDayLabel(day: string): string {
   return new Date(`${day}T00:00:00Z`).toLocaleDateString('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' })
 }

@@ -9,7 +9,7 @@ import { toolDays, usageDays } from './tables.ts'
 
 export type QueryDeps = { db: Db; clock: Clock }
 
-/** Calls that no agent made are booked under this word (Spec 4.10 shows them as null). */
+/** Calls that no agent made are booked under this word (Interface 4.10 shows them as null). */
 const DIRECT = 'direct'
 
 const inputTokens = sql<number>`sum(${usageDays.inputTokens})`
@@ -22,7 +22,7 @@ const sums = { inputTokens, outputTokens, costMicroUsd, calls, estimatedTokens, 
 type Sums = { [Name in keyof typeof sums]: number }
 
 /**
- * One line for each day, agent, model and provider, newest first (Spec 4.10), as JSON texts: a year of a busy platform is
+ * One line for each day, agent, model and provider, newest first (Interface 4.10), as JSON texts: a year of a busy platform is
  * megabytes. Users see their own, the operator all.
  */
 export async function summarizeUsage(deps: QueryDeps, principal: Principal, days: number): Promise<string[]> {
@@ -52,19 +52,19 @@ function toSummaryLine(row: Sums & { day: string; agentId: string; model: string
   }
 }
 
-/** What one agent used, by model and provider (Spec 4.10): nothing of one that is not the user's, or that never was. */
+/** What one agent used, by model and provider (Interface 4.10): nothing of one that is not the user's, or that never was. */
 export async function listUsageOfAgent(deps: QueryDeps, principal: Principal, agentId: string, days: number) {
   const rows = await listByModel(deps, days, and(isSeenBy(principal), eq(usageDays.agentId, agentId)))
   return rows.map(({ calls: events, ...row }) => ({ ...row, events }))
 }
 
-/** What each model was used for, the most expensive first (Spec 4.10). */
+/** What each model was used for, the most expensive first (Interface 4.10). */
 export async function listUsageByModel(deps: QueryDeps, principal: Principal, days: number) {
   const rows = await listByModel(deps, days, isSeenBy(principal))
   return rows.map(({ calls: turns, ...row }) => ({ ...row, turns }))
 }
 
-/** The sums of each day that has any, oldest first (Spec 4.10). */
+/** The sums of each day that has any, oldest first (Interface 4.10). */
 export async function listDailyUsage(deps: QueryDeps, principal: Principal, days: number) {
   const newestFirst: (Sums & { day: string })[] = []
   await eachSlice(deps, days, (isInSlice) => {
@@ -83,7 +83,7 @@ export async function listDailyUsage(deps: QueryDeps, principal: Principal, days
 }
 
 /**
- * How often each tool was used, how often that went well and how long it took on average (Spec 4.10), over one agent or
+ * How often each tool was used, how often that went well and how long it took on average (Interface 4.10), over one agent or
  * all: nothing of an agent that is not the user's.
  */
 export async function listToolUsage(deps: QueryDeps, principal: Principal, agentId: string | undefined, days: number) {
@@ -177,7 +177,7 @@ function isSeenBy(principal: Principal): SQL | undefined {
   return principal.kind === 'user' ? eq(usageDays.userId, principal.user.id) : undefined
 }
 
-/** With the part of tokens and cost that nobody reported (rulings, 46). */
+/** With the part of tokens and cost that nobody reported (decisions, 46). */
 function toTokens({ inputTokens, outputTokens, costMicroUsd, estimatedTokens, estimatedCostMicroUsd }: Sums) {
   return {
     input_tokens: inputTokens,
@@ -189,7 +189,7 @@ function toTokens({ inputTokens, outputTokens, costMicroUsd, estimatedTokens, es
   }
 }
 
-/** Spec 4.10: 500 when the query failed. */
+/** Interface 4.10: 500 when the query failed. */
 async function query(run: () => Promise<void>): Promise<void> {
   try {
     await run()

@@ -26,7 +26,7 @@ const UNLIMITED: Reservation = { isTight: false, release() {} }
 type Account = { id: string; used: Sums; maxTokens: number; maxCostMicroUsd: number; exceeded(used: Sums): AppError }
 
 /**
- * The monthly limits of plans and keys (Spec 8). A call reserves what it may use before it is dispatched, so calls in
+ * The monthly limits of plans and keys (Interface 8). A call reserves what it may use before it is dispatched, so calls in
  * parallel cannot pass a limit together. Reservations live in memory: only one process serves a database.
  */
 export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums }): Quota {

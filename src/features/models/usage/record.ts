@@ -9,7 +9,7 @@ import type { UsageWriter } from './save.ts'
 import type { UsageSpool } from './spool.ts'
 
 export type UsageRecorder = {
-  /** Returns at once and never throws: recording must not hold up or fail the answer it describes (Spec 2). */
+  /** Returns at once and never throws: recording must not hold up or fail the answer it describes (Interface 2). */
   record(event: UsageEvent): void
   /** Waits until what was recorded so far is written. */
   flush(): Promise<void>
@@ -23,7 +23,7 @@ export type UsageRecorder = {
 const GATHER_MS = 250
 
 /**
- * Writes each event with its daily and monthly sums in one closure, and the log lines of Spec 4.10. Events that come
+ * Writes each event with its daily and monthly sums in one closure, and the log lines of Interface 4.10. Events that come
  * within 250 ms share the closure, and those of the same user, day, agent, model and provider share their sums. What
  * cannot be written now is spooled.
  */

@@ -5,7 +5,7 @@ const AGENTS = [
   { name: 'Sample support agent', model: 'openai/gpt-4o-mini', tokens: 1_400_000, cost: 0.42, calls: 700 },
 ]
 
-/** Figures that show what the page will look like; marked as a sample wherever they appear (rulings, 30). */
+/** Figures that show what the page will look like; marked as a sample wherever they appear (decisions, 30). */
 export function sampleDashboard(period: CostQuery['period'], labels: string[], message: string): CostDashboard {
   const totalCost = AGENTS.reduce((total, agent) => total + agent.cost, 0)
   const totalTokens = AGENTS.reduce((total, agent) => total + agent.tokens, 0)

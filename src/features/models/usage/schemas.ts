@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `GET /api/dashboard/cost?period=` (Spec 4.10). */
+/** `GET /api/dashboard/cost?period=` (Interface 4.10). */
 export const CostQuery = z.object({
   period: z.enum(['7d', '30d', 'mtd'], 'period must be 7d, 30d or mtd').default('7d'),
 })
@@ -11,14 +11,14 @@ const badDays = `days must be a whole number from 1 to ${MAX_DAYS}`
 const Days = (usual: number) =>
   z.coerce.number(badDays).int(badDays).min(1, badDays).max(MAX_DAYS, badDays).default(usual)
 
-/** `?days=`, today included: a month unless it says otherwise, or a week (Spec 4.10). */
+/** `?days=`, today included: a month unless it says otherwise, or a week (Interface 4.10). */
 export const MonthQuery = z.object({ days: Days(30) })
 export const WeekQuery = z.object({ days: Days(7) })
 export const ToolQuery = WeekQuery.extend({ agentId: z.string().min(1).max(255).optional() })
 
 const badEvents = 'events must be a list of 1 to 100 tool events'
 const Word = (name: string) => z.string(`${name} must be text`).max(255, `${name} is too long`)
-/** `POST /v1/tool-events`: what an agent tells of the tools it used (Spec 2, Tool event). */
+/** `POST /v1/tool-events`: what an agent tells of the tools it used (Interface 2, Tool event). */
 export const ToolEventRequest = z.object({
   events: z
     .array(

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * One row per completion, failed ones included (Spec 2, Usage log). No foreign keys: the record outlives user and agent.
+ * One row per completion, failed ones included (Interface 2, Usage log). No foreign keys: the record outlives user and agent.
  * `generationId` is the caller's name for the call and keeps it from being written twice; null in rows of earlier versions.
  */
 export const usageLogs = sqliteTable(
@@ -25,7 +25,7 @@ export const usageLogs = sqliteTable(
     keyId: text(),
     attempts: integer().notNull().default(1),
     isOwnKey: integer({ mode: 'boolean' }).notNull().default(false),
-    /** Nobody reported what was used (rulings, 46). */
+    /** Nobody reported what was used (decisions, 46). */
     estimated: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
@@ -94,7 +94,7 @@ export const addedKeySums = {
   calls: sql`${usageKeyMonths.calls} + excluded.calls`,
 }
 
-/** One use of a tool by an agent, as the agent tells it (Spec 2, Tool event). `userId` is the agent's owner. */
+/** One use of a tool by an agent, as the agent tells it (Interface 2, Tool event). `userId` is the agent's owner. */
 export const toolEvents = sqliteTable(
   'tool_events',
   {

@@ -4,7 +4,7 @@ import { write } from '../../../db/write.ts'
 import type { ToolEventRequest } from './schemas.ts'
 import { addedToolSums, toolDays, toolEvents } from './tables.ts'
 
-/** Keeps what an agent says of the tools it used (Spec 2, Tool event), with the sums of the day. */
+/** Keeps what an agent says of the tools it used (Interface 2, Tool event), with the sums of the day. */
 export async function recordToolEvents(
   deps: { db: Db; clock: Clock },
   by: { userId: string; agentId: string },

@@ -20,7 +20,7 @@ export type UsageWebDeps = {
   usage: Pick<UsageRecorder, 'flush'>
 }
 
-/** What the signed-in user's agents cost (Spec 4.10). */
+/** What the signed-in user's agents cost (Interface 4.10). */
 export function usageWeb(deps: UsageWebDeps) {
   const app = new Hono<WebEnv>()
   app.get('/api/dashboard/cost', deps.guards.signedIn, validate('query', CostQuery), async (c) => {

@@ -11,7 +11,7 @@ import { BillingRequest } from './schemas.ts'
 
 export type BillingWebDeps = { clock: Clock; guards: Guards; ownKeys: OwnKeys; userSums: RunningSums }
 
-/** Plan, use and own provider keys of the signed-in user (Spec 4.15). Cards are not configured here, and say so. */
+/** Plan, use and own provider keys of the signed-in user (Interface 4.15). Cards are not configured here, and say so. */
 export function billingWeb(deps: BillingWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession, signedIn } = deps.guards

@@ -19,7 +19,7 @@ export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
   /** At home the machine's owner signs up first, has no plan to buy and administers (README, Decisions). */
   firstUserOwnsHouse: boolean
-  /** Addresses of wallets are not for passwords (rulings, 5). */
+  /** Addresses of wallets are not for passwords (decisions, 5). */
   walletEmailDomain: string
 }
 export type RegisterDeps = {

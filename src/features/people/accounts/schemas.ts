@@ -9,7 +9,7 @@ const ReferralCode = z
   .toUpperCase()
 
 /**
- * `POST /api/register` (Spec 4.2). `website` is the honeypot: people never see the field, so only programs fill it.
+ * `POST /api/register` (Interface 4.2). `website` is the honeypot: people never see the field, so only programs fill it.
  * `inviteCode` counts when sign-up is by invitation, `proof` when bots are kept out by proof of work.
  */
 export const RegisterRequest = z.object({
@@ -31,7 +31,7 @@ export const RegisterResponse = z.object({ id: z.string(), email: z.string(), na
 export type RegisterResponse = z.infer<typeof RegisterResponse>
 
 /**
- * `POST /api/auth/login` (Spec 4.2). The password has no minimum here: an old short one must still be comparable.
+ * `POST /api/auth/login` (Interface 4.2). The password has no minimum here: an old short one must still be comparable.
  * `code` is the six digits of the authenticator, or a recovery code, for accounts with two-factor sign-in.
  */
 export const LoginRequest = z.object({
@@ -47,7 +47,7 @@ export type LoginRequest = z.infer<typeof LoginRequest>
 export const LoginResponse = z.object({ ok: z.literal(true), user: z.object({ id: z.string(), name: z.string() }) })
 export type LoginResponse = z.infer<typeof LoginResponse>
 
-/** `GET /api/auth/session` (Spec 4.2): `user` is null for everyone who is not signed in. */
+/** `GET /api/auth/session` (Interface 4.2): `user` is null for everyone who is not signed in. */
 export const SessionResponse = z.object({
   user: z.object({ id: z.string(), name: z.string(), email: z.string(), isAdmin: z.boolean() }).nullable(),
 })
@@ -71,7 +71,7 @@ export const Notifications = z
 export type Notifications = z.infer<typeof Notifications>
 
 /**
- * `GET`, `POST` and `PATCH /api/settings` (Spec 4.2). `pendingEmail` waits for the link that was mailed to it, `storage` is
+ * `GET`, `POST` and `PATCH /api/settings` (Interface 4.2). `pendingEmail` waits for the link that was mailed to it, `storage` is
  * what all agents of the account take of the plan's room, in bytes.
  */
 export const Settings = z.object({

@@ -13,7 +13,7 @@ export type SettingsWebDeps = SettingsDeps & {
   storage: { read(db: Db, userId: string): { used: number; limit: number } | null }
 }
 
-/** The account as its owner sees and changes it (Spec 4.2). */
+/** The account as its owner sees and changes it (Interface 4.2). */
 export function settingsWeb(deps: SettingsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -27,7 +27,7 @@ export type AccountsWebDeps = RegisterDeps &
     requestsPerMinute: { register: number; login: number }
   }
 
-/** Sign-up and sign-in with e-mail and password (Spec 4.2). */
+/** Sign-up and sign-in with e-mail and password (Interface 4.2). */
 export function accountsWeb(deps: AccountsWebDeps) {
   const app = new Hono<WebEnv>()
 

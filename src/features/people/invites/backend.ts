@@ -18,7 +18,7 @@ export type InvitesBackendDeps = {
   requestsPerMinute: { register: number }
 }
 
-/** Invitations: the operator makes them, anybody uses one up (Spec 4.15). */
+/** Invitations: the operator makes them, anybody uses one up (Interface 4.15). */
 export function invitesBackend(deps: InvitesBackendDeps) {
   const app = new Hono<BackendEnv>()
 

@@ -4,7 +4,7 @@ import type { BackendEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
-/** Keys as installers and services check them: the key itself is the bearer (Spec 4.3). */
+/** Keys as installers and services check them: the key itself is the bearer (Interface 4.3). */
 export function keysBackend(deps: { verifyKey: VerifyKey }) {
   const app = new Hono<BackendEnv>()
 

@@ -47,7 +47,7 @@ const NONE = 'none'
 
 /**
  * The scopes that a key has. Limits end where an agent acts, so a key with limits of money, tokens or models is for models
- * alone (rulings, 49), also one that was stored with other scopes.
+ * alone (decisions, 49), also one that was stored with other scopes.
  */
 export function scopesOf(row: SpendingLimits & Pick<ApiKeyRow, 'scopes'>): readonly string[] {
   if (!isLimited(row)) return row.scopes

@@ -29,8 +29,8 @@ export const Limits = z.object({
 export type Limits = z.infer<typeof Limits>
 
 /**
- * `POST /api/keys` (Spec 4.3). Without an expiry a key has none; without scopes it may do what its owner may, unless it has
- * limits of money, tokens or models: those are for models alone (rulings, 49). `ai` is a former name of `models`.
+ * `POST /api/keys` (Interface 4.3). Without an expiry a key has none; without scopes it may do what its owner may, unless it has
+ * limits of money, tokens or models: those are for models alone (decisions, 49). `ai` is a former name of `models`.
  */
 export const CreateKeyRequest = z
   .object({
@@ -90,7 +90,7 @@ export const RotatedKey = CreatedKey.extend({
 })
 export type RotatedKey = z.infer<typeof RotatedKey>
 
-/** `POST /api/keys/validate` (Spec 4.3). */
+/** `POST /api/keys/validate` (Interface 4.3). */
 export const ValidateKeyRequest = z.object({
   apiKey: z.string('apiKey required').min(1, 'apiKey required').max(512, 'apiKey too long'),
 })

@@ -25,7 +25,7 @@ export type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
 /** Finds who holds a raw key; null when no key matches, and for one that is disabled or past its time. */
 export type VerifyKey = (key: string) => KeyHolder | null
 
-/** Looks keys up by their first 10 characters and compares digests in constant time (Spec 4.3). Notes the use afterwards. */
+/** Looks keys up by their first 10 characters and compares digests in constant time (Interface 4.3). Notes the use afterwards. */
 export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
   const candidates = deps.db
     .select({

@@ -29,7 +29,7 @@ export type KeysWebDeps = RotateDeps & {
   requestsPerMinute: { login: number }
 }
 
-/** API keys as their owner manages them: session only, own keys only (Spec 4.3). */
+/** API keys as their owner manages them: session only, own keys only (Interface 4.3). */
 export function keysWeb(deps: KeysWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards

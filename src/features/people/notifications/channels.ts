@@ -11,7 +11,7 @@ export type Channel = {
   send(notification: Notification, signal: AbortSignal): Promise<Sent>
 }
 
-/** The channels that are configured (Spec 6); null is none. */
+/** The channels that are configured (Interface 6); null is none. */
 export function createChannels(outside: {
   telegram: Telegram | null
   webhook: Webhook | null

@@ -14,7 +14,7 @@ const EndKeys = z.boolean('endKeys must be true or false').optional()
 
 const BOTH_PASSWORDS = 'Current and new password required'
 
-/** `POST /api/settings/password` (Spec 4.2). Accounts without a password have no current one to give. */
+/** `POST /api/settings/password` (Interface 4.2). Accounts without a password have no current one to give. */
 export const ChangePasswordRequest = z.object({
   currentPassword: z
     .string(BOTH_PASSWORDS)
@@ -30,7 +30,7 @@ export type ChangePasswordRequest = z.infer<typeof ChangePasswordRequest>
 export const PasswordChanged = z.object({ success: z.literal(true), keysEnded: z.number().optional() })
 export type PasswordChanged = z.infer<typeof PasswordChanged>
 
-/** `POST /api/auth/forgot-password` (Spec 4.2); `website` and `proof` as for `POST /api/register`. */
+/** `POST /api/auth/forgot-password` (Interface 4.2); `website` and `proof` as for `POST /api/register`. */
 export const ForgotPasswordRequest = z.object({
   email: emailText('Email is required').pipe(Email),
   website: z.string().max(2048).optional(),

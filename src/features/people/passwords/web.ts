@@ -22,7 +22,7 @@ export type PasswordWebDeps = ChangePasswordDeps & {
   requestsPerMinute: { password: number }
 }
 
-/** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Spec 4.2). */
+/** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Interface 4.2). */
 export function passwordWeb(deps: PasswordWebDeps) {
   const app = new Hono<WebEnv>()
   // Each route counts for itself: a link that is followed must not fail because it was asked for often.

@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/errors.ts'
 
-/** The plans that are sold, cheapest first; `free` is the deprecated word for none (Spec 2). */
+/** The plans that are sold, cheapest first; `free` is the deprecated word for none (Interface 2). */
 export const PLAN_NAMES = ['solo', 'collective', 'label', 'network'] as const
 export type PlanName = (typeof PLAN_NAMES)[number]
 
@@ -17,7 +17,7 @@ export type Plan = {
   storageBytes: number
 }
 
-/** The model that only the largest plans and those who name it get (Spec 4.4). */
+/** The model that only the largest plans and those who name it get (Interface 4.4). */
 export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
 const MEGABYTE = 1024 * 1024
 const GIGABYTE = 1024 * MEGABYTE
@@ -25,7 +25,7 @@ const LABEL_MODELS = ['openai/gpt-4o-mini', 'google/gemini-2.0-flash', 'xiaomi/m
 const SOLO_MODELS = [...LABEL_MODELS, 'openai/gpt-4o', 'anthropic/claude-3.5-sonnet']
 const COLLECTIVE_MODELS = [...SOLO_MODELS, 'openai/gpt-4-turbo', 'anthropic/claude-3-opus']
 
-/** Spec 2, table Plans, taken as written: that `label` is smaller in three columns is no slip of ours (rulings, 18). */
+/** Interface 2, table Plans, taken as written: that `label` is smaller in three columns is no slip of ours (decisions, 18). */
 export const PLANS: Readonly<Record<PlanName, Plan>> = {
   solo: {
     name: 'solo',
@@ -69,7 +69,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
   },
 }
 
-/** What somebody without a plan has: nothing that the platform pays for (Spec 2: the limit of `free` is zero). */
+/** What somebody without a plan has: nothing that the platform pays for (Interface 2: the limit of `free` is zero). */
 export const NO_PLAN: Plan = {
   name: 'free',
   priceGbp: 0,
@@ -96,7 +96,7 @@ export function planRequired(): AppError {
   })
 }
 
-/** Agents per tier on the web's provisioning route (Spec 4.4). */
+/** Agents per tier on the web's provisioning route (Interface 4.4). */
 export const WEB_AGENT_LIMITS: Readonly<Record<string, number>> = { starter: 1, pro: 3, enterprise: 100 }
 
 /** How many agents a tier allows on the web; an unknown one, which may be any word, allows a single one. */

@@ -26,7 +26,7 @@ type Action = (tx: Tx, target: Target) => string
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/'
 const OAUTH = 'https://schemas.openid.net/secevent/oauth/event-type/'
 
-/** Spec 6, by event URI; `token-revoked` is how some issuers spell `tokens-revoked`. */
+/** Interface 6, by event URI; `token-revoked` is how some issuers spell `tokens-revoked`. */
 const ACTIONS: ReadonlyMap<string, Action> = new Map([
   [`${RISC}account-disabled`, disable],
   [`${RISC}account-enabled`, enable],
@@ -35,7 +35,7 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map([
   [`${OAUTH}token-revoked`, revokeTokens],
   [`${RISC}account-credential-change-required`, note],
 ])
-/** Spec 6, last paragraph: by the short name, which ends the URI. */
+/** Interface 6, last paragraph: by the short name, which ends the URI. */
 const LEGACY_ACTIONS: ReadonlyMap<string, Action> = new Map([
   ['account-compromised', endAllSessions],
   ['account-disabled', endAllSessions],
@@ -98,7 +98,7 @@ function actOnOne(tx: Tx, event: OneEvent): string {
   return `${name}: ${userIds.join(', ') || 'nobody here'}`
 }
 
-/** Legacy tokens name the user once, in `sub`, by e-mail (Spec 4.2). */
+/** Legacy tokens name the user once, in `sub`, by e-mail (Interface 4.2). */
 function subjectOf({ claims, body }: OneEvent): Subject {
   if (claims.form === 'current' || claims.sub === undefined) return body.subject
   return claims.sub.includes('@') ? { email: claims.sub } : { sub: claims.sub }

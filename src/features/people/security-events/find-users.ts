@@ -29,7 +29,7 @@ export function namesOf({ event, identities }: Issuers): string[] {
   return [event, identities].map((issuer) => issuer.replace(/\/+$/, '')).flatMap((bare) => [bare, `${bare}/`])
 }
 
-/** A subject that is named and unknown is not looked for by e-mail: addresses are given to other people (rulings, 6). */
+/** A subject that is named and unknown is not looked for by e-mail: addresses are given to other people (decisions, 6). */
 function toCondition({ sub, email, token }: Subject) {
   if (sub !== undefined) return eq(identities.subject, sub)
   if (email !== undefined) return eq(sql`lower(${identities.email})`, email.toLowerCase())

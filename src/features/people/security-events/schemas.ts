@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The events that `GET /api/security/risc` names (Spec 4.2). */
+/** The events that `GET /api/security/risc` names (Interface 4.2). */
 export const SUPPORTED_EVENTS = [
   'account-disabled',
   'account-enabled',

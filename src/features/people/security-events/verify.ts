@@ -37,7 +37,7 @@ const Claims = z.object({
 })
 
 /**
- * Checks in the order of Spec 6: issuer, audience, the issuer's keys, the key that `kid` names, the signature. RS256 only.
+ * Checks in the order of Interface 6: issuer, audience, the issuer's keys, the key that `kid` names, the signature. RS256 only.
  * A token that was issued before `rememberedDays` is refused: nobody knows any more whether it was acted on (0: for ever).
  */
 export function createSecurityEventVerifier(
@@ -81,7 +81,7 @@ async function requireSignature(token: string, keys: IssuerKeys): Promise<void> 
   try {
     await compactVerify(token, keys, { algorithms: ['RS256'] })
   } catch (error) {
-    // Rulings, 9: keys that cannot be fetched are a 400 as well, as the spec says of any failure.
+    // Decisions, 9: keys that cannot be fetched are a 400 as well, as the spec says of any failure.
     throw refusal(
       error instanceof errors.JWSSignatureVerificationFailed ? 'authentication_failed' : 'invalid_key',
       error,

@@ -6,7 +6,7 @@ import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
 import { SUPPORTED_EVENTS } from './schemas.ts'
 
 /**
- * What the identity provider tells us of accounts (Spec 4.2 and 6). The body is the token itself, whatever its content
+ * What the identity provider tells us of accounts (Interface 4.2 and 6). The body is the token itself, whatever its content
  * type says. Without a configured audience every token is refused.
  */
 export function securityEventsWeb(deps: ReceiveDeps) {

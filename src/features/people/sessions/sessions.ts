@@ -73,7 +73,7 @@ export function endSessions(tx: Tx, userId: string, keep?: string): void {
     .run()
 }
 
-/** Keeps only SHA-256 of a token (rulings, 8): who reads the database cannot sign in with what is there. */
+/** Keeps only SHA-256 of a token (decisions, 8): who reads the database cannot sign in with what is there. */
 function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
   const { db, clock } = deps
   const noteSeen = createSeenNoter(deps)

@@ -123,7 +123,7 @@ function toLocalState(tx: Tx, user: UserRow, issuer: string) {
   const own = tx.select({ issuer: ofIssuer, email }).from(identities).where(eq(identities.userId, user.id)).all()
   const wallet = tx.select({ address: wallets.address }).from(wallets).where(eq(wallets.userId, user.id)).get()
   return {
-    // Rulings, 45: only what a provider called verified stands in the row of an identity.
+    // Decisions, 45: only what a provider called verified stands in the row of an identity.
     isEmailVerifiedHere: user.emailVerifiedAt !== null || own.some((identity) => identity.email === user.email),
     hasSubjectOfIssuer: own.some((identity) => identity.issuer === issuer),
     hasOtherSignIn: own.length > 0 || wallet !== undefined,

@@ -13,7 +13,7 @@ export type ExternalDeps = AttemptDeps &
     appUrl: string
   }
 
-/** What `/login?error=` says (Spec 4.2). */
+/** What `/login?error=` says (Interface 4.2). */
 export type SignInFailure = 'IdpNotConfigured' | 'IdpAuthFailed' | 'IdpTokenFailed' | 'IdpNoEmail' | 'IdpAuthError'
 
 /** The query of a callback, as the provider and whoever was between wrote it. */

@@ -2,7 +2,7 @@
 export type LinkQuestion = {
   /** Does the provider say that the e-mail is verified? Nothing else of its word counts. */
   isEmailVerifiedThere: boolean
-  /** The e-mail stands for a wallet, which nobody may have as an address (rulings, 5). */
+  /** The e-mail stands for a wallet, which nobody may have as an address (decisions, 5). */
   isWalletEmail: boolean
   /** The account that (issuer, subject) belongs to. */
   linked: AccountState | null
@@ -25,7 +25,7 @@ type LocalState = {
 export type LinkDecision = 'sign-in' | 'link' | 'take-over-unverified' | 'create' | 'refuse'
 
 /**
- * Which account a sign-in at a provider leads to (rulings, 6). (issuer, subject) decide; the e-mail counts only for
+ * Which account a sign-in at a provider leads to (decisions, 6). (issuer, subject) decide; the e-mail counts only for
  * somebody who has never been here, and never opens an account that may be another person's.
  */
 export function decideLink(question: LinkQuestion): LinkDecision {

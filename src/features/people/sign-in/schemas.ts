@@ -19,11 +19,11 @@ export const ProvidersResponse = z.object({
 })
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>
 
-/** `GET` and `POST /api/auth/nonce` (Spec 4.2). */
+/** `GET` and `POST /api/auth/nonce` (Interface 4.2). */
 export const NonceResponse = z.object({ nonce: z.string() })
 export type NonceResponse = z.infer<typeof NonceResponse>
 
-/** `POST /api/wallet-auth` (Spec 4.2). What the parts hold is judged by the service, in its order. */
+/** `POST /api/wallet-auth` (Interface 4.2). What the parts hold is judged by the service, in its order. */
 export const WalletAuthRequest = z.object({
   address: z.string(MISSING).min(1, MISSING),
   message: z.string(MISSING).min(1, MISSING).max(MAX_MESSAGE, 'Message too long (max 4096 chars)'),

@@ -5,7 +5,7 @@ import { users } from '../users/tables.ts'
 const PROVIDERS = ['idp-a', 'idp-b'] as const
 
 /**
- * An account at an identity provider, linked to one of ours. (issuer, subject) identify it, never the e-mail (rulings, 6).
+ * An account at an identity provider, linked to one of ours. (issuer, subject) identify it, never the e-mail (decisions, 6).
  * The refresh token is sealed; its hash lets a tokens-revoked event find it.
  */
 export const identities = sqliteTable(

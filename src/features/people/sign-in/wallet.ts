@@ -114,7 +114,7 @@ function findByWallet(tx: Tx, chainId: number, address: string): UserRow | null 
   return row?.user ?? null
 }
 
-/** Spec 4.2: an account with the wallet's e-mail is linked, and made when there is none. */
+/** Interface 4.2: an account with the wallet's e-mail is linked, and made when there is none. */
 function linkWallet(tx: Tx, deps: WalletDeps, wallet: string, address: string | null): UserRow {
   const { signUp, siweChainId, clock } = deps
   const now = clock.now()

@@ -19,7 +19,7 @@ export type SignInWebDeps = ExternalDeps &
   WalletDeps &
   StartSessionDeps & { mailer: Mailer; requestsPerMinute: { login: number } }
 
-/** Sign-in without a password of ours: at a provider, with a wallet, and the second factor after either (Spec 4.2). */
+/** Sign-in without a password of ours: at a provider, with a wallet, and the second factor after either (Interface 4.2). */
 export function signInWeb(deps: SignInWebDeps) {
   const app = new Hono<WebEnv>()
   const { isHttps } = deps

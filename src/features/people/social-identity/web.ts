@@ -20,7 +20,7 @@ export type SocialIdentityWebDeps = {
 const VERIFY = '/api/auth/social-id/verify'
 const REFRESH = '/api/auth/social-id/refresh'
 
-/** Social identity and token gating (Spec 4.15): anybody may ask, and a GET of the first two says how. */
+/** Social identity and token gating (Interface 4.15): anybody may ask, and a GET of the first two says how. */
 export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps

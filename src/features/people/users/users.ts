@@ -3,7 +3,7 @@ import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type UserRow, users } from './tables.ts'
 
-/** What decides who is an admin besides the account's own row. An address counts only when it was proved, as soon as mail makes that possible (rulings, 5). */
+/** What decides who is an admin besides the account's own row. An address counts only when it was proved, as soon as mail makes that possible (decisions, 5). */
 export type AccountRules = { adminEmails: readonly string[]; requiresVerifiedEmail: boolean }
 
 /** The columns that say who someone is: all that is read on every request. */
@@ -20,7 +20,7 @@ export const identityColumns = {
 }
 export type Identity = Pick<UserRow, keyof typeof identityColumns>
 
-/** The account as routes see it: no hash, the admin flag decided (rulings, 5 and 44), a plan only while it is paid for. */
+/** The account as routes see it: no hash, the admin flag decided (decisions, 5 and 44), a plan only while it is paid for. */
 export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser {
   const isActive = row.subscriptionStatus === 'active'
   return {

@@ -12,7 +12,7 @@ import { showRecent, showSession, showSessions, startSession, talk } from './tal
 
 export type AgentTalkWebDeps = SendDeps & HealthDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
-/** One address for everything between a user and their agents (Spec 4.15); `action` says what. */
+/** One address for everything between a user and their agents (Interface 4.15); `action` says what. */
 export function agentTalkWeb(deps: AgentTalkWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

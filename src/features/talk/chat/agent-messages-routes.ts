@@ -5,7 +5,7 @@ import { validate } from '../../../http/validate.ts'
 import { AgentMessagesQuery } from '../../agents/registry/schemas.ts'
 import { listAgentMessages } from './agent-messages.ts'
 
-/** What was said to an agent and by it, the same on both faces (Spec 4.4). */
+/** What was said to an agent and by it, the same on both faces (Interface 4.4). */
 export function agentMessagesRoutes(deps: { db: Db }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

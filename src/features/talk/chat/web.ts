@@ -12,7 +12,7 @@ import { openTurn, type SendDeps, sendMessage, streamMessage } from './send.ts'
 
 export type ChatWebDeps = SendDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Talking to one's own agents (Spec 4.15). */
+/** Talking to one's own agents (Interface 4.15). */
 export function chatWeb(deps: ChatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -9,7 +9,7 @@ import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat 
 
 export type HeartbeatWebDeps = { db: Db; clock: Clock; guards: Guards }
 
-/** How often one's own agents are asked whether anything needs doing (Spec 4.9). */
+/** How often one's own agents are asked whether anything needs doing (Interface 4.9). */
 export function heartbeatWeb(deps: HeartbeatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -10,7 +10,7 @@ import { ForgetOwnQuery, ImportRequest, RecallQuery, RememberRequest } from './s
 
 export type MemoryBackendDeps = SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
-/** What agents remember, for themselves: each with its own token, at the door that agents reach (rulings, 52). */
+/** What agents remember, for themselves: each with its own token, at the door that agents reach (decisions, 52). */
 export function memoryBackend(deps: MemoryBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)

@@ -29,7 +29,7 @@ export async function forgetOwnKey(db: Db, agentId: string, key: string): Promis
   await write(db, (tx) => removeKey(tx, agentId, key))
 }
 
-/** Takes away everything that an agent remembers: part of resetting its memory (rulings, 19). */
+/** Takes away everything that an agent remembers: part of resetting its memory (decisions, 19). */
 export function clearMemory(tx: Tx, agentId: string): void {
   tx.delete(agentMemory).where(eq(agentMemory.agentId, agentId)).run()
 }

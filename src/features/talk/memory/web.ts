@@ -12,7 +12,7 @@ import { ForgetQuery, MemoryQuery, SaveMemoryRequest } from './schemas.ts'
 
 const JSON_TYPE = 'application/json'
 
-/** What one's own agents are to remember (Spec 4.15). */
+/** What one's own agents are to remember (Interface 4.15). */
 export function memoryWeb(deps: SaveDeps & ReadDeps & { log: Log; guards: Guards; exports: Exports }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -20,7 +20,7 @@ import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } fr
 
 export type ScheduledTasksWebDeps = DueDeps & { guards: Guards }
 
-/** Prompts that one's own agents get by the clock (Spec 4.15). */
+/** Prompts that one's own agents get by the clock (Interface 4.15). */
 export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

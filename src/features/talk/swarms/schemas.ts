@@ -39,7 +39,7 @@ export function idOf(member: Member): string {
   return typeof member === 'string' ? member : member.id
 }
 
-/** `POST /api/swarms` (Spec 4.15). `summarizer` is one of the agents: it sums up what all have answered. */
+/** `POST /api/swarms` (Interface 4.15). `summarizer` is one of the agents: it sums up what all have answered. */
 export const CreateSwarmRequest = z.object({
   name: Name,
   description: Description.optional(),

@@ -12,7 +12,7 @@ import { cancelRun, type RunDeps, startRun } from './start-run.ts'
 
 export type SwarmsWebDeps = RunDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Agents that are given tasks together (Spec 4.15). */
+/** Agents that are given tasks together (Interface 4.15). */
 export function swarmsWeb(deps: SwarmsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `GET /api/colony/status?action=` (Spec 4.15). */
+/** `GET /api/colony/status?action=` (Interface 4.15). */
 export const ColonyQuery = z.object({
   action: z.enum(['tree', 'soul', 'diagnostics'], 'Unknown action').default('tree'),
 })

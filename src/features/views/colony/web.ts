@@ -7,7 +7,7 @@ import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } f
 
 const VIEWS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
 
-/** The signed-in user's agents as a colony (Spec 4.15). */
+/** The signed-in user's agents as a colony (Interface 4.15). */
 export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   app.get('/api/colony/status', deps.guards.signedIn, validate('query', ColonyQuery), (c) =>

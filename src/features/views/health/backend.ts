@@ -11,7 +11,7 @@ export type HealthBackendDeps = {
 }
 
 /**
- * Public: is the backend up, can it reach a container engine, does it provision (Spec 4.9). Always 200; `degraded` while
+ * Public: is the backend up, can it reach a container engine, does it provision (Interface 4.9). Always 200; `degraded` while
  * users' writes fail, and then `failing` names what is the matter.
  */
 export function healthBackend(deps: HealthBackendDeps) {

@@ -30,7 +30,7 @@ export function createHostProbe(): () => HostHealth {
   }
 }
 
-/** Spec 4.9: healthy up to 70 percent, degraded up to 85, unhealthy above. */
+/** Interface 4.9: healthy up to 70 percent, degraded up to 85, unhealthy above. */
 export function rate(percent: number): HostHealth['health'] {
   if (percent <= 70) return 'healthy'
   return percent <= 85 ? 'degraded' : 'unhealthy'

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { BaseEnv } from '../../../http/env.ts'
 import type { FindFailing } from './readiness.ts'
 
-/** Public, on every port (rulings, 55): does the process live, and is it of use? They tell no more than which part fails. */
+/** Public, on every port (decisions, 55): does the process live, and is it of use? They tell no more than which part fails. */
 export function probes(deps: { findFailing: FindFailing }) {
   const app = new Hono<BaseEnv>()
 

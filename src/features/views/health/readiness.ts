@@ -22,7 +22,7 @@ export type ReadinessDeps = {
   diskFloor: Pick<DiskFloor, 'isLow'>
 }
 
-/** Tells whether the database writes, every runtime in use answers, and the disk is above its floor (rulings, 55). */
+/** Tells whether the database writes, every runtime in use answers, and the disk is above its floor (decisions, 55). */
 export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TIMES): FindFailing {
   const checks: [Part, () => Promise<boolean>][] = [
     ['database', () => canWrite(deps)],

@@ -4,7 +4,7 @@ import type { BaseEnv } from '../../../http/env.ts'
 const NO_PAYMENT = 'No payment is asked for.'
 const PAYMENT = 'No payment is required; payTo takes USDC on Base from those who wish to pay.'
 
-/** Public: what the summarizer service is and that it is up (Spec 4.14). `payTo` is null when nobody is to be paid. */
+/** Public: what the summarizer service is and that it is up (Interface 4.14). `payTo` is null when nobody is to be paid. */
 export function healthSummarizer(deps: { version: string; payTo: string | null }) {
   const app = new Hono<BaseEnv>()
 

@@ -9,7 +9,7 @@ import type { HostHealth } from './host.ts'
 export type HealthWebDeps = { clock: Clock; log: Log; findFaults: FindFaults; probeHost: () => HostHealth }
 
 /**
- * Public: is the web app up, and how busy is its machine (Spec 4.9). A machine that is not busy is `degraded` all the same
+ * Public: is the web app up, and how busy is its machine (Interface 4.9). A machine that is not busy is `degraded` all the same
  * while users' writes fail, and then `failing` names what is the matter.
  */
 export function healthWeb(deps: HealthWebDeps) {

@@ -12,7 +12,7 @@ const ConfigRequest = z.object({
   endpoint: z.string('endpoint must be text').optional(),
 })
 
-/** About a third-party infrastructure MCP server (Spec 4.13): information only, nothing is called. */
+/** About a third-party infrastructure MCP server (Interface 4.13): information only, nothing is called. */
 export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGuard }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -64,7 +64,7 @@ export const SETUP = {
   },
 } as const
 
-/** Spec 4.13: the tools, by what they are about. */
+/** Interface 4.13: the tools, by what they are about. */
 export const TOOLS = {
   source: REPOSITORY_URL,
   tool_categories: {

@@ -3,7 +3,7 @@ import { KEY_PROBLEMS } from './content.ts'
 const PREFIX = 'rnd_'
 const MIN_LENGTH = 20
 
-/** Everything that is wrong with the form of a key (Spec 4.13); whether it works only its provider knows. */
+/** Everything that is wrong with the form of a key (Interface 4.13); whether it works only its provider knows. */
 export function findKeyProblems(apiKey: unknown): { errors: string[]; help: string } | null {
   const problems = listProblems(apiKey)
   const [first] = problems

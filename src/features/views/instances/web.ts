@@ -36,7 +36,7 @@ type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise
 /** In which words an instance is spoken of, where they differ from an agent's. */
 const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
 
-/** The agent of a user under the name of instance (Spec 4.4), for clients that know users only. */
+/** The agent of a user under the name of instance (Interface 4.4), for clients that know users only. */
 export function instancesWeb(deps: InstancesWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

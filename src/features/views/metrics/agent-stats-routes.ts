@@ -3,7 +3,7 @@ import type { BackendEnv } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { findAgentStats, type StatsDeps } from './agent-stats.ts'
 
-/** What an agent uses and has done, the same on both faces (Spec 4.4). */
+/** What an agent uses and has done, the same on both faces (Interface 4.4). */
 export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

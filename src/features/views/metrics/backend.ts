@@ -12,7 +12,7 @@ import { UNMEASURED_SUMMARY } from './summary.ts'
 
 export type MetricsBackendDeps = HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }
 
-/** What the agents of one user used and did, behind the internal key (Spec 4.15). */
+/** What the agents of one user used and did, behind the internal key (Interface 4.15). */
 export function metricsBackend(deps: MetricsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

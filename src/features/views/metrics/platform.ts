@@ -64,7 +64,7 @@ function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agent
   return { total, active, inactive: total - active - failed, failed }
 }
 
-/** Days, weeks from Monday, and months are of UTC (rulings, 25). Added up from the days of the user's agents. */
+/** Days, weeks from Monday, and months are of UTC (decisions, 25). Added up from the days of the user's agents. */
 function countMessages(db: Db, userId: string, now: Date): PlatformMetrics['metrics']['messages'] {
   const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
   const today = toDay(now)

@@ -4,7 +4,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/session.ts'
 import { getPlatformMetrics, type PlatformMetricsDeps } from './platform.ts'
 
-/** Everything about one's own agents on one page (Spec 4.15). */
+/** Everything about one's own agents on one page (Interface 4.15). */
 export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
 

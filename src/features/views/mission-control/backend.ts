@@ -28,7 +28,7 @@ export type MissionControlBackendDeps = {
   usage: Pick<UsageRecorder, 'flush'>
 }
 
-/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (rulings, 1). */
+/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (decisions, 1). */
 export function missionControlBackend(deps: MissionControlBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { db } = deps

@@ -19,7 +19,7 @@ export type FleetNode = z.infer<typeof FleetNode>
 export const FleetEdge = z.object({ id: z.string(), from: z.string(), to: z.string(), strength: z.number() })
 export type FleetEdge = z.infer<typeof FleetEdge>
 
-/** `GET /api/mission-control/fleet/graph` (Spec 4.15). */
+/** `GET /api/mission-control/fleet/graph` (Interface 4.15). */
 export const FleetGraph = z.object({
   nodes: z.array(FleetNode),
   edges: z.array(FleetEdge),

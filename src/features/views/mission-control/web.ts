@@ -9,7 +9,7 @@ import { listTraces } from './traces.ts'
 
 export type MissionControlWebDeps = GraphDeps & CostsDeps & { guards: Guards; usage: Pick<UsageRecorder, 'flush'> }
 
-/** The signed-in user's fleet, from rows alone; nobody sees an empty one (Spec 4.15). */
+/** The signed-in user's fleet, from rows alone; nobody sees an empty one (Interface 4.15). */
 export function missionControlWeb(deps: MissionControlWebDeps) {
   const app = new Hono<WebEnv>()
   const { findUser } = deps.guards

@@ -2,7 +2,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import type { BackendEnv } from '../../../http/env.ts'
 import { getInstanceStats, getRuntimeVersion, listInstances, type RuntimeDeps } from './instances.ts'
 
-/** What agents run on: the version for everybody, the rest behind the internal key (Spec 4.15). */
+/** What agents run on: the version for everybody, the rest behind the internal key (Interface 4.15). */
 export function runtimeBackend(deps: RuntimeDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

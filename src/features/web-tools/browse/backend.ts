@@ -1,7 +1,7 @@
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { type BrowseDeps, browseRoutes } from './routes.ts'
 
-/** Files as services reach them: behind the internal key; with `x-user-id`, that user's own agents (Spec 4.12, planned). */
+/** Files as services reach them: behind the internal key; with `x-user-id`, that user's own agents (Interface 4.12, planned). */
 export function browseBackend(deps: BrowseDeps & { internalKey: InternalKeyGuard }) {
   return browseRoutes(deps, { guard: deps.internalKey, credentialsGuard: deps.internalKey })
 }

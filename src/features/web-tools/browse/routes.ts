@@ -42,7 +42,7 @@ export type BrowseGuards = {
   credentialsGuard: MiddlewareHandler<BackendEnv>
 }
 
-/** The file explorer (Spec 4.12, planned) and what the dashboard adds to it, the same on both faces. */
+/** The file explorer (Interface 4.12, planned) and what the dashboard adds to it, the same on both faces. */
 export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
   const app = new Hono<BackendEnv>()
   if (!deps.plannedEndpoints) return app
@@ -208,7 +208,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Spec 4.12 knows 400 alone for what is no regular file, and what is not there is none. */
+/** Interface 4.12 knows 400 alone for what is no regular file, and what is not there is none. */
 function refuseMissing(error: unknown): never {
   if (error instanceof AppError && error.kind === 'not_found') {
     throw new AppError('invalid', `Not a regular file: ${error.message}`, {}, { cause: error })

@@ -13,7 +13,7 @@ const DEFAULT_MESSAGE = 'sync changes'
 const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
 
 export type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; gitAllowsPrivate: boolean }
-/** Spec 4.12, without `ok`. `message` tells what happened. */
+/** Interface 4.12, without `ok`. `message` tells what happened. */
 export type Synced = { committed: boolean; pushed: boolean; hash: string; message: string }
 
 /**

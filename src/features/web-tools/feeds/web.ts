@@ -7,7 +7,7 @@ import { type Feed, type FeedList, FeedQuery } from './schemas.ts'
 
 export type FeedsWebDeps = { feeds: Feeds; appUrl: string }
 
-/** Data feeds that the operator configured, for anybody (Spec 4.15). */
+/** Data feeds that the operator configured, for anybody (Interface 4.15). */
 export function feedsWeb({ feeds, appUrl }: FeedsWebDeps) {
   const app = new Hono<WebEnv>()
 

@@ -10,7 +10,7 @@ import { CreateStreamRequest } from './schemas.ts'
 
 export type RadioWebDeps = RadioDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Live radio (Spec 4.15): everybody may listen; who holds enough of the token may broadcast. */
+/** Live radio (Interface 4.15): everybody may listen; who holds enough of the token may broadcast. */
 export function radioWeb(deps: RadioWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

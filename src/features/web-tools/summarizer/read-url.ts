@@ -4,7 +4,7 @@ import type { PageReader, ReadPage } from '../../../adapters/pages/reader.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 
-/** A page that cannot be had: a 500 to the caller (Spec 4.14), and for the log no failure of ours. */
+/** A page that cannot be had: a 500 to the caller (Interface 4.14), and for the log no failure of ours. */
 export class PageError extends AppError {
   constructor(message: string, options?: ErrorOptions) {
     super('internal', message, {}, options)
@@ -16,7 +16,7 @@ export type ReadUrlDeps = { egress: Egress; pages: PageReader; clock: Clock }
 /** A page with where it came from and when, ISO 8601. */
 export type FetchedPage = ReadPage & { finalUrl: string; fetchedAt: string }
 
-/** Spec 4.14, 8. */
+/** Interface 4.14, 8. */
 const TIMEOUT_MS = 10_000
 const HEADERS = {
   'user-agent': 'Stead-WebSummarizer/1.0',

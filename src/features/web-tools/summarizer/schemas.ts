@@ -17,7 +17,7 @@ const Origin = z.object({
   fetchedAt: z.iso.datetime(),
 })
 
-/** Spec 4.14; `markdown` stands only in an answer to a request for it, null when the page has no main content. */
+/** Interface 4.14; `markdown` stands only in an answer to a request for it, null when the page has no main content. */
 export const Summary = Origin.extend({
   title: z.string(),
   description: z.string(),
@@ -28,7 +28,7 @@ export const Summary = Origin.extend({
 })
 export type Summary = z.infer<typeof Summary>
 
-/** Spec 4.14. */
+/** Interface 4.14. */
 export const Extract = Origin.extend({
   links: z.array(z.object({ href: z.string(), text: z.string() })),
   images: z.array(z.object({ src: z.string(), alt: z.string() })),

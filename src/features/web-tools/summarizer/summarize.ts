@@ -1,7 +1,7 @@
 import { type FetchedPage, type ReadUrlDeps, readUrl } from './read-url.ts'
 import type { Extract, Summary } from './schemas.ts'
 
-/** What a page says (Spec 4.14). @throws PageError when it cannot be fetched or read. */
+/** What a page says (Interface 4.14). @throws PageError when it cannot be fetched or read. */
 export async function summarize(
   deps: ReadUrlDeps,
   { url, format }: { url: string; format: 'plain' | 'markdown' },
@@ -12,7 +12,7 @@ export async function summarize(
   return { ...toOrigin(url, read), title, description, headings, paragraphs, wordCount, ...markdown }
 }
 
-/** What a page points to (Spec 4.14). @throws PageError when it cannot be fetched or read. */
+/** What a page points to (Interface 4.14). @throws PageError when it cannot be fetched or read. */
 export async function extract(deps: ReadUrlDeps, url: string): Promise<Extract> {
   const read = await readUrl(deps, url, false)
   const { links, images, meta } = read.page

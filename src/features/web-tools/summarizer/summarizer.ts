@@ -12,7 +12,7 @@ import { extract, summarize } from './summarize.ts'
 /** Each holds a page of some megabytes and a connection to a stranger. */
 const MAX_AT_ONCE = 16
 
-/** Pages as data, for anyone: that is why addresses are limited, and how many pages are read at once (Spec 4.14). */
+/** Pages as data, for anyone: that is why addresses are limited, and how many pages are read at once (Interface 4.14). */
 export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinute: { summarizer: number } }) {
   const app = new Hono<BaseEnv>()
   const limit = limitRate(deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')

@@ -13,7 +13,7 @@ const WAIT_MS = 60_000
 
 export type VideoWebDeps = GenerateDeps & { guards: Guards; videosFolder: string; requestsPerMinute: { chat: number } }
 
-/** Videos that a model makes (Spec 4.15). */
+/** Videos that a model makes (Interface 4.15). */
 export function videoWeb(deps: VideoWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

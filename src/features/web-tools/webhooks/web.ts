@@ -9,7 +9,7 @@ export type WebhooksWebDeps = WebhookDeps & {
   webhooks: { videoSecret: string | undefined; emailSecret: string | undefined }
 }
 
-/** What other services tell us, signed (Spec 4.15). */
+/** What other services tell us, signed (Interface 4.15). */
 export function webhooksWeb(deps: WebhooksWebDeps) {
   const app = new Hono<WebEnv>()
   const { videoSecret, emailSecret } = deps.webhooks
