@@ -14,7 +14,7 @@ import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } 
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
 import { createProcessTable, psTable } from './table.ts'
 
-const HARNESS = join(import.meta.dir, '..', '..', 'tests', 'harness')
+const HARNESS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness')
 const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(HARNESS, 'process-test-agent.ts')]
 const HOST = join(HARNESS, 'process-test-host.ts')
 const PATIENCE_MS = 120_000

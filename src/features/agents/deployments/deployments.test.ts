@@ -12,7 +12,7 @@ import { VERSION } from '../../../core/version.ts'
 import { SessionResponse } from '../../people/accounts/schemas.ts'
 import { AgentEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 
-const HELD_AGENT = join(import.meta.dir, '..', '..', '..', 'tests', 'harness', 'held-agent.ts')
+const HELD_AGENT = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'held-agent.ts')
 /** What a program says that has found its settings to be wrong. */
 const BROKEN_AGENT = [process.execPath, '-e', 'process.exit(78)'] as const
 

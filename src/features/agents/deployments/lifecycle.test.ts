@@ -20,7 +20,7 @@ import { WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { DeploymentList } from './schemas.ts'
 
-const HARNESS = join(import.meta.dir, '..', '..', '..', 'tests', 'harness')
+const HARNESS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness')
 const FAILING_AGENT = join(HARNESS, 'failing-agent.ts')
 const HELD_AGENT = join(HARNESS, 'held-agent.ts')
 /** Repairs wait between their steps; here they need not. */
