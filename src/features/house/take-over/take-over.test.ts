@@ -39,7 +39,7 @@ const ENDS = [
   'sign_in_wallets',
 ]
 const SWITCHED_OFF = ['heartbeats', 'scheduled_runs', 'scheduled_tasks', 'swarm_runs']
-const STAYS = ['agent_skills', 'agents', 'chat_sessions', 'messages', 'referrals', 'swarms', 'videos']
+const STAYS = ['agent_skills', 'agents', 'chat_sessions', 'messages', 'referrals', 'swarms', 'user_storage', 'videos']
 
 /** Somebody who has set up all that acts for an account whose address is another's. */
 async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
