@@ -96,19 +96,11 @@ export async function setRestartPolicy(deps: StepDeps, container: Container, pol
         docker.getContainer(container.Id).update({ RestartPolicy: policy, abortSignal }),
       )
     } catch (error) {
-      if (triesLeft === 0 || !isEnding(error)) throw error
+      // A process that has just ended is told in the words of whatever part of the engine noticed: a fault that lasts is thrown.
+      if (triesLeft === 0 || !hasStatus(error, 500)) throw error
       await Bun.sleep(UPDATE_PAUSE_MS)
     }
   }
-}
-
-/** Its process has just ended, and the engine does not know that yet. */
-function isEnding(error: unknown): boolean {
-  return (
-    hasStatus(error, 500) &&
-    error instanceof Error &&
-    /stopped container|not running|no such process|ttrpc: closed/i.test(error.message)
-  )
 }
 
 /** Ends it by force and deletes it with its secrets. Its state is in a volume with a name, which stays. */
