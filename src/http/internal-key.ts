@@ -11,7 +11,7 @@ export type InternalKeyGuard = MiddlewareHandler<BackendEnv>
 export type FindUserById = (id: string) => SignedInUser | null
 
 /**
- * Lets in the operator's bearer (Interface 5, rulings 1 and 2). Behind it `c.var.principal` says
+ * Lets in the operator's bearer (Interface 5, decisions 1 and 2). Behind it `c.var.principal` says
  * for whom: with the key alone for the operator, with `x-user-id` for that user as the database knows them.
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
  */

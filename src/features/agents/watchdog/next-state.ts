@@ -65,7 +65,7 @@ export function newWatch(at: number): Watch {
   return { state: 'stopped', since: at, healthySince: null, failures: 0, countedAt: null, attempts: 0, crashes: [] }
 }
 
-/** The watchdog of Interface 3 with rulings 20 and 37: what becomes of `watch` when `event` happens. Pure. */
+/** The watchdog of Interface 3 with decisions 20 and 37: what becomes of `watch` when `event` happens. Pure. */
 export function nextState(watch: Watch, event: WatchdogEvent, rules: WatchdogRules): Transition {
   switch (event.type) {
     case 'started':
