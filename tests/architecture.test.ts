@@ -29,6 +29,7 @@ const ALLOWED: [file: string, text: string][] = [
     "import { b } from '../../people/keys/verify.ts'\nimport { c } from '../../../http/c.ts'",
   ],
   ['src/features/agents/logs/a.ts', "import { b } from './web.ts'"],
+  ['src/features/people/open.ts', "import type { Base } from '../base.ts'\nimport { a } from './keys/verify.ts'"],
   [
     'src/features/agents/logs/a.ts',
     'export const a = (deps) => deps.fetch(url) // not fetch(url), and not process.env',
@@ -67,6 +68,8 @@ const REFUSED: [file: string, text: string][] = [
   ['src/features/agents/logs/a.ts', "import { b } from '../../house/administration/list-users.ts'"],
   ['src/features/keys/a.ts', "import { b } from '../logs/b.ts'"],
   ['src/features/agents/logs/a.ts', "export { b } from '../../people/keys/backend.ts'"],
+  ['src/features/base.ts', "import { a } from './people/keys/verify.ts'"],
+  ['src/features/people/open.ts', "import type { Agents } from '../agents/open.ts'"],
   ['src/features/agents/logs/a.ts', "const b = await import('../../../apps/app.ts')"],
   ['src/features/agents/logs/a.ts', "import '../../../agent/a.ts'"],
   ['src/features/agents/logs/a.ts', "import { migrations } from '../../../../migrations/list.ts'"],

@@ -1,19 +1,11 @@
-import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createAttestations } from '../adapters/chain/attestations.ts'
-import { createChain } from '../adapters/chain/chain.ts'
 import { createEns } from '../adapters/chain/ens.ts'
 import { createTokenPayments } from '../adapters/chain/token-payments.ts'
-import { createTelegram } from '../adapters/channels/telegram.ts'
-import { createWebhook } from '../adapters/channels/webhook.ts'
 import { createEgress } from '../adapters/egress/egress.ts'
 import { type AgentGateway, createAgentGateway } from '../adapters/gateways/gateway.ts'
 import { createNoGateway } from '../adapters/gateways/no-gateway.ts'
 import { createGitRunner } from '../adapters/git/runner.ts'
-import { createIdpA } from '../adapters/identity/idp-a.ts'
-import { createIdpB } from '../adapters/identity/idp-b.ts'
-import { createIssuerKeys, wellKnownUrl } from '../adapters/identity/issuer-keys.ts'
-import { createMailer } from '../adapters/mail/mail.ts'
 import { createRadioProvider } from '../adapters/media/radio.ts'
 import { createVideoProvider } from '../adapters/media/video.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
@@ -28,7 +20,7 @@ import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
 import { createChangeFeed } from '../db/change-feed.ts'
-import type { Connection, Tx } from '../db/open.ts'
+import type { Connection } from '../db/open.ts'
 import { createImageRules } from '../features/agents/deployments/images.ts'
 import { createAgentTurns } from '../features/agents/deployments/turns.ts'
 import { createLogViewers } from '../features/agents/logs/viewers.ts'
@@ -36,6 +28,7 @@ import { createDiskFloor } from '../features/agents/storage/disk-floor.ts'
 import { createStorageQuota } from '../features/agents/storage/quota.ts'
 import { toWatchdogSettings } from '../features/agents/watchdog/settings.ts'
 import { createSteadyClock } from '../features/agents/watchdog/steady-clock.ts'
+import type { Base } from '../features/base.ts'
 import { takeOver } from '../features/house/take-over/take-over.ts'
 import { createDemoBudget } from '../features/models/demo/budget.ts'
 import { createCallerFinder } from '../features/models/gateway/callers.ts'
@@ -51,20 +44,8 @@ import { createUsageWriter } from '../features/models/usage/save.ts'
 import { createSpendings } from '../features/models/usage/spend.ts'
 import { createUsageSpool } from '../features/models/usage/spool.ts'
 import { createUnderWayFile } from '../features/models/usage/under-way.ts'
-import { createProofOfWork, DIFFICULTY_BITS } from '../features/people/bot-detection/proof-of-work.ts'
-import { createKeyVerifier } from '../features/people/keys/verify.ts'
-import { createKnownDevices } from '../features/people/lockout/known-devices.ts'
-import { createChannels } from '../features/people/notifications/channels.ts'
-import { enqueueNotification } from '../features/people/notifications/notify.ts'
-import type { Notification } from '../features/people/notifications/schemas.ts'
-import { readOrCreateWebhookKey } from '../features/people/notifications/webhook-key.ts'
-import { createPasswords } from '../features/people/passwords/passwords.ts'
-import { createSecurityEventVerifier } from '../features/people/security-events/verify.ts'
-import { createSessions } from '../features/people/sessions/sessions.ts'
-import { createTokenGate } from '../features/people/social-identity/gate.ts'
-import { createSocialId } from '../features/people/social-identity/identity.ts'
-import { createSocialTokens } from '../features/people/social-identity/tokens.ts'
-import { createUserFinder, toSignedInUser } from '../features/people/users/users.ts'
+import { openMoney } from '../features/money/open.ts'
+import { openPeople } from '../features/people/open.ts'
 import { clearMemory } from '../features/talk/memory/forget.ts'
 import { createMemoryInstruction } from '../features/talk/memory/instruct.ts'
 import { createFaultFinder } from '../features/views/health/faults.ts'
@@ -74,11 +55,7 @@ import { createDiskProbe, createFreeDiskProbe } from '../features/views/metrics/
 import { createOneAtATime } from '../features/web-tools/browse/one-at-a-time.ts'
 import { createFeeds } from '../features/web-tools/feeds/feeds.ts'
 import { createBodies } from '../http/bodies.ts'
-import { createCsrf } from '../http/csrf.ts'
 import { createExports } from '../http/exports.ts'
-import { createIdempotency } from '../http/idempotency.ts'
-import { requireInternalKey } from '../http/internal-key.ts'
-import { createGuards } from '../http/session.ts'
 import { createLiveStreams } from '../http/sse.ts'
 import { createJobQueue, type Enqueue } from '../jobs/queue.ts'
 import { refuseAgentJobs, STANDS_BACK } from './stand-back.ts'
@@ -111,49 +88,24 @@ export function openPlatform(parts: PlatformParts) {
   const { db } = connection
 
   const appUrl = config.appUrl ?? bound.webUrl
-  const isHttps = appUrl.startsWith('https:')
   const pages = createPageReader()
   const git = createGitRunner()
   const workspaceLinks = createWorkspaceLinks({ log })
   const sealer = createSealer(parts.encryptionKey)
-  const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
-  const sessions = createSessions({ db, clock, log, rules })
-  const verifyKey = createKeyVerifier({ db, clock, log })
-  const findUserByKey = (key: string) => {
-    const holder = verifyKey(key)
-    return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
-  }
-  const findUser = createUserFinder(db, rules)
-  const ownKeys = createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider })
   const queue = createJobQueue({ db, clock, log })
+  const enqueue: Enqueue = parts.standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
+  const base: Base = { db, clock, log, sealer, enqueue, fetch: parts.fetch }
+  const people = openPeople(
+    base,
+    { ...config, appUrl },
+    { takeOver: (tx, userId) => takeOver(tx, base, userId), copyKeyUsage },
+  )
+  const { rules, verifyKey, findUser, isHttps } = people
+  const ownKeys = createOwnKeys({ db, clock, log, sealer, openProvider: parts.openProvider })
   const gateway: AgentGateway = parts.standsBack
     ? createNoGateway(STANDS_BACK)
     : createAgentGateway({ fetch: parts.fetch })
-  const enqueue: Enqueue = parts.standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
-  const chain = createChain({ rpcUrl: config.baseRpcUrl, chainId: config.siweChainId })
-  const { securityEvents, tokenGating } = config
-  const securityEventKeys = createIssuerKeys(
-    {
-      configurationUrls: [securityEvents.configurationUrl ?? wellKnownUrl(securityEvents.issuer, 'risc-configuration')],
-    },
-    { fetch: parts.fetch, clock },
-  )
-  const socialIssuer = config.socialId.issuer ?? ''
-  const socialIdKeys = createIssuerKeys(
-    // Not every network of this kind is an OpenID provider; the others publish their keys under the usual name.
-    {
-      configurationUrls: [wellKnownUrl(socialIssuer, 'openid-configuration'), wellKnownUrl(socialIssuer, 'jwks.json')],
-    },
-    { fetch: parts.fetch, clock },
-  )
   const changes = createChangeFeed(db)
-  const { telegram, webhook } = config.watchdog
-  const webhookSecret = () => webhook.secret ?? readOrCreateWebhookKey(config.dataDir, log)
-  const channels = createChannels({
-    telegram: createTelegram(telegram, parts),
-    webhook: createWebhook({ url: webhook.url, secret: webhookSecret }, parts),
-    clock,
-  })
   const usageWriter = createUsageWriter(db)
   const underWayFile = join(config.dataDir, 'usage-under-way.jsonl')
   const usageSpool = createUsageSpool({
@@ -177,30 +129,16 @@ export function openPlatform(parts: PlatformParts) {
   const catalogue = createCatalogue({ providers, aggregator: config.ai.aggregator, log })
 
   return {
-    db,
+    ...base,
+    ...people,
+    ...openMoney(base, config),
     /** For what is done to the file itself, between writes. */
     connection,
-    clock,
-    log,
-    sealer,
-    rules,
-    sessions,
-    passwords: createPasswords(Math.max(1, availableParallelism() - 1)),
-    verifyKey,
-    guards: createGuards({ findUserBySession: sessions.find, findUserByKey }, { isHttps }),
     changes,
     liveStreams: createLiveStreams(),
     bodies: createBodies(),
     exports: createExports(),
     logViewers: createLogViewers(clock),
-    knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
-    csrf: createCsrf({
-      key: sealer.deriveKey('csrf'),
-      clock,
-      isOwnOrigin: (origin, request) => isOwn(appUrl, origin, request),
-    }),
-    internalKey: requireInternalKey(config.internalApiKey, findUser),
-    findUser,
     callers: createCallerFinder({
       db,
       clock,
@@ -210,20 +148,6 @@ export function openPlatform(parts: PlatformParts) {
       findUser,
       internalApiKey: config.internalApiKey,
     }),
-    verifySecurityEvent: createSecurityEventVerifier(securityEvents, {
-      keys: securityEventKeys,
-      clock,
-      rememberedDays: config.retentionDays.securityEvents,
-    }),
-    identityIssuer: config.idpB.issuer,
-    socialId: createSocialId(config.socialId, { keys: socialIdKeys, clock }),
-    socialTokens: createSocialTokens({ db, clock, key: sealer.deriveKey('social-identity') }),
-    tokenGate: createTokenGate(
-      { ...tokenGating, contract: tokenGating.address, rpcUrl: config.baseRpcUrl },
-      { clock, readBalance: chain.readBalance },
-    ),
-    identityProviders: { 'idp-a': createIdpA(config.idpA, parts), 'idp-b': createIdpB(config.idpB, parts) },
-    chain,
     attestations: createAttestations({
       rpcUrl: config.baseRpcUrl,
       chainId: config.siweChainId,
@@ -231,12 +155,7 @@ export function openPlatform(parts: PlatformParts) {
     }),
     ens: createEns({ rpcUrl: config.verification.ensRpcUrl }),
     clonePayments: createTokenPayments(config.clone),
-    siweChainId: config.siweChainId,
-    enqueue,
-    takeOver: (tx: Tx, userId: string) => takeOver(tx, { clock, sealer, enqueue }, userId),
     clearMemory,
-    copyKeyUsage,
-    mailer: createMailer({ ...config.mail, writesToLog: !config.isProduction }, { log }),
     queue,
     runtimes,
     standsBack: parts.standsBack,
@@ -266,27 +185,10 @@ export function openPlatform(parts: PlatformParts) {
     findFaults: createFaultFinder({ db, clock, diskFloor }),
     probeProviders: createAiHealth({ providers, log }),
     isDockerAvailable: createDockerPing(config.agents.dockerHost),
-    isHttps,
     addresses: { agentsDomain: config.agentsDomain, isHttps, webPort: bound.webPort },
-    signUp: {
-      mode: config.signUp,
-      firstUserOwnsHouse: config.mode === 'home',
-      walletEmailDomain: config.walletEmailDomain,
-    },
-    botDetection: {
-      mode: config.botDetection,
-      proofOfWork: createProofOfWork({
-        db,
-        clock,
-        key: sealer.deriveKey('proof-of-work'),
-        difficulty: config.botDetection === 'pow' ? DIFFICULTY_BITS : 0,
-      }),
-    },
-    plansArePaid: config.mode !== 'home',
     killSwitch: config.agents.killSwitch || parts.standsBack,
     defaultAiProvider: config.ai.aggregator,
     aiProviderUrls: Object.fromEntries(config.ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
-    idempotency: createIdempotency({ db, clock, sealer }),
     basePort: config.agents.basePort,
     browseRoot: config.browseRoot,
     agentsFolder: join(config.dataDir, 'agents'),
@@ -294,21 +196,16 @@ export function openPlatform(parts: PlatformParts) {
     git,
     workspaceLinks,
     gitAllowsPrivate: config.summarizer.allowPrivate,
-    plannedEndpoints: config.plannedEndpoints,
     webhooks: config.webhooks,
     radio: createRadioProvider(config.radio, parts),
     video: createVideoProvider(config.video, parts),
     videoPricing: config.video,
     videosFolder: join(config.dataDir, 'videos'),
-    requestsPerMinute: config.requestsPerMinute,
     platformUrl: bound.urlForAgents,
     agentTurns: createAgentTurns(),
     watchdog: config.watchdog,
     watchdogSettings: toWatchdogSettings(config.watchdog),
     steady: createSteadyClock(clock),
-    channels,
-    notify: (tx: Tx, notification: Notification) =>
-      enqueueNotification({ clock, enqueue: queue.enqueue, channels }, tx, notification),
     snapshotDir: join(config.dataDir, 'backups', 'agents'),
     imageRules: createImageRules({ image: config.agents.image, named: config.agents.images }),
     agentImage: config.agents.image,
@@ -316,7 +213,6 @@ export function openPlatform(parts: PlatformParts) {
     feeds: createFeeds({ egress, clock, log, feeds: config.feeds }),
     pages,
     summarizerPayTo: config.summarizer.payTo ?? null,
-    appUrl,
     close() {
       changes.close()
       pages.close()
@@ -326,10 +222,4 @@ export function openPlatform(parts: PlatformParts) {
       connection.close()
     },
   }
-}
-
-/** Browsers name the origin of the page; ours is the configured one, or whatever host the request came to. */
-function isOwn(appUrl: string, origin: string, request: Request): boolean {
-  if (origin === new URL(appUrl).origin) return true
-  return URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
 }

@@ -1,0 +1,186 @@
+import { availableParallelism } from 'node:os'
+import { type Chain, createChain } from '../../adapters/chain/chain.ts'
+import { createTelegram } from '../../adapters/channels/telegram.ts'
+import { createWebhook } from '../../adapters/channels/webhook.ts'
+import { createIdpA } from '../../adapters/identity/idp-a.ts'
+import { createIdpB } from '../../adapters/identity/idp-b.ts'
+import { createIssuerKeys, wellKnownUrl } from '../../adapters/identity/issuer-keys.ts'
+import { createMailer } from '../../adapters/mail/mail.ts'
+import type { Config } from '../../core/config.ts'
+import type { Tx } from '../../db/open.ts'
+import { createCsrf } from '../../http/csrf.ts'
+import { createIdempotency } from '../../http/idempotency.ts'
+import { requireInternalKey } from '../../http/internal-key.ts'
+import { createGuards } from '../../http/session.ts'
+import type { Base } from '../base.ts'
+import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/proof-of-work.ts'
+import type { CopyKeyUsage } from './keys/rotate.ts'
+import { createKeyVerifier } from './keys/verify.ts'
+import { createKnownDevices } from './lockout/known-devices.ts'
+import { createChannels } from './notifications/channels.ts'
+import { enqueueNotification } from './notifications/notify.ts'
+import type { Notification } from './notifications/schemas.ts'
+import { readOrCreateWebhookKey } from './notifications/webhook-key.ts'
+import { createPasswords } from './passwords/passwords.ts'
+import { createSecurityEventVerifier } from './security-events/verify.ts'
+import { createSessions } from './sessions/sessions.ts'
+import type { TakeOver } from './sign-in/take-over.ts'
+import { createTokenGate } from './social-identity/gate.ts'
+import { createSocialId } from './social-identity/identity.ts'
+import { createSocialTokens } from './social-identity/tokens.ts'
+import { createUserFinder, toSignedInUser } from './users/users.ts'
+
+/** Who uses the house, and how they prove it. `appUrl` is where browsers find the house. */
+type PeopleSettings = { appUrl: string } & Pick<
+  Config,
+  | 'adminEmails'
+  | 'baseRpcUrl'
+  | 'botDetection'
+  | 'dataDir'
+  | 'idpA'
+  | 'idpB'
+  | 'internalApiKey'
+  | 'isProduction'
+  | 'mail'
+  | 'mode'
+  | 'plannedEndpoints'
+  | 'requestsPerMinute'
+  | 'retentionDays'
+  | 'securityEvents'
+  | 'signUp'
+  | 'siweChainId'
+  | 'socialId'
+  | 'tokenGating'
+  | 'walletEmailDomain'
+  | 'watchdog'
+>
+
+/** Opens what the rooms of people share. `above` is what higher wings do when an account or a key changes hands. */
+export function openPeople(
+  base: Base,
+  settings: PeopleSettings,
+  above: { takeOver: TakeOver; copyKeyUsage: CopyKeyUsage },
+) {
+  const { appUrl, plannedEndpoints, requestsPerMinute, siweChainId } = settings
+  const chain = createChain({ rpcUrl: settings.baseRpcUrl, chainId: siweChainId })
+  return {
+    ...above,
+    appUrl,
+    plannedEndpoints,
+    requestsPerMinute,
+    siweChainId,
+    chain,
+    mailer: createMailer({ ...settings.mail, writesToLog: !settings.isProduction }, base),
+    idempotency: createIdempotency(base),
+    ...openAccounts(base, settings),
+    ...openSignUp(base, settings),
+    ...openIdentities(base, settings, chain),
+    ...openNotifications(base, settings),
+  }
+}
+
+/** Users, and what says that a caller is one: sessions, keys, and the guards of both faces. */
+function openAccounts(base: Base, settings: PeopleSettings) {
+  const { db, clock, log, sealer } = base
+  const isHttps = settings.appUrl.startsWith('https:')
+  const rules = {
+    adminEmails: settings.adminEmails,
+    requiresVerifiedEmail: settings.mail.smtpUrl !== undefined,
+  }
+  const sessions = createSessions({ db, clock, log, rules })
+  const verifyKey = createKeyVerifier({ db, clock, log })
+  const findUser = createUserFinder(db, rules)
+  const findUserByKey = (key: string) => {
+    const holder = verifyKey(key)
+    return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
+  }
+  return {
+    isHttps,
+    rules,
+    sessions,
+    verifyKey,
+    findUser,
+    passwords: createPasswords(Math.max(1, availableParallelism() - 1)),
+    knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
+    guards: createGuards({ findUserBySession: sessions.find, findUserByKey }, { isHttps }),
+    internalKey: requireInternalKey(settings.internalApiKey, findUser),
+    csrf: createCsrf({
+      key: sealer.deriveKey('csrf'),
+      clock,
+      isOwnOrigin: (origin, request) => isOwn(settings.appUrl, origin, request),
+    }),
+  }
+}
+
+/** Browsers name the origin of the page; ours is the configured one, or whatever host the request came to. */
+function isOwn(appUrl: string, origin: string, request: Request): boolean {
+  if (origin === new URL(appUrl).origin) return true
+  return URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
+}
+
+/** Who may open an account, and how robots are kept from it. */
+function openSignUp({ db, clock, sealer }: Base, settings: PeopleSettings) {
+  const { botDetection, mode, signUp, walletEmailDomain } = settings
+  return {
+    signUp: { mode: signUp, firstUserOwnsHouse: mode === 'home', walletEmailDomain },
+    botDetection: {
+      mode: botDetection,
+      proofOfWork: createProofOfWork({
+        db,
+        clock,
+        key: sealer.deriveKey('proof-of-work'),
+        difficulty: botDetection === 'pow' ? DIFFICULTY_BITS : 0,
+      }),
+    },
+  }
+}
+
+/** Providers that people sign in with, and networks whose word is taken for who somebody is. */
+function openIdentities(base: Base, settings: PeopleSettings, { readBalance }: Pick<Chain, 'readBalance'>) {
+  const { db, clock, sealer } = base
+  const { idpA, idpB, retentionDays, securityEvents, socialId, tokenGating } = settings
+  const configurationUrl = securityEvents.configurationUrl ?? wellKnownUrl(securityEvents.issuer, 'risc-configuration')
+  const socialIssuer = socialId.issuer ?? ''
+  return {
+    identityIssuer: idpB.issuer,
+    identityProviders: { 'idp-a': createIdpA(idpA, base), 'idp-b': createIdpB(idpB, base) },
+    verifySecurityEvent: createSecurityEventVerifier(securityEvents, {
+      keys: createIssuerKeys({ configurationUrls: [configurationUrl] }, base),
+      clock,
+      rememberedDays: retentionDays.securityEvents,
+    }),
+    socialId: createSocialId(socialId, {
+      // Not every network of this kind is an OpenID provider; the others publish their keys under the usual name.
+      keys: createIssuerKeys(
+        {
+          configurationUrls: [
+            wellKnownUrl(socialIssuer, 'openid-configuration'),
+            wellKnownUrl(socialIssuer, 'jwks.json'),
+          ],
+        },
+        base,
+      ),
+      clock,
+    }),
+    socialTokens: createSocialTokens({ db, clock, key: sealer.deriveKey('social-identity') }),
+    tokenGate: createTokenGate(
+      { ...tokenGating, contract: tokenGating.address, rpcUrl: settings.baseRpcUrl },
+      { clock, readBalance },
+    ),
+  }
+}
+
+function openNotifications(base: Base, { dataDir, watchdog }: PeopleSettings) {
+  const { clock, enqueue, log } = base
+  const { telegram, webhook } = watchdog
+  const secret = () => webhook.secret ?? readOrCreateWebhookKey(dataDir, log)
+  const channels = createChannels({
+    telegram: createTelegram(telegram, base),
+    webhook: createWebhook({ url: webhook.url, secret }, base),
+    clock,
+  })
+  return {
+    channels,
+    notify: (tx: Tx, notification: Notification) => enqueueNotification({ clock, enqueue, channels }, tx, notification),
+  }
+}
