@@ -59,7 +59,8 @@ function toSeconds(results: readonly FileResult[]): Record<string, number> {
 
 function describeFile(result: FileResult): string {
   const word = result.failed > 0 ? 'FAIL' : 'ok  '
-  return `${word} ${result.seconds.toFixed(1).padStart(6)} s  ${result.path}  ${describeCounts(result)}`
+  const times = `${result.seconds.toFixed(1).padStart(6)} s (${result.busySeconds.toFixed(1)} busy)`
+  return `${word} ${times}  ${result.path}  ${describeCounts(result)}`
 }
 
 function describeCounts({ passed, failed, skipped }: Counts): string {

@@ -59,6 +59,8 @@ export type TestOptions = {
   databaseFile?: string
   /** In place of a database that the platform opens. */
   connection?: Connection
+  /** Takes what closes the platform; it is closed after the test unless this is given. */
+  closeLater?: (close: () => void) => void
 }
 
 /** The platform's own counter, started once for all tests of a process. */
@@ -81,7 +83,7 @@ export function testClock(start = new Date()): Clock & { advance(ms: number): vo
   }
 }
 
-/** A whole platform on a database in memory; it is closed after the test. Jobs run only when the test starts them. */
+/** A whole platform on a database in memory; it is closed after the test unless `closeLater` says otherwise. Jobs run only when the test starts them. */
 export function testPlatform(options: TestOptions = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'stead-test-'))
   const clock = testClock()
@@ -106,7 +108,8 @@ export function testPlatform(options: TestOptions = {}) {
     },
   })
   const app = createApp(platform, new Map())
-  onTestFinished(() => {
+  const closeLater = options.closeLater ?? onTestFinished
+  closeLater(() => {
     platform.close()
     rmSync(dataDir, { recursive: true, force: true })
   })

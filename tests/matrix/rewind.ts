@@ -18,18 +18,30 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
     .all()
     // Figures that triggers keep come after what they count.
     .sort((one, other) => one.isFigure - other.isFigure || other.isCounted - one.isCounted)
-    .map(({ name }) => ({ name: sql.identifier(name), copy: sql.identifier(`copy_of_${name}`) }))
+    .map(({ name, isFigure }) => ({
+      isFigure,
+      name: sql.identifier(name),
+      copy: sql.identifier(`copy_of_${name}`),
+      isEmpty:
+        db
+          .select({ one: sql`1` })
+          .from(sql`${sql.identifier(name)}`)
+          .limit(1)
+          .get() === undefined,
+    }))
+  const filled = tables.filter(({ isEmpty }) => !isEmpty)
   await write(db, (tx) => {
-    for (const { name, copy } of tables) tx.run(sql`create temp table ${copy} as select * from main.${name}`)
+    for (const { name, copy } of filled) tx.run(sql`create temp table ${copy} as select * from main.${name}`)
   })
   return () =>
     write(db, (tx) => {
       // Rows come back in any order; they refer to one another only when all are there.
       tx.run(sql`pragma defer_foreign_keys = on`)
       for (const { name } of tables) tx.run(sql`delete from main.${name}`)
-      for (const { name, copy } of tables) {
-        tx.run(sql`delete from main.${name}`)
-        tx.run(sql`insert into main.${name} select * from temp.${copy}`)
+      for (const { name, copy, isEmpty, isFigure } of tables) {
+        // Triggers have counted again what came back.
+        if (isFigure) tx.run(sql`delete from main.${name}`)
+        if (!isEmpty) tx.run(sql`insert into main.${name} select * from temp.${copy}`)
       }
     })
 }

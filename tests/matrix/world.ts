@@ -31,7 +31,7 @@ import { swarmAnswers, swarmRuns, swarms } from '../../src/features/talk/swarms/
 import { gitCredentials } from '../../src/features/web-tools/browse/tables.ts'
 import type { Face } from '../../src/http/env.ts'
 import { jobs } from '../../src/jobs/tables.ts'
-import { dumpTables } from '../harness/dump.ts'
+import { prepareDump } from '../harness/dump.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { startMuxDouble } from '../harness/mux-double.ts'
 import { INTERNAL_KEY, type TestOptions, testPlatform } from '../harness/platform.ts'
@@ -100,6 +100,7 @@ export async function openWorld(
   })
   const app = createApp(platform, new Map([['/index.html', new Blob(['<!doctype html>'], { type: 'text/html' })]]))
   const rewind = await rememberRows(platform.db)
+  const dump = prepareDump(platform.db)
   const unchanged = { rows: rows(), changes: countChanges(platform.db) }
   await platform.catalogue.refresh(AbortSignal.timeout(60_000))
   const working = startJobs(platform)
@@ -113,14 +114,14 @@ export async function openWorld(
     secrets,
     call: async (face: Face, path: string, init: RequestInit) =>
       app.fetch(new Request(`http://localhost:3000${path}`, init), { face, address: '203.0.113.7' }),
-    /** Is any row another than at the beginning? Not counted: an ended session, which goes with whoever shows it. */
-    hasChanged: () => {
+    /** Rows that have gone, come or changed. Not counted: an ended session, which goes with whoever shows it. */
+    findChanges: (): string[] => {
       const changes = countChanges(platform.db)
-      if (changes === unchanged.changes) return false
+      if (changes === unchanged.changes) return []
       unchanged.changes = changes
-      return rows() !== unchanged.rows
+      return [...new Set(rows()).symmetricDifference(new Set(unchanged.rows))]
     },
-    /** Waits until the work that is under way has ended. */
+    /** Waits until the work that is under way has ended, and all usage is booked. */
     idle,
     /** Puts every row back, once it is idle. */
     rewind: async () => {
@@ -134,16 +135,16 @@ export async function openWorld(
     },
   }
 
-  function rows(): string {
+  function rows(): string[] {
     const ended = sha256(people.owner.endedSession)
-    return dumpTables(platform.db)
+    return dump()
       .split('\n')
       .filter((row) => !row.includes(ended))
-      .join('\n')
   }
 
   async function idle(): Promise<void> {
     await until('the end of all jobs', () => !/"(queued|running)"/.test(jobRows()))
+    await platform.usage.settle()
   }
 
   function jobRows(): string {

@@ -150,9 +150,8 @@ async function buy(world: World, shop: ReturnType<typeof watchOrders>, route: Ro
   const response = await world.call(route.face, toPath(id), { ...init, headers })
   await read(response, route.key in SPENDING)
   await world.idle()
-  await world.platform.usage.settle()
   const booked = countBooked(world) - before
-  if (world.hasChanged()) await world.rewind()
+  if (world.findChanges().length > 0) await world.rewind()
   return { status: response.status, orders: shop.orders.slice(ordered), booked }
 }
 
