@@ -17,6 +17,7 @@ import sql14 from './0014_spotty_alice.sql' with { type: 'text' }
 import sql15 from './0015_faulty_triathlon.sql' with { type: 'text' }
 import sql16 from './0016_nostalgic_sunset_bain.sql' with { type: 'text' }
 import sql17 from './0017_funny_oracle.sql' with { type: 'text' }
+import sql18 from './0018_big_zzzax.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -38,4 +39,5 @@ export const migrations = [
   { name: '0015_faulty_triathlon', sql: sql15 },
   { name: '0016_nostalgic_sunset_bain', sql: sql16 },
   { name: '0017_funny_oracle', sql: sql17 },
+  { name: '0018_big_zzzax', sql: sql18 },
 ]

@@ -5,6 +5,7 @@ import { migrate } from '../db/migrate.ts'
 import { type Connection, openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
 import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
+import { LEDGER_FIGURES } from '../features/money/ledger/figures.ts'
 import { MESSAGE_FIGURES } from '../features/talk/chat/message-figures.ts'
 
 /**
@@ -15,7 +16,7 @@ export function openMigrated(file: string, dataDir: string): { connection: Conne
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
-    for (const figures of [MESSAGE_FIGURES, STORAGE_FIGURES]) keepFigures(connection.sqlite, figures)
+    for (const figures of [MESSAGE_FIGURES, STORAGE_FIGURES, LEDGER_FIGURES]) keepFigures(connection.sqlite, figures)
     openWriteQueue(connection)
     return { connection, applied }
   } catch (error) {

@@ -16,6 +16,7 @@ import { demoWeb } from '../features/models/demo/web.ts'
 import { aiWeb } from '../features/models/gateway/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
+import { ledgerWeb } from '../features/money/ledger/web.ts'
 import { settingsWeb } from '../features/people/accounts/settings-web.ts'
 import { accountsWeb } from '../features/people/accounts/web.ts'
 import { keysWeb } from '../features/people/keys/web.ts'
@@ -97,6 +98,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', aiWeb(platform))
   app.route('/', demoWeb(platform))
   app.route('/', billingWeb(platform))
+  app.route('/', ledgerWeb(platform))
   app.route('/', usageWeb(platform))
   app.route('/', browseWeb(platform))
   app.route('/', swarmsWeb(platform))

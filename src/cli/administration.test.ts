@@ -91,6 +91,20 @@ test('stead user …: each command does what it says, in text or JSON, and leave
   expect(JSON.stringify(lines)).not.toMatch(/a long password|another password|argon2/)
 }, 300_000)
 
+test('stead ledger check: exit 0 while the books are right, 1 and what is wrong when they are not', async () => {
+  using home = house()
+  await home.create()
+  await home.user('set-credits', 'ada@example.com', '12')
+  const right = await home.run(['ledger', 'check', '--json'])
+  expect([right.exitCode, JSON.parse(right.stdout)]).toEqual([0, { entries: 1, lines: 2, accounts: 2, faults: [] }])
+  const connection = openDatabase(home.databaseFile)
+  connection.sqlite.exec("UPDATE ledger_accounts SET balance = -7 WHERE kind = 'grants'")
+  connection.close()
+  const wrong = await home.run(['ledger', 'check'])
+  expect(wrong.exitCode).toBe(1)
+  expect(wrong.stdout).toContain('account grants  (USD): the balance is -0.000007, its lines add up to -0.12')
+}, 300_000)
+
 test.each([
   [['disable', 'bo@example.com'], 'No account has the address bo@example.com'],
   [['set-credits', 'ada@example.com', 'many'], 'credits must be a whole number'],
@@ -122,6 +136,7 @@ test.each([
   'user verify',
   'user end-sessions',
   'user remove-2fa',
+  'ledger check',
   'doctor',
   'config print',
   'config check',

@@ -5,6 +5,7 @@ import { agentCommand } from './agent.ts'
 import { configCommand } from './config.ts'
 import { doctorCommand } from './doctor.ts'
 import { homeCommand } from './home.ts'
+import { ledgerCommand } from './ledger.ts'
 import { linkCommand } from './link.ts'
 import { migrateCommand } from './migrate.ts'
 import { rotateKeyCommand } from './rotate-key.ts'
@@ -40,6 +41,7 @@ folder is bad.`,
   homeCommand(program)
   linkCommand(program)
   userCommand(program)
+  ledgerCommand(program)
   migrateCommand(program)
   doctorCommand(program)
   adoptCommand(program)

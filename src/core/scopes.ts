@@ -22,7 +22,7 @@ const RULES: readonly [methods: RegExp, path: RegExp, Scope | 'any'][] = [
     /^\/api\/(?:agents?|chat|memory|instance|provision|deployments|logs|scheduled-tasks|skills|swarms|heartbeat|installations|register-home|register-link)(?:\/|$)/,
     'agents',
   ],
-  [/./, /^\/api\/(?:payments|billing|credits|subscriptions|wallet|x402|v1\/gateway)(?:\/|$)/, 'payments'],
+  [/./, /^\/api\/(?:payments|billing|credits|ledger|subscriptions|wallet|x402|v1\/gateway)(?:\/|$)/, 'payments'],
 ]
 
 /** The scope that a request needs, `any` when each is enough, or null when none is. */

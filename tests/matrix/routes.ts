@@ -352,6 +352,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/chat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, message: 'Hi' }) },
   'GET /api/billing web': reached,
   'POST /api/billing web': { status: 200, body: () => ({ action: 'get-usage' }) },
+  'GET /api/credits web': reached,
+  'GET /api/ledger web': reached,
+  'GET /api/ledger/export web': reached,
   'GET /api/dashboard/cost web': reached,
   'GET /api/demo/chat web': reached,
   // The offline model is not part of the demo.

@@ -1,8 +1,10 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { newOrderedId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { setCredits } from '../../money/ledger/credits.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { endEmailTokens } from '../../people/mails/email-tokens.ts'
 import { endSessions } from '../../people/sessions/sessions.ts'
@@ -32,6 +34,10 @@ export async function changeAccount(
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const before = getUser(tx, id)
+    if (change.credits !== undefined) {
+      const memo = 'Set by an administrator'
+      setCredits(tx, deps, { userId: id, credits: change.credits, cause: newOrderedId('administration'), memo })
+    }
     const after = updateUser(tx, before, { ...toColumns(change, before, now), updatedAt: now })
     if (change.disabled) {
       endSessions(tx, id)
@@ -99,7 +105,6 @@ function toColumns(change: AccountChange, before: UserRow, now: Date): Partial<U
     }),
     ...(change.plan !== undefined && { plan: change.plan }),
     ...(status !== undefined && { subscriptionStatus: status }),
-    ...(change.credits !== undefined && { credits: change.credits }),
   }
 }
 

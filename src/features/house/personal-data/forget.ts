@@ -14,6 +14,7 @@ import {
   usageLogs,
   usageMonths,
 } from '../../models/usage/tables.ts'
+import { forgetLedgerOwner } from '../../money/ledger/forget.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 import { invites } from '../../people/invites/tables.ts'
 import { MAIL_JOB } from '../../people/mails/send-mail.ts'
@@ -35,6 +36,7 @@ export async function forgetAccount(db: Db, userId: string, signal: AbortSignal)
   await deleteInBatches(db, toolEvents, eq(toolEvents.userId, userId), signal)
   await deleteInBatches(db, toolDays, eq(toolDays.userId, userId), signal)
   await deleteInBatches(db, usageAlerts, eq(usageAlerts.subject, userId), signal)
+  await write(db, (tx) => forgetLedgerOwner(tx, userId))
   await forgetAuditLines(db, userId, signal)
   await forgetMails(db, userId, signal)
 }

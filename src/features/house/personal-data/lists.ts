@@ -3,6 +3,7 @@ import { personalInstallations } from '../../agents/installations/personal.ts'
 import { personalAgents } from '../../agents/registry/personal.ts'
 import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
+import { personalLedger } from '../../money/ledger/personal.ts'
 import { personalReferrals } from '../../people/accounts/personal.ts'
 import { personalAudit } from '../../people/audit/personal.ts'
 import { personalInvites } from '../../people/invites/personal.ts'
@@ -45,6 +46,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalInbox,
   personalMessages,
   personalProviderKeys,
+  personalLedger,
   personalUsage,
   personalToolEvents,
   personalAudit,

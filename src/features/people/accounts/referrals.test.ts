@@ -67,16 +67,16 @@ test('POST /api/register: of 200 at once with one address and one code exactly o
 })
 
 test('a new user is credited once, and never for himself', async () => {
-  const { platform, ada, code, clock, join, credits } = await withReferrer()
+  const { platform, ada, code, join, credits } = await withReferrer()
   await join('bo@example.com', code)
   const bo = platform.db
     .select()
     .from(users)
     .all()
     .find(({ email }) => email === 'bo@example.com')
-  const again = () => write(platform.db, (tx) => creditReferral(tx, { id: bo?.id ?? '' }, code, clock.now()))
+  const again = () => write(platform.db, (tx) => creditReferral(tx, platform, { id: bo?.id ?? '' }, code))
   await Promise.all(Array.from({ length: 200 }, again))
-  await write(platform.db, (tx) => creditReferral(tx, ada.user, code, clock.now()))
+  await write(platform.db, (tx) => creditReferral(tx, platform, ada.user, code))
   expect(credits()).toEqual({ 'ada@example.com': 10, 'bo@example.com': 10 })
 })
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, count, eq, isNull, sql, sum } from 'drizzle-orm'
+import { and, count, eq, isNull, sum } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -18,8 +18,12 @@ export function newReferralCode(tx: Tx): string {
   }
 }
 
+/** Gives an account credits, once for each `cause`, in the closure that it is called in. */
+export type GrantCredits = (tx: Tx, grant: { userId: string; credits: number; cause: string; memo: string }) => void
+export type ReferralDeps = { clock: Clock; grantCredits: GrantCredits }
+
 /** Credits the new user and the owner of `code`, once. A code that nobody has, or his own, gives nothing. */
-export function creditReferral(tx: Tx, newUser: Pick<UserRow, 'id'>, code: string, now: Date): void {
+export function creditReferral(tx: Tx, deps: ReferralDeps, newUser: Pick<UserRow, 'id'>, code: string): void {
   const referrer = tx
     .select({ id: users.id })
     .from(users)
@@ -28,16 +32,19 @@ export function creditReferral(tx: Tx, newUser: Pick<UserRow, 'id'>, code: strin
   if (!referrer || referrer.id === newUser.id) return
   const { changes } = tx
     .insert(referrals)
-    .values({ newUserId: newUser.id, referrerId: referrer.id, credits: REFERRAL_CREDITS, createdAt: now })
+    .values({ newUserId: newUser.id, referrerId: referrer.id, credits: REFERRAL_CREDITS, createdAt: deps.clock.now() })
     .onConflictDoNothing()
     .run()
   if (changes === 0) return
-  for (const id of [newUser.id, referrer.id]) {
-    tx.update(users)
-      .set({ credits: sql`${users.credits} + ${REFERRAL_CREDITS}`, updatedAt: now })
-      .where(eq(users.id, id))
-      .run()
-  }
+  const grant = (userId: string, memo: string) =>
+    deps.grantCredits(tx, {
+      userId,
+      credits: REFERRAL_CREDITS,
+      cause: `referral:${newUser.id}:${userId}`,
+      memo,
+    })
+  grant(newUser.id, 'Signed up with an invitation')
+  grant(referrer.id, 'Somebody signed up with your link')
 }
 
 /**

@@ -1,6 +1,5 @@
 import { count, eq } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -12,7 +11,7 @@ import { requireUncommon } from '../passwords/common-passwords.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
-import { creditReferral, newReferralCode } from './referrals.ts'
+import { creditReferral, newReferralCode, type ReferralDeps } from './referrals.ts'
 import type { RegisterRequest } from './schemas.ts'
 
 export type SignUp = {
@@ -22,9 +21,8 @@ export type SignUp = {
   /** Addresses of wallets are not for passwords (decisions, 5). */
   walletEmailDomain: string
 }
-export type RegisterDeps = {
+export type RegisterDeps = ReferralDeps & {
   db: Db
-  clock: Clock
   passwords: Passwords
   mailer: Mailer
   enqueue: Enqueue
@@ -48,7 +46,7 @@ export async function register(deps: RegisterDeps, request: RegisterRequest): Pr
     requireFree(tx, email)
     if (deps.signUp.mode === 'invite' && !redeemInvite(tx, inviteCode ?? '', now)) throw invalidInvite()
     const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp) })
-    if (referralCode) creditReferral(tx, user, referralCode, now)
+    if (referralCode) creditReferral(tx, deps, user, referralCode)
     enqueueVerification(tx, deps, user)
     return user
   })

@@ -1,0 +1,34 @@
+/** What the ledger counts, each in its own millionths: an entry balances in every currency by itself. */
+export const CURRENCIES = ['USD', 'GBP', 'USDC', 'pathUSD'] as const
+export type Currency = (typeof CURRENCIES)[number]
+
+/** Money that is somebody's and kept here for them: never below zero. */
+export const HOLDING_KINDS = ['credits', 'escrow'] as const
+
+/**
+ * `credits` is what a user has paid ahead, `escrow` what is held until a condition is met. The others are the operator's view
+ * of the world: `cards` and `chain` are where money comes from and leaves to, `sales` what was earned, `grants` what was
+ * given away.
+ */
+export const ACCOUNT_KINDS = [...HOLDING_KINDS, 'cards', 'chain', 'sales', 'grants'] as const
+export type AccountKind = (typeof ACCOUNT_KINDS)[number]
+
+/** An account by its name. It comes into being with its first line. `ownerId` is empty for the operator's own. */
+export type Account = { kind: AccountKind; ownerId: string; currency: Currency }
+
+/** One of the operator's own accounts. */
+export function houseAccount(kind: Exclude<AccountKind, 'credits' | 'escrow'>, currency: Currency): Account {
+  return { kind, ownerId: '', currency }
+}
+
+/** What a user has paid ahead, in US dollars. */
+export function creditsOf(userId: string): Account {
+  return { kind: 'credits', ownerId: userId, currency: 'USD' }
+}
+
+/** One credit, which is what balances are shown in, is a cent of a US dollar. */
+export const MICRO_USD_PER_CREDIT = 10_000
+
+export function isHolding(kind: AccountKind): boolean {
+  return HOLDING_KINDS.some((holding) => holding === kind)
+}

@@ -1,0 +1,75 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { formatMicroUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import { HOLDING_KINDS, MICRO_USD_PER_CREDIT } from './accounts.ts'
+
+/** So many faults of a kind are named. */
+const NAMED = 20
+const HOLDING = sql.raw(HOLDING_KINDS.map((kind) => `'${kind}'`).join(', '))
+
+/** How much the books hold, and each thing in them that is wrong. */
+export type LedgerReport = { entries: number; lines: number; accounts: number; faults: string[] }
+
+type Fault = { subject: string; is: number; should: number }
+type Rule = { find: SQL; tell(fault: Fault): string }
+
+/** Each query is one statement, so that what is posted meanwhile is in both of its sides or in none. */
+const RULES: readonly Rule[] = [
+  {
+    find: sql`SELECT e.cause || ' (' || a.currency || ')' AS subject, sum(l.amount) AS "is", 0 AS should
+      FROM ledger_lines l JOIN ledger_entries e ON e.id = l.entry_id JOIN ledger_accounts a ON a.id = l.account_id
+      GROUP BY l.entry_id, a.currency HAVING sum(l.amount) <> 0`,
+    tell: ({ subject, is }) => `entry ${subject}: its lines are ${formatMicroUsd(is, 2)} apart`,
+  },
+  {
+    find: sql`SELECT e.cause AS subject, 0 AS "is", 0 AS should FROM ledger_entries e
+      WHERE NOT EXISTS (SELECT 1 FROM ledger_lines l WHERE l.entry_id = e.id)`,
+    tell: ({ subject }) => `entry ${subject}: it has no lines`,
+  },
+  {
+    find: sql`SELECT a.kind || ' ' || a.owner_id || ' (' || a.currency || ')' AS subject, a.balance AS "is",
+        coalesce((SELECT sum(l.amount) FROM ledger_lines l WHERE l.account_id = a.id), 0) AS should
+      FROM ledger_accounts a WHERE "is" <> should`,
+    tell: ({ subject, is, should }) =>
+      `account ${subject}: the balance is ${formatMicroUsd(is, 2)}, its lines add up to ${formatMicroUsd(should, 2)}`,
+  },
+  {
+    find: sql`SELECT subject, "is", should FROM (
+        SELECT e.cause AS subject, l.balance_after AS "is",
+          sum(l.amount) OVER (PARTITION BY l.account_id ORDER BY l.entry_id) AS should
+        FROM ledger_lines l JOIN ledger_entries e ON e.id = l.entry_id) WHERE "is" <> should`,
+    tell: ({ subject, is, should }) =>
+      `entry ${subject}: it says ${formatMicroUsd(is, 2)} was there afterwards, it was ${formatMicroUsd(should, 2)}`,
+  },
+  {
+    find: sql`SELECT a.kind || ' ' || a.owner_id || ' (' || a.currency || ')' AS subject, a.balance AS "is", 0 AS should
+      FROM ledger_accounts a WHERE a.balance < 0 AND a.kind IN (${HOLDING})`,
+    tell: ({ subject, is }) => `account ${subject}: it holds money and is at ${formatMicroUsd(is, 2)}`,
+  },
+  {
+    find: sql`SELECT u.id AS subject, u.credits AS "is",
+        coalesce((SELECT a.balance FROM ledger_accounts a
+          WHERE a.kind = 'credits' AND a.owner_id = u.id AND a.currency = 'USD'), 0) / ${sql.raw(String(MICRO_USD_PER_CREDIT))} AS should
+      FROM users u WHERE "is" <> should`,
+    tell: ({ subject, is, should }) => `user ${subject}: is shown ${is} credits, the ledger says ${should}`,
+  },
+]
+
+/**
+ * Adds the books up again from their lines: every entry is balanced, every balance is the sum of its lines, every line
+ * follows from those before it, no account that holds money is below zero, and what users see as credits is their balance.
+ */
+export function checkLedger(db: Db): LedgerReport {
+  const count = (table: string) => db.select({ rows: sql<number>`count(*)` }).from(sql.raw(table)).get()?.rows ?? 0
+  return {
+    entries: count('ledger_entries'),
+    lines: count('ledger_lines'),
+    accounts: count('ledger_accounts'),
+    faults: RULES.flatMap(({ find, tell }) => selectFaults(db, find).map(tell)),
+  }
+}
+
+function selectFaults(db: Db, find: SQL): Fault[] {
+  const columns = { subject: sql<string>`subject`, is: sql<number>`"is"`, should: sql<number>`should` }
+  return db.select(columns).from(sql`(${find})`).limit(NAMED).all()
+}

@@ -1,0 +1,86 @@
+import { and, asc, desc, eq, gt, lt, lte, max, type SQL } from 'drizzle-orm'
+import { formatMicroUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import type { LedgerLine, LedgerPage } from './schemas.ts'
+import { ledgerAccounts, ledgerEntries, ledgerLines } from './tables.ts'
+
+/** Lines that are read in one go for an export. */
+const PAGE = 200
+
+type AccountRow = typeof ledgerAccounts.$inferSelect
+type Found = Pick<typeof ledgerLines.$inferSelect, 'entryId' | 'amount' | 'balanceAfter'> &
+  Pick<typeof ledgerEntries.$inferSelect, 'memo' | 'createdAt'>
+
+/** What moved on a user's accounts before the entry `before`, newest first, and what is on them now. */
+export function listLedger(
+  db: Db,
+  userId: string,
+  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
+): LedgerPage {
+  const accounts = listAccounts(db, userId)
+  const found = accounts.flatMap((account) => {
+    const isBefore = and(eq(ledgerLines.accountId, account.id), lt(ledgerLines.entryId, before))
+    return selectLines(db, isBefore, desc(ledgerLines.entryId), limit + 1).map((line) => ({ account, line }))
+  })
+  const newestFirst = found.sort((a, b) => b.line.entryId - a.line.entryId)
+  // The lines of one entry stay together: the next page begins before it.
+  const last = newestFirst[limit - 1]?.line.entryId ?? 0
+  const shown = newestFirst.filter(({ line }) => line.entryId >= last)
+  return {
+    balances: accounts.map(({ kind, currency, balance }) => ({ kind, currency, balance: formatMicroUsd(balance, 2) })),
+    lines: shown.map(({ account, line }) => toLedgerLine(account, line)),
+    next: shown.length < newestFirst.length ? last : null,
+  }
+}
+
+/** Every line of a user's accounts that is there now, account by account, oldest first, a page at a time. */
+export function* linesInPages(db: Db, userId: string): Generator<LedgerLine[], void> {
+  const newest =
+    db
+      .select({ id: max(ledgerEntries.id) })
+      .from(ledgerEntries)
+      .get()?.id ?? 0
+  for (const account of listAccounts(db, userId)) {
+    for (let after = 0; ; ) {
+      const isNext = and(
+        eq(ledgerLines.accountId, account.id),
+        gt(ledgerLines.entryId, after),
+        lte(ledgerLines.entryId, newest),
+      )
+      const lines = selectLines(db, isNext, asc(ledgerLines.entryId), PAGE)
+      const last = lines.at(-1)
+      if (!last) break
+      yield lines.map((line) => toLedgerLine(account, line))
+      after = last.entryId
+    }
+  }
+}
+
+function listAccounts(db: Db, userId: string): AccountRow[] {
+  return userId === '' ? [] : db.select().from(ledgerAccounts).where(eq(ledgerAccounts.ownerId, userId)).all()
+}
+
+function selectLines(db: Db, condition: SQL | undefined, order: SQL, limit: number): Found[] {
+  const { entryId, amount, balanceAfter } = ledgerLines
+  const { memo, createdAt } = ledgerEntries
+  return db
+    .select({ entryId, amount, balanceAfter, memo, createdAt })
+    .from(ledgerLines)
+    .innerJoin(ledgerEntries, eq(ledgerEntries.id, entryId))
+    .where(condition)
+    .orderBy(order)
+    .limit(limit)
+    .all()
+}
+
+function toLedgerLine({ kind, currency }: AccountRow, line: Found): LedgerLine {
+  return {
+    entry: line.entryId,
+    createdAt: line.createdAt.toISOString(),
+    account: kind,
+    currency,
+    amount: formatMicroUsd(line.amount, 2),
+    balance: formatMicroUsd(line.balanceAfter, 2),
+    memo: line.memo,
+  }
+}

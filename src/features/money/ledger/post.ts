@@ -1,0 +1,142 @@
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { type Account, isHolding } from './accounts.ts'
+import { ledgerAccounts, ledgerEntries, ledgerLines } from './tables.ts'
+
+/** What an account gains, in millionths of its currency; what it loses is negative. */
+export type Line = { account: Account; amount: number }
+
+/** `cause` names what happened, for ever: `stripe:evt_1`, `gateway:req_1:refund`. `memo` is for people. */
+export type Posting = { cause: string; memo: string; lines: readonly Line[] }
+
+type PostDeps = { clock: Clock }
+
+/**
+ * Posts an entry in the closure of what caused it. The same cause again changes nothing.
+ * @returns whether it was posted now. @throws AppError `payment_required` INSUFFICIENT_FUNDS {balance, needed} when an
+ * account that holds money would fall below zero, `conflict` when the cause stands there with other lines; Error when the
+ * lines do not add up to zero in each currency, or are no whole numbers.
+ */
+export function post(tx: Tx, deps: PostDeps, { cause, memo, lines }: Posting): boolean {
+  const moved = mergeLines(lines)
+  requireBalanced(moved)
+  const posted = tx.select({ id: ledgerEntries.id }).from(ledgerEntries).where(eq(ledgerEntries.cause, cause)).get()
+  if (posted) {
+    requireSame(tx, posted.id, cause, moved)
+    return false
+  }
+  const createdAt = deps.clock.now()
+  const { id: entryId } = tx
+    .insert(ledgerEntries)
+    .values({ cause, memo, createdAt })
+    .returning({ id: ledgerEntries.id })
+    .get()
+  for (const { account, amount } of moved) {
+    const { id: accountId, balance } = openAccount(tx, account, createdAt)
+    const balanceAfter = requireFunds(account, balance, amount)
+    tx.update(ledgerAccounts).set({ balance: balanceAfter }).where(eq(ledgerAccounts.id, accountId)).run()
+    tx.insert(ledgerLines).values({ entryId, accountId, amount, balanceAfter }).run()
+  }
+  return true
+}
+
+/** An entry that moves `amount` from one account to another, as `post` does. */
+export function transfer(
+  tx: Tx,
+  deps: PostDeps,
+  { from, to, amount, ...entry }: Omit<Posting, 'lines'> & { from: Account; to: Account; amount: number },
+): boolean {
+  if (amount <= 0) throw new Error('A transfer moves something')
+  return post(tx, deps, {
+    ...entry,
+    lines: [
+      { account: from, amount: -amount },
+      { account: to, amount },
+    ],
+  })
+}
+
+/** In millionths of its currency; zero for an account that nothing was ever posted to. */
+export function readBalance(db: Db, account: Account): number {
+  return findAccount(db, account)?.balance ?? 0
+}
+
+/** Was an entry of that cause posted? */
+export function isPosted(db: Db, cause: string): boolean {
+  return (
+    db.select({ id: ledgerEntries.id }).from(ledgerEntries).where(eq(ledgerEntries.cause, cause)).get() !== undefined
+  )
+}
+
+/** One line for each account; those that cancel out are none. */
+function mergeLines(lines: readonly Line[]): Line[] {
+  const merged = new Map<string, Line>()
+  for (const { account, amount } of lines) {
+    if (!Number.isSafeInteger(amount)) throw new Error(`${amount} is no whole number of millionths`)
+    const key = toKey(account)
+    merged.set(key, { account, amount: (merged.get(key)?.amount ?? 0) + amount })
+  }
+  return [...merged.values()].filter(({ amount }) => amount !== 0)
+}
+
+function requireBalanced(lines: readonly Line[]): void {
+  const sums = new Map<string, number>()
+  for (const { account, amount } of lines) sums.set(account.currency, (sums.get(account.currency) ?? 0) + amount)
+  if (lines.length === 0) throw new Error('An entry moves something')
+  for (const [currency, sum] of sums) {
+    if (sum !== 0) throw new Error(`The lines of an entry are ${formatMicroUsd(sum, 2)} ${currency} apart`)
+  }
+}
+
+function requireSame(tx: Tx, entryId: number, cause: string, lines: readonly Line[]): void {
+  const { kind, ownerId, currency } = ledgerAccounts
+  const posted = tx
+    .select({ account: { kind, ownerId, currency }, amount: ledgerLines.amount })
+    .from(ledgerLines)
+    .innerJoin(ledgerAccounts, eq(ledgerAccounts.id, ledgerLines.accountId))
+    .where(eq(ledgerLines.entryId, entryId))
+    .all()
+  const toText = (all: readonly Line[]) =>
+    all
+      .map(({ account, amount }) => `${toKey(account)}=${amount}`)
+      .sort()
+      .join('\n')
+  if (toText(posted) !== toText(lines)) throw new AppError('conflict', `${cause} was posted with other amounts`)
+}
+
+function requireFunds({ kind, currency }: Account, balance: number, amount: number): number {
+  const after = balance + amount
+  if (!Number.isSafeInteger(after)) throw new Error('A balance is beyond what can be counted exactly')
+  if (after >= 0 || !isHolding(kind)) return after
+  const figures = { balance: formatMicroUsd(balance, 2), needed: formatMicroUsd(-amount, 2), currency }
+  const message = `Insufficient balance: ${figures.needed} ${currency} needed, ${figures.balance} available`
+  throw new AppError('payment_required', message, { code: 'INSUFFICIENT_FUNDS', ...figures })
+}
+
+function openAccount(tx: Tx, account: Account, createdAt: Date): { id: number; balance: number } {
+  const found = findAccount(tx, account)
+  if (found) return found
+  const { id, balance } = ledgerAccounts
+  return tx
+    .insert(ledgerAccounts)
+    .values({ ...account, createdAt })
+    .returning({ id, balance })
+    .get()
+}
+
+function findAccount(db: Db, { kind, ownerId, currency }: Account) {
+  return db
+    .select({ id: ledgerAccounts.id, balance: ledgerAccounts.balance })
+    .from(ledgerAccounts)
+    .where(
+      and(eq(ledgerAccounts.kind, kind), eq(ledgerAccounts.ownerId, ownerId), eq(ledgerAccounts.currency, currency)),
+    )
+    .get()
+}
+
+function toKey({ kind, ownerId, currency }: Account): string {
+  return JSON.stringify([kind, ownerId, currency])
+}

@@ -1,0 +1,60 @@
+import { sql } from 'drizzle-orm'
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { oneOf } from '../../../db/checks.ts'
+import { ACCOUNT_KINDS, CURRENCIES, HOLDING_KINDS } from './accounts.ts'
+
+const holding = sql.raw(HOLDING_KINDS.map((kind) => `'${kind}'`).join(', '))
+
+/**
+ * One row per account of the ledger. `balance` is the sum of its lines, in millionths of `currency`, and never negative where
+ * money is held for somebody. `ownerId` is the user of `credits`, what is held for of `escrow`, and empty for the operator's
+ * own accounts. No foreign key: the books outlive the account.
+ */
+export const ledgerAccounts = sqliteTable(
+  'ledger_accounts',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    kind: text({ enum: ACCOUNT_KINDS }).notNull(),
+    ownerId: text().notNull(),
+    currency: text({ enum: CURRENCIES }).notNull(),
+    balance: integer().notNull().default(0),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    uniqueIndex('ledger_accounts_by_name').on(table.kind, table.ownerId, table.currency),
+    index('ledger_accounts_by_owner').on(table.ownerId),
+    oneOf('ledger_accounts_kind', table.kind, ACCOUNT_KINDS),
+    oneOf('ledger_accounts_currency', table.currency, CURRENCIES),
+    check('ledger_accounts_hold_what_they_owe', sql`${table.balance} >= 0 OR ${table.kind} NOT IN (${holding})`),
+  ],
+)
+
+/** One row per event that moved money. `cause` names the event, so that it is posted once; `memo` is for people. */
+export const ledgerEntries = sqliteTable('ledger_entries', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  cause: text().notNull().unique(),
+  memo: text().notNull(),
+  createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+})
+
+/**
+ * What an entry did to an account, in millionths of its currency: more is positive, and the lines of an entry add up to zero
+ * in each currency. `balanceAfter` is what the account had then. Lines and entries are never changed.
+ */
+export const ledgerLines = sqliteTable(
+  'ledger_lines',
+  {
+    entryId: integer()
+      .notNull()
+      .references(() => ledgerEntries.id),
+    accountId: integer()
+      .notNull()
+      .references(() => ledgerAccounts.id),
+    amount: integer().notNull(),
+    balanceAfter: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.entryId, table.accountId] }),
+    index('ledger_lines_by_account').on(table.accountId, table.entryId),
+  ],
+)
