@@ -64,13 +64,6 @@ export function readBalance(db: Db, account: Account): number {
   return findAccount(db, account)?.balance ?? 0
 }
 
-/** Was an entry of that cause posted? */
-export function isPosted(db: Db, cause: string): boolean {
-  return (
-    db.select({ id: ledgerEntries.id }).from(ledgerEntries).where(eq(ledgerEntries.cause, cause)).get() !== undefined
-  )
-}
-
 /** One line for each account; those that cancel out are none. */
 function mergeLines(lines: readonly Line[]): Line[] {
   const merged = new Map<string, Line>()
