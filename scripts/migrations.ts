@@ -1,21 +1,35 @@
-/** `bun run migrations`: writes what the tables changed as a new SQL file and lists all files for embedding. */
+/**
+ * `bun run migrations`: writes what the tables changed as a new SQL file and lists all files for embedding; `--check` only
+ * says whether it is up to date.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkMigrations } from './gate/migrations.ts'
 
 const folder = join(import.meta.dir, '..', 'migrations')
 
-await generate()
-await makeTablesStrict()
-await writeList()
+const options = process.argv.slice(2)
+if (options.includes('--check')) {
+  const { isOk, output } = await checkMigrations(join(folder, '..'), async () => {
+    await writeMigrations([])
+    return { isOk: true, output: '' }
+  })
+  if (!isOk) console.error(output)
+  process.exit(isOk ? 0 : 1)
+}
+await writeMigrations(options)
 
-async function generate(): Promise<void> {
-  const child = Bun.spawn(
-    ['bunx', 'drizzle-kit', 'generate', '--config=scripts/drizzle.config.ts', ...process.argv.slice(2)],
-    {
-      stdout: 'inherit',
-      stderr: 'inherit',
-    },
-  )
+async function writeMigrations(asked: readonly string[]): Promise<void> {
+  await generate(asked)
+  await makeTablesStrict()
+  await writeList()
+}
+
+async function generate(asked: readonly string[]): Promise<void> {
+  const child = Bun.spawn(['bunx', 'drizzle-kit', 'generate', '--config=scripts/drizzle.config.ts', ...asked], {
+    stdout: 'inherit',
+    stderr: 'inherit',
+  })
   if ((await child.exited) !== 0) process.exit(1)
 }
 
