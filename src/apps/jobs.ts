@@ -17,6 +17,7 @@ import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
+import { settlePaymentsJob } from '../features/money/wallets/jobs.ts'
 import { tellAuditJob } from '../features/people/audit/tell-audit.ts'
 import { throttlesJob } from '../features/people/lockout/jobs.ts'
 import { emailTokensJob, mailJob } from '../features/people/mails/jobs.ts'
@@ -77,6 +78,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     usageSpoolJob(platform),
     underWayJob(platform),
     usageAlertsJob(platform),
+    settlePaymentsJob(platform),
     scheduledTasksJob(platform),
     heartbeatJob(platform),
     webhookEventsJob(platform),

@@ -17,6 +17,8 @@ import { aiWeb } from '../features/models/gateway/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
 import { ledgerWeb } from '../features/money/ledger/web.ts'
+import { paymentsWeb } from '../features/money/wallets/payments-web.ts'
+import { walletsWeb } from '../features/money/wallets/web.ts'
 import { settingsWeb } from '../features/people/accounts/settings-web.ts'
 import { accountsWeb } from '../features/people/accounts/web.ts'
 import { keysWeb } from '../features/people/keys/web.ts'
@@ -99,6 +101,8 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', demoWeb(platform))
   app.route('/', billingWeb(platform))
   app.route('/', ledgerWeb(platform))
+  app.route('/', walletsWeb(platform))
+  app.route('/', paymentsWeb(platform))
   app.route('/', usageWeb(platform))
   app.route('/', browseWeb(platform))
   app.route('/', swarmsWeb(platform))

@@ -117,6 +117,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     walletEmailDomain: env.WALLET_EMAIL_DOMAIN,
     siweChainId: env.SIWE_CHAIN_ID,
     baseRpcUrl: env.BASE_RPC_URL,
+    usdcAddress: env.USDC_ADDRESS,
+    approvalExpiryMinutes: env.APPROVAL_EXPIRY_MINUTES,
     socialId: { issuer: env.SOCIAL_ID_ISSUER, audience: env.SOCIAL_ID_AUDIENCE },
     tokenGating: {
       address: env.TOKEN_GATING_ADDRESS,

@@ -363,13 +363,18 @@ const CHAINS = {
   BASE_RPC_URL: url
     .optional()
     .describe(
-      'Chain access for wallets that are contracts, token gating and attestations; plain wallets do not need it',
+      'Chain access for agents’ wallets, wallets that are contracts, token gating and attestations; plain wallets of people do not need it',
     ),
+  USDC_ADDRESS: evmAddress
+    .default('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
+    .describe('USDC on `BASE_RPC_URL`, which agents’ wallets hold and pay with'),
   ENS_RPC_URL: url.optional().describe('Main chain, for the verification of agents by ENS name; unset: 503'),
   EAS_ADDRESS: evmAddress
     .default('0x4200000000000000000000000000000000000021')
     .describe('Contract of attestations on `BASE_RPC_URL`'),
-  CLONE_RPC_URL: url.optional().describe('Where payments for clones are looked up; unset: 503'),
+  CLONE_RPC_URL: url
+    .optional()
+    .describe('Where payments for clones are looked up and agents’ wallets pay in pathUSD; unset: 503'),
   CLONE_CHAIN_ID: z.coerce.number().int().positive().default(4217).describe('Chain of these payments'),
   CLONE_TOKEN_ADDRESS: evmAddress
     .default('0x20c0000000000000000000000000000000000000')
@@ -382,6 +387,15 @@ const CHAINS = {
     .default(1_000_000_000_000_000_000n)
     .describe('Smallest balance that passes, in its smallest unit'),
   TOKEN_GATING_TOKEN: z.string().min(1).default('RAVE').describe('Name of the token in answers'),
+}
+
+const APPROVALS = {
+  APPROVAL_EXPIRY_MINUTES: z.coerce
+    .number()
+    .positive()
+    .max(10_080)
+    .default(60)
+    .describe('Minutes until what waits for an approval is denied; fractions are accepted'),
 }
 
 const WEB_TOOLS = {
@@ -441,6 +455,7 @@ export const SETTING_GROUPS = [
   { title: 'Watchdog', settings: WATCHDOG },
   { title: 'Models', settings: MODELS },
   { title: 'Chains', settings: CHAINS },
+  { title: 'Approvals', settings: APPROVALS },
   { title: 'Web tools', settings: WEB_TOOLS },
 ] as const
 
@@ -456,6 +471,7 @@ export const Environment = z.object({
   ...WATCHDOG,
   ...MODELS,
   ...CHAINS,
+  ...APPROVALS,
   ...WEB_TOOLS,
 })
 

@@ -22,6 +22,22 @@ export class TaskQueue {
   }
 }
 
+/** Runs tasks of one key one after another, and those of different keys at once. */
+export type RunInLane = <T>(key: string, task: () => Promise<T>) => Promise<T>
+
+export function createLanes(): RunInLane {
+  const queues = new Map<string, TaskQueue>()
+  return async (key, task) => {
+    const queue = queues.get(key) ?? new TaskQueue()
+    queues.set(key, queue)
+    try {
+      return await queue.run(task)
+    } finally {
+      if (queue.isIdle) queues.delete(key)
+    }
+  }
+}
+
 /** @throws AppError `internal` for whatever a task throws that is not an AppError; what it was is the cause. */
 export async function withAppErrors<T>(task: () => Promise<T>): Promise<T> {
   try {

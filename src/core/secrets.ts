@@ -24,6 +24,7 @@ export type SealedPlace =
   | 'identities:refreshToken'
   | 'installations:gatewayToken'
   | 'kept_keys'
+  | 'managed_wallets'
   | 'provider_keys'
   | 'sign_in_attempts:secrets'
   | 'users:twoFactorSecret'

@@ -41,6 +41,7 @@ const TASK = { of: (person: Person) => `task_${person.canary}`, missing: 'task_m
 const SWARM = { of: (person: Person) => `swarm_${person.canary}`, missing: 'swarm_missing' }
 const RUN = { of: (person: Person) => `run_${person.canary}`, missing: 'run_missing' }
 const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
+const PAYMENT_ROW = { of: (person: Person) => `pay_${person.canary}`, missing: 'pay_missing' }
 const VIDEO = { of: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
 const EMAIL = { of: (person: Person) => person.email, missing: 'missing@example.com' }
 
@@ -127,6 +128,11 @@ const browseRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => (
   [`POST /api/browse/upload ${face}`]: { ...inWorkspace('upload', '&path=new.txt'), status: 201 },
   [`POST /api/browse/write ${face}`]: { ...inWorkspace('write'), body: () => ({ path: 'new.txt', content: 'x' }) },
 })
+
+/** Of routes without a guard that answer only who is known all the same. */
+const KNOWN: readonly string[] = ['session', 'admin session', 'key', 'reading key']
+const forWhoeverIsKnown = ({ proof }: Caller) => (KNOWN.includes(proof) ? 200 : 401)
+const whoActs = (caller: Caller) => (caller.proof === 'reading key' ? 403 : forWhoeverIsKnown(caller))
 
 /** Every route of `tests/endpoints.txt`, behind its guard. */
 export const ROUTES: Readonly<Record<string, Expectation>> = {
@@ -461,6 +467,29 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/webhooks/email web': { status: 503 },
   'POST /api/webhooks/video web': { status: 503 },
   'POST /api/wallet-auth web': { status: 400, body: () => ({}) },
+  'GET /api/wallet web': { status: forWhoeverIsKnown },
+  'POST /api/wallet web': { names: AGENT, status: 200, body: ({ id }) => ({ action: 'get_seed', agentId: id }) },
+  'GET /api/wallet/address web': { status: forWhoeverIsKnown },
+  'POST /api/wallet/address web': { status: whoActs },
+  'GET /api/wallet/cdp web': reached,
+  'POST /api/wallet/cdp web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id }) },
+  'GET /api/wallet/create web': { names: AGENT, status: 200, path: (id) => `/api/wallet/create?agentId=${id}` },
+  'POST /api/wallet/create web': {
+    names: AGENT,
+    status: 200,
+    body: ({ id, caller }) => ({ email: caller.user?.email ?? 'nobody@example.com', agentId: id }),
+  },
+  'GET /api/wallet/list web': reached,
+  'GET /api/wallet/payments web': reached,
+  'GET /api/wallet/payments/:id web': { names: PAYMENT_ROW, status: 200 },
+  'POST /api/wallet/payments/:id/approve web': { names: PAYMENT_ROW, status: 409 },
+  'POST /api/wallet/payments/:id/deny web': { names: PAYMENT_ROW, status: 409 },
+  'PATCH /api/wallet/policy web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, perDay: '5' }) },
+  'POST /api/wallet/send web': {
+    names: AGENT,
+    status: 503,
+    body: ({ id }) => ({ agentId: id, recipient: `0x${'2'.repeat(40)}`, amount: '1' }),
+  },
 }
 
 /** The request of a cell, without the caller’s headers. */

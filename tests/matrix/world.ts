@@ -16,6 +16,7 @@ import { insertAgent, openTokens } from '../../src/features/agents/registry/crea
 import { agents } from '../../src/features/agents/registry/tables.ts'
 import { agentVerifications, verificationChallenges } from '../../src/features/agents/verification/tables.ts'
 import { usageDays, usageLogs } from '../../src/features/models/usage/tables.ts'
+import { managedWallets, walletPayments } from '../../src/features/money/wallets/tables.ts'
 import { insertUser } from '../../src/features/people/accounts/register.ts'
 import { recordAudit } from '../../src/features/people/audit/audit.ts'
 import { insertKey, newKey } from '../../src/features/people/keys/create.ts'
@@ -293,6 +294,7 @@ export async function openWorld(
       `identities:refreshToken:https://idp.example:${canary}`,
     )
     const sealed = platform.sealer.seal(`credential-${canary}`, `agent_credentials:${userId}:openai`)
+    addWallet(tx, { userId, canary, agentId })
     addTalkTraces(tx, { userId, agentId, canary, sealed, now })
     const external = { issuer: 'https://idp.example', subject: canary, provider: 'idp-b', email: user.email } as const
     tx.insert(identities)
@@ -308,6 +310,30 @@ export async function openWorld(
     replaceRecoveryCodes(tx, userId, codes)
     const link = issueEmailToken(tx, { userId, purpose: 'reset-password', email: user.email }, now)
     secrets.push(sealed, refreshToken, `refresh-${canary}`, link, sha256(link), ...codes)
+  }
+
+  function addWallet(tx: Tx, { userId, canary, agentId }: Record<'userId' | 'canary' | 'agentId', string>): void {
+    const createdAt = clock.now()
+    const id = `wal_${canary}`
+    const key = `0x${sha256(canary)}`
+    const sealedKey = platform.sealer.seal(key, `managed_wallets:${id}`)
+    const address = `0x${sha256(`address of ${canary}`).slice(0, 40)}`
+    tx.insert(managedWallets).values({ id, kind: 'agent', userId, agentId, address, sealedKey, createdAt }).run()
+    const order = { purpose: canary, reference: canary, currency: 'USDC', recipient: canary, reason: canary }
+    tx.insert(walletPayments)
+      .values({
+        ...order,
+        id: `pay_${canary}`,
+        kind: 'transfer',
+        walletId: id,
+        userId,
+        agentId,
+        amountMicroUsd: 7,
+        status: 'failed',
+        createdAt,
+      })
+      .run()
+    secrets.push(key, sealedKey)
   }
 
   function addSchedule(tx: Tx, userId: string, canary: string, agentId: string): void {

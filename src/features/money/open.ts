@@ -1,10 +1,15 @@
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
 import { createGrantCredits } from './ledger/credits.ts'
+import { openWallets, type WalletSettings } from './wallets/open.ts'
 
-type MoneySettings = Pick<Config, 'mode'>
+type MoneySettings = Pick<Config, 'mode'> & WalletSettings
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
-export function openMoney(base: Base, { mode }: MoneySettings) {
-  return { plansArePaid: mode !== 'home', grantCredits: createGrantCredits(base) }
+export function openMoney(base: Base, settings: MoneySettings) {
+  return {
+    plansArePaid: settings.mode !== 'home',
+    grantCredits: createGrantCredits(base),
+    ...openWallets(settings),
+  }
 }

@@ -4,6 +4,7 @@ import { personalAgents } from '../../agents/registry/personal.ts'
 import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
 import { personalLedger } from '../../money/ledger/personal.ts'
+import { personalManagedWallets, personalPayments } from '../../money/wallets/personal.ts'
 import { personalReferrals } from '../../people/accounts/personal.ts'
 import { personalAudit } from '../../people/audit/personal.ts'
 import { personalInvites } from '../../people/invites/personal.ts'
@@ -47,6 +48,8 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalMessages,
   personalProviderKeys,
   personalLedger,
+  personalManagedWallets,
+  personalPayments,
   personalUsage,
   personalToolEvents,
   personalAudit,

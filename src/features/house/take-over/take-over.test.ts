@@ -38,8 +38,18 @@ const ENDS = [
   'sessions',
   'sign_in_wallets',
 ]
-const SWITCHED_OFF = ['heartbeats', 'scheduled_runs', 'scheduled_tasks', 'swarm_runs']
-const STAYS = ['agent_skills', 'agents', 'chat_sessions', 'messages', 'referrals', 'swarms', 'user_storage', 'videos']
+const SWITCHED_OFF = ['heartbeats', 'managed_wallets', 'scheduled_runs', 'scheduled_tasks', 'swarm_runs']
+const STAYS = [
+  'agent_skills',
+  'agents',
+  'chat_sessions',
+  'messages',
+  'referrals',
+  'swarms',
+  'user_storage',
+  'videos',
+  'wallet_payments',
+]
 
 /** Somebody who has set up all that acts for an account whose address is another's. */
 async function squat(it: ReturnType<typeof testPlatform>, userId: string) {

@@ -8,6 +8,7 @@ import { forgetInstallations } from '../../agents/installations/delete.ts'
 import { changeSettings } from '../../agents/registry/config.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { forgetOwnKeys } from '../../models/own-keys/own-keys.ts'
+import { freezeWallets } from '../../money/wallets/change-policy.ts'
 import { deleteAllKeys } from '../../people/keys/delete.ts'
 import { endEmailTokens } from '../../people/mails/email-tokens.ts'
 import { endSessions } from '../../people/sessions/sessions.ts'
@@ -53,6 +54,7 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   switchOffHeartbeat(tx, userId, now)
   cancelAllRuns(tx, userId, now)
   forgetOwnKeys(tx, userId)
+  freezeWallets(tx, userId, now)
   forgetCredentials(tx, userId)
   forgetInstallations(tx, userId)
   abandonStreams(tx, deps.enqueue, userId)

@@ -35,6 +35,7 @@ async function openSealed() {
   await send('PUT', `/api/browse/git-credentials?agentId=${id}`, GIT)
   await send('POST', '/api/agent', { action: 'set-credential', key: 'openai', value: 'sk-for-skills' })
   await send('POST', '/api/billing', { action: 'enable-byok', apiKey: 'sk-vendor-own-0123456789', provider: 'openai' })
+  await send('POST', '/api/wallet', { action: 'create' })
   await send('POST', '/api/settings/two-factor/setup', {})
   const machine = json('POST', { userId: user.id, gatewayToken: 'gw_of-elsewhere' }, bearer(INTERNAL_KEY))
   expect((await it.backend.request('/api/register-home', machine)).status).toBe(200)

@@ -1,0 +1,243 @@
+import type { Address, Hex, PublicClient } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { AppError } from '../../core/errors.ts'
+import { createChainReader, loadViem, notConfigured, type ReadChain } from './reader.ts'
+
+/** Tokens that wallets of the platform hold; both have six decimals. */
+export const CURRENCIES = ['USDC', 'pathUSD'] as const
+export type Currency = (typeof CURRENCIES)[number]
+
+/** What wallets have to know of a chain. `network` is its usual name, `eip155:<id>` of one without. */
+export type TokenTerms = {
+  currency: Currency
+  chainId: number
+  network: string
+  isTestnet: boolean
+  explorerUrl: string | null
+  nativeSymbol: string
+  token: Address
+  isConfigured: boolean
+}
+
+/** What an address holds, in the smallest units. */
+export type Holdings = { token: bigint; native: bigint }
+
+export type TransferOrder = { to: Address; amount: bigint; nonce: number }
+
+/** A signed transaction; whoever has `raw` can make it happen, and nothing else. */
+export type SignedTransfer = { raw: Hex; hash: Hex }
+
+/** What became of the broadcast: a chain that says nothing clear throws. */
+export type Broadcast = { isTaken: true } | { isTaken: false; reason: string }
+
+/** What the chain says of a transaction now. `nextNonce` is how many transactions of the sender it holds. */
+export type Standing =
+  | { isMined: true; hasPaid: boolean; blockNumber: number; blockHash: Hex; confirmations: number }
+  | { isMined: false; nextNonce: number }
+
+/** One token on one chain. Everything throws AppError `unavailable` when the chain cannot be asked or is not configured. */
+export type TokenChain = {
+  readonly terms: TokenTerms
+  /** @throws AppError `unavailable` NOT_CONFIGURED that names the missing setting. */
+  requireConfigured(): void
+  readHoldings(owner: Address): Promise<Holdings>
+  /** The first nonce after all of the sender's transactions that the chain knows, also those that wait. */
+  readNextNonce(owner: Address): Promise<number>
+  /** Nothing is sent. @throws AppError `payment_required` when the sender holds too little of the token. */
+  sign(account: PrivateKeyAccount, order: TransferOrder): Promise<SignedTransfer>
+  /** May be called again with the same transaction: the chain takes it once. */
+  broadcast(raw: Hex): Promise<Broadcast>
+  findStanding(transfer: { hash: Hex; from: Address; to: Address; amount: bigint }): Promise<Standing>
+}
+
+export type TokenChainOptions = {
+  currency: Currency
+  chainId: number
+  rpcUrl: string | undefined
+  token: string
+  /** The variable that is missing when there is no RPC. */
+  setting: string
+  timeoutMs?: number
+}
+
+type KnownChain = { network: string; explorerUrl: string; isTestnet: boolean; nativeSymbol: string }
+const KNOWN_CHAINS: Readonly<Record<number, KnownChain>> = {
+  8453: { network: 'base', explorerUrl: 'https://basescan.org', isTestnet: false, nativeSymbol: 'ETH' },
+  84532: { network: 'base-sepolia', explorerUrl: 'https://sepolia.basescan.org', isTestnet: true, nativeSymbol: 'ETH' },
+  4217: { network: 'tempo', explorerUrl: 'https://explore.tempo.xyz', isTestnet: false, nativeSymbol: 'USD' },
+}
+const DECIMALS = 6
+/** Over the estimate: what a transfer takes depends on who has held the token before. */
+const GAS_MARGIN_PERCENT = 130n
+/** The price of gas may double before the transaction is in a block. */
+const FEE_MARGIN = 2n
+/** Words by which nodes say that they have the transaction already. */
+const KNOWN_ALREADY = /already known|already imported|already exists|known transaction/i
+/** Words by which nodes refuse for good: anything else may be a passing trouble. */
+const REFUSED =
+  /insufficient funds|intrinsic gas|exceeds block gas limit|gas limit (?:is )?too (?:low|high)|max fee per gas less/i
+/** Another transaction has the nonce: the chain itself says which. */
+const STALE = /nonce too low|nonce (?:is )?too (?:low|old)|replacement transaction underpriced/i
+
+/** Speaks to the chain of one token; viem loads at the first use. */
+export function createTokenChain(options: TokenChainOptions): TokenChain {
+  const { currency, chainId, rpcUrl, setting } = options
+  const known = KNOWN_CHAINS[chainId]
+  const token = toAddress(options.token)
+  const read = rpcUrl
+    ? createChainReader({ rpcUrl, chainId, ...(options.timeoutMs && { timeoutMs: options.timeoutMs }) })
+    : null
+  const terms: TokenTerms = {
+    currency,
+    chainId,
+    network: known?.network ?? `eip155:${chainId}`,
+    isTestnet: known?.isTestnet ?? false,
+    explorerUrl: known?.explorerUrl ?? null,
+    nativeSymbol: known?.nativeSymbol ?? 'ETH',
+    token,
+    isConfigured: read !== null,
+  }
+  const ask: ReadChain = async (question) => {
+    if (!read) throw notConfigured(`Payment in ${currency}`, [setting])
+    return read(question)
+  }
+  const requireDecimals = createDecimalsCheck(ask, token)
+
+  return {
+    terms,
+    requireConfigured() {
+      if (!read) throw notConfigured(`Payment in ${currency}`, [setting])
+    },
+    async readHoldings(owner) {
+      await requireDecimals()
+      const { erc20Abi } = await loadViem()
+      return ask(async (client) => {
+        const [held, native] = await Promise.all([
+          client.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [owner] }),
+          client.getBalance({ address: owner }),
+        ])
+        return { token: held, native }
+      })
+    },
+    readNextNonce: (owner) => ask((client) => client.getTransactionCount({ address: owner, blockTag: 'pending' })),
+    async sign(account, order) {
+      await requireDecimals()
+      return signTransfer(ask, { token, chainId, currency }, account, order)
+    },
+    broadcast: (raw) => broadcast(ask, raw),
+    findStanding: (transfer) => findStanding(ask, token, transfer),
+  }
+}
+
+/** Amounts are counted in millionths: a token that counts otherwise would be paid out wrongly. */
+function createDecimalsCheck(ask: ReadChain, token: Address): () => Promise<void> {
+  let isChecked = false
+  return async () => {
+    if (isChecked) return
+    const { erc20Abi } = await loadViem()
+    const decimals = await ask((client) =>
+      client.readContract({ address: token, abi: erc20Abi, functionName: 'decimals' }),
+    )
+    if (decimals !== DECIMALS) throw new AppError('misconfigured', `The token ${token} has ${decimals} decimals, not 6`)
+    isChecked = true
+  }
+}
+
+type TokenOf = { token: Address; chainId: number; currency: Currency }
+
+async function signTransfer(
+  ask: ReadChain,
+  { token, chainId, currency }: TokenOf,
+  account: PrivateKeyAccount,
+  { to, amount, nonce }: TransferOrder,
+): Promise<SignedTransfer> {
+  const { encodeFunctionData, erc20Abi, keccak256 } = await loadViem()
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, amount] })
+  const { held, fees, gas } = await ask(async (client) => {
+    const held = await client.readContract({
+      address: token,
+      abi: erc20Abi,
+      functionName: 'balanceOf',
+      args: [account.address],
+    })
+    if (held < amount) return { held, fees: null, gas: 0n }
+    const [fees, gas] = await Promise.all([
+      readFees(client),
+      client.estimateGas({ account: account.address, to: token, data }),
+    ])
+    return { held, fees, gas }
+  })
+  if (fees === null)
+    throw new AppError('payment_required', `The wallet holds too little ${currency}`, {
+      code: 'INSUFFICIENT_BALANCE',
+      balance: held.toString(),
+    })
+  const raw = await account.signTransaction({
+    type: 'eip1559',
+    chainId,
+    nonce,
+    to: token,
+    data,
+    gas: (gas * GAS_MARGIN_PERCENT) / 100n,
+    ...fees,
+  })
+  return { raw, hash: keccak256(raw) }
+}
+
+async function readFees(client: PublicClient) {
+  const [block, maxPriorityFeePerGas] = await Promise.all([
+    client.getBlock({ blockTag: 'latest' }),
+    client.estimateMaxPriorityFeePerGas(),
+  ])
+  return { maxPriorityFeePerGas, maxFeePerGas: (block.baseFeePerGas ?? 0n) * FEE_MARGIN + maxPriorityFeePerGas }
+}
+
+async function broadcast(ask: ReadChain, raw: Hex): Promise<Broadcast> {
+  const viem = await loadViem()
+  return ask(async (client) => {
+    try {
+      await client.sendRawTransaction({ serializedTransaction: raw })
+      return { isTaken: true }
+    } catch (error) {
+      const refusal = error instanceof viem.BaseError && error.walk((cause) => cause instanceof viem.RpcRequestError)
+      const words = refusal instanceof viem.RpcRequestError ? refusal.details : ''
+      if (KNOWN_ALREADY.test(words) || STALE.test(words)) return { isTaken: true }
+      if (REFUSED.test(words)) return { isTaken: false, reason: words.slice(0, 200) }
+      throw error
+    }
+  })
+}
+
+async function findStanding(
+  ask: ReadChain,
+  token: Address,
+  { hash, from, to, amount }: { hash: Hex; from: Address; to: Address; amount: bigint },
+): Promise<Standing> {
+  const viem = await loadViem()
+  return ask(async (client) => {
+    // Asked before the receipt: a nonce that is used without one belongs to another transaction.
+    const nextNonce = await client.getTransactionCount({ address: from, blockTag: 'latest' })
+    const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+      if (error instanceof viem.TransactionReceiptNotFoundError) return null
+      throw error
+    })
+    if (!receipt) return { isMined: false, nextNonce }
+    const head = await client.getBlockNumber({ cacheTime: 0 })
+    const logs = receipt.logs.filter(({ address }) => viem.isAddressEqual(address, token))
+    const transfers = viem.parseEventLogs({ abi: viem.erc20Abi, eventName: 'Transfer', logs })
+    const isThis = ({ args }: (typeof transfers)[number]) =>
+      viem.isAddressEqual(args.from, from) && viem.isAddressEqual(args.to, to) && args.value === amount
+    return {
+      isMined: true,
+      hasPaid: receipt.status === 'success' && transfers.some(isThis),
+      blockNumber: Number(receipt.blockNumber),
+      blockHash: receipt.blockHash,
+      confirmations: Number(head - receipt.blockNumber) + 1,
+    }
+  })
+}
+
+/** Lower case: mixed case is a checksum that a library would check. */
+export function toAddress(text: string): Address {
+  return `0x${text.slice(2).toLowerCase()}`
+}

@@ -1,0 +1,33 @@
+import type { Currency } from '../../../adapters/chain/token-chain.ts'
+import { type Holdings, type TokenChain, toAddress } from '../../../adapters/chain/token-chain.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+
+/** The tokens that wallets pay with, by their name. */
+export type TokenChains = Readonly<Record<Currency, TokenChain>>
+
+/** What an address holds in one token; `microUsd` is null with the reason when the chain could not be asked. */
+export type Balance = { currency: Currency; network: string; microUsd: bigint | null; problem: string | null }
+
+/** What `address` holds of `currency`, in millionths. @throws AppError `unavailable` when the chain cannot be asked. */
+export async function readBalance(chains: TokenChains, currency: Currency, address: string): Promise<bigint> {
+  return (await readHoldings(chains[currency], address)).token
+}
+
+export function readHoldings(chain: TokenChain, address: string): Promise<Holdings> {
+  return chain.readHoldings(toAddress(address))
+}
+
+/** Of every token; what cannot be asked is told as that, never as nothing. */
+export function readBalances(chains: TokenChains, address: string): Promise<Balance[]> {
+  return Promise.all(
+    Object.values(chains).map(async (chain): Promise<Balance> => {
+      const { currency, network } = chain.terms
+      try {
+        return { currency, network, microUsd: (await readHoldings(chain, address)).token, problem: null }
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        return { currency, network, microUsd: null, problem: errorMessage(error) }
+      }
+    }),
+  )
+}

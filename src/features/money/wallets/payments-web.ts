@@ -1,0 +1,71 @@
+import { Hono } from 'hono'
+import type { OnceEnv, WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { approvePayment, denyPayment } from './approve.ts'
+import { changePolicy } from './change-policy.ts'
+import { getWallet, listWallets } from './create.ts'
+import { getOwnPayment, listPayments } from './payments.ts'
+import { PaymentsQuery, PolicyChange, SendRequest } from './schemas.ts'
+import { requireSucceeded, type SendDeps, sendFromWallet } from './send.ts'
+import { toPayment, toWallet } from './shapes.ts'
+import { toOwner } from './state.ts'
+import { advanceTransfer } from './transfer.ts'
+
+export type PaymentsWebDeps = SendDeps & { guards: Guards; idempotency: Idempotency }
+
+/**
+ * What wallets pay, and what they may. A key or an agent can order a payment; what a wallet may pay is for the session of
+ * its owner alone, so that nobody allows themselves more.
+ */
+export function paymentsWeb(deps: PaymentsWebDeps) {
+  const app = new Hono<WebEnv & OnceEnv>()
+  const { signedIn, withSession } = deps.guards
+
+  app.get('/api/wallet/list', signedIn, (c) => {
+    const now = deps.clock.now()
+    return c.json({ wallets: listWallets(deps.db, c.var.user.id).map((row) => toWallet(deps.db, row, now)) })
+  })
+
+  app.patch('/api/wallet/policy', withSession, validate('json', PolicyChange), async (c) => {
+    const change = c.req.valid('json')
+    const wallet = await changePolicy(deps, toOwner(deps.db, c.var.user, change.agentId), change)
+    return c.json({ wallet: toWallet(deps.db, wallet, deps.clock.now()) })
+  })
+
+  app.post('/api/wallet/send', signedIn, validate('json', SendRequest), deps.idempotency.forUser, async (c) => {
+    const request = c.req.valid('json')
+    const payment = await sendFromWallet(deps, toOwner(deps.db, c.var.user, request.agentId), request, c.var.once)
+    return c.json(
+      { payment: toPayment(deps.tokenChains, requireSucceeded(payment)) },
+      payment.status === 'succeeded' ? 200 : 202,
+    )
+  })
+
+  app.get('/api/wallet/payments', signedIn, validate('query', PaymentsQuery), (c) => {
+    const { limit, before, agentId } = c.req.valid('query')
+    const { user } = c.var
+    const walletId = agentId === undefined ? undefined : getWallet(deps.db, toOwner(deps.db, user, agentId)).id
+    const rows = listPayments(deps.db, user.id, { limit: limit + 1, before, walletId })
+    const page = rows.slice(0, limit)
+    const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
+    return c.json({ payments: page.map((row) => toPayment(deps.tokenChains, row)), next })
+  })
+
+  app.get('/api/wallet/payments/:id', signedIn, (c) =>
+    c.json({ payment: toPayment(deps.tokenChains, getOwnPayment(deps.db, c.var.user.id, c.req.param('id'))) }),
+  )
+
+  app.post('/api/wallet/payments/:id/approve', withSession, async (c) => {
+    const payment = await approvePayment(deps, c.var.user.id, c.req.param('id'))
+    const taken = payment.kind === 'transfer' ? await advanceTransfer(deps, payment.id) : payment
+    return c.json({ payment: toPayment(deps.tokenChains, taken) })
+  })
+
+  app.post('/api/wallet/payments/:id/deny', withSession, async (c) =>
+    c.json({ payment: toPayment(deps.tokenChains, await denyPayment(deps, c.var.user.id, c.req.param('id'))) }),
+  )
+
+  return app
+}

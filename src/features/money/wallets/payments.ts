@@ -1,0 +1,70 @@
+import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { type PaymentRow, type PaymentStatus, walletPayments } from './tables.ts'
+
+/** @throws AppError `not_found`. */
+export function getPayment(db: Db, id: string): PaymentRow {
+  const row = db.select().from(walletPayments).where(eq(walletPayments.id, id)).get()
+  if (!row) throw new AppError('not_found', 'Payment not found')
+  return row
+}
+
+/** @throws AppError `not_found` for a missing payment and for somebody else's. */
+export function getOwnPayment(db: Db, userId: string, id: string): PaymentRow {
+  const row = getPayment(db, id)
+  if (row.userId !== userId) throw new AppError('not_found', 'Payment not found')
+  return row
+}
+
+export type PaymentPage = { limit: number; before?: string | undefined; walletId?: string | undefined }
+
+/** Payments of a user, newest first: ids begin with the time. */
+export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): PaymentRow[] {
+  const conditions: (SQL | undefined)[] = [
+    eq(walletPayments.userId, userId),
+    before === undefined ? undefined : lt(walletPayments.id, before),
+    walletId === undefined ? undefined : eq(walletPayments.walletId, walletId),
+  ]
+  return db
+    .select()
+    .from(walletPayments)
+    .where(and(...conditions))
+    .orderBy(desc(walletPayments.createdAt), desc(walletPayments.id))
+    .limit(limit)
+    .all()
+}
+
+/** Payments that the job has to look at, the one that has waited longest first. */
+export function listDue(db: Db, now: Date, limit: number): PaymentRow[] {
+  return db
+    .select()
+    .from(walletPayments)
+    .where(lte(walletPayments.checkAt, now))
+    .orderBy(walletPayments.checkAt)
+    .limit(limit)
+    .all()
+}
+
+/** Changes a payment that is still in one of `from`; null when something else came first. */
+export function changePayment(
+  tx: Tx,
+  id: string,
+  from: readonly PaymentStatus[],
+  change: Partial<PaymentRow>,
+): PaymentRow | null {
+  const isStill = and(eq(walletPayments.id, id), inArray(walletPayments.status, [...from]))
+  return tx.update(walletPayments).set(change).where(isStill).returning().get() ?? null
+}
+
+/** Nonces of our transactions that have not ended for certain, and so may still be on the chain. */
+export function listTakenNonces(db: Db, chainId: number, address: string): number[] {
+  const isOpen = and(
+    eq(walletPayments.chainId, chainId),
+    eq(walletPayments.fromAddress, address),
+    isNotNull(walletPayments.nonce),
+    isNull(walletPayments.finalAt),
+  )
+  const rows = db.select({ nonce: walletPayments.nonce }).from(walletPayments).where(isOpen).all()
+  return rows.flatMap(({ nonce }) => (nonce === null ? [] : [nonce]))
+}

@@ -1,0 +1,80 @@
+import { and, eq, gte, ne, notInArray, sql } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
+
+/** What is about to be spent; `id` is its row when it has one, which does not count against itself. */
+export type Spending = { recipient: string; amountMicroUsd: number; id?: string }
+
+/** What ended without spending anything. */
+const NOT_SPENT: PaymentRow['status'][] = ['failed', 'denied']
+
+/**
+ * Holds a payment to the policy of its wallet, in the closure that writes the payment: two at once cannot both have the
+ * last dollar. Every spender comes through here. @returns whether the owner has to be asked first.
+ * @throws AppError `forbidden` WALLET_FROZEN, RECIPIENT_NOT_ALLOWED or LIMIT_EXCEEDED with `limit` and `spent`.
+ */
+export function requireWithinPolicy(
+  tx: Tx,
+  wallet: WalletRow,
+  spending: Spending,
+  now: Date,
+): { needsApproval: boolean } {
+  requireNotFrozen(wallet)
+  const { amountMicroUsd, recipient } = spending
+  if (wallet.recipients && !wallet.recipients.includes(toRecipientKey(recipient))) {
+    throw new AppError('forbidden', 'The policy of this wallet does not allow this recipient', {
+      code: 'RECIPIENT_NOT_ALLOWED',
+    })
+  }
+  requireBelow('payment', wallet.perPaymentMicroUsd, 0, amountMicroUsd)
+  const spent = (from: Date) => sumSpent(tx, wallet.id, from, spending.id)
+  if (wallet.perDayMicroUsd !== null) requireBelow('day', wallet.perDayMicroUsd, spent(dayOf(now)), amountMicroUsd)
+  if (wallet.perMonthMicroUsd !== null)
+    requireBelow('month', wallet.perMonthMicroUsd, spent(monthOf(now)), amountMicroUsd)
+  return { needsApproval: wallet.approvalAboveMicroUsd !== null && amountMicroUsd > wallet.approvalAboveMicroUsd }
+}
+
+/** @throws AppError `forbidden` WALLET_FROZEN. */
+export function requireNotFrozen({ frozenAt }: WalletRow): void {
+  if (frozenAt) throw new AppError('forbidden', 'This wallet is frozen', { code: 'WALLET_FROZEN' })
+}
+
+/** Micro-dollars that the wallet has spent, or may have, today and in this month (UTC). */
+export function readSpent(db: Db, walletId: string, now: Date): { day: number; month: number } {
+  return { day: sumSpent(db, walletId, dayOf(now)), month: sumSpent(db, walletId, monthOf(now)) }
+}
+
+/** Addresses of a chain count in any case; others only as they are written. */
+export function toRecipientKey(recipient: string): string {
+  return recipient.startsWith('0x') ? recipient.toLowerCase() : recipient
+}
+
+function sumSpent(db: Db, walletId: string, from: Date, except = ''): number {
+  const isSpent = and(
+    eq(walletPayments.walletId, walletId),
+    gte(walletPayments.createdAt, from),
+    notInArray(walletPayments.status, NOT_SPENT),
+    ne(walletPayments.id, except),
+  )
+  const total = sql<number>`coalesce(sum(${walletPayments.amountMicroUsd}), 0)`
+  return db.select({ total }).from(walletPayments).where(isSpent).get()?.total ?? 0
+}
+
+function requireBelow(span: 'payment' | 'day' | 'month', limit: number | null, spent: number, amount: number): void {
+  if (limit === null || spent + amount <= limit) return
+  throw new AppError('forbidden', `The policy of this wallet allows ${formatMicroUsd(limit, 2)} dollars a ${span}`, {
+    code: 'LIMIT_EXCEEDED',
+    limit: formatMicroUsd(limit, 2),
+    spent: formatMicroUsd(spent, 2),
+  })
+}
+
+function dayOf(now: Date): Date {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()))
+}
+
+function monthOf(now: Date): Date {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+import { parseMicroUsd } from '../../../core/money.ts'
+
+const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const BAD_LIMIT = 'A limit must be a decimal number of dollars with at most six places, or null'
+const MAX_RECIPIENTS = 200
+
+/** Dollars as micro-dollars; null takes the limit away. */
+const limit = z
+  .union([z.string(), z.number(), z.null()], BAD_LIMIT)
+  .transform((amount, context) => {
+    if (amount === null) return null
+    const microUsd = parseMicroUsd(amount)
+    if (microUsd !== null) return microUsd
+    context.addIssue({ code: 'custom', message: BAD_LIMIT })
+    return z.NEVER
+  })
+  .optional()
+
+const agentId = z
+  .string('agentId must be text')
+  .min(1, 'agentId must be text')
+  .max(100, 'agentId is too long')
+  .optional()
+
+export const WalletQuery = z.object({ address: z.string().max(200).optional(), agentId })
+export const OfAgentQuery = z.object({ agentId })
+
+/** `POST /api/wallet`. */
+export const WalletAction = z.object({
+  action: z.enum(['create', 'get_seed', 'export_seed'], 'Invalid action'),
+  agentId,
+})
+
+/** `POST /api/wallet/create`. */
+export const CreateWalletRequest = z.object({
+  email: z.string('Email required').trim().min(1, 'Email required').max(254, 'Email required'),
+  agentId,
+})
+
+/** `POST /api/wallet/cdp`: a private key is never taken over HTTP. */
+export const CdpRequest = z.object({ privateKey: z.unknown().optional(), agentId })
+
+/** `PATCH /api/wallet/policy`: what is not given stays. */
+export const PolicyChange = action({
+  agentId,
+  perPayment: limit,
+  perDay: limit,
+  perMonth: limit,
+  approvalAbove: limit,
+  recipients: z
+    .array(
+      z.string().regex(EVM_ADDRESS, 'Recipients must be addresses: 0x and 40 hex digits'),
+      'recipients must be a list',
+    )
+    .max(MAX_RECIPIENTS, `At most ${MAX_RECIPIENTS} recipients`)
+    .nullable()
+    .optional(),
+  frozen: z.boolean('frozen must be true or false').optional(),
+})
+export type PolicyChange = z.infer<typeof PolicyChange>
+
+/** `POST /api/wallet/send`: a transfer from one's own wallet, or from that of an agent. */
+export const SendRequest = action({
+  agentId,
+  recipient: z.string('Recipient required').regex(EVM_ADDRESS, 'Invalid recipient address'),
+  amount: z.union([z.string(), z.number()], 'Invalid amount').transform((amount, context) => {
+    const microUsd = parseMicroUsd(amount)
+    if (microUsd !== null && microUsd > 0) return microUsd
+    context.addIssue({ code: 'custom', message: 'Invalid amount' })
+    return z.NEVER
+  }),
+  currency: z.enum(['USDC', 'pathUSD'], 'currency must be USDC or pathUSD').default('USDC'),
+})
+export type SendRequest = z.infer<typeof SendRequest>
+
+export const PaymentsQuery = z.object({
+  agentId,
+  limit: z.coerce.number().int().min(1).max(100, 'limit must be at most 100').default(50),
+  before: z.string().max(100).optional(),
+})
+
+const Asset = z.object({
+  address: z.string(),
+  name: z.string(),
+  symbol: z.string(),
+  decimals: z.number(),
+  balance: z.string(),
+  balanceRaw: z.string(),
+  explorerUrl: z.string().nullable(),
+})
+export type Asset = z.infer<typeof Asset>
+
+/** `GET /api/wallet?address=`: what any address holds on the chain of USDC. */
+export const AddressBalances = z.object({
+  address: z.string(),
+  chain: z.string(),
+  chainId: z.number(),
+  testnet: z.boolean(),
+  explorerUrl: z.string().nullable(),
+  nativeBalance: Asset,
+  primaryToken: Asset,
+  allTokens: z.array(Asset),
+  assets: z.array(Asset),
+})
+export type AddressBalances = z.infer<typeof AddressBalances>
+
+/** Dollars as decimal text; null does not limit. */
+export const Policy = z.object({
+  perPayment: z.string().nullable(),
+  perDay: z.string().nullable(),
+  perMonth: z.string().nullable(),
+  approvalAbove: z.string().nullable(),
+  recipients: z.array(z.string()).nullable(),
+  frozen: z.boolean(),
+})
+export type Policy = z.infer<typeof Policy>
+
+export const Wallet = z.object({
+  id: z.string(),
+  kind: z.enum(['user', 'agent']),
+  agentId: z.string().nullable(),
+  address: z.string(),
+  createdAt: z.string(),
+  policy: Policy,
+  spentToday: z.string(),
+  spentThisMonth: z.string(),
+})
+export type Wallet = z.infer<typeof Wallet>
+export const WalletList = z.object({ wallets: z.array(Wallet) })
+
+/** `GET /api/wallet`: `balance` is USDC as decimal text, null when the chain could not be asked; `balances` say why. */
+export const WalletState = z.object({
+  address: z.string().nullable(),
+  balance: z.string().nullable(),
+  network: z.string(),
+  hasWallet: z.boolean(),
+  createdAt: z.string().optional(),
+  message: z.string().optional(),
+  balances: z
+    .array(
+      z.object({
+        currency: z.string(),
+        network: z.string(),
+        balance: z.string().nullable(),
+        problem: z.string().nullable(),
+      }),
+    )
+    .optional(),
+  wallet: Wallet.optional(),
+})
+export type WalletState = z.infer<typeof WalletState>
+
+export const Payment = z.object({
+  id: z.string(),
+  kind: z.enum(['transfer', 'upstream', 'authorization']),
+  purpose: z.string(),
+  agentId: z.string().nullable(),
+  recipient: z.string(),
+  amount: z.string(),
+  currency: z.string(),
+  status: z.enum(['awaiting_approval', 'created', 'sent', 'succeeded', 'failed', 'unknown', 'denied']),
+  reason: z.string().nullable(),
+  transactionHash: z.string().nullable(),
+  explorerUrl: z.string().nullable(),
+  undoneAt: z.string().nullable(),
+  approvalExpiresAt: z.string().nullable(),
+  createdAt: z.string(),
+  settledAt: z.string().nullable(),
+})
+export type Payment = z.infer<typeof Payment>
+export const PaymentList = z.object({ payments: z.array(Payment), next: z.string().nullable() })
+export const PaymentAnswer = z.object({ payment: Payment })

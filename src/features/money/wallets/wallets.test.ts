@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { privateKeyToAccount } from 'viem/accounts'
+import { hasAnvil } from '../../../../tests/harness/anvil.ts'
+import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
+import { addAgent, fund, openPaying, PAYEE, startTokenChain, USDC } from '../../../../tests/harness/paying-platform.ts'
+import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import type { TestChain } from '../../../../tests/harness/test-chain.ts'
+import { readBalance } from './balance.ts'
+import { createWallet, openKey } from './create.ts'
+import { AddressBalances, WalletList, WalletState } from './schemas.ts'
+import { managedWallets } from './tables.ts'
+
+const ADDRESS = /^0x[0-9a-f]{40}$/
+const NOT_CONFIGURED = { error: 'Payment in USDC is not configured: set BASE_RPC_URL', code: 'NOT_CONFIGURED' }
+
+test('POST /api/wallet create: an address whose key is sealed, once; GET /api/wallet tells it', async () => {
+  const { web, signIn, platform } = testPlatform()
+  const { cookie, user } = await signIn()
+  const none = await read(WalletState, web.request('/api/wallet', { headers: cookie }))
+  expect(none).toEqual({
+    address: null,
+    balance: '0',
+    network: 'base',
+    hasWallet: false,
+    message: 'No wallet found. Create one to get started.',
+  })
+
+  const made = await web.request('/api/wallet', json('POST', { action: 'create' }, cookie))
+  expect(made.status).toBe(200)
+  const body = (await made.json()) as { address: string; network: string; message: string }
+  expect(body).toEqual({
+    address: expect.stringMatching(ADDRESS),
+    network: 'base',
+    message: 'Wallet created successfully',
+  })
+
+  const again = await web.request('/api/wallet', json('POST', { action: 'create' }, cookie))
+  expect(again.status).toBe(400)
+  expect(await again.json()).toEqual({ error: 'Wallet already exists', address: body.address })
+
+  const state = await read(WalletState, web.request('/api/wallet', { headers: cookie }))
+  expect(state).toMatchObject({ address: body.address, hasWallet: true, balance: null })
+  expect(state.balances?.[0]).toMatchObject({ currency: 'USDC', balance: null, problem: NOT_CONFIGURED.error })
+  const { wallet } = await createWallet(platform, { userId: user.id, agentId: null })
+  expect(privateKeyToAccount(openKey(platform.sealer, wallet)).address.toLowerCase()).toBe(body.address)
+})
+
+test('no answer, no log line and no row but the sealed one holds a key', async () => {
+  const { web, cookie, wallet, platform, logLines, agentId } = await openPaying(null)
+  const key = openKey(platform.sealer, wallet).slice(2)
+  const asked = await Promise.all([
+    web.request('/api/wallet/list', { headers: cookie }),
+    web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie }),
+    web.request('/api/wallet', json('POST', { action: 'get_seed', agentId }, cookie)),
+    web.request('/api/wallet', json('POST', { action: 'export_seed', agentId }, cookie)),
+    web.request('/api/wallet/create', json('POST', { email: 'ada@example.com', agentId }, cookie)),
+    web.request('/api/wallet/cdp', json('POST', { agentId }, cookie)),
+    web.request('/api/settings/export', { headers: cookie }),
+  ])
+  const texts = await Promise.all(asked.map((response) => response.text()))
+  for (const text of [...texts, ...logLines, dumpTables(platform.db)]) {
+    expect(text).not.toContain(key)
+    expect(text).not.toMatch(/sealedKey/)
+  }
+  for (const text of texts) expect(text).not.toContain(wallet.sealedKey)
+  expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 403, 200, 200, 200])
+})
+
+test('POST /api/wallet: get_seed warns and tells no key, 404 without a wallet, 403 for export_seed, 400 for another action', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn()
+  const act = (action: string) => web.request('/api/wallet', json('POST', { action }, cookie))
+  expect((await act('get_seed')).status).toBe(404)
+  const refused = await act('export_seed')
+  expect(refused.status).toBe(403)
+  expect(await refused.json()).toEqual({
+    error: 'Seed export is disabled for security. Contact support if you need your private key.',
+  })
+  const unknown = await act('sell')
+  expect([unknown.status, await unknown.json()]).toEqual([400, { error: 'Invalid action' }])
+})
+
+test('POST /api/wallet/cdp: a private key is refused, and none is made by that', async () => {
+  const { web, signIn, platform } = testPlatform()
+  const { cookie } = await signIn()
+  const body = { privateKey: `0x${'1'.repeat(64)}` }
+  const response = await web.request('/api/wallet/cdp', json('POST', body, cookie))
+  expect(response.status).toBe(400)
+  expect(countRows(platform.db).managed_wallets).toBe(0)
+  const kinds = await web.request('/api/wallet/cdp')
+  expect(await kinds.json()).toEqual({ status: 'ok', type: 'evm_wallet', supportedChains: ['base', 'tempo'] })
+})
+
+test('POST /api/wallet/create: 400 without the address of the account, and the same wallet twice', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn('ada@example.com')
+  const create = (body: object) => web.request('/api/wallet/create', json('POST', body, cookie))
+  expect(await (await create({})).json()).toEqual({ error: 'Email required' })
+  expect((await create({ email: 'bo@example.com' })).status).toBe(400)
+  const [one, other] = await Promise.all([create({ email: 'Ada@example.com' }), create({ email: 'ada@example.com' })])
+  const made = await one.json()
+  expect(made).toEqual({
+    success: true,
+    walletAddress: expect.stringMatching(ADDRESS),
+    walletId: expect.stringMatching(/^wal_/),
+    networks: ['base', 'tempo'],
+  })
+  expect(await other.json()).toEqual(made)
+})
+
+test('GET /api/wallet/address: none, the one kept here, and 401 in its own words', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn()
+  const stranger = await web.request('/api/wallet/address')
+  expect(stranger.status).toBe(401)
+  expect(await stranger.json()).toEqual({ error: 'Unauthorized', authenticated: false, needsAuth: true })
+  const ask = async () => (await web.request('/api/wallet/address', { headers: cookie })).json()
+  expect(await ask()).toEqual({
+    authenticated: true,
+    address: null,
+    message: 'No Base wallet linked. Sign in with Base to use send and receive.',
+  })
+  await web.request('/api/wallet', json('POST', { action: 'create' }, cookie))
+  expect(await ask()).toEqual({
+    authenticated: true,
+    address: expect.stringMatching(ADDRESS),
+    network: 'base',
+    type: 'managed',
+    source: 'managed',
+  })
+})
+
+test("a stranger's agent is a 404 everywhere, and their wallets are listed to nobody else", async () => {
+  const { web, agentId, signIn, wallet } = await openPaying(null)
+  const { cookie } = await signIn('mallory@example.com')
+  const asked = [
+    web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie }),
+    web.request('/api/wallet', json('POST', { action: 'create', agentId }, cookie)),
+    web.request('/api/wallet/cdp', json('POST', { agentId }, cookie)),
+    web.request('/api/wallet/create', json('POST', { email: 'mallory@example.com', agentId }, cookie)),
+    web.request('/api/wallet/policy', json('PATCH', { agentId, frozen: false }, cookie)),
+    web.request('/api/wallet/send', json('POST', { agentId, recipient: PAYEE, amount: 1 }, cookie)),
+    web.request(`/api/wallet/payments?agentId=${agentId}`, { headers: cookie }),
+  ]
+  for (const response of await Promise.all(asked)) expect(response.status).toBe(404)
+  const listed = await read(WalletList, web.request('/api/wallet/list', { headers: cookie }))
+  expect(listed.wallets).toEqual([])
+  expect(JSON.stringify(listed)).not.toContain(wallet.address)
+})
+
+test('a wallet outlives its agent and the account, with its key', async () => {
+  const test = await openPaying(null)
+  const { platform, wallet, user } = test
+  const deleted = await test.web.request(`/api/agents/${test.agentId}`, { method: 'DELETE', headers: test.cookie })
+  expect(deleted.status).toBe(200)
+  const listed = await read(WalletList, test.web.request('/api/wallet/list', { headers: test.cookie }))
+  expect(listed.wallets).toMatchObject([{ address: wallet.address, agentId: null, kind: 'agent' }])
+  const second = await addAgent(test, user.id)
+  const { wallet: other } = await createWallet(platform, { userId: user.id, agentId: second })
+  expect(other.address).not.toBe(wallet.address)
+
+  const confirmed = json('DELETE', { confirm: user.email }, test.cookie)
+  expect((await test.web.request('/api/settings/account', confirmed)).status).toBe(200)
+  const kept = platform.db.select().from(managedWallets).all()
+  expect(kept.map(({ address, userId }) => [address, userId]).sort()).toEqual(
+    [
+      [wallet.address, null],
+      [other.address, null],
+    ].sort(),
+  )
+  expect(kept.map((row) => privateKeyToAccount(openKey(platform.sealer, row)).address.toLowerCase()).sort()).toEqual(
+    kept.map(({ address }) => address).sort(),
+  )
+})
+
+describe.skipIf(!hasAnvil)('on a chain', () => {
+  let chain: TestChain
+  beforeAll(async () => {
+    chain = await startTokenChain(8453, USDC)
+  })
+  afterAll(() => chain.stop())
+
+  test('GET /api/wallet?address=: anybody is told what an address holds, to the last digit', async () => {
+    const { web } = await openPaying(chain.rpcUrl)
+    await fund(chain, USDC, PAYEE, 9_007_199_254_740_993n)
+    const body = await read(AddressBalances, web.request(`/api/wallet?address=${PAYEE}`))
+    expect(body).toMatchObject({ address: PAYEE, chain: 'Base', chainId: 8453, testnet: false })
+    expect(body.primaryToken).toMatchObject({
+      address: USDC,
+      symbol: 'USDC',
+      decimals: 6,
+      balance: '9007199254.740993',
+      balanceRaw: '9007199254740993',
+    })
+    expect(body.nativeBalance).toMatchObject({ address: 'native', symbol: 'ETH', decimals: 18, balance: '1' })
+    expect(body.allTokens).toHaveLength(2)
+    const bad = await web.request('/api/wallet?address=0x12')
+    expect([bad.status, await bad.json()]).toEqual([400, { error: 'Valid address parameter required' }])
+  })
+
+  test('GET /api/wallet: the balance of an agent, also by the verb that other rooms call', async () => {
+    const { web, cookie, agentId, wallet, platform } = await openPaying(chain.rpcUrl)
+    await fund(chain, USDC, wallet.address, 1_500_001n)
+    const state = await read(WalletState, web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie }))
+    expect(state).toMatchObject({ address: wallet.address, balance: '1.500001', network: 'base' })
+    expect(await readBalance(platform.tokenChains, 'USDC', wallet.address)).toBe(1_500_001n)
+  })
+
+  test('GET /api/wallet?address=: 503 that names the setting without a chain, 500 when it is another chain', async () => {
+    const without = await openPaying(null)
+    const response = await without.web.request(`/api/wallet?address=${PAYEE}`)
+    expect([response.status, await response.json()]).toEqual([503, NOT_CONFIGURED])
+    const other = await openPaying(chain.rpcUrl, { environment: { SIWE_CHAIN_ID: '84532' } })
+    const failed = await other.web.request(`/api/wallet?address=${PAYEE}`)
+    expect([failed.status, await failed.json()]).toEqual([500, { error: 'Failed to fetch wallet data' }])
+  })
+})

@@ -1,0 +1,80 @@
+import { type Context, Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { type CreateWalletDeps, createWallet, findWallet } from './create.ts'
+import { CdpRequest, CreateWalletRequest, OfAgentQuery, WalletAction, WalletQuery } from './schemas.ts'
+import { describeAddress, describeOwnAddress, readWalletState, toOwner, type WalletStateDeps } from './state.ts'
+
+export type WalletsWebDeps = CreateWalletDeps &
+  WalletStateDeps & { guards: Guards; requestsPerMinute: { agents: number } }
+
+const SEED_REFUSED = 'Seed export is disabled for security. Contact support if you need your private key.'
+const KEPT_WARNING =
+  'The key of this wallet is sealed on the server and never shown. Whoever runs the server can export it on its command line.'
+
+/** Wallets whose keys the platform keeps, of users and of their agents (Interface 4.15). No key goes over HTTP, either way. */
+export function walletsWeb(deps: WalletsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn, findUser } = deps.guards
+  const { network } = deps.tokenChains.USDC.terms
+  const networks = [...new Set(Object.values(deps.tokenChains).map(({ terms }) => terms.network))]
+
+  app.use('/api/wallet/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+
+  app.get('/api/wallet', validate('query', WalletQuery), async (c) => {
+    const { address, agentId } = c.req.valid('query')
+    if (address !== undefined) return c.json(await describeAddress(deps, address))
+    const user = await findUser(c)
+    if (!user) throw new AppError('unauthenticated', 'Unauthorized')
+    return c.json(await readWalletState(deps, toOwner(deps.db, user, agentId)))
+  })
+
+  app.post('/api/wallet', signedIn, validate('json', WalletAction), async (c) => {
+    const { action, agentId } = c.req.valid('json')
+    const owner = toOwner(deps.db, c.var.user, agentId)
+    if (action === 'export_seed') throw new AppError('forbidden', SEED_REFUSED)
+    if (action === 'create') {
+      const { wallet, isNew } = await createWallet(deps, owner)
+      if (!isNew) throw new AppError('invalid', 'Wallet already exists', { address: wallet.address })
+      return c.json({ address: wallet.address, network, message: 'Wallet created successfully' })
+    }
+    const wallet = findWallet(deps.db, owner)
+    if (!wallet) throw new AppError('not_found', 'No wallet found')
+    const { address, createdAt } = wallet
+    return c.json({ address, network, createdAt: createdAt.toISOString(), warning: KEPT_WARNING })
+  })
+
+  const tellAddress = async (c: Context<WebEnv>) => {
+    const user = await findUser(c)
+    if (!user) throw new AppError('unauthenticated', 'Unauthorized', { authenticated: false, needsAuth: true })
+    return c.json(describeOwnAddress(deps, user))
+  }
+  app.get('/api/wallet/address', tellAddress)
+  app.post('/api/wallet/address', tellAddress)
+
+  app.get('/api/wallet/create', signedIn, validate('query', OfAgentQuery), (c) => {
+    const wallet = findWallet(deps.db, toOwner(deps.db, c.var.user, c.req.valid('query').agentId))
+    return c.json({ hasWallet: wallet !== null, walletAddress: wallet?.address ?? null, networks, required: ['email'] })
+  })
+  app.post('/api/wallet/create', signedIn, validate('json', CreateWalletRequest), async (c) => {
+    const { email, agentId } = c.req.valid('json')
+    if (email.toLowerCase() !== c.var.user.email) throw new AppError('invalid', 'Email must be that of your account')
+    const { wallet } = await createWallet(deps, toOwner(deps.db, c.var.user, agentId))
+    return c.json({ success: true, walletAddress: wallet.address, walletId: wallet.id, networks })
+  })
+
+  app.get('/api/wallet/cdp', (c) => c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }))
+  app.post('/api/wallet/cdp', signedIn, validateAnyBody(CdpRequest), async (c) => {
+    const { privateKey, agentId } = c.req.valid('json')
+    if (privateKey !== undefined) {
+      throw new AppError('invalid', 'Private keys are not accepted over HTTP: take this one as known to others')
+    }
+    const { wallet } = await createWallet(deps, toOwner(deps.db, c.var.user, agentId))
+    return c.json({ success: true, address: wallet.address, network })
+  })
+
+  return app
+}
