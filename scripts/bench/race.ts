@@ -4,7 +4,7 @@ import { median, takeTurns } from './median.ts'
 /** Medians of both servers; `ratio` is ours to bare, turn by turn. */
 export type Race = { ours: Load; bare: Load; ratio: number }
 
-const TURNS = 10
+const TURNS = 4
 const TURN_MS = 600
 /** Just-in-time compilers take some ten thousand requests to settle. */
 const WARM_UP_MS = 3000

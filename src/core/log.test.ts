@@ -54,6 +54,14 @@ test('fields that hold secrets are masked by name', () => {
   }
 })
 
+test('what stands below a field that is named like a secret is masked whole, at any depth', () => {
+  const deep = { list: [{ token: { value: 'a', more: ['b'] }, name: 'kept' }], text: '"token":"of a message"' }
+  const [line = ''] = linesOf((log) => log.info({ deep, key: ['c'] }, 'say "key": d'))
+  const shown = { deep: { list: [{ token: '[redacted]', name: 'kept' }], text: '"token":"of a message"' } }
+  expect(JSON.parse(line)).toMatchObject({ ...shown, key: '[redacted]', msg: 'say "key": d' })
+  expect(line).toEndWith('}\n')
+})
+
 test('redact leaves ordinary text as it is', () => {
   for (const text of ['agents_by_owner', 'task_1', 'a risk_assessment_of_something', 'bearer of bad news', 'sk_']) {
     expect(redact(text)).toBe(text)

@@ -4,7 +4,7 @@ import { withoutUserinfo } from './url-userinfo.ts'
 
 export type Log = Logger
 
-const SECRET_FIELDS = [
+const SECRET_FIELDS = new Set([
   'password',
   'token',
   'key',
@@ -15,7 +15,8 @@ const SECRET_FIELDS = [
   'signature',
   'gatewayToken',
   'accessToken',
-]
+])
+const SECRET_FIELD = new RegExp(`"(?:${[...SECRET_FIELDS].join('|')})":`)
 /** A word's start, or what follows an escape such as `\n` or a colour: the text is masked after it became JSON. */
 const WORD_START = String.raw`(?<=^|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9a-f]{4}|\\u001b\[[0-9;]*m)`
 const TOKEN = '(sk_|rnd_|agt_|gw_|gsk_|AIza|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}'
@@ -30,6 +31,13 @@ export function redact(text: string): string {
   )
 }
 
+/** A line of JSON without what stands in fields that are named like secrets, at whatever depth. Few lines have one. */
+function maskSecretFields(line: string): string {
+  if (!SECRET_FIELD.test(line)) return line
+  const masked = JSON.parse(line, (name, value) => (SECRET_FIELDS.has(name) ? '[redacted]' : value))
+  return `${JSON.stringify(masked)}\n`
+}
+
 /** JSON lines on standard output; named fields and anything that looks like a token are masked, URLs lose their userinfo. */
 export function createLog(level: string, destination?: { write(line: string): void }): Log {
   return pino(
@@ -37,8 +45,7 @@ export function createLog(level: string, destination?: { write(line: string): vo
       level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
-      redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
-      hooks: { streamWrite: redact },
+      hooks: { streamWrite: (line) => redact(maskSecretFields(line)) },
     },
     destination ?? bufferedOutput(),
   )

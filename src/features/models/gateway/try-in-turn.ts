@@ -33,10 +33,14 @@ export async function tryInTurn<T>(
 }
 
 function inOrder(cooldowns: Cooldowns, targets: readonly CatalogueModel[]): CatalogueModel[] {
-  const standings = targets.map((target) => ({ target, ...cooldowns.standing(target) }))
-  const withState = (state: string) =>
-    standings.filter((standing) => standing.state === state).map(({ target }) => target)
-  return [...withState('ready'), ...withState('resting')]
+  const ready: CatalogueModel[] = []
+  const resting: CatalogueModel[] = []
+  for (const target of targets) {
+    const { state } = cooldowns.standing(target)
+    if (state === 'ready') ready.push(target)
+    else if (state === 'resting') resting.push(target)
+  }
+  return resting.length === 0 ? ready : [...ready, ...resting]
 }
 
 function allClosed(cooldowns: Cooldowns, targets: readonly CatalogueModel[]): ProviderError {

@@ -16,7 +16,6 @@ export type RunningSums = {
 
 /** So many months or days stay in memory: a clock that jumps and comes back finds the one it left. */
 const PERIODS_KEPT = 3
-const DAY_MS = 86_400_000
 
 /** Tokens of users in a month; what they cost is no limit of a plan and stays 0. */
 export function createUserSums(deps: { db: Db; clock: Clock }): RunningSums {
@@ -62,16 +61,8 @@ function createRunningSums(
   read: (id: string, period: string) => Sums,
 ): RunningSums {
   const periods = new Map<string, Map<string, Sums>>()
-  let present = { day: Number.NaN, period: '' }
-
-  /** No period begins within a day, and every call asks several times. */
-  const periodOf = (time: Date): string => {
-    const day = Math.floor(time.getTime() / DAY_MS)
-    if (day !== present.day) present = { day, period: toPeriod(time) }
-    return present.period
-  }
   const find = (id: string, time: Date): Sums => {
-    const period = periodOf(time)
+    const period = toPeriod(time)
     const sums = periods.get(period) ?? open(period)
     const known = sums.get(id)
     if (known) return known

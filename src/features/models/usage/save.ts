@@ -25,7 +25,7 @@ export function createUsageWriter(db: Db): UsageWriter {
   const insert = (tx: Tx, events: Timed[]) => {
     if (events.length === 0) return
     statements ??= prepareStatements(tx)
-    insertLogs(tx, events)
+    for (const event of events) statements.log.run(toLogRow(event))
     for (const day of sumDays(events)) statements.day.run(day)
     for (const month of sumMonths(events)) statements.month.run(month)
     for (const month of sumKeyMonths(events)) statements.keyMonth.run(month)
@@ -48,71 +48,33 @@ function onlyMissing(tx: Tx, events: Timed[]): Timed[] {
   return [...new Map(missing.map((event) => [event.generationId, event])).values()]
 }
 
-/** All rows with one statement: as JSON a row costs a fifth of what it costs as parameters. */
-function insertLogs(tx: Tx, events: Timed[]): void {
-  const rows = events.map((event) => [
-    event.userId,
-    event.agentId,
-    event.model,
-    event.inputTokens,
-    event.outputTokens,
-    event.costMicroUsd,
-    event.endpoint,
-    event.latencyMs,
-    event.errorMessage === null ? 1 : 0,
-    event.errorMessage,
-    event.at.getTime(),
-    event.generationId,
-    event.provider,
-    event.keyId,
-    event.attempts,
-    event.isOwnKey ? 1 : 0,
-    event.isEstimated ? 1 : 0,
-  ])
-  tx.run(sql`
-    INSERT INTO usage_logs (user_id, agent_id, model, input_tokens, output_tokens, cost_micro_usd, endpoint,
-      latency_ms, success, error_message, created_at, generation_id, provider, key_id, attempts, is_own_key, estimated)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-      value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15, value ->> 16
-    FROM json_each(${JSON.stringify(rows)})`)
+function toLogRow({ errorMessage, at, isEstimated, ...event }: Timed): typeof usageLogs.$inferInsert {
+  return { ...event, success: errorMessage === null, errorMessage, createdAt: at, estimated: isEstimated }
 }
 
 /** One row for each user, day, agent and model. */
 function sumDays(events: Timed[]) {
   const sums = new Map<string, ReturnType<typeof toDayRow>>()
   for (const event of events) {
-    const row = toDayRow(event)
-    const key = [row.day, row.userId, row.agentId, row.model, row.provider].join('\n')
-    const sum = sums.get(key)
-    if (sum === undefined) {
-      sums.set(key, row)
-      continue
-    }
-    sum.inputTokens += row.inputTokens
-    sum.outputTokens += row.outputTokens
-    sum.costMicroUsd += row.costMicroUsd
+    const { at, isEstimated, inputTokens, outputTokens, costMicroUsd } = event
+    const day = toDay(at)
+    const key = `${day}\n${event.userId}\n${event.agentId}\n${event.model}\n${event.provider}`
+    let sum = sums.get(key)
+    if (sum === undefined) sums.set(key, (sum = toDayRow(day, event)))
+    sum.inputTokens += inputTokens
+    sum.outputTokens += outputTokens
+    sum.costMicroUsd += costMicroUsd
     sum.calls += 1
-    sum.estimatedTokens += row.estimatedTokens
-    sum.estimatedCostMicroUsd += row.estimatedCostMicroUsd
+    if (!isEstimated) continue
+    sum.estimatedTokens += inputTokens + outputTokens
+    sum.estimatedCostMicroUsd += costMicroUsd
   }
   return sums.values()
 }
 
-function toDayRow({ at, isEstimated, ...event }: Timed) {
-  const { userId, agentId, model, provider, inputTokens, outputTokens, costMicroUsd } = event
-  return {
-    day: toDay(at),
-    userId,
-    agentId,
-    model,
-    provider,
-    inputTokens,
-    outputTokens,
-    costMicroUsd,
-    calls: 1,
-    estimatedTokens: isEstimated ? inputTokens + outputTokens : 0,
-    estimatedCostMicroUsd: isEstimated ? costMicroUsd : 0,
-  }
+function toDayRow(day: string, { userId, agentId, model, provider }: Timed) {
+  const nothing = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0, calls: 0 }
+  return { day, userId, agentId, model, provider, ...nothing, estimatedTokens: 0, estimatedCostMicroUsd: 0 }
 }
 
 /** One row for each user and month, of what counts against a plan. */
@@ -147,6 +109,28 @@ function sumKeyMonths(events: Timed[]) {
 function prepareStatements(tx: Tx) {
   const value = sql.placeholder
   return {
+    log: tx
+      .insert(usageLogs)
+      .values({
+        userId: value('userId'),
+        agentId: value('agentId'),
+        model: value('model'),
+        inputTokens: value('inputTokens'),
+        outputTokens: value('outputTokens'),
+        costMicroUsd: value('costMicroUsd'),
+        endpoint: value('endpoint'),
+        latencyMs: value('latencyMs'),
+        success: value('success'),
+        errorMessage: value('errorMessage'),
+        createdAt: value('createdAt'),
+        generationId: value('generationId'),
+        provider: value('provider'),
+        keyId: value('keyId'),
+        attempts: value('attempts'),
+        isOwnKey: value('isOwnKey'),
+        estimated: value('estimated'),
+      })
+      .prepare(),
     day: tx
       .insert(usageDays)
       .values({
