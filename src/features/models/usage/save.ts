@@ -59,8 +59,8 @@ function sumDays(events: Timed[]) {
     const { at, isEstimated, inputTokens, outputTokens, costMicroUsd } = event
     const day = toDay(at)
     const key = `${day}\n${event.userId}\n${event.agentId}\n${event.model}\n${event.provider}`
-    let sum = sums.get(key)
-    if (sum === undefined) sums.set(key, (sum = toDayRow(day, event)))
+    const sum = sums.get(key) ?? toDayRow(day, event)
+    if (sum.calls === 0) sums.set(key, sum)
     sum.inputTokens += inputTokens
     sum.outputTokens += outputTokens
     sum.costMicroUsd += costMicroUsd
