@@ -14,13 +14,14 @@ export type App = ReturnType<typeof createApp>
 
 /** The one app of the three listeners: each calls it with its face, which stands before the path inside. */
 export function createApp(platform: Platform, dashboard: Dashboard) {
+  const { bodies, log, isHttps } = platform.people
   const app = new Hono<BaseEnv>({ getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)) })
-  app.use(frame(platform.log, { isHttps: platform.isHttps }))
-  app.use(boundBodies(platform.bodies))
+  app.use(frame(log, { isHttps }))
+  app.use(boundBodies(bodies))
   app.route('/web', webApp(platform, dashboard))
   app.route('/backend', backendApp(platform))
   app.route('/summarizer', summarizerApp(platform))
-  app.onError(errorHandler(platform.log))
+  app.onError(errorHandler(log))
   app.notFound(notFound)
   return app
 }

@@ -75,13 +75,13 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
   const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
   return {
     app: createApp(platform, openDashboard()),
-    reach: createReach(platform),
+    reach: createReach(platform.agents),
     runtimeName: await runtimes.choose(),
     standsBack: objection !== null,
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
       await jobs.stop()
-      await platform.spendings.endAll()
+      await platform.models.spendings.endAll()
       await runtimes.close(options)
       await checkpoints.stop()
       platform.close()
@@ -121,27 +121,29 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
 }
 
 async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {
-  await freeLeases(platform.db, platform.clock)
-  await platform.usageSpool
+  const { agents, models, queue } = platform
+  const { db, clock, log } = agents
+  await freeLeases(db, clock)
+  await models.usageSpool
     .recover()
-    .catch((error) => platform.log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
-  platform.queue.start(jobKinds(platform))
-  const stopRunner = startRunner(repeatingJobs(platform), platform.log)
+    .catch((error) => log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
+  queue.start(jobKinds(platform))
+  const stopRunner = startRunner(repeatingJobs(platform), log)
   const first = new AbortController()
-  const atStart = Promise.all([reconcileAgents(platform), platform.catalogue.refresh(first.signal)]).catch((error) =>
-    platform.log.error({ error: errorMessage(error) }, 'start-up work failed'),
+  const atStart = Promise.all([reconcileAgents(agents), models.catalogue.refresh(first.signal)]).catch((error) =>
+    log.error({ error: errorMessage(error) }, 'start-up work failed'),
   )
   return {
     async stop() {
       first.abort()
-      await Promise.all([platform.queue.stop(), stopRunner(), atStart])
+      await Promise.all([queue.stop(), stopRunner(), atStart])
     },
   }
 }
 
 /** What the original does must not be done twice: no mail, no payment, no scheduled prompt. */
-function startIdleJobs(platform: Platform): { stop(): Promise<void> } {
-  return { stop: startRunner([catalogueJob(platform)], platform.log) }
+function startIdleJobs({ models }: Platform): { stop(): Promise<void> } {
+  return { stop: startRunner([catalogueJob(models)], models.log) }
 }
 
 /** One of the configurable providers, asked with `apiKey`; null for another. */

@@ -1,7 +1,10 @@
+import { type AgentGateway, createAgentGateway } from '../adapters/gateways/gateway.ts'
+import { createNoGateway } from '../adapters/gateways/no-gateway.ts'
 import { createNoRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 import { DEPLOY_JOB, REMOVE_JOB } from '../features/agents/deployments/operations.ts'
+import type { Base } from '../features/base.ts'
 import { DELIVER_JOB } from '../features/talk/inbox/receive.ts'
 import { RUN_JOB } from '../features/talk/scheduled-tasks/runs.ts'
 import { SUMMARIZE_JOB } from '../features/talk/swarms/ask.ts'
@@ -17,6 +20,11 @@ const OF_AGENTS: ReadonlySet<string> = new Set([DEPLOY_JOB, REMOVE_JOB, RUN_JOB,
 /** Runtimes that touch no agent (decisions, 42). */
 export function leaveAlone({ runtime }: Config['agents']): Runtimes {
   return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDS_BACK)
+}
+
+/** What speaks to agents; a copy speaks to none. */
+export function gatewayOf({ standsBack, fetch }: Pick<Base, 'fetch'> & { standsBack: boolean }): AgentGateway {
+  return standsBack ? createNoGateway(STANDS_BACK) : createAgentGateway({ fetch })
 }
 
 /** Nothing may be asked of an agent that would be done at the adoption, or never. */

@@ -7,10 +7,10 @@ import type { BaseEnv } from '../http/env.ts'
 import type { Platform } from './platform.ts'
 
 /** The summarizer face. One line a room. */
-export function summarizerApp(platform: Platform) {
+export function summarizerApp({ views, webTools }: Platform) {
   const app = new Hono<BaseEnv>()
-  app.route('/', probes(platform))
-  app.route('/', healthSummarizer({ version: VERSION, payTo: platform.summarizerPayTo }))
-  app.route('/', summarizerRoutes(platform))
+  app.route('/', probes(views))
+  app.route('/', healthSummarizer({ version: VERSION, payTo: webTools.payTo }))
+  app.route('/', summarizerRoutes(webTools))
   return app
 }

@@ -89,7 +89,7 @@ export function testPlatform(options: TestOptions = {}) {
   const clock = testClock()
   const config = readConfig({ DATA_DIR: dataDir, INTERNAL_API_KEY: INTERNAL_KEY, ...NO_RATES, ...options.environment })
   const logLines = options.logLines ?? []
-  const platform = openPlatform({
+  const wings = openPlatform({
     config,
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
@@ -107,6 +107,8 @@ export function testPlatform(options: TestOptions = {}) {
       urlForAgents: options.urlForAgents ?? (async () => 'http://127.0.0.1:3001'),
     },
   })
+  // A verb under test takes the parts that it names from wherever they stand.
+  const platform = { ...wings.house, ...wings }
   const app = createApp(platform, new Map())
   const closeLater = options.closeLater ?? onTestFinished
   closeLater(() => {

@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { isUnsent } from '../egress/unsent.ts'
 
-export type VideoOptions = { baseUrl: string | undefined; apiKey: string | undefined; model: string }
+/** `usdPerSecond` is the operator's own price; undefined takes the published one. */
+export type VideoPricing = { model: string; usdPerSecond: number | undefined }
+export type VideoOptions = { baseUrl: string | undefined; apiKey: string | undefined } & VideoPricing
 
 /** `imageUrl` is what the video starts from, where the provider knows how. */
 export type VideoPrompt = { text: string; imageUrl: string | null }
@@ -24,6 +26,7 @@ export class VideoRefusal extends AppError {}
  * refuses the request, `limited`, `upstream_timeout`, and `upstream_failed` for the rest.
  */
 export type VideoProvider = {
+  readonly pricing: VideoPricing
   requireConfigured(): void
   create(prompt: VideoPrompt, signal: AbortSignal): Promise<VideoProgress>
   find(id: string, signal: AbortSignal): Promise<VideoProgress>
@@ -88,6 +91,7 @@ export function createVideoProvider(options: VideoOptions, deps: { fetch: typeof
   }
 
   return {
+    pricing: { model: options.model, usdPerSecond: options.usdPerSecond },
     requireConfigured: () => void requireSettings(),
     create: ({ text, imageUrl }, signal) =>
       within(CALL_TIMEOUT_MS, signal, async (bounded) => {

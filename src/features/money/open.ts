@@ -1,15 +1,10 @@
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
-import { createGrantCredits } from './ledger/credits.ts'
 import { openWallets, type WalletSettings } from './wallets/open.ts'
 
 type MoneySettings = Pick<Config, 'mode'> & WalletSettings
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
-export function openMoney(base: Base, settings: MoneySettings) {
-  return {
-    plansArePaid: settings.mode !== 'home',
-    grantCredits: createGrantCredits(base),
-    ...openWallets(settings),
-  }
+export function openMoney(_base: Base, settings: MoneySettings) {
+  return { plansArePaid: settings.mode !== 'home', ...openWallets(settings) }
 }

@@ -8,11 +8,13 @@ import { createIssuerKeys, wellKnownUrl } from '../../adapters/identity/issuer-k
 import { createMailer } from '../../adapters/mail/mail.ts'
 import type { Config } from '../../core/config.ts'
 import type { Tx } from '../../db/open.ts'
+import { createBodies } from '../../http/bodies.ts'
 import { createCsrf } from '../../http/csrf.ts'
 import { createIdempotency } from '../../http/idempotency.ts'
 import { requireInternalKey } from '../../http/internal-key.ts'
 import { createGuards } from '../../http/session.ts'
 import type { Base } from '../base.ts'
+import type { GrantCredits } from './accounts/referrals.ts'
 import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/proof-of-work.ts'
 import type { CopyKeyUsage } from './keys/rotate.ts'
 import { createKeyVerifier } from './keys/verify.ts'
@@ -55,11 +57,14 @@ type PeopleSettings = { appUrl: string } & Pick<
   | 'watchdog'
 >
 
-/** Opens what the rooms of people share. `above` is what higher wings do when an account or a key changes hands. */
+/**
+ * Opens what the rooms of people share. `above` is what higher wings do when somebody signs up, or an account or a key
+ * changes hands.
+ */
 export function openPeople(
   base: Base,
   settings: PeopleSettings,
-  above: { takeOver: TakeOver; copyKeyUsage: CopyKeyUsage },
+  above: { takeOver: TakeOver; copyKeyUsage: CopyKeyUsage; grantCredits: GrantCredits },
 ) {
   const { appUrl, plannedEndpoints, requestsPerMinute, siweChainId } = settings
   const chain = createChain({ rpcUrl: settings.baseRpcUrl, chainId: siweChainId })
@@ -71,6 +76,7 @@ export function openPeople(
     siweChainId,
     chain,
     mailer: createMailer({ ...settings.mail, writesToLog: !settings.isProduction }, base),
+    bodies: createBodies(),
     idempotency: createIdempotency(base),
     ...openAccounts(base, settings),
     ...openSignUp(base, settings),
@@ -142,7 +148,7 @@ function openIdentities(base: Base, settings: PeopleSettings, { readBalance }: P
   const configurationUrl = securityEvents.configurationUrl ?? wellKnownUrl(securityEvents.issuer, 'risc-configuration')
   const socialIssuer = socialId.issuer ?? ''
   return {
-    identityIssuer: idpB.issuer,
+    idpB: { issuer: idpB.issuer },
     identityProviders: { 'idp-a': createIdpA(idpA, base), 'idp-b': createIdpB(idpB, base) },
     verifySecurityEvent: createSecurityEventVerifier(securityEvents, {
       keys: createIssuerKeys({ configurationUrls: [configurationUrl] }, base),
@@ -163,10 +169,7 @@ function openIdentities(base: Base, settings: PeopleSettings, { readBalance }: P
       clock,
     }),
     socialTokens: createSocialTokens({ db, clock, key: sealer.deriveKey('social-identity') }),
-    tokenGate: createTokenGate(
-      { ...tokenGating, contract: tokenGating.address, rpcUrl: settings.baseRpcUrl },
-      { clock, readBalance },
-    ),
+    tokenGate: createTokenGate({ ...tokenGating, rpcUrl: settings.baseRpcUrl }, { clock, readBalance }),
   }
 }
 

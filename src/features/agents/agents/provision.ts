@@ -22,8 +22,8 @@ export type ProvisionDeps = DeployDeps & {
   log: Log
   catalogue: ModelChoice
   killSwitch: boolean
-  /** Whose models agents use unless something else is said: the aggregator's. */
-  defaultAiProvider: string
+  /** Whose models agents use unless something else is said. */
+  aggregator: string
 }
 
 /** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
@@ -70,7 +70,7 @@ async function createForOwner(
   requireProvisioning(deps)
   if (!owner.isAdmin) requireSubscription(owner)
   const model = request.model ?? defaultModel(deps.catalogue, owner)
-  const { plan: _plan, aiProvider = deps.defaultAiProvider, ...settings } = request.config ?? {}
+  const { plan: _plan, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
   return write(deps.db, (tx) => {
     if (!owner.isAdmin) requireRoom(tx, owner, request.tier)
     const agent = insertAgent(deps, tx, {

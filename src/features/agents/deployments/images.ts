@@ -5,10 +5,10 @@ import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { OPERATOR } from './operations.ts'
 
 /**
- * What owners may make their agents from (decisions, 48): the newest and every other version of `repositories`, and with
+ * What agents are made from: `image` unless something else is said, and what owners may choose (decisions, 48): the newest and every other version of `repositories`, and with
  * `takesLabelled` also whatever the engine has already and says by its label that it is an agent.
  */
-export type ImageRules = { repositories: ReadonlySet<string>; takesLabelled: boolean }
+export type ImageRules = { image: string; repositories: ReadonlySet<string>; takesLabelled: boolean }
 
 export type ImageDeps = {
   imageRules: ImageRules
@@ -18,10 +18,10 @@ export type ImageDeps = {
 
 const BUILT_IN = ['stead-agent', 'openclaw-agent']
 
-/** `named` is null while the operator has not said anything: then it is what this program makes, and `image` of the platform. */
-export function createImageRules({ image, named }: { image: string; named: readonly string[] | null }): ImageRules {
-  const allowed = [image, ...(named ?? BUILT_IN)]
-  return { repositories: new Set(allowed.map(toRepository)), takesLabelled: named === null }
+/** `images` is null while the operator has not said anything: then it is what this program makes, and `image` of the platform. */
+export function createImageRules({ image, images }: { image: string; images: readonly string[] | null }): ImageRules {
+  const allowed = [image, ...(images ?? BUILT_IN)]
+  return { image, repositories: new Set(allowed.map(toRepository)), takesLabelled: images === null }
 }
 
 /**

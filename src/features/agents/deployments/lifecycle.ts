@@ -18,7 +18,7 @@ import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
 export type LifecycleDeps = RequestDeps &
-  Omit<ImageDeps, 'runtime'> & { log: Log; runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
+  Omit<ImageDeps, 'runtime'> & { log: Log; runtimes: Pick<Runtimes, 'of' | 'choose'> }
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000
@@ -111,7 +111,7 @@ export async function updateUserAgent(
   const operationId = await write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
     const previousImage = agent.port === null ? null : imageOf(deps, agent)
-    const image = hasImages ? (wanted ?? newestOf(previousImage ?? deps.agentImage, deps.agentImage)) : null
+    const image = hasImages ? (wanted ?? newestOf(previousImage ?? deps.imageRules.image, deps.imageRules.image)) : null
     return requestOperation(deps, tx, id, { kind: 'update', requestedBy, image, previousImage })
   })
   const agent = await waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })

@@ -70,7 +70,7 @@ async function runOperation(deps: OperationDeps, operation: OperationRow, signal
     if (!(await begin(deps, operation))) return
     await chooseRuntime(deps, operation.agentId)
     // Agents that would not find the platform from where they run are not even stopped for it.
-    if (isBefore) await deps.platformUrl(runtimeOf(deps, operation))
+    if (isBefore) await deps.urlForAgents(runtimeOf(deps, operation))
     isBefore = false
     await RUNNERS[operation.kind](deps, operation, signal)
     tell(deps, operation)

@@ -5,6 +5,7 @@ import { type AgentAddresses, toOrigin } from '../registry/address.ts'
 import { agentSettings } from '../registry/config.ts'
 import { openTokens } from '../registry/create.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import type { ImageRules } from './images.ts'
 
 const GIGABYTE = 1024 ** 3
 /** Memory in GB, processor cores: by plan, and by the web's tiers (wire-compatible with older clients). */
@@ -25,18 +26,18 @@ export function isLarger(plan: string, than: string): boolean {
   return sizeOf(plan)[0] > sizeOf(than)[0]
 }
 
-/** `platformUrl` leads the agents of a runtime to this platform; `agentImage` is what containers run unless told otherwise. */
+/** `urlForAgents` leads the agents of a runtime to this platform; `imageRules.image` is what containers run unless told otherwise. */
 export type SpecDeps = {
   sealer: Sealer
   addresses: AgentAddresses
   runtimes: Pick<Runtimes, 'of'>
-  platformUrl: (runtime: Runtime) => Promise<string>
-  agentImage: string
+  urlForAgents: (runtime: Runtime) => Promise<string>
+  imageRules: Pick<ImageRules, 'image'>
 }
 
 /** The image that `agent` runs, or will; null where agents are processes. */
-export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'agentImage'>, agent: AgentRow): string | null {
-  return deps.runtimes.of(agent).name === 'process' ? null : (agent.image ?? deps.agentImage)
+export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'imageRules'>, agent: AgentRow): string | null {
+  return deps.runtimes.of(agent).name === 'process' ? null : (agent.image ?? deps.imageRules.image)
 }
 
 /** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
@@ -54,7 +55,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       AGENT_NAME: agent.name,
       AGENT_MODEL: agent.model,
       AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
-      PLATFORM_URL: await deps.platformUrl(deps.runtimes.of(agent)),
+      PLATFORM_URL: await deps.urlForAgents(deps.runtimes.of(agent)),
     },
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },

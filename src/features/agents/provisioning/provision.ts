@@ -87,7 +87,7 @@ function insertOrdered(
       name: order.name,
       model,
       plan: tenant.plan,
-      aiProvider: toProvider(model, order.aiProvider ?? deps.defaultAiProvider),
+      aiProvider: toProvider(model, order.aiProvider ?? deps.aggregator),
       status: 'provisioning',
     })
     note(tx, agent.id)

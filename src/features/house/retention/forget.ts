@@ -10,7 +10,7 @@ import { securityEvents } from '../../people/security-events/tables.ts'
 import { messages } from '../../talk/chat/tables.ts'
 import { inboxMessages } from '../../talk/inbox/tables.ts'
 
-export type ForgetDeps = { db: Db; clock: Clock; retention: RetentionDays }
+export type ForgetDeps = { db: Db; clock: Clock; retentionDays: RetentionDays }
 
 /** What is forgotten, and the time that counts; sums of days and months stay (decisions, 50). An index leads to each time. */
 const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQLiteColumn }>> = {
@@ -23,9 +23,9 @@ const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQL
 }
 
 /** Deletes the rows that are older than the operator wants them kept. @throws what `signal` aborts with, between two steps. */
-export async function forgetOldRows({ db, clock, retention }: ForgetDeps, signal: AbortSignal): Promise<void> {
+export async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: AbortSignal): Promise<void> {
   for (const [kind, { table, time }] of Object.entries(KEPT) as [keyof RetentionDays, (typeof KEPT)['usage']][]) {
-    if (retention[kind] === 0) continue
-    await deleteInBatches(db, table, lt(time, addDays(clock.now(), -retention[kind])), signal)
+    if (retentionDays[kind] === 0) continue
+    await deleteInBatches(db, table, lt(time, addDays(clock.now(), -retentionDays[kind])), signal)
   }
 }

@@ -15,8 +15,8 @@ export type ActDeps = {
   db: Db
   clock: Clock
   log: Log
-  /** The issuer under which sign-in links the accounts of the provider that sends events. */
-  identityIssuer: string
+  /** The provider that sends events; sign-in links its accounts under this issuer. */
+  idpB: { issuer: string }
 }
 
 type Target = { userId: string; issuers: Issuers; reason: string | undefined; now: Date }
@@ -72,7 +72,7 @@ type OneEvent = { issuer: string; jti: string; uri: string; claims: StoredClaims
 /** @returns what was done, for the column `outcome`; every account it was done to has a line in the audit log. */
 function actOnOne(tx: Tx, event: OneEvent): string {
   const name = event.uri.split('/').at(-1) ?? event.uri
-  const issuers = { event: event.issuer, identities: event.identityIssuer }
+  const issuers = { event: event.issuer, identities: event.idpB.issuer }
   const now = event.clock.now()
   const audit = (target: string, done: string) =>
     recordAudit(

@@ -4,7 +4,8 @@ import { AppError } from '../../../core/errors.ts'
 type Address = `0x${string}`
 
 export type TokenGateOptions = {
-  contract: string | undefined
+  /** Of the token's contract. */
+  address: string | undefined
   rpcUrl: string | undefined
   minBalance: bigint
   token: string
@@ -36,7 +37,7 @@ export function createTokenGate(
   const now = () => deps.clock.now().getTime()
 
   const requireSettings = () => {
-    const { contract, rpcUrl } = options
+    const { address: contract, rpcUrl } = options
     if (contract && rpcUrl) return { contract, rpcUrl }
     throw new AppError('unavailable', 'Token gating is not configured: set TOKEN_GATING_ADDRESS and BASE_RPC_URL', {
       code: 'NOT_CONFIGURED',

@@ -6,19 +6,25 @@ import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
+import type { ImageRules } from '../../agents/deployments/images.ts'
 import { deploymentHistory } from '../../agents/deployments/tables.ts'
 import { getAgent, listAgents } from '../../agents/registry/list.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { formatStats, formatUpFor } from '../metrics/format.ts'
 import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
 
-/** `agentImage` is what new containers run. */
-export type RuntimeDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of' | 'choose'>; agentImage: string }
+/** `imageRules.image` is what new containers run. */
+export type RuntimeDeps = {
+  db: Db
+  clock: Clock
+  runtimes: Pick<Runtimes, 'of' | 'choose'>
+  imageRules: Pick<ImageRules, 'image'>
+}
 
 const UNKNOWN = 'unknown'
 
 /** What new agents run on, and when one was last brought onto it; null before the first. Processes are of our own version. */
-export async function getRuntimeVersion({ db, runtimes, agentImage }: RuntimeDeps): Promise<RuntimeVersion> {
+export async function getRuntimeVersion({ db, runtimes, imageRules }: RuntimeDeps): Promise<RuntimeVersion> {
   const isProcess = (await runtimes.choose()) === 'process'
   const row = db
     .select({ deployedAt: max(deploymentHistory.finishedAt) })
@@ -27,7 +33,7 @@ export async function getRuntimeVersion({ db, runtimes, agentImage }: RuntimeDep
     .get()
   return {
     runtimeVersion: isProcess ? VERSION : (findImageVersion(db) ?? UNKNOWN),
-    image: isProcess ? null : agentImage,
+    image: isProcess ? null : imageRules.image,
     deployedAt: row?.deployedAt?.toISOString() ?? null,
   }
 }

@@ -58,7 +58,7 @@ async function withInstances(change: Partial<Runtime> = {}) {
 test('GET /api/runtime/version: for everybody; the time of the last deployment, null before the first', async () => {
   const { platform, clock, get } = await withInstances()
   const version = () => read(RuntimeVersion, get('version', {}))
-  expect(await version()).toEqual({ runtimeVersion: 'unknown', image: platform.agentImage, deployedAt: null })
+  expect(await version()).toEqual({ runtimeVersion: 'unknown', image: platform.imageRules.image, deployedAt: null })
   const finishedAt = new Date(clock.now().getTime() - 5000)
   const row = { agentId: 'ada-1', requestedBy: 'operator', statusBefore: 'running', step: 'done' } as const
   const rows = [

@@ -12,7 +12,7 @@ const DEFAULT_MESSAGE = 'sync changes'
 /** Whoever commits with the internal key to a workspace that nobody owns. */
 const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
 
-export type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; gitAllowsPrivate: boolean }
+export type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; allowPrivate: boolean }
 /** Interface 4.12, without `ok`. `message` tells what happened. */
 export type Synced = { committed: boolean; pushed: boolean; hash: string; message: string }
 
@@ -30,7 +30,7 @@ export async function syncWorkspace(
   const hash = await workspace.use((files) => files.commit(message, author))
   if (hash === null) return { committed: false, pushed: false, hash: '', message: 'Nothing to commit' }
   const credentials = listGitCredentials(deps, workspace)
-  const options = { allowPrivate: deps.gitAllowsPrivate, credentials }
+  const options = { allowPrivate: deps.allowPrivate, credentials }
   const failure = await workspace.use((files) => files.push(options))
   return {
     committed: true,

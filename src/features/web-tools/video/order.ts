@@ -8,9 +8,9 @@ import { errorMessage } from '../../../core/errors.ts'
 import { DIRECT } from '../../models/gateway/callers.ts'
 import type { Bill, Spendings } from '../../models/usage/spend.ts'
 import { PLANS } from '../../people/plans/plans.ts'
-import { type VideoPricing, videoCost } from './price.ts'
+import { videoCost } from './price.ts'
 
-export type PlaceOrderDeps = { video: VideoProvider; spendings: Spendings; videoPricing: VideoPricing }
+export type PlaceOrderDeps = { video: VideoProvider; spendings: Spendings }
 
 const ENDPOINT = '/api/generate-video'
 const STOPPED = 'The program stopped before the order was answered'
@@ -20,14 +20,14 @@ const STOPPED = 'The program stopped before the order was answered'
  * @throws AppError of the provider; then the order is booked as well, unless it was refused.
  */
 export async function placeOrder(
-  { video, spendings, videoPricing }: PlaceOrderDeps,
+  { video, spendings }: PlaceOrderDeps,
   userId: string,
   prompt: VideoPrompt,
   signal: AbortSignal,
 ): Promise<VideoProgress> {
   const toBill = (seconds: number | null, message: string | null): Bill => ({
-    ...{ model: videoPricing.model, provider: 'video', attempts: 1, isOwnKey: false, inputTokens: 0, outputTokens: 0 },
-    costMicroUsd: videoCost(videoPricing, seconds),
+    ...{ model: video.pricing.model, provider: 'video', attempts: 1, isOwnKey: false, inputTokens: 0, outputTokens: 0 },
+    costMicroUsd: videoCost(video.pricing, seconds),
     isEstimated: seconds === null,
     errorMessage: message,
   })
@@ -37,7 +37,7 @@ export async function placeOrder(
       spender: { userId, plan: PLANS.network, key: null },
       agentId: DIRECT,
       endpoint: ENDPOINT,
-      estimate: { tokens: 0, costMicroUsd: videoCost(videoPricing, null) },
+      estimate: { tokens: 0, costMicroUsd: videoCost(video.pricing, null) },
     },
     { count: async () => toBill(null, STOPPED), reserve: () => toBill(null, STOPPED) },
   )

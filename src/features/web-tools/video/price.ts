@@ -1,12 +1,10 @@
+import type { VideoPricing } from '../../../adapters/media/video.ts'
 import { type MicroUsd, toMicroUsd } from '../../../core/money.ts'
 
 /** What a second of video costs in US dollars, as published on 2026-08-21. */
 const USD_PER_SECOND: Readonly<Record<string, number>> = { 'sora-2': 0.1, 'sora-2-pro': 0.3 }
 /** As long as a video is when nobody says how long. */
 const USUAL_SECONDS = 4
-
-/** `usdPerSecond` is the operator's own price; undefined takes the published one. */
-export type VideoPricing = { model: string; usdPerSecond: number | undefined }
 
 /**
  * What a video costs; an unknown price counts as nothing, as it does for other models. `seconds` is null when the provider

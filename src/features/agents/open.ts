@@ -1,0 +1,86 @@
+import { dirname, join } from 'node:path'
+import { createAttestations } from '../../adapters/chain/attestations.ts'
+import { createEns } from '../../adapters/chain/ens.ts'
+import { createTokenPayments } from '../../adapters/chain/token-payments.ts'
+import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
+import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../../adapters/runtimes/contract/runtimes.ts'
+import type { Config } from '../../core/config.ts'
+import { createChangeFeed } from '../../db/change-feed.ts'
+import type { Tx } from '../../db/open.ts'
+import { createLiveStreams } from '../../http/sse.ts'
+import type { Base } from '../base.ts'
+import type { openPeople } from '../people/open.ts'
+import { createImageRules } from './deployments/images.ts'
+import { createAgentTurns } from './deployments/turns.ts'
+import { createLogViewers } from './logs/viewers.ts'
+import { createDiskFloor } from './storage/disk-floor.ts'
+import { createFreeDiskProbe } from './storage/free-disk.ts'
+import { createStorageQuota } from './storage/quota.ts'
+import { toWatchdogSettings } from './watchdog/settings.ts'
+import { createSteadyClock } from './watchdog/steady-clock.ts'
+
+type AgentsSettings = Pick<
+  Config,
+  | 'agents'
+  | 'agentsDomain'
+  | 'ai'
+  | 'baseRpcUrl'
+  | 'clone'
+  | 'dataDir'
+  | 'databaseFile'
+  | 'minFreeDiskBytes'
+  | 'siweChainId'
+  | 'verification'
+  | 'watchdog'
+>
+
+/** What agents run in and are reached by. A copy (`standsBack`) speaks to no agent and provisions none. */
+type AgentsOutside = {
+  runtimes: Runtimes
+  gateway: AgentGateway
+  standsBack: boolean
+  webPort: number
+  /** Leads to the backend from wherever the agents of a runtime are. */
+  urlForAgents: (runtime: Runtime) => Promise<string>
+}
+
+/** Opens what the rooms of agents share. `above` is what higher wings forget when an agent is reset. */
+export function openAgents(
+  base: Base,
+  settings: AgentsSettings,
+  { isHttps, rules }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules'>,
+  outside: AgentsOutside,
+  above: { clearMemory: (tx: Tx, agentId: string) => void },
+) {
+  const { db, clock } = base
+  const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
+  const { runtimes, gateway, standsBack, webPort, urlForAgents } = outside
+  return {
+    ...above,
+    runtimes,
+    gateway,
+    standsBack,
+    urlForAgents,
+    killSwitch: agents.killSwitch || standsBack,
+    basePort: agents.basePort,
+    imageRules: createImageRules(agents),
+    addresses: { agentsDomain, isHttps, webPort },
+    aggregator: ai.aggregator,
+    aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
+    agentsFolder: join(dataDir, 'agents'),
+    snapshotDir: join(dataDir, 'backups', 'agents'),
+    agentTurns: createAgentTurns(),
+    changes: createChangeFeed(db),
+    liveStreams: createLiveStreams(),
+    logViewers: createLogViewers(clock),
+    storage: createStorageQuota({ rules }),
+    diskFloor: createDiskFloor(createFreeDiskProbe([dataDir, dirname(databaseFile)]), settings.minFreeDiskBytes),
+    watchdog,
+    watchdogSettings: toWatchdogSettings(watchdog),
+    steady: createSteadyClock(clock),
+    clonePayments: createTokenPayments(settings.clone),
+    attestations: createAttestations({ rpcUrl: baseRpcUrl, chainId: siweChainId, easAddress: verification.easAddress }),
+    ens: createEns({ rpcUrl: verification.ensRpcUrl }),
+  }
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import type { AiProvider } from '../../adapters/models/provider.ts'
+import { createTokenCounter, type TokenCounter } from '../../adapters/models/token-counter.ts'
+import type { Config } from '../../core/config.ts'
+import { createExports } from '../../http/exports.ts'
+import type { Base } from '../base.ts'
+import type { openPeople } from '../people/open.ts'
+import { createDemoBudget } from './demo/budget.ts'
+import { createCallerFinder } from './gateway/callers.ts'
+import { createCatalogue } from './gateway/catalogue.ts'
+import { createCooldowns } from './gateway/cooldowns.ts'
+import { createAiHealth } from './gateway/health.ts'
+import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
+import { createQuota } from './usage/quota.ts'
+import { createUsageRecorder } from './usage/record.ts'
+import { createDaySums, createKeySums, createUserSums } from './usage/running-sums.ts'
+import { createUsageWriter } from './usage/save.ts'
+import { createSpendings } from './usage/spend.ts'
+import { createUsageSpool } from './usage/spool.ts'
+import { createUnderWayFile } from './usage/under-way.ts'
+
+type ModelsSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
+
+/** Who answers: the configured providers, and one opened with a user's own key. `tokens` replaces the platform's counter. */
+type ModelsOutside = { providers: AiProvider[]; openProvider: OpenProvider; tokens?: TokenCounter }
+
+/** Opens what the rooms of models share. `above` is what a higher wing adds to a completion. */
+export function openModels(
+  base: Base,
+  settings: ModelsSettings,
+  { findUser, rules, verifyKey }: Pick<ReturnType<typeof openPeople>, 'findUser' | 'rules' | 'verifyKey'>,
+  { providers, openProvider, tokens = createTokenCounter(base) }: ModelsOutside,
+  above: { instruct: (agentId: string) => string | null },
+) {
+  const { db, clock, log } = base
+  const { ai, dataDir, internalApiKey } = settings
+  const ownKeys = createOwnKeys({ ...base, openProvider })
+  const bookkeeping = openBookkeeping(base, dataDir)
+  return {
+    ...above,
+    ...bookkeeping,
+    tokens,
+    ownKeys,
+    callers: createCallerFinder({ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey }),
+    catalogue: createCatalogue({ providers, aggregator: ai.aggregator, log }),
+    cooldowns: createCooldowns({ nowMs: () => performance.now() }),
+    probeProviders: createAiHealth({ providers, log }),
+    demoBudget: createDemoBudget({ daySums: bookkeeping.daySums, dailyBudgetUsd: ai.demoDailyBudgetUsd }),
+    exports: createExports(),
+  }
+}
+
+/** What calls cost: set aside before they are made, booked after them, and kept in files where the database was not reached. */
+function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
+  const file = join(dataDir, 'usage-spool.jsonl')
+  const underWayFile = join(dataDir, 'usage-under-way.jsonl')
+  const writer = createUsageWriter(db)
+  const usageSpool = createUsageSpool({ file, underWayFile, writer, log })
+  const userSums = createUserSums({ db, clock })
+  const keySums = createKeySums({ db, clock })
+  const daySums = createDaySums({ db, clock })
+  const usage = createUsageRecorder({ writer, spool: usageSpool, clock, log, userSums, keySums, daySums })
+  const spendings = createSpendings({
+    quota: createQuota({ userSums, keySums }),
+    usage,
+    underWayFile: createUnderWayFile(underWayFile),
+    clock,
+  })
+  return { userSums, keySums, daySums, usage, usageSpool, spendings }
+}

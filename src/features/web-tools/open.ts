@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { createEgress } from '../../adapters/egress/egress.ts'
+import { createGitRunner } from '../../adapters/git/runner.ts'
+import { createRadioProvider } from '../../adapters/media/radio.ts'
+import { createVideoProvider } from '../../adapters/media/video.ts'
+import { createPageReader } from '../../adapters/pages/reader.ts'
+import { createWorkspaceLinks } from '../../adapters/workspaces/links.ts'
+import type { Config } from '../../core/config.ts'
+import type { Base } from '../base.ts'
+import { createOneAtATime } from './browse/one-at-a-time.ts'
+import { createFeeds } from './feeds/feeds.ts'
+
+type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'summarizer' | 'video'>
+
+/** Opens what the rooms of web tools share. */
+export function openWebTools(base: Base, settings: WebToolsSettings) {
+  const { browseRoot, dataDir, feeds, radio, summarizer, video } = settings
+  const { allowPrivate, payTo = null } = summarizer
+  const egress = createEgress({ allowPrivate })
+  return {
+    allowPrivate,
+    payTo,
+    browseRoot,
+    egress,
+    feeds: createFeeds({ ...base, egress, feeds }),
+    git: createGitRunner(),
+    oneAtATime: createOneAtATime(),
+    pages: createPageReader(),
+    radio: createRadioProvider(radio, base),
+    video: createVideoProvider(video, base),
+    videosFolder: join(dataDir, 'videos'),
+    workspaceLinks: createWorkspaceLinks(base),
+  }
+}
