@@ -69,7 +69,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   cookies: {
     promise: 'pages of agents plant and throw cookies: no session is taken over, nobody is locked out',
-    files: ['tests/browser/cookies', 'tests/browser/networks', 'src/apps/head-room'],
+    files: ['tests/browser/cookies', 'tests/browser/networks', 'src/apps/listeners/head-room'],
     times: 10,
   },
   images: {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Rotation } from '../apps/rotate-key.ts'
+import type { Rotation } from '../apps/keys/rotate-key.ts'
 import type { Config } from '../core/config.ts'
 import { addExample } from './example.ts'
 import { UsageError } from './exit.ts'
@@ -23,7 +23,7 @@ When this is broken off, at any point, run it again: the database always has one
     .action(async ({ keyStdin, json }: Options) => {
       const { readConfig } = await import('../core/config.ts')
       const { warnOfMisspelt } = await import('./misspelt.ts')
-      const { rotateKey } = await import('../apps/rotate-key.ts')
+      const { rotateKey } = await import('../apps/keys/rotate-key.ts')
       const config = readConfig(process.env)
       warnOfMisspelt(process.env)
       requireSource(config, keyStdin)

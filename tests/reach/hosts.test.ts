@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createAgentDoor } from '../../src/apps/agent-door.ts'
+import { createAgentDoor } from '../../src/apps/listeners/agent-door.ts'
 import { askRaw } from '../harness/raw-http.ts'
 import { startServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'

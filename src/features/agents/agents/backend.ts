@@ -1,10 +1,10 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import type { Sealer } from '../../../core/secrets.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
-import type { CreateDeps } from '../registry/create.ts'
 import { getAgent, listShort } from '../registry/list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
@@ -13,11 +13,11 @@ import { toCreated, toUpdated } from './answers.ts'
 import { createAgentFor } from './create-own.ts'
 import { updateAgent } from './update.ts'
 
-export type AgentsBackendDeps = CreateDeps &
-  DeleteDeps & {
-    addresses: AgentAddresses
-    internalKey: MiddlewareHandler<BackendEnv>
-  }
+export type AgentsBackendDeps = DeleteDeps & {
+  sealer: Sealer
+  addresses: AgentAddresses
+  internalKey: MiddlewareHandler<BackendEnv>
+}
 
 /** Agents as services see them: flat, behind the internal key (Interface 4.4, backend). */
 export function agentsBackend(deps: AgentsBackendDeps) {

@@ -22,13 +22,15 @@ import { createAgent } from './create-own.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
-export type AgentsWebDeps = ProvisionDeps &
-  DeleteDeps & {
-    guards: Guards
-    idempotency: Idempotency
-    addresses: AgentAddresses
-    requestsPerMinute: { agents: number }
-  }
+export type AgentsWebDeps = ProvisionDeps & {
+  agentTurns: DeleteDeps['agentTurns']
+  runtimes: DeleteDeps['runtimes']
+  snapshotDir: string
+  guards: Guards
+  idempotency: Idempotency
+  addresses: AgentAddresses
+  requestsPerMinute: { agents: number }
+}
 
 /** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
 export function agentsWeb(deps: AgentsWebDeps) {

@@ -11,7 +11,7 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import { claimTransfer, type PaymentDeps, requirePayment } from './payment.ts'
 import type { CloneRequest } from './schemas.ts'
 
-export type CloneDeps = PaymentDeps & CreateDeps & { enqueue: Enqueue; killSwitch: boolean }
+export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean }
 
 /**
  * Makes a child of one of the user's agents: its settings without its secrets, one generation on, deployed in the

@@ -17,8 +17,12 @@ import { toBackupPath } from './snapshots.ts'
 import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
-export type LifecycleDeps = RequestDeps &
-  Omit<ImageDeps, 'runtime'> & { log: Log; runtimes: Pick<Runtimes, 'of' | 'choose'> }
+export type LifecycleDeps = RequestDeps & {
+  log: Log
+  imageRules: ImageDeps['imageRules']
+  findUser: ImageDeps['findUser']
+  runtimes: Pick<Runtimes, 'of' | 'choose'>
+}
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000

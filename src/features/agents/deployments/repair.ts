@@ -1,5 +1,4 @@
 import { eq } from 'drizzle-orm'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { pause } from '../../../jobs/runner.ts'
@@ -8,13 +7,12 @@ import { type HealthDeps, waitForHealthy } from './health.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
 import type { AgentTurns } from './turns.ts'
 
-export type RepairDeps = SpecDeps &
-  HealthDeps & {
-    db: Db
-    runtimes: Pick<Runtimes, 'of'>
-    agentTurns: AgentTurns
-    watchdog: { killWaitSeconds: number; restartWaitSeconds: number }
-  }
+export type RepairDeps = SpecDeps & {
+  db: Db
+  gateway: HealthDeps['gateway']
+  agentTurns: AgentTurns
+  watchdog: { killWaitSeconds: number; restartWaitSeconds: number }
+}
 
 /** OpenClaw mends its state before it listens, which takes it half a minute. */
 const OPENCLAW_MEND_MS = 60_000

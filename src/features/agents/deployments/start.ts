@@ -8,7 +8,7 @@ import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { findVersion, type HealthDeps, waitForHealthy } from './health.ts'
+import { findVersion, waitForHealthy } from './health.ts'
 import { type ImageDeps, mayFetch, notAllowed } from './images.ts'
 import { describeReturn, endOperation, hasNewer, setStep, showDeployment } from './operations.ts'
 import { findTakenPorts, leasePort } from './ports.ts'
@@ -18,19 +18,19 @@ import { toSpec } from './spec.ts'
 import type { OperationRow } from './tables.ts'
 
 /** What operations need; the rows are theirs alone while they have the agent's turn, except for a stop and a deletion. */
-export type OperationDeps = RepairDeps &
-  HealthDeps &
-  Omit<ImageDeps, 'runtime'> & {
-    clock: Clock
-    log: Log
-    runtimes: Runtimes
-    gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
-    /** Forgets what is kept about an agent beside it. */
-    clearMemory(tx: Tx, agentId: string): void
-    basePort: number
-    /** A folder for each agent's snapshots. */
-    snapshotDir: string
-  }
+export type OperationDeps = RepairDeps & {
+  imageRules: ImageDeps['imageRules']
+  findUser: ImageDeps['findUser']
+  clock: Clock
+  log: Log
+  runtimes: Runtimes
+  gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
+  /** Forgets what is kept about an agent beside it. */
+  clearMemory(tx: Tx, agentId: string): void
+  basePort: number
+  /** A folder for each agent's snapshots. */
+  snapshotDir: string
+}
 
 /** An engine that refuses this many ports in a row has another problem. */
 const PORT_TRIES = 10

@@ -1,14 +1,16 @@
 import { and, eq, inArray, isNotNull } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
 import { watchAgentEvents } from '../registry/events.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { createLineCleaner } from './clean.ts'
-import { type FollowDeps, followAgent } from './follow.ts'
+import { followAgent } from './follow.ts'
 import { appendLines, findCursor } from './store.ts'
 
 /** How often the rows are looked at for agents that came or went. */
@@ -20,7 +22,7 @@ const RETRY_MS = 1000
 /** The last words of an agent that died are stored by then. */
 const SETTLE_MS = 1500
 
-export type IngestDeps = FollowDeps & SpecDeps & { log: Log; runtimes: Pick<Runtimes, 'of' | 'watch'> }
+export type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'of' | 'watch'> }
 
 /** One agent that is followed. `secrets` is what its lines are cleaned of, as they were when its row had `updatedAt`. */
 type Follower = {

@@ -3,12 +3,12 @@ import { NoBody } from '../../../core/action.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
-import { type ChallengeDeps, createChallenge } from './challenge.ts'
+import { createChallenge } from './challenge.ts'
 import type { ProofDeps } from './proofs.ts'
 import { VerifyRequest } from './schemas.ts'
 import { findVerification, removeVerification, toVerification, toVerified, verifyAgent } from './verify.ts'
 
-export type VerificationBackendDeps = ChallengeDeps & ProofDeps & { internalKey: MiddlewareHandler<BackendEnv> }
+export type VerificationBackendDeps = ProofDeps & { appUrl: string; internalKey: MiddlewareHandler<BackendEnv> }
 
 /** The same for services, behind the internal key: a proof is checked, whoever brings it (Interface 4.4). */
 export function verificationBackend(deps: VerificationBackendDeps) {

@@ -3,10 +3,12 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { tokenCost, toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/record.ts'
+import type { RunningSums } from '../usage/running-sums.ts'
 import { streamChunks, tellCompleted, toUsage } from './answers.ts'
 import {
   type CallerEnv,
@@ -19,19 +21,20 @@ import {
 import type { Catalogue, CatalogueModel } from './catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
 import type { ProviderHealth } from './health.ts'
-import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
+import { getMyUsage } from './my-usage.ts'
 import { listForTask } from './route.ts'
 import { ChatRequest, EstimateRequest, SelectRequest } from './schemas.ts'
 
-export type AiBackendDeps = CompleteDeps &
-  MyUsageDeps & {
-    clock: Clock
-    log: Log
-    usage: Pick<UsageRecorder, 'flush'>
-    callers: CallerFinder
-    probeProviders: () => Promise<ProviderHealth>
-    requestsPerMinute: { ai: number; backend: number }
-  }
+export type AiBackendDeps = CompleteDeps & {
+  db: Db
+  clock: Clock
+  userSums: RunningSums
+  log: Log
+  usage: Pick<UsageRecorder, 'flush'>
+  callers: CallerFinder
+  probeProviders: () => Promise<ProviderHealth>
+  requestsPerMinute: { ai: number; backend: number }
+}
 
 /** The unified AI endpoints (Interface 4.5). */
 export function aiBackend(deps: AiBackendDeps) {

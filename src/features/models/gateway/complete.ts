@@ -4,8 +4,10 @@ import {
   ProviderError,
   type TokenUsage,
 } from '../../../adapters/models/provider.ts'
+import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
 import { AppError } from '../../../core/errors.ts'
-import { type Attempt, type AttemptDeps, type Billed, beginAttempt } from './attempt.ts'
+import type { Spendings } from '../usage/spend.ts'
+import { type Attempt, type Billed, beginAttempt } from './attempt.ts'
 import type { CatalogueModel } from './catalogue.ts'
 import type { CompletionRequest } from './completion-request.ts'
 import type { Cooldowns } from './cooldowns.ts'
@@ -14,7 +16,7 @@ import { chooseTargets, type RouteDeps } from './route.ts'
 import { type Attempted, tryInTurn } from './try-in-turn.ts'
 import { toBound, toUsageWish, toWire, type Wire } from './wire.ts'
 
-export type CompleteDeps = RouteDeps & AttemptDeps & { cooldowns: Cooldowns }
+export type CompleteDeps = RouteDeps & { cooldowns: Cooldowns; spendings: Spendings; tokens: TokenCounter }
 
 /** The model that served a call, how many were asked for it, and under which id the call is booked. */
 export type Served = { model: CatalogueModel; attempts: number; generationId: string }

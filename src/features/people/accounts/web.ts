@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../../../core/log.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import type { Csrf } from '../../../http/csrf.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -8,24 +9,26 @@ import type { Guards } from '../../../http/session.ts'
 import { readSessionTokens } from '../../../http/session-cookie.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
-import { type LoginDeps, login } from './login.ts'
+import { login } from './login.ts'
 import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
 import { LoginRequest, RegisterRequest } from './schemas.ts'
 
-export type AccountsWebDeps = RegisterDeps &
-  LoginDeps & {
-    sessions: Sessions
-    guards: Guards
-    csrf: Csrf
-    botDetection: BotDetection
-    log: Log
-    isHttps: boolean
-    requestsPerMinute: { register: number; login: number }
-  }
+export type AccountsWebDeps = RegisterDeps & {
+  sealer: Sealer
+  knownDevices: KnownDevices
+  sessions: Sessions
+  guards: Guards
+  csrf: Csrf
+  botDetection: BotDetection
+  log: Log
+  isHttps: boolean
+  requestsPerMinute: { register: number; login: number }
+}
 
 /** Sign-up and sign-in with e-mail and password (Interface 4.2). */
 export function accountsWeb(deps: AccountsWebDeps) {

@@ -2,16 +2,15 @@ import type { ExternalProfile, IdentityProvider } from '../../../adapters/identi
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { UserRow } from '../users/tables.ts'
-import { type AttemptDeps, type ProviderName, startAttempt, takeAttemptSecrets } from './attempts.ts'
+import { type ProviderName, startAttempt, takeAttemptSecrets } from './attempts.ts'
 import { type EnterDeps, enterWithProfile } from './enter.ts'
 
-export type ExternalDeps = AttemptDeps &
-  EnterDeps & {
-    log: Log
-    /** Null for a provider that is not configured. */
-    identityProviders: Readonly<Record<ProviderName, IdentityProvider | null>>
-    appUrl: string
-  }
+export type ExternalDeps = EnterDeps & {
+  log: Log
+  /** Null for a provider that is not configured. */
+  identityProviders: Readonly<Record<ProviderName, IdentityProvider | null>>
+  appUrl: string
+}
 
 /** What `/login?error=` says (Interface 4.2). */
 export type SignInFailure = 'IdpNotConfigured' | 'IdpAuthFailed' | 'IdpTokenFailed' | 'IdpNoEmail' | 'IdpAuthError'

@@ -4,9 +4,11 @@ import { AppError } from '../../../core/errors.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
+import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import { linksGo } from '../mails/send-mail.ts'
-import { type StartSessionDeps, startSession } from '../sessions/start-session.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { startSession } from '../sessions/start-session.ts'
 import type { UserRow } from '../users/tables.ts'
 import type { ProviderName } from './attempts.ts'
 import { clearSignInCookie, readSignInCookie, setSignInCookie } from './cookies.ts'
@@ -15,9 +17,15 @@ import { finishPending, type PendingLink, startPending } from './pending.ts'
 import { type ProvidersResponse, SecondFactorRequest, WalletAuthRequest } from './schemas.ts'
 import { issueNonce, signInWithWallet, type WalletDeps } from './wallet.ts'
 
-export type SignInWebDeps = ExternalDeps &
-  WalletDeps &
-  StartSessionDeps & { mailer: Mailer; requestsPerMinute: { login: number } }
+export type SignInWebDeps = ExternalDeps & {
+  chain: WalletDeps['chain']
+  siweChainId: number
+  sessions: Sessions
+  knownDevices: KnownDevices
+  isHttps: boolean
+  mailer: Mailer
+  requestsPerMinute: { login: number }
+}
 
 /** Sign-in without a password of ours: at a provider, with a wallet, and the second factor after either (Interface 4.2). */
 export function signInWeb(deps: SignInWebDeps) {

@@ -10,7 +10,11 @@ import { AgentActionRequest, AgentQuery } from './schemas.ts'
 import { chooseSkill, listSkills } from './skills.ts'
 import { showRecent, showSession, showSessions, startSession, talk } from './talk.ts'
 
-export type AgentTalkWebDeps = SendDeps & HealthDeps & { guards: Guards; requestsPerMinute: { chat: number } }
+export type AgentTalkWebDeps = HealthDeps & {
+  gateway: SendDeps['gateway']
+  guards: Guards
+  requestsPerMinute: { chat: number }
+}
 
 /** One address for everything between a user and their agents (Interface 4.15); `action` says what. */
 export function agentTalkWeb(deps: AgentTalkWebDeps) {

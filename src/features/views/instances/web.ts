@@ -23,12 +23,12 @@ import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
 import { getInstance } from './find.ts'
 import type { Instance, InstanceStats } from './schemas.ts'
 
-export type InstancesWebDeps = LifecycleDeps &
-  StatsDeps & {
-    guards: Guards
-    addresses: AgentAddresses
-    requestsPerMinute: { instance: number }
-  }
+export type InstancesWebDeps = LifecycleDeps & {
+  gateway: StatsDeps['gateway']
+  guards: Guards
+  addresses: AgentAddresses
+  requestsPerMinute: { instance: number }
+}
 
 /** Changes an agent for its owner. */
 type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise<unknown>

@@ -3,11 +3,15 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/session.ts'
 import type { UsageRecorder } from '../../models/usage/record.ts'
 import { listBookings } from './bookings.ts'
-import { type CostsDeps, getFleetCosts } from './costs.ts'
+import { getFleetCosts } from './costs.ts'
 import { type GraphDeps, getFleetGraph } from './graph.ts'
 import { listTraces } from './traces.ts'
 
-export type MissionControlWebDeps = GraphDeps & CostsDeps & { guards: Guards; usage: Pick<UsageRecorder, 'flush'> }
+export type MissionControlWebDeps = GraphDeps & {
+  plansArePaid: boolean
+  guards: Guards
+  usage: Pick<UsageRecorder, 'flush'>
+}
 
 /** The signed-in user's fleet, from rows alone; nobody sees an empty one (Interface 4.15). */
 export function missionControlWeb(deps: MissionControlWebDeps) {

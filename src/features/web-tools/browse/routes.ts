@@ -1,7 +1,9 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { toParts } from '../../../adapters/files/open.ts'
 import type { WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import { hasJsonType, receiveBytes, receiveText } from '../../../http/body.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
@@ -26,11 +28,16 @@ import {
   WorkspaceQuery,
   WriteRequest,
 } from './schemas.ts'
-import { type SyncDeps, syncWorkspace } from './sync.ts'
+import { syncWorkspace } from './sync.ts'
 
-export type BrowseDeps = WorkspaceDeps &
-  SyncDeps &
-  Pick<RoomDeps, 'storage'> & { plannedEndpoints: boolean; oneAtATime: OneAtATime }
+export type BrowseDeps = WorkspaceDeps & {
+  clock: Clock
+  sealer: Sealer
+  allowPrivate: boolean
+  storage: RoomDeps['storage']
+  plannedEndpoints: boolean
+  oneAtATime: OneAtATime
+}
 
 /** What an entry of a folder takes at least. What a commit adds is not known before: it is measured after. */
 const ENTRY_BYTES = 4096

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { errorMessage, StartupError } from '../core/errors.ts'
+import { errorMessage, StartupError } from '../../core/errors.ts'
 
 /** The file of the key where none is given; a link is followed. */
 export function toKeyFile(dataDir: string): string {

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
-import { errorMessage } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
+import { errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 
 /** All the ports of the program; see `Door`. */
 type Doors = { shut(): void; reopen(): void }

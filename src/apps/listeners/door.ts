@@ -1,4 +1,4 @@
-import type { Tunnel } from '../adapters/gateways/tunnel.ts'
+import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
 
 type Server = Bun.Server<Tunnel>
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { systemClock } from '../core/clock.ts'
-import type { Config } from '../core/config.ts'
-import { errorMessage, StartupError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
-import { openForReading, toDb } from '../db/open.ts'
-import { findKeyProblem, type KeyProblem } from '../features/people/sealing/check-key.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import { errorMessage, StartupError } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import { openForReading, toDb } from '../../db/open.ts'
+import { findKeyProblem, type KeyProblem } from '../../features/people/sealing/check-key.ts'
 import { forgetNextKey, putNextKey, readKeyFile, takeNextKey, toKeyFile, toNextFile } from './key-file.ts'
 
 export type KeyConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'>

@@ -1,6 +1,6 @@
-import type { Config } from '../core/config.ts'
-import type { Log } from '../core/log.ts'
-import { createHostRule, type HostRule } from '../http/hosts.ts'
+import type { Config } from '../../core/config.ts'
+import type { Log } from '../../core/log.ts'
+import { createHostRule, type HostRule } from '../../http/hosts.ts'
 
 const QUIET_MS = 60_000
 /** More of a made-up name says nothing more to the operator. */

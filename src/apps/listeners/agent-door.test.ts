@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { bearer, INTERNAL_KEY, testPlatform } from '../../tests/harness/platform.ts'
-import { findFreePorts } from '../../tests/harness/ports.ts'
-import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { bearer, INTERNAL_KEY, testPlatform } from '../../../tests/harness/platform.ts'
+import { findFreePorts } from '../../../tests/harness/ports.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { createReach } from '../reach.ts'
 import { createAgentDoor } from './agent-door.ts'
 import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
-import { createReach } from './reach.ts'
 
 /** An address of this machine which the listeners do not have, as a network of containers has one. */
 const ELSEWHERE = '127.0.0.2'

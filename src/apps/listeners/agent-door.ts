@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
-import type { Config } from '../core/config.ts'
+import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
+import type { Config } from '../../core/config.ts'
 import type { Listeners } from './listen.ts'
 
 const EVERYWHERE = ['0.0.0.0', '::']
