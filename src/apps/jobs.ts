@@ -59,7 +59,8 @@ export function jobKinds({ people, agents, talk, webTools, house }: Platform): J
 }
 
 /** Everything that repeats. One line a timer. */
-export function repeatingJobs({ people, agents, models, money, talk, webTools, views, house }: Platform): RepeatingJob[] {
+export function repeatingJobs(platform: Platform): RepeatingJob[] {
+  const { people, agents, models, money, talk, webTools, views, house } = platform
   return [
     reconcileJob(agents),
     followDownsJob(agents),
