@@ -29,6 +29,8 @@ const ALLOWED: [file: string, text: string][] = [
     "import { b } from '../../people/keys/verify.ts'\nimport { c } from '../../../http/c.ts'",
   ],
   ['src/features/agents/logs/a.ts', "import { b } from './web.ts'"],
+  ['src/features/web-tools/open.ts', "import { createEgress } from '../../adapters/egress/egress.ts'"],
+  ['src/features/web-tools/feeds/a.ts', "import { type Egress, isUnsent } from '../../../adapters/egress/egress.ts'"],
   ['src/features/people/open.ts', "import type { Base } from '../base.ts'\nimport { a } from './keys/verify.ts'"],
   [
     'src/features/agents/logs/a.ts',
@@ -68,6 +70,7 @@ const REFUSED: [file: string, text: string][] = [
   ['src/features/agents/logs/a.ts', "import { b } from '../../house/administration/list-users.ts'"],
   ['src/features/keys/a.ts', "import { b } from '../logs/b.ts'"],
   ['src/features/agents/logs/a.ts', "export { b } from '../../people/keys/backend.ts'"],
+  ['src/features/web-tools/feeds/web.ts', "import { createEgress } from '../../../adapters/egress/egress.ts'"],
   ['src/features/base.ts', "import { a } from './people/keys/verify.ts'"],
   ['src/features/people/open.ts', "import type { Agents } from '../agents/open.ts'"],
   ['src/features/agents/logs/a.ts', "const b = await import('../../../apps/app.ts')"],

@@ -108,6 +108,7 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
   await assignRuntimes(db, {
     configured: config.agents.runtime,
     processes: dir,
+    table: createProcessTable(),
     hasContainer: (id) => hasContainer(createEngine(config.agents.dockerHost), instance, id),
   })
   return openRuntimes({

@@ -53,22 +53,23 @@ export function openPlatform(parts: PlatformParts) {
   const enqueue = standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
   const base: Base = { db, clock, log, sealer: createSealer(parts.encryptionKey), enqueue, fetch }
   const settings = { ...parts.config, appUrl: parts.config.appUrl ?? bound.webUrl }
-  const outside = { ...parts, ...bound, gateway: gatewayOf(parts) }
 
-  const fromAbove = {
+  const forPeople = {
     takeOver: (tx: Tx, userId: string) => takeOver(tx, base, userId),
     copyKeyUsage,
     grantCredits: createGrantCredits(base),
   }
-  const people = { ...base, ...openPeople(base, settings, fromAbove) }
-  const agents = { ...people, ...openAgents(base, settings, people, outside, { clearMemory }) }
-  const instruct = createMemoryInstruction(db)
-  const models = { ...agents, ...openModels(base, settings, people, parts, { instruct }) }
-  const money = { ...models, ...openMoney(base, settings) }
-  const talk = { ...money, ...openTalk(base, settings) }
+  const forAgents = { ...parts, ...bound, gateway: gatewayOf(parts), clearMemory }
+  const forModels = { ...parts, instruct: createMemoryInstruction(db) }
+
+  const people = { ...base, ...openPeople(base, settings, forPeople) }
+  const agents = { ...people, ...openAgents(base, settings, people, forAgents) }
+  const models = { ...agents, ...openModels(base, settings, people, forModels) }
+  const money = { ...models, ...openMoney(settings) }
+  const talk = { ...money, ...openTalk(settings) }
   const webTools = { ...talk, ...openWebTools(base, settings) }
   const views = { ...webTools, ...openViews(base, settings, agents) }
-  const house = { ...views, ...openHouse(base, settings, connection) }
+  const house = { ...views, ...openHouse(settings, connection) }
 
   const close = () => {
     for (const part of [agents.changes, webTools.pages, models.tokens, webTools.git]) part.close()

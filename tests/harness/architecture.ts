@@ -38,6 +38,8 @@ const FOR_TESTS = ['tests/harness', 'migrations']
 const READS_ENVIRONMENT = ['src/main.ts', 'src/cli', 'scripts', 'tests']
 
 const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?\bfrom\s*['"]([^'"]+)['"]|^import\s*['"]([^'"]+)['"]/gm
+/** The names that are imported from an adapter as values, those of types among them where they stand beside. */
+const ADAPTER_VALUES = /^import\s*\{([^}]*)\}\s*from\s*['"][^'"]*\/adapters\/[^'"]+['"]/gm
 const DYNAMIC_IMPORT = /\b(?:import|require)\(\s*['"]([^'"]+)['"]/g
 
 /** Every way in which `sources` break the house's rules (design, 1), one line each, sorted; empty when they keep them. */
@@ -48,6 +50,8 @@ export function findViolations(sources: Sources): string[] {
       const reason = judgeImport(file, target)
       if (reason) violations.push(`${file} imports ${target}: ${reason}`)
     }
+    for (const name of adaptersMadeIn(file, text))
+      violations.push(`${file}: ${name} belongs in the open.ts of the wing`)
     for (const reason of judgeCode(file, text)) violations.push(`${file}: ${reason}`)
   }
   for (const circle of findCircles(importsOfFiles(sources))) violations.push(`circle: ${circle.join(' → ')}`)
@@ -86,6 +90,14 @@ function judgeRooms(file: string, target: string): string | undefined {
   if (here < 0 || there < 0) return 'its own file stands in no wing'
   if (isTest(file)) return undefined
   return there > here ? `the wing ${wingOf(target)} stands above ${wingOf(file)}` : undefined
+}
+
+/** What `file` imports to make adapters of, where it is a room's: those are made once, in an `open.ts`, and handed on. */
+function adaptersMadeIn(file: string, text: string): string[] {
+  if (!isIn(file, ['src/features']) || isTest(file) || file.endsWith('/open.ts')) return []
+  return [...text.matchAll(ADAPTER_VALUES)].flatMap(
+    ([, names = '']) => names.match(/(?<!type )\bcreate[A-Z]\w*/g) ?? [],
+  )
 }
 
 function judgePackage(file: string, target: string): string | undefined {

@@ -35,29 +35,29 @@ type AgentsSettings = Pick<
   | 'watchdog'
 >
 
-/** What agents run in and are reached by. A copy (`standsBack`) speaks to no agent and provisions none. */
-type AgentsOutside = {
+/** What agents run in and are reached by, and what higher wings forget when one is reset. */
+type AgentsNeeds = {
   runtimes: Runtimes
   gateway: AgentGateway
+  /** A copy speaks to no agent and provisions none. */
   standsBack: boolean
   webPort: number
   /** Leads to the backend from wherever the agents of a runtime are. */
   urlForAgents: (runtime: Runtime) => Promise<string>
+  clearMemory: (tx: Tx, agentId: string) => void
 }
 
-/** Opens what the rooms of agents share. `above` is what higher wings forget when an agent is reset. */
+/** Opens what the rooms of agents share. */
 export function openAgents(
   base: Base,
   settings: AgentsSettings,
   { isHttps, rules }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules'>,
-  outside: AgentsOutside,
-  above: { clearMemory: (tx: Tx, agentId: string) => void },
+  { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory }: AgentsNeeds,
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
-  const { runtimes, gateway, standsBack, webPort, urlForAgents } = outside
   return {
-    ...above,
+    clearMemory,
     runtimes,
     gateway,
     standsBack,

@@ -21,24 +21,30 @@ import { createUnderWayFile } from './usage/under-way.ts'
 
 type ModelsSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
 
-/** Who answers: the configured providers, and one opened with a user's own key. `tokens` replaces the platform's counter. */
-type ModelsOutside = { providers: AiProvider[]; openProvider: OpenProvider; tokens?: TokenCounter }
+type ModelsNeeds = {
+  /** Who answers: the configured providers, and one opened with a user's own key. */
+  providers: AiProvider[]
+  openProvider: OpenProvider
+  /** In place of the platform's own counter. */
+  tokens?: TokenCounter
+  /** What a higher wing adds to what an agent asks; null for nothing. */
+  instruct: (agentId: string) => string | null
+}
 
-/** Opens what the rooms of models share. `above` is what a higher wing adds to a completion. */
+/** Opens what the rooms of models share. */
 export function openModels(
   base: Base,
   settings: ModelsSettings,
   { findUser, rules, verifyKey }: Pick<ReturnType<typeof openPeople>, 'findUser' | 'rules' | 'verifyKey'>,
-  { providers, openProvider, tokens = createTokenCounter(base) }: ModelsOutside,
-  above: { instruct: (agentId: string) => string | null },
+  { providers, openProvider, tokens = createTokenCounter(base), instruct }: ModelsNeeds,
 ) {
   const { db, clock, log } = base
   const { ai, dataDir, internalApiKey } = settings
   const ownKeys = createOwnKeys({ ...base, openProvider })
   const bookkeeping = openBookkeeping(base, dataDir)
   return {
-    ...above,
     ...bookkeeping,
+    instruct,
     tokens,
     ownKeys,
     callers: createCallerFinder({ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey }),

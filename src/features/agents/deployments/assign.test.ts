@@ -33,7 +33,7 @@ async function assigned(configured: KnownRuntimes['configured'], found: Found): 
   })
   if (found.process) await writeRecord(folder.path, found.process)
   const hasContainer = async () => found.container ?? false
-  await assignRuntimes(platform.db, { configured, processes: folder.path, hasContainer })
+  await assignRuntimes(platform.db, { configured, processes: folder.path, table: createProcessTable(), hasContainer })
   return platform.db.select().from(agents).get()?.runtime
 }
 
@@ -93,7 +93,12 @@ test('an agent that was never deployed, and one that has a runtime, stay as they
     const { id } = insertAgent(platform, tx, { ...row, id: 'old-1', status: 'running' })
     tx.update(agents).set({ port: PORT, runtime: 'swarm' }).where(eq(agents.id, id)).run()
   })
-  const known = { configured: 'docker', processes: folder.path, hasContainer: async () => true } as const
+  const known = {
+    configured: 'docker',
+    processes: folder.path,
+    table: createProcessTable(),
+    hasContainer: async () => true,
+  } as const
   await assignRuntimes(platform.db, known)
   const rows = platform.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).orderBy(agents.id).all()
   expect(rows).toEqual([

@@ -2,7 +2,7 @@ import { and, eq, isNotNull, isNull } from 'drizzle-orm'
 import type { RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import { agentFolder, findRecord } from '../../../adapters/runtimes/process/files.ts'
 import { isAlive } from '../../../adapters/runtimes/process/spawn.ts'
-import { createProcessTable } from '../../../adapters/runtimes/process/table.ts'
+import type { ProcessTable } from '../../../adapters/runtimes/process/table.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
@@ -13,10 +13,11 @@ export function isAssigned(db: Db, agentId: string, runtime: RuntimeName): boole
   return db.select({ id: agents.id }).from(agents).where(isHere).get() !== undefined
 }
 
-/** `processes` is the folder of agents that are processes, `hasContainer` asks the engine: false when it does not answer. */
+/** `processes` is the folder of agents that are processes, `table` those that run now, `hasContainer` asks the engine: false when it does not answer. */
 export type KnownRuntimes = {
   configured: RuntimeName | 'auto'
   processes: string
+  table: ProcessTable
   hasContainer: (agentId: string) => Promise<boolean>
 }
 
@@ -36,7 +37,7 @@ async function findRuntime(agent: AgentRow, known: KnownRuntimes): Promise<Runti
   const { configured, processes } = known
   const record = await findRecord(agentFolder(processes, agent.id)).catch(() => null)
   const isOnItsPort = record?.spec.port === agent.port
-  if (record?.process && isOnItsPort && (await isAlive(createProcessTable(), record.process))) return 'process'
+  if (record?.process && isOnItsPort && (await isAlive(known.table, record.process))) return 'process'
   if (configured === 'process' && record) return 'process'
   const containers = configured === 'swarm' ? 'swarm' : 'docker'
   if (agent.image !== null || (await known.hasContainer(agent.id))) return containers
