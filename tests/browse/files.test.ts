@@ -313,19 +313,18 @@ const ROUTES: [method: string, path: string][] = [
   ['DELETE', 'git-credentials?origin=https%3A%2F%2Fgit.example.com'],
 ]
 
+const BODIES: Record<string, object> = {
+  write: { path: 'new', content: 'x' },
+  mkdir: { path: 'new' },
+  rename: { from: 'a', to: 'b' },
+  'git-sync': {},
+  'git-credentials': { origin: 'https://git.example.com', username: 'u', password: 'p' },
+}
+
 /** A request that would succeed, or fail for another reason than its caller. */
 function toInit(method: string, path: string, headers: Record<string, string>): RequestInit {
   if (method === 'GET' || method === 'DELETE' || path.startsWith('upload')) return { method, headers }
-  const body = {
-    path: 'new',
-    content: 'x',
-    from: 'a',
-    to: 'b',
-    origin: 'https://git.example.com',
-    username: 'u',
-    password: 'p',
-  }
-  return json(method === 'PUT' ? 'PUT' : 'POST', path === 'git-sync' ? {} : body, headers)
+  return json(method === 'PUT' ? 'PUT' : 'POST', BODIES[path.replace(/\?.*/, '')], headers)
 }
 
 test.each(ROUTES)(
@@ -427,3 +426,18 @@ test('BROWSE_ROOT is made when it is first asked for', async () => {
 function toQuery(path: string): string {
   return `?path=${encodeURIComponent(path)}`
 }
+
+test.each([
+  ['write', { path: 'a.txt', content: 'new', ifMatches: 'x' }, 'ifMatches'],
+  ['mkdir', { path: 'folder', recursive: true }, 'recursive'],
+  ['rename', { from: 'a.txt', to: 'b.txt', force: true }, 'force'],
+  ['git-sync', { message: 'change', force: true }, 'force'],
+])('POST /api/browse/%s: 400 for a field that nobody knows, and nothing is done', async (action, body, field) => {
+  const { post, folders } = await openFiles()
+  fill(folders.root, { 'a.txt': 'old' })
+  const refused = await post(action, body)
+  expect(refused.status).toBe(400)
+  expect(JSON.stringify(refused.body)).toContain(`Unknown field: ${field}`)
+  expect(readdirSync(folders.root)).toEqual(['a.txt'])
+  expect(readFileSync(join(folders.root, 'a.txt'), 'utf8')).toBe('old')
+})

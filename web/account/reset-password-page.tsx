@@ -71,7 +71,7 @@ function ResetForm({ token }: { token: string }) {
       <CheckField
         label="End my API keys as well"
         name="endKeys"
-        hint="When somebody else may know the old password, he may have made or read them."
+        hint="When somebody else may know the old password, they may have made or read keys."
       />
       <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
         Save password

@@ -74,7 +74,9 @@ test('POST /api/auth/reset-password: the account’s keys end when that is asked
   expect(test.platform.verifyKey(key)).not.toBeNull()
 
   const body = { token: await askForLink(test, 2), password: 'a third staple', endKeys: true }
-  expect((await test.web.request('/api/auth/reset-password', json('POST', body))).status).toBe(200)
+  const done = await test.web.request('/api/auth/reset-password', json('POST', body))
+  expect(done.status).toBe(200)
+  expect(await done.json()).toEqual({ message: 'Password reset successfully', keysEnded: 1 })
   expect(test.platform.verifyKey(key)).toBeNull()
 })
 

@@ -15,25 +15,26 @@ const PURPOSES = ['reset-password'] as const
 /**
  * Sets the password of the account whose link was followed. All its sessions and other links end, and its address counts
  * as proved. `address` is the caller's, for the audit log.
+ * @returns how many keys ended, null when none was to.
  * @throws AppError `invalid` for a common password and for a link that is unknown, used or too old.
  */
 export async function resetPasswordByLink(
   deps: ChangePasswordDeps,
   { token, password, endKeys }: ResetPasswordRequest,
   address: string | null,
-): Promise<void> {
+): Promise<number | null> {
   requireUncommon(password)
   // Made-up tokens must not cost the hasher's work; the closure decides.
   if (!findEmailToken(deps.db, token, PURPOSES, deps.clock.now())) throw invalidLink()
   const passwordHash = await deps.passwords.hash(password)
-  await write(deps.db, (tx) => {
+  return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const link = takeEmailToken(tx, token, PURPOSES, now)
     const user = link && setPassword(tx, link, { passwordHash, emailVerifiedAt: now, updatedAt: now })
     if (!user) throw invalidLink()
     endSessions(tx, user.id)
     forgetFailedLogins(tx, user.email)
-    noteNewPassword(tx, deps, user, { action: 'account.password-reset', address, endKeys })
+    return noteNewPassword(tx, deps, user, { action: 'account.password-reset', address, endKeys })
   })
 }
 

@@ -55,8 +55,8 @@ export function passwordWeb(deps: PasswordWebDeps) {
   })
 
   app.post('/api/auth/reset-password', seldom(), validate('json', ResetPasswordRequest), async (c) => {
-    await resetPasswordByLink(deps, c.req.valid('json'), c.env.address)
-    return c.json(said('Password reset successfully'))
+    const keysEnded = await resetPasswordByLink(deps, c.req.valid('json'), c.env.address)
+    return c.json({ ...said('Password reset successfully'), ...(keysEnded !== null && { keysEnded }) })
   })
 
   app.post('/api/auth/verify-email/send', deps.guards.withSession, seldom(), async (c) => {

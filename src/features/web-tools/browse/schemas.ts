@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../../core/action.ts'
 
 const MAX_DEPTH = 4
 const MAX_COMMITS = 100
@@ -42,7 +43,7 @@ export const SearchQuery = z.object({
 /** `ifMatch`: the hash that the file must still have; null when it must not be there yet. */
 const IfMatch = z.string('ifMatch must be a hash').nullable()
 
-export const WriteRequest = z.object({
+export const WriteRequest = action({
   path: Path,
   content: z.string('content required'),
   ifMatch: IfMatch.optional(),
@@ -50,14 +51,14 @@ export const WriteRequest = z.object({
 
 export const UploadQuery = z.object({ agentId, path: Path, ifMatch: z.string().min(1, 'ifMatch is empty').optional() })
 
-export const PathRequest = z.object({ path: Path })
+export const PathRequest = action({ path: Path })
 
-export const RenameRequest = z.object({
+export const RenameRequest = action({
   from: z.string('from required').min(1, 'from required'),
   to: z.string('to required').min(1, 'to required'),
 })
 
-export const SyncRequest = z.object({
+export const SyncRequest = action({
   message: z
     .string('message must be text')
     .trim()
@@ -75,7 +76,7 @@ const Origin = z
   })
   .transform((text) => new URL(text).origin)
 
-export const CredentialsRequest = z.object({
+export const CredentialsRequest = action({
   origin: Origin,
   username: z.string('username required').min(1, 'username required').max(200, 'username too long'),
   password: z.string('password required').min(1, 'password required').max(2000, 'password too long'),
