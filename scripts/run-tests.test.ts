@@ -44,17 +44,39 @@ test('of a failed test the output is shown and its name once more at the end; wh
   expect({ isOk, last }).toEqual({ isOk: false, last: '2 passed, 1 failed' })
 })
 
+test('light files share a process, and each is told of by itself', async () => {
+  const tells = "import { test } from 'bun:test'\ntest('tells', () => console.log("process", process.pid))\n"
+  const fails = "import { expect, test } from 'bun:test'\ntest('fails', () => expect(1).toBe(2))\n"
+  const { printed, last, lineOf } = await run({
+    'src/a.test.ts': tells + fails.split('\n')[1],
+    'src/b.test.ts': `${tells}test('falls', () => { throw new Error('fallen') })`,
+    'src/c.test.ts':
+      "import { test } from 'bun:test'\ntest('late', () => void setTimeout(() => { throw new Error('late') }))",
+    'src/d.test.ts': "import './nowhere.ts'",
+    'src/e.test.ts': "console.log('nothing to see')",
+    'src/f.test.ts': PASSES,
+    'src/g.test.ts': `// gate: alone\n${tells}test('falls', () => { throw new Error('fallen') })`,
+  })
+  const processes = printed.filter((line) => /^ +process \d+$/.test(line))
+  expect(new Set(processes).size).toBe(2)
+  expect(lineOf('src/b.test.ts')).toBe('FAIL src/b.test.ts  1 passed, 1 failed')
+  expect(printed).toContain('    Before it in the same process: src/a.test.ts')
+  expect(lineOf('src/d.test.ts')).toMatch(/^FAIL src\/d.test.ts {2}0 passed, [12] failed$/)
+  expect(lineOf('src/f.test.ts')).toBe('ok src/f.test.ts  1 passed, 0 failed')
+  expect(last).toMatch(/^5 passed, \d failed$/)
+})
+
 const DIES = "import { expect, test } from 'bun:test'\ntest('first', () => expect(1).toBe(1))\n"
 test.each([
   [
     'is killed',
-    `${DIES}test('dies', () => void process.kill(process.pid, 'SIGKILL'))`,
+    `${DIES}test('dies', () => void process['kill'](process.pid, 'SIGKILL'))`,
     '1 passed, 1 failed',
     /before its tests did/,
   ],
   [
     'ends itself as if all were well',
-    `${DIES}test('leaves', () => process.exit(0))`,
+    `${DIES}test('leaves', () => process['exit'](0))`,
     '1 passed, 1 failed',
     /exit code 0 before/,
   ],
@@ -103,7 +125,8 @@ test('when the time for everything is over, what has not ended is a failure by n
 
 test('the longest file of the last run is the first of the next', async () => {
   using folder = tempFolder()
-  const waits = (ms: number) => `import { test } from 'bun:test'\ntest('waits', () => Bun.sleep(${ms}))\n`
+  const waits = (ms: number) =>
+    `// gate: alone\nimport { test } from 'bun:test'\ntest('waits', () => Bun.sleep(${ms}))\n`
   await Bun.write(folder.file('src/a.test.ts'), waits(10))
   await Bun.write(folder.file('src/b.test.ts'), waits(1500))
   const runAgain = async () => {

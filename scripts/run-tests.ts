@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { endCommandsWithProgram } from './gate/command.ts'
-import { type Counts, type FileResult, runTestFile } from './gate/test-file-run.ts'
-import { findTestFiles } from './gate/test-files.ts'
+import { type Counts, type FileResult, runTestFiles } from './gate/test-file-run.ts'
+import { findTestFiles, toBatches } from './gate/test-files.ts'
 import { runQueue } from './gate/test-queue.ts'
 
 const MINUTE_MS = 60_000
@@ -37,11 +37,12 @@ export async function runTests(options: TestOptions): Promise<boolean> {
   const signal = AbortSignal.timeout(limits.allMs)
   const startedAt = performance.now()
   const results: FileResult[] = []
-  await runQueue(files, lanes, async ({ path }) => {
-    const result = await runTestFile(path, { root, limits, signal })
-    results.push(result)
+  const tell = (result: FileResult) => {
     print(describeFile(result))
     if (result.failed > 0) print(indent(result.output))
+  }
+  await runQueue(toBatches(files), lanes, async ({ paths }) => {
+    results.push(...(await runTestFiles(paths, { root, limits, signal }, tell)))
   })
   await memory.write(JSON.stringify({ ...remembered, ...toSeconds(results) }, null, 1))
   print(summarize(results, (performance.now() - startedAt) / 1000))
@@ -59,8 +60,11 @@ function toSeconds(results: readonly FileResult[]): Record<string, number> {
 
 function describeFile(result: FileResult): string {
   const word = result.failed > 0 ? 'FAIL' : 'ok  '
-  const times = `${result.seconds.toFixed(1).padStart(6)} s (${result.busySeconds.toFixed(1)} busy)`
-  return `${word} ${times}  ${result.path}  ${describeCounts(result)}`
+  return `${word} ${result.seconds.toFixed(1).padStart(6)} s  ${result.path}  ${describeCounts(result)}`
+}
+
+function describeBusy({ path, busySeconds }: FileResult): string {
+  return `     ${busySeconds.toFixed(1).padStart(6)} s  ${path}`
 }
 
 function describeCounts({ passed, failed, skipped }: Counts): string {
@@ -74,12 +78,14 @@ function indent(output: string): string {
 /** The slowest files, what failed once more by name, and the counts of all as the last line. */
 function summarize(results: readonly FileResult[], seconds: number): string {
   const slowest = results.toSorted((left, right) => right.seconds - left.seconds).slice(0, SLOWEST)
+  const busiest = results.toSorted((left, right) => right.busySeconds - left.busySeconds).slice(0, SLOWEST)
   const failed = results.filter((result) => result.failed > 0)
   const sum = (key: keyof Counts) => results.reduce((total, result) => total + result[key], 0)
   const busySeconds = results.reduce((total, result) => total + result.busySeconds, 0)
   const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }
   return [
     ...['', 'The slowest files:', ...slowest.map(describeFile)],
+    ...['', 'Those that took most processor time:', ...busiest.map(describeBusy)],
     ...['', `${results.length} files in ${seconds.toFixed(0)} s, with ${busySeconds.toFixed(0)} s of processor time`],
     ...(failed.length > 0 ? ['', 'What failed:', ...failed.flatMap(nameFailures)] : []),
     ...(results.length === 0 ? ['', 'There is no such test file.'] : []),

@@ -1,11 +1,10 @@
 /**
- * How a command ended, all that it wrote, and what of that was its standard error. `busySeconds` is the processor time
+ * How a command ended, and all that it wrote, in order. `busySeconds` is the processor time
  * of it and of what it waited for; `reason` says why it was ended when it did not end by itself.
  */
 export type Finished = {
   exitCode: number
   output: string
-  errors: string
   seconds: number
   busySeconds: number
   reason?: string
@@ -17,7 +16,12 @@ export type Limits = {
   limitMs: number
   /** Ends the command before its limit. */
   signal?: AbortSignal
+  /** Hears what the command writes, as it does. */
+  onOutput?: (bytes: Uint8Array) => void
 }
+
+/** Two pipes would not tell in which order both outputs were written. */
+const IN_ONE_PIPE = ['sh', '-c', 'exec "$0" "$@" 2>&1']
 
 /** So long what a killed command had started may take to end. */
 const GRACE_MS = 15_000
@@ -26,21 +30,23 @@ const POLL_MS = 50
 const running = new Set<number>()
 
 /** Runs `command` without a terminal and without standard input, in a process group of its own. */
-export async function runCommand(command: string[], { cwd, limitMs, signal }: Limits): Promise<Finished> {
+export async function runCommand(command: string[], { cwd, limitMs, signal, onOutput }: Limits): Promise<Finished> {
   const startedAt = performance.now()
-  const child = Bun.spawn(command, {
+  const child = Bun.spawn([...IN_ONE_PIPE, ...command], {
     cwd,
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
     stdin: 'ignore',
     stdout: 'pipe',
-    stderr: 'pipe',
+    stderr: 'ignore',
     detached: true,
   })
   running.add(child.pid)
   const guard = guardCommand(child, limitMs, signal)
   const output: Uint8Array[] = []
-  const errors: Uint8Array[] = []
-  const reading = Promise.all([collect(child.stdout, output), collect(child.stderr, output, errors)])
+  const reading = collect(child.stdout, (bytes) => {
+    output.push(bytes)
+    onOutput?.(bytes)
+  })
   const exitCode = await child.exited
   const reason = await guard.end()
   // What the command left behind may hold its output open for ever.
@@ -48,7 +54,7 @@ export async function runCommand(command: string[], { cwd, limitMs, signal }: Li
   running.delete(child.pid)
   const seconds = (performance.now() - startedAt) / 1000
   const busySeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000
-  return { exitCode, output: toText(output), errors: toText(errors), seconds, busySeconds, ...(reason && { reason }) }
+  return { exitCode, output: toText(output), seconds, busySeconds, ...(reason && { reason }) }
 }
 
 /** Whoever ends this program by a signal ends its commands too. */
@@ -70,8 +76,8 @@ export function endCommands(): void {
   for (const pid of running) signalGroup(pid, 'SIGKILL')
 }
 
-async function collect(stream: ReadableStream<Uint8Array>, ...lists: Uint8Array[][]): Promise<void> {
-  for await (const chunk of stream) for (const list of lists) list.push(chunk)
+async function collect(stream: ReadableStream<Uint8Array>, take: (bytes: Uint8Array) => void): Promise<void> {
+  for await (const chunk of stream) take(chunk)
 }
 
 function toText(chunks: Uint8Array[]): string {

@@ -8,7 +8,10 @@ import { SLOW_FILES } from './slow-files.ts'
 export type Kind = 'light' | 'engine' | 'browser' | 'measuring'
 
 /** A test file below the root; `seconds` is how long it took last, or a guess. */
-export type TestFile = { path: string; kind: Kind; seconds: number }
+export type TestFile = { path: string; kind: Kind; seconds: number; mayShare: boolean }
+
+/** Files that one process runs one after another. */
+export type Batch = { paths: string[]; kind: Kind; seconds: number }
 
 const PATTERN = '{src,tests,web,scripts}/**/*.test.{ts,tsx}'
 /** A file says what it is in a comment of its own, such as `// gate: measuring`. */
@@ -20,6 +23,11 @@ const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
 ]
 /** Guesses for quick files that were never run here: only their order counts. */
 const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 50, measuring: 30, light: 1 }
+/** Whoever starts programs, or touches what belongs to the whole process, has one of his own; so has who says `// gate: alone`. */
+const NEEDS_A_PROCESS =
+  /\b(?:openHouse|startServer|setSystemTime|mock\.module|(?:Bun\.)?spawn(?:Sync)?)\(|\bprocess\.(?:env|exit|kill|on)\b|^\/\/ gate: alone$/m
+/** To load what tests share takes longer than most of them: a process of each file would take a third more time in all. */
+const FILES_A_BATCH = 15
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 15
 const GUESSED_BYTES_A_SECOND = 5000
@@ -38,14 +46,30 @@ export async function findTestFiles(
     wanted.map(async (path) => {
       const text = await Bun.file(join(root, path)).text()
       const kind = kindOf(path, text)
-      return { path, kind, seconds: remembered[path] ?? SLOW_FILES[path] ?? guessSeconds(kind, text) }
+      const mayShare = kind === 'light' && !NEEDS_A_PROCESS.test(text)
+      return { path, kind, mayShare, seconds: remembered[path] ?? SLOW_FILES[path] ?? guessSeconds(kind, text) }
     }),
   )
 }
 
+/** Which files share a process depends on nothing but what files there are: neighbours, which load the same, do. */
+export function toBatches(files: readonly TestFile[]): Batch[] {
+  const shared = files.filter(({ mayShare }) => mayShare)
+  const batches = Array.from({ length: Math.ceil(shared.length / FILES_A_BATCH) }, (_, index) =>
+    shared.slice(index * FILES_A_BATCH, (index + 1) * FILES_A_BATCH),
+  )
+  const alone = files.filter(({ mayShare }) => !mayShare).map((file) => [file])
+  return [...batches, ...alone].map((group) => ({
+    paths: group.map(({ path }) => path),
+    kind: group[0]?.kind ?? 'light',
+    seconds: group.reduce((sum, { seconds }) => sum + seconds, 0),
+  }))
+}
+
 function kindOf(path: string, text: string): Kind {
   const declared = DECLARED.exec(text)?.[1]
-  if (declared === undefined) return IMPORTED.find(([pattern]) => pattern.test(text))?.[1] ?? 'light'
+  if (declared === undefined || declared === 'alone')
+    return IMPORTED.find(([pattern]) => pattern.test(text))?.[1] ?? 'light'
   if (isKind(declared)) return declared
   throw new Error(`${path} declares the kind ${declared}; there are ${Object.keys(GUESSED_SECONDS).join(', ')}`)
 }

@@ -5,7 +5,12 @@ import { SLOW_FILES } from './slow-files.ts'
 import { findTestFiles, type Kind, type TestFile } from './test-files.ts'
 import { runQueue } from './test-queue.ts'
 
-const file = (path: string, seconds: number, kind: Kind = 'light'): TestFile => ({ path, seconds, kind })
+const file = (path: string, seconds: number, kind: Kind = 'light'): TestFile => ({
+  path,
+  seconds,
+  kind,
+  mayShare: false,
+})
 
 /** Runs the files; each ends when it is told to by its path. */
 function startQueue(files: TestFile[], lanes: number) {
