@@ -45,13 +45,12 @@ test('of a failed test the output is shown and its name once more at the end; wh
 })
 
 test('light files share a process, and each is told of by itself', async () => {
-  const tells = "import { test } from 'bun:test'\ntest('tells', () => console.log("process", process.pid))\n"
+  const tells = "import { test } from 'bun:test'\ntest('tells', () => console.log('process', process.pid))\n"
   const fails = "import { expect, test } from 'bun:test'\ntest('fails', () => expect(1).toBe(2))\n"
   const { printed, last, lineOf } = await run({
     'src/a.test.ts': tells + fails.split('\n')[1],
     'src/b.test.ts': `${tells}test('falls', () => { throw new Error('fallen') })`,
-    'src/c.test.ts':
-      "import { test } from 'bun:test'\ntest('late', () => void setTimeout(() => { throw new Error('late') }))",
+    'src/c.test.ts': PASSES,
     'src/d.test.ts': "import './nowhere.ts'",
     'src/e.test.ts': "console.log('nothing to see')",
     'src/f.test.ts': PASSES,
@@ -61,9 +60,9 @@ test('light files share a process, and each is told of by itself', async () => {
   expect(new Set(processes).size).toBe(2)
   expect(lineOf('src/b.test.ts')).toBe('FAIL src/b.test.ts  1 passed, 1 failed')
   expect(printed).toContain('    Before it in the same process: src/a.test.ts')
-  expect(lineOf('src/d.test.ts')).toMatch(/^FAIL src\/d.test.ts {2}0 passed, [12] failed$/)
+  expect(lineOf('src/d.test.ts')).toBe('FAIL src/d.test.ts  0 passed, 1 failed')
   expect(lineOf('src/f.test.ts')).toBe('ok src/f.test.ts  1 passed, 0 failed')
-  expect(last).toMatch(/^5 passed, \d failed$/)
+  expect(last).toBe('5 passed, 5 failed')
 })
 
 const DIES = "import { expect, test } from 'bun:test'\ntest('first', () => expect(1).toBe(1))\n"
