@@ -18,6 +18,7 @@ const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: st
   storage_full: { status: 507, type: 'insufficient_quota' },
   misconfigured: { status: 500, type: 'server_error' },
   internal: { status: 500, type: 'server_error' },
+  undelivered: { status: 500, type: 'server_error' },
   upstream_failed: { status: 502, type: 'upstream_error' },
   unavailable: { status: 503, type: 'unavailable' },
   upstream_timeout: { status: 504, type: 'upstream_timeout' },

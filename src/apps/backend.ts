@@ -12,6 +12,9 @@ import { watchdogBackend } from '../features/agents/watchdog/backend.ts'
 import { aiBackend } from '../features/models/gateway/backend.ts'
 import { openAiBackend } from '../features/models/gateway/openai-backend.ts'
 import { usageBackend } from '../features/models/usage/backend.ts'
+import { skillsBackend } from '../features/money/skills/backend.ts'
+import { busBackend } from '../features/money/underground/backend.ts'
+import { undergroundRoutes } from '../features/money/underground/routes.ts'
 import { invitesBackend } from '../features/people/invites/backend.ts'
 import { keysBackend } from '../features/people/keys/backend.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
@@ -25,13 +28,14 @@ import { missionControlBackend } from '../features/views/mission-control/backend
 import { runtimeBackend } from '../features/views/runtime/backend.ts'
 import { browseBackend } from '../features/web-tools/browse/backend.ts'
 import type { BackendEnv } from '../http/env.ts'
+import { refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
 import { limitRate } from '../http/rate-limit.ts'
 import type { Platform } from './platform.ts'
 
 /** The backend face: what services and agents call. One line a room. */
 export function backendApp(platform: Platform) {
   const app = new Hono<BackendEnv>()
-  const { people, agents, models, talk, webTools, views } = platform
+  const { people, agents, models, money, talk, webTools, views } = platform
   const { internalKey, requestsPerMinute } = people
   const { catalogue } = models
   app.use('/api/*', limitRate(requestsPerMinute.backend, 'Too many requests, please slow down.'))
@@ -56,6 +60,9 @@ export function backendApp(platform: Platform) {
   app.route('/', watchdogBackend(agents))
   app.route('/', usageBackend(models))
   app.route('/', missionControlBackend(views))
+  app.route('/', skillsBackend(money))
+  app.route('/', busBackend(money))
+  app.route('/', undergroundRoutes(money, refuseWrongKeyAsUnauthorized(internalKey)))
   app.route('/', browseBackend(webTools))
   app.route('/', aiBackend(models))
   app.route('/', openAiBackend(models))

@@ -17,6 +17,8 @@ import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
+import { deliverMessageJob } from '../features/money/underground/deliver-message.ts'
+import { forgetMessagesJob } from '../features/money/underground/jobs.ts'
 import { settlePaymentsJob } from '../features/money/wallets/jobs.ts'
 import { tellAuditJob } from '../features/people/audit/tell-audit.ts'
 import { throttlesJob } from '../features/people/lockout/jobs.ts'
@@ -39,7 +41,7 @@ import type { RepeatingJob } from '../jobs/runner.ts'
 import type { Platform } from './platform.ts'
 
 /** Every kind of durable work. One line a kind. */
-export function jobKinds({ people, agents, talk, webTools, house }: Platform): JobKind[] {
+export function jobKinds({ people, agents, money, talk, webTools, house }: Platform): JobKind[] {
   return [
     deployJob(agents),
     removeJob(agents),
@@ -55,6 +57,7 @@ export function jobKinds({ people, agents, talk, webTools, house }: Platform): J
     scheduledRunJob(talk),
     askJob(talk),
     summarizeJob(talk),
+    deliverMessageJob(money),
   ]
 }
 
@@ -92,5 +95,6 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     watchdogHistoryJob(agents),
     deliveriesJob(people),
     tellAuditJob(people),
+    forgetMessagesJob(money),
   ]
 }

@@ -67,7 +67,7 @@ export function openPlatform(parts: PlatformParts) {
   const models = { ...agents, ...openModels(base, settings, people, forModels) }
   const money = { ...models, ...openMoney(settings) }
   const talk = { ...money, ...openTalk(settings) }
-  const webTools = { ...talk, ...openWebTools(base, settings) }
+  const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, agents) }
   const house = { ...views, ...openHouse(settings, connection) }
 

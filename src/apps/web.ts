@@ -17,6 +17,9 @@ import { aiWeb } from '../features/models/gateway/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
 import { ledgerWeb } from '../features/money/ledger/web.ts'
+import { skillsWeb } from '../features/money/skills/web.ts'
+import { undergroundRoutes } from '../features/money/underground/routes.ts'
+import { busWeb } from '../features/money/underground/web.ts'
 import { paymentsWeb } from '../features/money/wallets/payments-web.ts'
 import { walletsWeb } from '../features/money/wallets/web.ts'
 import { settingsWeb } from '../features/people/accounts/settings-web.ts'
@@ -105,6 +108,9 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', ledgerWeb(money))
   app.route('/', walletsWeb(money))
   app.route('/', paymentsWeb(money))
+  app.route('/', undergroundRoutes(money, owner))
+  app.route('/', busWeb(money))
+  app.route('/', skillsWeb(money))
   app.route('/', usageWeb(models))
   app.route('/', browseWeb(webTools))
   app.route('/', swarmsWeb(talk))

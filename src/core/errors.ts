@@ -12,6 +12,7 @@ export type ErrorKind =
   | 'storage_full'
   | 'misconfigured'
   | 'internal'
+  | 'undelivered'
   | 'upstream_failed'
   | 'upstream_timeout'
   | 'unavailable'

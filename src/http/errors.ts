@@ -18,6 +18,7 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   storage_full: 507,
   misconfigured: 500,
   internal: 500,
+  undelivered: 500,
   upstream_failed: 502,
   unavailable: 503,
   upstream_timeout: 504,

@@ -103,6 +103,31 @@ const probes = (face: 'web' | 'backend' | 'summarizer'): Record<string, Expectat
   [`GET /readyz ${face}`]: { status: 200, writes: true },
 })
 
+/** Events of agents; on the backend a wrong key is 401 (decisions, 1). */
+const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => {
+  const refusal = face === 'backend' ? { refusal: () => 401 } : {}
+  return {
+    [`GET /api/underground/events ${face}`]: { status: 200, ...refusal },
+    [`POST /api/underground/events ${face}`]: {
+      names: AGENT,
+      status: 201,
+      // The operator may announce for agents elsewhere.
+      missing: ({ user }) => (user ? 404 : 201),
+      creates: true,
+      body: ({ id }) => ({
+        agentId: id,
+        name: 'Night',
+        description: 'Long',
+        venue: 'Cellar',
+        eventDate: '2027-01-01T20:00:00Z',
+        ticketPriceUsdc: '12.50',
+        totalTickets: 100,
+      }),
+      ...refusal,
+    },
+  }
+}
+
 /** Both faces serve the file explorer; the workspaces of the world hold `notes.txt` and no repository. */
 const browseRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => ({
   [`DELETE /api/browse/delete ${face}`]: { ...inWorkspace('delete', '&path=.git/x'), status: 400 },
@@ -240,6 +265,45 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/mission-control/fleet/costs backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/graph backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/traces backend': { status: 200, refusal: () => 401 },
+  ...undergroundRoutes('backend'),
+  ...undergroundRoutes('web'),
+  'GET /v1/skills backend': reached,
+  'GET /api/skills web': reached,
+  'POST /api/skills web': {
+    names: AGENT,
+    status: 200,
+    body: ({ id }) => ({ agentId: id, skillId: 'tour-planner' }),
+  },
+  // The world has no skill installed.
+  'PATCH /api/skills web': {
+    names: AGENT,
+    status: 404,
+    body: ({ id }) => ({ agentId: id, skillId: 'tour-planner', enabled: true }),
+  },
+  'DELETE /api/skills web': {
+    names: AGENT,
+    status: 200,
+    foreign: 200,
+    missing: 200,
+    body: ({ id }) => ({ agentId: id, skillId: 'tour-planner' }),
+  },
+  'POST /api/skills/create web': { status: 200, body: () => ({ name: 'New', description: 'New', code: 'Say hello.' }) },
+  'GET /api/skills/:name web': { status: 200, path: () => '/api/skills/tour-planner' },
+  'POST /api/skills/:name web': {
+    status: 200,
+    path: () => '/api/skills/event-scheduler',
+    body: () => ({ action: 'upcoming' }),
+  },
+  // Those of the program cannot be deleted.
+  'DELETE /api/skills/:name web': { status: 404, path: () => '/api/skills/tour-planner' },
+  'POST /api/underground/bus/send backend': { status: 401, body: () => ({ messageId: 'm', action: 'PING' }) },
+  'GET /api/underground/bus/messages web': reached,
+  'GET /api/admin/bus/dead-letters web': reached,
+  // The world has no dead letter.
+  'POST /api/admin/bus/dead-letters/:id/replay web': {
+    status: 404,
+    path: () => '/api/admin/bus/dead-letters/1/replay',
+  },
   ...probes('backend'),
   ...probes('summarizer'),
   ...probes('web'),

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createEgress } from '../../adapters/egress/egress.ts'
+import type { Egress } from '../../adapters/egress/egress.ts'
 import { createGitRunner } from '../../adapters/git/runner.ts'
 import { createRadioProvider } from '../../adapters/media/radio.ts'
 import { createVideoProvider } from '../../adapters/media/video.ts'
@@ -13,15 +13,13 @@ import { createFeeds } from './feeds/feeds.ts'
 type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'summarizer' | 'video'>
 
 /** Opens what the rooms of web tools share. */
-export function openWebTools(base: Base, settings: WebToolsSettings) {
+export function openWebTools(base: Base, settings: WebToolsSettings, { egress }: { egress: Egress }) {
   const { browseRoot, dataDir, feeds, radio, summarizer, video } = settings
   const { allowPrivate, payTo = null } = summarizer
-  const egress = createEgress({ allowPrivate })
   return {
     allowPrivate,
     payTo,
     browseRoot,
-    egress,
     feeds: createFeeds({ ...base, egress, feeds }),
     git: createGitRunner(),
     oneAtATime: createOneAtATime(),

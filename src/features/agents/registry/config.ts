@@ -48,6 +48,11 @@ export function showConfig(sealer: Sealer, agent: AgentRow): ShownConfig {
   }
 }
 
+/** Where messages to an agent are delivered; null when nobody has said. The address may hold a secret. */
+export function findWebhookUrl(sealer: Sealer, agent: AgentRow): string | null {
+  return openSecrets(sealer, agent).webhookUrl ?? null
+}
+
 /** What an agent's settings add to its spec. `AI_PROVIDER` says whose the provider key is, so it comes only with one. */
 export function agentSettings(
   sealer: Sealer,

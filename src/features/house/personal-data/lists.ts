@@ -4,6 +4,8 @@ import { personalAgents } from '../../agents/registry/personal.ts'
 import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
 import { personalLedger } from '../../money/ledger/personal.ts'
+import { personalCalendar, personalInstalledSkills, personalOwnSkills } from '../../money/skills/personal.ts'
+import { personalBookings, personalBusMessages, personalEvents } from '../../money/underground/personal.ts'
 import { personalManagedWallets, personalPayments } from '../../money/wallets/personal.ts'
 import { personalReferrals } from '../../people/accounts/personal.ts'
 import { personalAudit } from '../../people/audit/personal.ts'
@@ -52,5 +54,11 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalPayments,
   personalUsage,
   personalToolEvents,
+  personalOwnSkills,
+  personalInstalledSkills,
+  personalCalendar,
+  personalEvents,
+  personalBookings,
+  personalBusMessages,
   personalAudit,
 ]

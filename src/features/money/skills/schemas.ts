@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+
+const MAX_CONTENT = 50_000
+const named = 'skillId and agentId are required'
+const skillId = z.string(named).min(1, named).max(100, 'skillId is too long')
+const agentId = z.string(named).min(1, named).max(100, 'agentId is too long')
+const word = (name: string) => z.string().max(100, `${name} is too long`).optional()
+
+/** `GET /api/skills`. */
+export const SkillQuery = z.object({
+  category: word('category'),
+  featured: z.enum(['true', 'false'], 'featured must be true or false').optional(),
+  agentId: word('agentId'),
+  search: word('search'),
+})
+export type SkillQuery = z.infer<typeof SkillQuery>
+
+/** `POST /api/skills`: installs, and enables what was disabled. */
+export const InstallRequest = z.object({ skillId, agentId })
+export type InstallRequest = z.infer<typeof InstallRequest>
+
+/** `PATCH /api/skills`. */
+export const EnableRequest = InstallRequest.extend({ enabled: z.boolean('enabled must be true or false') })
+export type EnableRequest = z.infer<typeof EnableRequest>
+
+const short = (name: string, max: number) =>
+  z
+    .string(`${name} must be text`)
+    .trim()
+    .min(1, `${name} is required`)
+    .max(max, `${name} must be at most ${max} characters`)
+
+const whole = 'Give skillMd, or name, description and code'
+
+/** `POST /api/skills/create`: a whole `SKILL.md`, or what makes one. */
+export const CreateSkillRequest = action({
+  skillMd: z
+    .string('skillMd must be text')
+    .min(1, 'skillMd is required')
+    .max(MAX_CONTENT, `skillMd must be at most ${MAX_CONTENT} characters`)
+    .optional(),
+  name: short('name', 80).optional(),
+  description: short('description', 600).optional(),
+  category: short('category', 40).default('custom'),
+  code: short('code', 2000).optional(),
+}).transform((request, context) => {
+  const { skillMd, name, description, category, code } = request
+  if (skillMd !== undefined) return { skillMd }
+  if (name !== undefined && description !== undefined && code !== undefined)
+    return { name, description, category, code }
+  context.addIssue({ code: 'custom', message: whole })
+  return z.NEVER
+})
+export type CreateSkillRequest = z.infer<typeof CreateSkillRequest>
+
+/** `POST /api/skills/:name`: which fields it takes is the skill's business. */
+export const UseSkillRequest = z.looseObject({}, 'Invalid action')
+export type UseSkillRequest = z.infer<typeof UseSkillRequest>
+
+/** A skill of the marketplace. Nobody rates skills here, so `rating` is null. `checksum` is the SHA-256 of its file. */
+export const Skill = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  category: z.string(),
+  author: z.string(),
+  source: z.enum(['built-in', 'own']),
+  version: z.string(),
+  checksum: z.string(),
+  downloads: z.number(),
+  rating: z.null(),
+  featured: z.boolean(),
+  /** Its actions are calls of the platform; any other skill is instructions for a model. */
+  hasActions: z.boolean(),
+  mcpEnabled: z.boolean(),
+  mcpConfig: z.null(),
+})
+export type Skill = z.infer<typeof Skill>
+
+export const Marketplace = z.object({
+  skills: z.array(Skill),
+  categories: z.array(z.string()),
+  featured: z.array(Skill),
+  installedSkillIds: z.array(z.string()),
+  /** What is installed, agent by agent; null for nobody. */
+  installed: z
+    .array(z.object({ agentId: z.string(), skillId: z.string(), enabled: z.boolean(), createdAt: z.string() }))
+    .nullable(),
+  /** Enabled skills and how many the plan allows; null for nobody. */
+  limit: z.object({ used: z.number(), allowed: z.number() }).nullable(),
+})
+export type Marketplace = z.infer<typeof Marketplace>
+
+export const InstallResponse = z.object({
+  success: z.literal(true),
+  installed: z.object({
+    id: z.string(),
+    userId: z.string(),
+    agentId: z.string(),
+    skillId: z.string(),
+    enabled: z.boolean(),
+    createdAt: z.string(),
+  }),
+  deployed: z.boolean(),
+  deployWarning: z.string().optional(),
+})
+export type InstallResponse = z.infer<typeof InstallResponse>
+
+/** `GET /api/skills/:name`: a skill with its whole file. */
+export const SkillDetail = Skill.extend({ skill: z.string(), content: z.string() })
+export type SkillDetail = z.infer<typeof SkillDetail>
+
+export const CreatedSkill = z.object({ success: z.literal(true), skill: Skill })

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { AppError } from '../../../core/errors.ts'
+import { sha256 } from '../../../core/secrets.ts'
+
+/** A skill as its `SKILL.md` has it: `content` is the whole file, `instructions` what follows the front matter. */
+export type SkillText = {
+  name: string
+  title: string
+  description: string
+  category: string
+  instructions: string
+  content: string
+  /** SHA-256 of the file in hex: what is shown is what is run. */
+  checksum: string
+}
+
+const NAME = /^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,63}$/
+const badName = 'name must be lower-case letters, digits and single dashes, at most 64'
+
+/** What agents find a skill by; further keys are theirs. */
+const FrontMatter = z.looseObject(
+  {
+    name: z.string('name is missing in the front matter').regex(NAME, badName),
+    description: z
+      .string('description is missing in the front matter')
+      .trim()
+      .min(1, 'description is missing in the front matter')
+      .max(1024, 'description must be at most 1024 characters'),
+    category: z
+      .string('category must be text')
+      .trim()
+      .regex(/^[a-z0-9][a-z0-9 -]{0,39}$/, 'category must be lower-case words, at most 40 characters')
+      .default('custom'),
+  },
+  'SKILL.md must begin with front matter: --- name: …, description: … ---',
+)
+
+/** Reads a `SKILL.md`. @throws AppError `invalid` when its front matter is missing or does not say what it has to. */
+export function parseSkillText(content: string): SkillText {
+  const match = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content)
+  const parsed = FrontMatter.safeParse(match ? readYaml(match[1] ?? '') : undefined)
+  if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'SKILL.md is not valid')
+  const instructions = (match?.[2] ?? '').trim()
+  if (instructions === '') throw new AppError('invalid', 'SKILL.md has no instructions')
+  const { name, description, category } = parsed.data
+  const title = /^# +(.+)$/m.exec(instructions)?.[1]?.trim().slice(0, 100) ?? name
+  return { name, title, description, category, instructions, content, checksum: sha256(content) }
+}
+
+function readYaml(text: string): unknown {
+  try {
+    return Bun.YAML.parse(text)
+  } catch {
+    throw new AppError('invalid', 'The front matter of SKILL.md is not valid YAML')
+  }
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { askModel } from './ask-model.ts'
+import { BUILT_IN } from './built-in.ts'
+import { parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
+import { getOffered } from './marketplace.ts'
+import { hasActions, runActions } from './runners.ts'
+
+const Input = z.object({
+  input: z
+    .string('input is required')
+    .trim()
+    .min(1, 'input is required')
+    .max(50_000, 'input must be at most 50000 characters'),
+})
+
+/**
+ * Uses a skill: one with actions does what the call says, any other instructs a model, which answers the call's `input`.
+ * @throws AppError `not_found` for a skill that is neither the program's nor the user's, `invalid` for a call it does not
+ * know, what its action throws, and as `askModel`.
+ */
+export async function useSkill(deps: RunnerDeps, name: string, call: SkillCall): Promise<object> {
+  if (BUILT_IN.has(name) && hasActions(name)) return runActions(deps, name, call)
+  const { text } = getOffered(deps.db, call.user.id, name)
+  const { input } = parseCall(Input, call.body)
+  const question = { instructions: text.instructions, input, skill: name }
+  const { model, content } = await askModel(deps, call.user, question, call.signal)
+  return { success: true, skill: name, model, output: content }
+}

@@ -1,0 +1,81 @@
+import { Hono } from 'hono'
+import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { RunnerDeps } from './calls.ts'
+import { enableSkill, installSkill, removeSkill } from './install.ts'
+import { getSkillDetail, listMarketplace, toSkill } from './marketplace.ts'
+import { createOwnSkill, deleteOwnSkill } from './own.ts'
+import {
+  CreateSkillRequest,
+  EnableRequest,
+  InstallRequest,
+  type InstallResponse,
+  SkillQuery,
+  UseSkillRequest,
+} from './schemas.ts'
+import type { InstalledSkillRow } from './tables.ts'
+import { useSkill } from './use.ts'
+
+export type SkillsWebDeps = RunnerDeps & { guards: Guards }
+
+/** What agents can learn, and what users can have done by it (Interface 4.15). Anybody may look. */
+export function skillsWeb(deps: SkillsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn, findUser } = deps.guards
+
+  app.get('/api/skills', validate('query', SkillQuery), async (c) => {
+    const user: SignedInUser | null = await findUser(c)
+    return c.json(listMarketplace(deps.db, user, c.req.valid('query')))
+  })
+
+  app.post('/api/skills', signedIn, validate('json', InstallRequest), async (c) => {
+    const { row, agent } = await installSkill(deps, c.var.user, c.req.valid('json'))
+    return c.json(toInstallResponse(row, agent))
+  })
+
+  app.patch('/api/skills', signedIn, validate('json', EnableRequest), async (c) =>
+    c.json({ success: true, installed: toInstalled(await enableSkill(deps, c.var.user, c.req.valid('json'))) }),
+  )
+
+  app.delete('/api/skills', signedIn, validate('json', InstallRequest), async (c) => {
+    await removeSkill(deps, c.var.user, c.req.valid('json'))
+    return c.json({ success: true })
+  })
+
+  app.post('/api/skills/create', signedIn, validate('json', CreateSkillRequest), async (c) => {
+    const skill = await createOwnSkill(deps, c.var.user.id, c.req.valid('json'))
+    return c.json({ success: true, skill: toSkill(skill, 0) })
+  })
+
+  app.get('/api/skills/:name', async (c) => {
+    const user = await findUser(c)
+    return c.json(getSkillDetail(deps.db, user?.id ?? null, c.req.param('name')))
+  })
+
+  app.post('/api/skills/:name', signedIn, validate('json', UseSkillRequest), async (c) => {
+    // A model may take longer than a listener keeps a silent connection.
+    c.env.keepOpen?.(c.req.raw)
+    const call = { user: c.var.user, body: c.req.valid('json'), signal: c.req.raw.signal }
+    return c.json(await useSkill(deps, c.req.param('name'), call))
+  })
+
+  app.delete('/api/skills/:name', signedIn, async (c) => {
+    await deleteOwnSkill(deps, c.var.user.id, c.req.param('name'))
+    return c.json({ success: true })
+  })
+
+  return app
+}
+
+/** Agents of our own runtime ask for their skills at every turn; others have to be told by their owner. */
+function toInstallResponse(row: InstalledSkillRow, agent: AgentRow): InstallResponse {
+  const deployed = agent.kind === 'stead'
+  const deployWarning = 'This agent runs on another runtime, which does not load skills from here'
+  return { success: true, installed: toInstalled(row), deployed, ...(!deployed && { deployWarning }) }
+}
+
+function toInstalled({ id, userId, agentId, skillId, enabled, createdAt }: InstalledSkillRow) {
+  return { id, userId, agentId, skillId, enabled, createdAt: createdAt.toISOString() }
+}

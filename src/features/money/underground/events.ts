@@ -1,0 +1,61 @@
+import { desc, eq, type SQL } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { formatMicroUsd, parseMicroUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { findAgent, getAgent } from '../../agents/registry/list.ts'
+import type { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas.ts'
+import { type EventRow, events } from './tables.ts'
+
+/**
+ * Announces an event in the name of one of the principal's agents; the operator may do so for agents elsewhere as well.
+ * @throws AppError `not_found` for any other agent.
+ */
+export async function createEvent(
+  deps: { db: Db; clock: Clock },
+  principal: Principal,
+  { ticketPriceUsdc, ...request }: CreateEventRequest,
+): Promise<EventRow> {
+  const ticketPriceMicroUsd = parseMicroUsd(ticketPriceUsdc) ?? 0
+  const pricePlaces = ticketPriceUsdc.split('.')[1]?.length ?? 0
+  return write(deps.db, (tx) => {
+    const find = principal.kind === 'operator' ? findAgent : getAgent
+    const agent = find(tx, principal, request.agentId)
+    const whose = { ownerId: agent?.ownerId ?? null, localAgentId: agent?.id ?? null }
+    const row = { ...request, ...whose, ticketPriceMicroUsd, pricePlaces, createdAt: deps.clock.now() }
+    return tx.insert(events).values(row).returning().get()
+  })
+}
+
+/** Those of the principal's agents, of all for the operator; the latest date first. */
+export function listEvents(db: Db, principal: Principal, { limit, offset }: EventQuery): EventRow[] {
+  return db
+    .select()
+    .from(events)
+    .where(ownedBy(principal))
+    .orderBy(desc(events.eventDate), desc(events.id))
+    .limit(limit)
+    .offset(offset)
+    .all()
+}
+
+/** As Interface 2 has it. */
+export function toEvent(row: EventRow): UndergroundEvent {
+  return {
+    id: row.id,
+    agent_id: row.agentId,
+    name: row.name,
+    description: row.description,
+    venue: row.venue,
+    event_date: row.eventDate.toISOString(),
+    ticket_price_usdc: formatMicroUsd(row.ticketPriceMicroUsd, row.pricePlaces),
+    total_tickets: row.totalTickets,
+    tickets_sold: row.ticketsSold,
+    created_at: row.createdAt.toISOString(),
+  }
+}
+
+function ownedBy(principal: Principal): SQL | undefined {
+  return principal.kind === 'user' ? eq(events.ownerId, principal.user.id) : undefined
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { parseMicroUsd } from '../../../core/money.ts'
+
+const required = (name: string, max: number) =>
+  z
+    .string(`${name} is required`)
+    .trim()
+    .min(1, `${name} is required`)
+    .max(max, `${name} must be at most ${max} characters`)
+
+/** An amount in USDC as a decimal text; some clients send a number. */
+export const amount = (name: string) => {
+  const message = `${name} must be an amount in USDC with at most 6 decimal places`
+  return z.union([z.string(message), z.number(message)], message).transform((given, context) => {
+    const microUsd = parseMicroUsd(given)
+    if (microUsd !== null) return microUsd
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+}
+
+/** `2026-12-31`, or with a time and its offset. */
+const time = (name: string) =>
+  z
+    .union(
+      [z.iso.datetime({ offset: true }), z.iso.date()],
+      `${name} must be an ISO 8601 time, such as 2026-12-31T20:00:00Z`,
+    )
+    .transform((text) => new Date(text))
+
+const badPrice = 'ticketPriceUsdc must be a decimal text in USDC with at most 6 decimal places'
+const badTickets = 'totalTickets must be a whole number from 1 to 10000000'
+
+/** `POST /api/underground/events` (Interface 4.8). */
+export const CreateEventRequest = z.object({
+  agentId: required('agentId', 100),
+  name: required('name', 200),
+  description: required('description', 10_000),
+  venue: required('venue', 300),
+  eventDate: time('eventDate'),
+  ticketPriceUsdc: z.string(badPrice).refine((text) => parseMicroUsd(text) !== null, badPrice),
+  totalTickets: z.int(badTickets).min(1, badTickets).max(10_000_000, badTickets),
+})
+export type CreateEventRequest = z.infer<typeof CreateEventRequest>
+
+const badLimit = 'limit must be a whole number from 1 to 1000'
+const badOffset = 'offset must be a whole number'
+
+/** `GET /api/underground/events?limit=&offset=`. */
+export const EventQuery = z.object({
+  limit: z.coerce.number(badLimit).int(badLimit).min(1, badLimit).max(1000, badLimit).default(1000),
+  offset: z.coerce.number(badOffset).int(badOffset).min(0, badOffset).default(0),
+})
+export type EventQuery = z.infer<typeof EventQuery>
+
+/** An event as it is told; the price is a decimal text in USDC. */
+export const UndergroundEvent = z.object({
+  id: z.number(),
+  agent_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  venue: z.string(),
+  event_date: z.string(),
+  ticket_price_usdc: z.string(),
+  total_tickets: z.number(),
+  tickets_sold: z.number(),
+  created_at: z.string(),
+})
+export type UndergroundEvent = z.infer<typeof UndergroundEvent>
+export const UndergroundEventList = z.array(UndergroundEvent)
+
+/** `POST /api/underground/bus/send` (Interface 4.8): what is signed stands in the rest, which is given on as it came. */
+export const SendRequest = z.looseObject({
+  messageId: required('messageId', 200),
+  action: required('action', 100),
+})
+export type SendRequest = z.infer<typeof SendRequest>
+
+export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
+
+/** Who speaks, and when: without these there is nothing to check. */
+export const SignedPart = z.object({
+  version: z.string().min(1).max(20),
+  timestamp: z.iso.datetime({ offset: true }),
+  from: z.object({
+    agentId: z.string().min(1).max(100),
+    agentType: z.string().max(100).optional(),
+    walletAddress: z.string().regex(EVM_ADDRESS),
+    signature: z.string().optional(),
+  }),
+  signature: z.string().optional(),
+})
+
+/** Whom it is for: the id of an agent, or the name under which it is reached. */
+export const Recipient = z.object({ agentId: z.string().min(1).max(300) })
+
+/** What `BOOKING_OFFER` says. Without a deposit all of it is due in the end. */
+export const BookingOffer = z.object({
+  talentName: required('payload.talentName', 200),
+  amount: amount('payload.amount'),
+  backend: amount('payload.backend').default(0),
+  deposit: amount('payload.deposit').default(0),
+  eventId: z.int('payload.eventId must be the number of an event').optional(),
+  venue: required('payload.venue', 300).optional(),
+  date: time('payload.date').optional(),
+})
+
+/** What answers a booking say: its id, or the id of the message that offered it. */
+export const BookingAnswer = z.object({ bookingId: required('payload.bookingId', 200) })
+
+export const AmplifyRequest = z.object({ reward: amount('payload.reward') })
+export const AmplifyAnswer = z.object({ campaignId: required('payload.campaignId', 200) })
+export const AmplifyCompletion = AmplifyAnswer.extend({
+  postUrl: z.url({ protocol: /^https?$/, error: 'payload.postUrl must be an http or https URL' }).max(2000),
+})
+
+/** A message as its sender's owner and admins see it. */
+export const ShownMessage = z.object({
+  id: z.number(),
+  messageId: z.string(),
+  action: z.string(),
+  from: z.string(),
+  to: z.string(),
+  status: z.enum(['pending', 'delivered', 'dead']),
+  attempts: z.number(),
+  lastError: z.string().nullable(),
+  createdAt: z.string(),
+  deliveredAt: z.string().nullable(),
+})
+export type ShownMessage = z.infer<typeof ShownMessage>
+
+/** Newest first; `next` is the `before` of the page after, null on the last. */
+export const MessagePage = z.object({ messages: z.array(ShownMessage), next: z.number().nullable() })
+export type MessagePage = z.infer<typeof MessagePage>
+
+const badBefore = 'before must be a whole number'
+export const MessageQuery = z.object({
+  before: z.coerce.number(badBefore).int(badBefore).min(1, badBefore).optional(),
+})
+export type MessageQuery = z.infer<typeof MessageQuery>
