@@ -1,3 +1,4 @@
+import { watch } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Deployment, DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
@@ -36,10 +37,11 @@ export function openWitness(dataDir: string): Witness {
   return {
     async killAtStep(program, step) {
       const before = newest.get()?.id ?? 0
+      using writes = watchWrites(dataDir)
       for (;;) {
         const row = newest.get()
         if (row && row.id > before && (row.step === step || row.step === 'done')) break
-        await new Promise(setImmediate)
+        await writes.next()
       }
       await program.kill()
       return newest.get()?.step ?? 'gone'
@@ -61,6 +63,36 @@ export function openWitness(dataDir: string): Witness {
     expectIdle: async () => void (await until('the end of all jobs', () => countJobs() === 0)),
     agents: () => agents.all(),
     [Symbol.dispose]: () => void database.close(),
+  }
+}
+
+/** So long after something was written it may not be seen yet. */
+const SETTLING_MS = 5
+/** So long it takes at most until somebody looks although no write was told of. */
+const LOOK_MS = 20
+
+/** `next` waits for a write to the database, and not at all right after one: to look all the time would keep a core busy. */
+function watchWrites(dataDir: string): Disposable & { next(): Promise<void> } {
+  let wrote = performance.now()
+  let wake = () => {}
+  const watcher = watch(dataDir, () => {
+    wrote = performance.now()
+    wake()
+  })
+  return {
+    next: () =>
+      new Promise((resolve) => {
+        if (performance.now() - wrote < SETTLING_MS) {
+          setImmediate(resolve)
+          return
+        }
+        const timer = setTimeout(resolve, LOOK_MS)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
+    [Symbol.dispose]: () => watcher.close(),
   }
 }
 

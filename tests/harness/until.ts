@@ -1,4 +1,5 @@
-const PAUSE_MS = 5
+/** The longer a wait has taken, the less often it asks: many tests wait at once, and asking takes from what they wait for. */
+const PAUSE_MS = { shortest: 5, longest: 25, share: 1 / 20 }
 /** A guard against waiting for ever, nothing else: far longer than anything takes on the slowest machine. */
 const LIMIT_MS = 120_000
 
@@ -9,12 +10,14 @@ export async function until<T>(
   timeoutMs = LIMIT_MS,
 ): Promise<NonNullable<T>> {
   const { promise: late, reject } = Promise.withResolvers<never>()
+  const startedAt = performance.now()
   const timer = setTimeout(() => reject(new Error(`Waited ${timeoutMs} ms in vain: ${what}`)), timeoutMs)
   try {
     for (;;) {
       const value = await Promise.race([condition(), late])
       if (value !== undefined && value !== null && value !== false) return value
-      await Bun.sleep(PAUSE_MS)
+      const pauseMs = (performance.now() - startedAt) * PAUSE_MS.share
+      await Bun.sleep(Math.max(PAUSE_MS.shortest, Math.min(pauseMs, PAUSE_MS.longest)))
     }
   } finally {
     clearTimeout(timer)
