@@ -19,7 +19,7 @@ const DAYS_KEPT = 1
 /** Longer than provisioning takes to answer. */
 const WAIT_MS = 25_000
 /** The answer says to try again, which would be useless if it were kept. What was made all the same is gone on with. */
-const NOT_KEPT = new Set([429, 503])
+const NOT_KEPT = new Set([429, 503, 504])
 
 type Row = typeof idempotencyKeys.$inferSelect
 type Answered = Row & { status: number; answer: string }

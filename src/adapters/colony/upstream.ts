@@ -1,0 +1,95 @@
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { withoutUserinfo } from '../../core/url-userinfo.ts'
+import { isUnsent } from '../egress/unsent.ts'
+
+/** What a gateway elsewhere answered: its status and its JSON, null when that cannot be read as an object. */
+export type UpstreamAnswer = { status: number; isOk: boolean; body: Record<string, unknown> | null; text: string }
+
+/** No answer came; `hasLeft` when the request may have arrived all the same. */
+export class UpstreamSilence extends AppError {
+  readonly hasLeft: boolean
+  constructor(hasLeft: boolean, cause: unknown) {
+    super('unavailable', 'Colony gateway unreachable', {}, { cause })
+    this.hasLeft = hasLeft
+  }
+}
+
+/** The gateway of `X402_GATEWAY_URL`. Everything throws `UpstreamSilence` when no answer comes in time. */
+export type ColonyUpstream = {
+  /** For answers: without what opens it. */
+  readonly shownUrl: string
+  health(): Promise<UpstreamAnswer>
+  join(request: { agentId: string; walletAddress: string; designation?: string | undefined }): Promise<UpstreamAnswer>
+  fitness(agentId: string): Promise<UpstreamAnswer>
+  pricing(agentId: string): Promise<UpstreamAnswer>
+  endpoints(): Promise<UpstreamAnswer>
+  /** Sent once, with the payment's id as `Idempotency-Key`: what does not answer is never asked to pay again. */
+  pay(paymentId: string, request: Record<string, unknown>): Promise<UpstreamAnswer>
+  /** What became of a payment; gateways that cannot tell answer 404. */
+  findPayment(paymentId: string): Promise<UpstreamAnswer>
+}
+
+const HEALTH_MS = 5000
+const TIMEOUT_MS = 10_000
+/** As long as clients of the gateway wait themselves. */
+const PAY_MS = 15_000
+const MAX_BYTES = 1024 * 1024
+const MAX_TEXT = 300
+
+type UpstreamDeps = { fetch: typeof fetch; timeoutsMs?: { health?: number; pay?: number } }
+
+export function createColonyUpstream(baseUrl: string, { fetch: ask, timeoutsMs = {} }: UpstreamDeps): ColonyUpstream {
+  const send = async (path: string, timeoutMs: number, init: RequestInit = {}): Promise<UpstreamAnswer> => {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const response = await ask(`${baseUrl}${path}`, { ...init, redirect: 'manual', signal })
+      return { status: response.status, isOk: response.ok, ...(await readAnswer(response)) }
+    } catch (error) {
+      throw new UpstreamSilence(!isUnsent(error), new Error(withoutUserinfo(errorMessage(error))))
+    }
+  }
+  const post = (path: string, timeoutMs: number, body: unknown, headers: Record<string, string> = {}) =>
+    send(path, timeoutMs, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+  const named = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
+  return {
+    shownUrl: withoutUserinfo(baseUrl),
+    health: () => send('/health', timeoutsMs.health ?? HEALTH_MS),
+    join: (request) => post('/gateway/colony/join', TIMEOUT_MS, request),
+    fitness: (agentId) => send(named('/gateway/fitness', agentId), TIMEOUT_MS),
+    pricing: (agentId) => send(named('/gateway/pricing', agentId), TIMEOUT_MS),
+    endpoints: () => send('/gateway/endpoints', TIMEOUT_MS),
+    pay: (paymentId, request) =>
+      post('/gateway/pay', timeoutsMs.pay ?? PAY_MS, { ...request, paymentId }, { 'idempotency-key': paymentId }),
+    findPayment: (paymentId) => send(named('/gateway/payments', paymentId), TIMEOUT_MS),
+  }
+}
+
+async function readAnswer(response: Response): Promise<Pick<UpstreamAnswer, 'body' | 'text'>> {
+  const text = await readText(response)
+  return { body: toObject(text), text: text.slice(0, MAX_TEXT) }
+}
+
+/** @throws Error for an answer that is larger than any of a gateway, and for one that is cut off. */
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_BYTES) throw new Error('The answer is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function toObject(text: string): Record<string, unknown> | null {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null
+  } catch {
+    return null
+  }
+}

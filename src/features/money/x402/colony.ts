@@ -1,0 +1,78 @@
+import { count, countDistinct, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { toUsd } from '../../../core/money.ts'
+import { VERSION } from '../../../core/version.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { type DeedsDeps, readDeeds } from './deeds.ts'
+import type { ColonyReads } from './gateway.ts'
+import { priceOf, type Rating, rate } from './rate.ts'
+import { colonyMembers } from './tables.ts'
+
+export type ColonyDeps = DeedsDeps & { db: Db; clock: Clock; appUrl: string }
+
+/** What a call of the gateway costs before discounts: that of its least plugin. */
+const LIST_MICRO_USD = 10_000
+const ENDPOINTS = [
+  { slug: 'join-colony', description: 'Registers an agent of yours with the address it is paid at', price: 'Free' },
+  { slug: 'fitness', description: 'How well an agent of yours does, from its own record', price: 'Free' },
+  { slug: 'pricing', description: 'What its tier saves an agent of yours', price: 'Free' },
+  { slug: 'pay', description: 'Pays from the wallet of an agent of yours, within its policy', price: 'Variable' },
+]
+
+/** The gateway of the platform itself, where no other is set: everything it tells comes from its own record. */
+export function createColony(deps: ColonyDeps): ColonyReads {
+  const rateAgent = (agentId: string): Rating => rate(readDeeds(deps, getAgentRow(deps.db, agentId)))
+  return {
+    async health() {
+      const timestamp = deps.clock.now().toISOString()
+      const gateway = `${deps.appUrl}/api/x402`
+      return { status: 'healthy', service: 'stead-colony', version: VERSION, gateway, ...countMembers(deps.db), timestamp }
+    },
+    async join({ agentId, walletAddress, designation }) {
+      const joinedAt = deps.clock.now()
+      const change = { walletAddress, designation: designation ?? null }
+      const member = await write(deps.db, (tx) =>
+        tx
+          .insert(colonyMembers)
+          .values({ agentId, ...change, joinedAt })
+          .onConflictDoUpdate({ target: colonyMembers.agentId, set: change })
+          .returning()
+          .get(),
+      )
+      const { score, tier } = rateAgent(agentId)
+      return { success: true, ok: true, agentId, walletAddress, fitness: score, tier, joinedAt: member.joinedAt.toISOString() }
+    },
+    async fitness(agentId) {
+      const { score, tier, details, events } = rateAgent(agentId)
+      return { success: true, agentId, score, tier, details, events, registered: isMember(deps.db, agentId) }
+    },
+    async pricing(agentId) {
+      const { score, tier } = rateAgent(agentId)
+      const { microUsd, discount } = priceOf(LIST_MICRO_USD, tier)
+      return { success: true, agentId, tier, pricing: { rate: toUsd(microUsd), discount }, fitness: { score, tier } }
+    },
+    endpoints: async () => ENDPOINTS,
+  }
+}
+
+/** A colony is what one owner's agents make together. */
+function countMembers(db: Db): { agents: number; colonies: number } {
+  const counts = { agents: count(), colonies: countDistinct(agents.ownerId) }
+  const joined = db.select(counts).from(colonyMembers).innerJoin(agents, eq(agents.id, colonyMembers.agentId)).get()
+  return joined ?? { agents: 0, colonies: 0 }
+}
+
+function isMember(db: Db, agentId: string): boolean {
+  const isThis = eq(colonyMembers.agentId, agentId)
+  return db.select({ agentId: colonyMembers.agentId }).from(colonyMembers).where(isThis).get() !== undefined
+}
+
+function getAgentRow(db: Db, agentId: string): AgentRow {
+  const agent = db.select().from(agents).where(eq(agents.id, agentId)).get()
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+  return agent
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+/** The body of `POST /api/x402`: each action checks its own fields, in the order of Interface 4.7. */
+export const X402Request = z.looseObject({ action: z.unknown(), agentId: z.unknown() }, 'Invalid request')
+export type X402Request = z.infer<typeof X402Request>
+
+/** Scores are 0 to 100, null where nothing has happened yet. */
+const Details = z.record(z.string(), z.number().nullable())
+
+export const Fitness = z.object({
+  success: z.literal(true),
+  agentId: z.string(),
+  score: z.number(),
+  tier: z.string(),
+  details: Details,
+  /** From how many events each dimension is told; only of agents that are rated here. */
+  events: z.record(z.string(), z.number()).optional(),
+  registered: z.boolean().optional(),
+})
+export type Fitness = z.infer<typeof Fitness>
+
+/** `rate` is US dollars for a call, `discount` the per cent that are off the list price of it. */
+export const Pricing = z.object({
+  success: z.literal(true),
+  agentId: z.string(),
+  tier: z.string(),
+  pricing: z.object({ rate: z.number(), discount: z.number() }),
+  fitness: z.object({ score: z.number(), tier: z.string() }),
+})
+export type Pricing = z.infer<typeof Pricing>
+
+export const EndpointEntry = z.object({ slug: z.string(), description: z.string(), price: z.string() })
+export type EndpointEntry = z.infer<typeof EndpointEntry>
+export const EndpointList = z.object({ success: z.literal(true), endpoints: z.array(EndpointEntry) })
+
+/** What the answer of `pay` says besides what the gateway itself says. */
+export const Paid = z.looseObject({
+  success: z.literal(true),
+  paymentId: z.string(),
+  status: z.enum(['succeeded', 'awaiting_approval']),
+})

@@ -1,0 +1,106 @@
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { AppError } from '../../../core/errors.ts'
+import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { ColonyReads } from './gateway.ts'
+import { type PayDeps, pay } from './pay.ts'
+import { parsePayRequest } from './pay-request.ts'
+import { X402Request } from './schemas.ts'
+import { eq } from 'drizzle-orm'
+
+export type X402WebDeps = PayDeps & {
+  colony: ColonyReads
+  guards: Guards
+  idempotency: Idempotency
+  requestsPerMinute: { agents: number }
+}
+
+const WALLET_ADDRESS = /^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
+const INVALID_ACTION = 'Invalid action. Use: join-colony, fitness, pricing, endpoints, or pay'
+const MAX_ID = 100
+
+/** The payment gateway (Interface 4.7): that of `X402_GATEWAY_URL`, else the platform's own. */
+export function x402Web(deps: X402WebDeps) {
+  const app = new Hono<WebEnv & OnceEnv>()
+  const { colony, guards } = deps
+
+  app.use('/api/x402', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+
+  app.get('/api/x402', async (c) => c.json(await colony.health()))
+
+  /** Everything but the list of endpoints takes somebody; 401 in the words of Interface 4.7. */
+  const enter = createMiddleware<WebEnv>(async (c, next) => {
+    const user = await guards.findUser(c)
+    if (!user) throw new AppError('unauthenticated', 'Authentication required', { success: false })
+    c.set('user', user)
+    c.set('holder', user.id)
+    await next()
+  })
+
+  app.post(
+    '/api/x402',
+    validate('json', X402Request),
+    async (c, next) => {
+      if (c.req.valid('json').action !== 'endpoints') return next()
+      return c.json({ success: true, endpoints: await colony.endpoints() })
+    },
+    enter,
+    (c, next) => (c.req.valid('json').action === 'pay' ? deps.idempotency.forUser(c, next) : next()),
+    async (c) => {
+      const body = c.req.valid('json')
+      const { user } = c.var
+      const agentId = requireAgentId(body)
+      switch (body.action) {
+        case 'join-colony':
+          requireOwn(deps, user, agentId)
+          return c.json(await colony.join({ agentId, ...readMember(body) }))
+        case 'fitness':
+          requireOwn(deps, user, agentId)
+          return c.json(await colony.fitness(agentId))
+        case 'pricing':
+          requireOwn(deps, user, agentId)
+          return c.json(await colony.pricing(agentId))
+        case 'pay': {
+          const request = parsePayRequest(body, agentId)
+          requireOwn(deps, user, agentId)
+          const hasKey = c.req.header('idempotency-key') !== undefined
+          const attempt = { user, request, once: c.var.once, address: c.env.address, hasKey }
+          const { body: answer, isWaiting } = await pay(deps, attempt)
+          return c.json(answer, isWaiting ? 202 : 200)
+        }
+        default:
+          throw new AppError('invalid', INVALID_ACTION)
+      }
+    },
+  )
+
+  return app
+}
+
+function requireAgentId({ agentId }: X402Request): string {
+  if (typeof agentId !== 'string' || agentId === '' || agentId.length > MAX_ID) {
+    throw new AppError('invalid', 'agentId required')
+  }
+  return agentId
+}
+
+function readMember({ walletAddress, designation }: X402Request) {
+  if (typeof walletAddress !== 'string' || walletAddress === '') throw new AppError('invalid', 'walletAddress required')
+  if (!WALLET_ADDRESS.test(walletAddress)) throw new AppError('invalid', 'Invalid wallet address')
+  return { walletAddress, ...(typeof designation === 'string' && { designation: designation.slice(0, MAX_ID) }) }
+}
+
+/**
+ * An agent of somebody else's is one that does not exist. A gateway elsewhere may know agents that are not ours.
+ * @throws AppError `not_found`.
+ */
+function requireOwn({ db, colonyUpstream }: X402WebDeps, user: SignedInUser, agentId: string): void {
+  const agent = db.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, agentId)).get()
+  if (agent ? agent.ownerId === user.id : colonyUpstream !== null) return
+  throw new AppError('not_found', 'Agent not found')
+}
