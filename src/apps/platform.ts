@@ -18,6 +18,7 @@ import { openPeople } from '../features/people/open.ts'
 import { clearMemory } from '../features/talk/memory/forget.ts'
 import { createMemoryInstruction } from '../features/talk/memory/instruct.ts'
 import { openTalk } from '../features/talk/open.ts'
+import { countQuestions } from '../features/views/metrics/agent-stats.ts'
 import { openViews } from '../features/views/open.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import { createJobQueue } from '../jobs/queue.ts'
@@ -65,7 +66,7 @@ export function openPlatform(parts: PlatformParts) {
   const people = { ...base, ...openPeople(base, settings, forPeople) }
   const agents = { ...people, ...openAgents(base, settings, people, forAgents) }
   const models = { ...agents, ...openModels(base, settings, people, forModels) }
-  const money = { ...models, ...openMoney(settings) }
+  const money = { ...models, ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }) }
   const talk = { ...money, ...openTalk(settings) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, agents) }

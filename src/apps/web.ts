@@ -22,6 +22,7 @@ import { undergroundRoutes } from '../features/money/underground/routes.ts'
 import { busWeb } from '../features/money/underground/web.ts'
 import { paymentsWeb } from '../features/money/wallets/payments-web.ts'
 import { walletsWeb } from '../features/money/wallets/web.ts'
+import { x402Web } from '../features/money/x402/web.ts'
 import { settingsWeb } from '../features/people/accounts/settings-web.ts'
 import { accountsWeb } from '../features/people/accounts/web.ts'
 import { keysWeb } from '../features/people/keys/web.ts'
@@ -111,6 +112,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', undergroundRoutes(money, owner))
   app.route('/', busWeb(money))
   app.route('/', skillsWeb(money))
+  app.route('/', x402Web(money))
   app.route('/', usageWeb(models))
   app.route('/', browseWeb(webTools))
   app.route('/', swarmsWeb(talk))

@@ -90,6 +90,7 @@ test('without any variable the settings are the documented defaults', () => {
     siweChainId: 8453,
     baseRpcUrl: undefined,
     usdcAddress: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    x402GatewayUrl: undefined,
     approvalExpiryMinutes: 60,
     socialId: { issuer: undefined, audience: undefined },
     tokenGating: { address: undefined, minBalance: 1_000_000_000_000_000_000n, token: 'RAVE' },

@@ -118,6 +118,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     siweChainId: env.SIWE_CHAIN_ID,
     baseRpcUrl: env.BASE_RPC_URL,
     usdcAddress: env.USDC_ADDRESS,
+    x402GatewayUrl: env.X402_GATEWAY_URL,
     approvalExpiryMinutes: env.APPROVAL_EXPIRY_MINUTES,
     socialId: { issuer: env.SOCIAL_ID_ISSUER, audience: env.SOCIAL_ID_AUDIENCE },
     tokenGating: {

@@ -389,7 +389,10 @@ const CHAINS = {
   TOKEN_GATING_TOKEN: z.string().min(1).default('RAVE').describe('Name of the token in answers'),
 }
 
-const APPROVALS = {
+const PAYMENTS = {
+  X402_GATEWAY_URL: url
+    .optional()
+    .describe('Payment gateway behind `/api/x402`; unset: the built-in one, which pays from agents’ wallets'),
   APPROVAL_EXPIRY_MINUTES: z.coerce
     .number()
     .positive()
@@ -455,7 +458,7 @@ export const SETTING_GROUPS = [
   { title: 'Watchdog', settings: WATCHDOG },
   { title: 'Models', settings: MODELS },
   { title: 'Chains', settings: CHAINS },
-  { title: 'Approvals', settings: APPROVALS },
+  { title: 'Payments and approvals', settings: PAYMENTS },
   { title: 'Web tools', settings: WEB_TOOLS },
 ] as const
 
@@ -471,7 +474,7 @@ export const Environment = z.object({
   ...WATCHDOG,
   ...MODELS,
   ...CHAINS,
-  ...APPROVALS,
+  ...PAYMENTS,
   ...WEB_TOOLS,
 })
 
@@ -490,6 +493,7 @@ export const SECRETS = [
   'BASE_RPC_URL',
   'ENS_RPC_URL',
   'CLONE_RPC_URL',
+  'X402_GATEWAY_URL',
   'TELEGRAM_BOT_TOKEN',
   'WATCHDOG_WEBHOOK_SECRET',
   'WEBHOOK_VIDEO_SECRET',

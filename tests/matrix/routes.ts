@@ -531,6 +531,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/webhooks/email web': { status: 503 },
   'POST /api/webhooks/video web': { status: 503 },
   'POST /api/wallet-auth web': { status: 400, body: () => ({}) },
+  'GET /api/x402 web': reached,
+  'POST /api/x402 web': { status: 200, body: () => ({ action: 'endpoints' }) },
   'GET /api/wallet web': { status: forWhoeverIsKnown },
   'POST /api/wallet web': { names: AGENT, status: 200, body: ({ id }) => ({ action: 'get_seed', agentId: id }) },
   'GET /api/wallet/address web': { status: forWhoeverIsKnown },

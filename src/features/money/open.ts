@@ -1,14 +1,27 @@
+import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
 import { createEgress } from '../../adapters/egress/egress.ts'
 import type { Config } from '../../core/config.ts'
+import type { Base } from '../base.ts'
 import { openWallets, type WalletSettings } from './wallets/open.ts'
+import type { PaymentRow } from './wallets/tables.ts'
+import { createColony } from './x402/colony.ts'
+import type { CountQuestions } from './x402/deeds.ts'
+import { createUpstreamReads } from './x402/gateway.ts'
+import { settleUpstream } from './x402/upstream-payment.ts'
 
-type MoneySettings = Pick<Config, 'mode' | 'summarizer'> & WalletSettings
+type MoneySettings = Pick<Config, 'mode' | 'summarizer' | 'x402GatewayUrl'> & WalletSettings & { appUrl: string }
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
-export function openMoney(settings: MoneySettings) {
+export function openMoney(base: Base, settings: MoneySettings, above: { countQuestions: CountQuestions }) {
+  const { appUrl, mode, summarizer, x402GatewayUrl } = settings
+  const colonyUpstream = x402GatewayUrl === undefined ? null : createColonyUpstream(x402GatewayUrl, base)
+  const wallets = openWallets(settings)
   return {
-    plansArePaid: settings.mode !== 'home',
-    egress: createEgress({ allowPrivate: settings.summarizer.allowPrivate }),
-    ...openWallets(settings),
+    plansArePaid: mode !== 'home',
+    egress: createEgress({ allowPrivate: summarizer.allowPrivate }),
+    ...wallets,
+    colonyUpstream,
+    colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
+    settleElsewhere: (payment: PaymentRow) => settleUpstream({ ...base, ...wallets, colonyUpstream }, payment),
   }
 }

@@ -30,7 +30,14 @@ export function createColony(deps: ColonyDeps): ColonyReads {
     async health() {
       const timestamp = deps.clock.now().toISOString()
       const gateway = `${deps.appUrl}/api/x402`
-      return { status: 'healthy', service: 'stead-colony', version: VERSION, gateway, ...countMembers(deps.db), timestamp }
+      return {
+        status: 'healthy',
+        service: 'stead-colony',
+        version: VERSION,
+        gateway,
+        ...countMembers(deps.db),
+        timestamp,
+      }
     },
     async join({ agentId, walletAddress, designation }) {
       const joinedAt = deps.clock.now()
@@ -44,7 +51,15 @@ export function createColony(deps: ColonyDeps): ColonyReads {
           .get(),
       )
       const { score, tier } = rateAgent(agentId)
-      return { success: true, ok: true, agentId, walletAddress, fitness: score, tier, joinedAt: member.joinedAt.toISOString() }
+      return {
+        success: true,
+        ok: true,
+        agentId,
+        walletAddress,
+        fitness: score,
+        tier,
+        joinedAt: member.joinedAt.toISOString(),
+      }
     },
     async fitness(agentId) {
       const { score, tier, details, events } = rateAgent(agentId)

@@ -73,7 +73,8 @@ function toPricing(agentId: string, body: Record<string, unknown>): Pricing {
   const rated = toObject(body.fitness)
   const score = readScore(typeof body.fitness === 'number' ? { score: body.fitness } : rated)
   const tier = [rated.tier, body.tier, told.tier].find((one) => typeof one === 'string') ?? tierOf(score)
-  const pricing = typeof told.rate === 'number' ? { rate: told.rate, discount: toNumber(told.discount) ?? 0 } : toRate(told)
+  const pricing =
+    typeof told.rate === 'number' ? { rate: told.rate, discount: toNumber(told.discount) ?? 0 } : toRate(told)
   return { success: true, agentId, tier, pricing, fitness: { score, tier } }
 }
 

@@ -45,7 +45,8 @@ export function parsePayRequest(body: X402Request, agentId: string): PayRequest 
  * @throws AppError `invalid`.
  */
 function parseAmount(amount: unknown): number {
-  if (typeof amount !== 'number' || !Number.isFinite(amount) || !(amount > 0)) throw new AppError('invalid', 'Invalid amount')
+  if (typeof amount !== 'number' || !Number.isFinite(amount) || !(amount > 0))
+    throw new AppError('invalid', 'Invalid amount')
   if (amount > MAX_MICRO_USD / 1_000_000) {
     throw new AppError('invalid', 'Amount exceeds $100 limit. Contact support for higher limits.')
   }

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, isNull } from 'drizzle-orm'
-import type { ColonyUpstream } from '../../../adapters/colony/upstream.ts'
 import { CURRENCIES, type Currency } from '../../../adapters/chain/token-chain.ts'
+import type { ColonyUpstream } from '../../../adapters/colony/upstream.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'
@@ -30,7 +30,10 @@ const WAIT_MS = 15_000
  * Pays, once: every attempt is in the audit log before anything leaves, also one that the policy of the wallet refuses.
  * @returns what the answer says. @throws AppError for whatever is not paid: a failed payment is never a success.
  */
-export async function pay(deps: PayDeps, attempt: Attempt): Promise<{ body: Record<string, unknown>; isWaiting: boolean }> {
+export async function pay(
+  deps: PayDeps,
+  attempt: Attempt,
+): Promise<{ body: Record<string, unknown>; isWaiting: boolean }> {
   const ordered = await orderOnce(deps, attempt)
   const payment = requireSucceeded(await carryOut(deps, ordered))
   const isWaiting = payment.status === 'awaiting_approval'
@@ -39,7 +42,9 @@ export async function pay(deps: PayDeps, attempt: Attempt): Promise<{ body: Reco
 
 async function orderOnce(deps: PayDeps, attempt: Attempt): Promise<PaymentRow> {
   const { once, user, request } = attempt
-  if (once.made) return getPayment(deps.db, once.made)
+  const made = once.made === null ? null : getPayment(deps.db, once.made)
+  // A first attempt that never left is made up for.
+  if (made && !(made.status === 'failed' && made.sentAt === null)) return made
   const how = describeWay(deps, request)
   const outcome = await write(deps.db, (tx) => {
     const wallet = findWallet(tx, { userId: user.id, agentId: request.agentId })
@@ -94,7 +99,10 @@ function describeWay({ colonyUpstream, tokenChains }: PayDeps, { currency, recip
   if (!isCurrency(currency)) throw new AppError('invalid', `Currency must be ${CURRENCIES.join(' or ')}`)
   const chain = tokenChains[currency]
   if (!recipient.startsWith('0x')) {
-    throw new AppError('invalid', `Invalid recipient address: ${currency} is paid to addresses of ${chain.terms.network}`)
+    throw new AppError(
+      'invalid',
+      `Invalid recipient address: ${currency} is paid to addresses of ${chain.terms.network}`,
+    )
   }
   chain.requireConfigured()
   return { kind: 'transfer', chainId: chain.terms.chainId, recipient: recipient.toLowerCase() } as const

@@ -36,7 +36,11 @@ export function rate({ completions, uptime, messages }: Deeds): Rating {
     execution: executionOf(uptime),
     coordination: percentOf(messages.answered, messages.asked),
   }
-  const events = { prediction: completions.asked, execution: uptime.looks + uptime.repairs, coordination: messages.asked }
+  const events = {
+    prediction: completions.asked,
+    execution: uptime.looks + uptime.repairs,
+    coordination: messages.asked,
+  }
   const scores = Object.values(details).filter((score) => score !== null)
   const score = scores.length === 0 ? 0 : Math.round(scores.reduce((sum, one) => sum + one, 0) / scores.length)
   const known = Object.values(events).reduce((sum, one) => sum + one, 0)

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 
 /** The body of `POST /api/x402`: each action checks its own fields, in the order of Interface 4.7. */
-export const X402Request = z.looseObject({ action: z.unknown(), agentId: z.unknown() }, 'Invalid request')
+export const X402Request = z.looseObject(
+  { action: z.unknown().optional(), agentId: z.unknown().optional() },
+  'Invalid request',
+)
 export type X402Request = z.infer<typeof X402Request>
 
 /** Scores are 0 to 100, null where nothing has happened yet. */

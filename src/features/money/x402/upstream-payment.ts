@@ -1,13 +1,20 @@
 import { type ColonyUpstream, type UpstreamAnswer, UpstreamSilence } from '../../../adapters/colony/upstream.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { RunInLane } from '../../../core/keyed-queue.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { changePayment, getPayment } from '../wallets/payments.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import { toObject } from './gateway.ts'
 
-export type UpstreamPaymentDeps = { db: Db; clock: Clock; colonyUpstream: ColonyUpstream | null }
+export type UpstreamPaymentDeps = {
+  db: Db
+  clock: Clock
+  colonyUpstream: ColonyUpstream | null
+  /** Whoever asks for the same payment meanwhile waits for its end. */
+  inWalletLane: RunInLane
+}
 
 /** What is sent to the gateway. */
 const ORDER_FIELDS = ['amount', 'currency', 'recipient'] as const
@@ -18,13 +25,23 @@ const CHECK_MS = 60_000
 const MAX_PAUSE_MS = 300_000
 
 /** What becomes of the payment, and what is kept of the answer. */
-type Verdict = { status: 'succeeded' | 'failed' | 'unknown'; reason: string | null; answer?: Record<string, unknown> }
+type Verdict = {
+  status: 'succeeded' | 'failed' | 'unknown'
+  reason: string | null
+  answer?: Record<string, unknown>
+  hasLeft?: false
+}
 
 /**
  * Orders the gateway to pay, at most once: that it is `sent` is durable before the request leaves, and a payment that is
  * `sent` or `unknown` is never sent again. One that has been sent already is returned as it stands.
+ * @throws AppError `unavailable` when the gateway could not be reached: the payment has failed then.
  */
-export async function payUpstream(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
+export function payUpstream(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
+  return deps.inWalletLane(id, () => payOnce(deps, id))
+}
+
+async function payOnce(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
   const upstream = requireUpstream(deps)
   const now = deps.clock.now()
   const claimed = await write(deps.db, (tx) => {
@@ -32,7 +49,12 @@ export async function payUpstream(deps: UpstreamPaymentDeps, id: string): Promis
     return changePayment(tx, id, ['created'], { status: 'sent', sentAt: now, checkAt })
   })
   if (!claimed) return getPayment(deps.db, id)
-  return settle(deps, claimed, await askToPay(upstream, claimed))
+  const verdict = await askToPay(upstream, claimed)
+  const settled = await settle(deps, claimed, verdict)
+  if (verdict.hasLeft === false) {
+    throw new AppError('unavailable', settled.reason ?? '', { success: false, paymentId: id, status: settled.status })
+  }
+  return settled
 }
 
 /**
@@ -57,7 +79,7 @@ async function askToPay(upstream: ColonyUpstream, payment: PaymentRow): Promise<
     return judge(payment, await upstream.pay(payment.id, toObject(payment.detail.order)))
   } catch (error) {
     if (!(error instanceof UpstreamSilence)) throw error
-    if (!error.hasLeft) return { status: 'failed', reason: error.message }
+    if (!error.hasLeft) return { status: 'failed', reason: error.message, hasLeft: false }
     return { status: 'unknown', reason: 'The gateway did not answer in time' }
   }
 }
@@ -81,7 +103,8 @@ function findDifference({ detail }: PaymentRow, body: Record<string, unknown>): 
   const order = toObject(detail.order)
   const told = { ...toObject(body.result), ...toObject(body.payment), ...body }
   for (const field of ORDER_FIELDS) {
-    if (told[field] !== undefined && String(told[field]).toLowerCase() !== String(order[field]).toLowerCase()) return field
+    if (told[field] !== undefined && String(told[field]).toLowerCase() !== String(order[field]).toLowerCase())
+      return field
   }
   return null
 }
@@ -116,6 +139,7 @@ function settle({ db, clock }: UpstreamPaymentDeps, payment: PaymentRow, verdict
     const change = {
       status,
       reason,
+      ...(verdict.hasLeft === false && { sentAt: null }),
       ...(answer && { detail: { ...payment.detail, answer } }),
       ...(typeof hash === 'string' && { transactionHash: hash.slice(0, 100) }),
       ...(status === 'unknown' ? open : ended),

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
@@ -11,7 +12,6 @@ import type { ColonyReads } from './gateway.ts'
 import { type PayDeps, pay } from './pay.ts'
 import { parsePayRequest } from './pay-request.ts'
 import { X402Request } from './schemas.ts'
-import { eq } from 'drizzle-orm'
 
 export type X402WebDeps = PayDeps & {
   colony: ColonyReads

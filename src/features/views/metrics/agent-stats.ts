@@ -52,7 +52,7 @@ async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRo
 }
 
 function countMessages({ db, clock }: StatsDeps, agent: AgentRow) {
-  const { processed, failed } = readTotals(db, agent.id)
+  const { processed, failed } = countQuestions(db, agent.id)
   return {
     messagesProcessed: processed,
     messagesFailed: failed,
@@ -64,7 +64,7 @@ function countMessages({ db, clock }: StatsDeps, agent: AgentRow) {
 }
 
 /** Questions since the agent was made, and those of them that got no reply: added up from its days. */
-function readTotals(db: Db, agentId: string): { processed: number; failed: number } {
+export function countQuestions(db: Db, agentId: string): { processed: number; failed: number } {
   const sums = {
     processed: sql<number>`coalesce(sum(${messageDays.asked}), 0)`,
     failed: sql<number>`coalesce(sum(${messageDays.failed}), 0)`,
