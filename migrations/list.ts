@@ -20,6 +20,7 @@ import sql17 from './0017_funny_oracle.sql' with { type: 'text' }
 import sql18 from './0018_big_zzzax.sql' with { type: 'text' }
 import sql19 from './0019_cold_bloodstorm.sql' with { type: 'text' }
 import sql20 from './0020_faithful_sasquatch.sql' with { type: 'text' }
+import sql21 from './0021_steep_sauron.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -44,4 +45,5 @@ export const migrations = [
   { name: '0018_big_zzzax', sql: sql18 },
   { name: '0019_cold_bloodstorm', sql: sql19 },
   { name: '0020_faithful_sasquatch', sql: sql20 },
+  { name: '0021_steep_sauron', sql: sql21 },
 ]

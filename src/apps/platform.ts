@@ -66,7 +66,10 @@ export function openPlatform(parts: PlatformParts) {
   const people = { ...base, ...openPeople(base, settings, forPeople) }
   const agents = { ...people, ...openAgents(base, settings, people, forAgents) }
   const models = { ...agents, ...openModels(base, settings, people, forModels) }
-  const money = { ...models, ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }) }
+  const money = {
+    ...models,
+    ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }),
+  }
   const talk = { ...money, ...openTalk(settings) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, agents) }
