@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
+import { STEAD } from '../../tests/harness/server.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
@@ -12,14 +13,12 @@ import { auditLog } from '../features/people/audit/tables.ts'
 import { createSessions } from '../features/people/sessions/sessions.ts'
 import { users } from '../features/people/users/tables.ts'
 
-const MAIN = join(import.meta.dir, '..', 'main.ts')
-
 /** The program on a data folder of its own, in a clean environment. */
 function house(settings: Record<string, string> = {}) {
   const folder = tempFolder()
   const dataDir = folder.file('data')
   const run = async (args: string[], stdin = '') => {
-    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    const child = Bun.spawn([...STEAD, ...args], {
       env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir, ...settings },
       stdin: new Blob([stdin]),
       stdout: 'pipe',

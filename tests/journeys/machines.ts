@@ -1,18 +1,16 @@
-import { join } from 'node:path'
 import { z } from 'zod'
 import type { Person } from '../harness/client.ts'
 import { readLines } from '../harness/lines.ts'
 import { json } from '../harness/platform.ts'
+import { STEAD } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
-
-const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
 
 const Line = z.looseObject({ event: z.string() })
 const Key = z.object({ id: z.string(), key: z.string() })
 
 /** `stead home` or `stead link` with `--json` as a process of its own; `await using` ends it by force. */
 export function startMachine(args: string[], environment: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, MAIN, ...args, '--json'], {
+  const child = Bun.spawn([...STEAD, ...args, '--json'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nowhere', ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
