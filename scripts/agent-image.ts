@@ -1,6 +1,7 @@
 /**
- * `bun run agent:image [--tag NAME]`: the image `AGENT_IMAGE` from this checkout, without any registry: one executable,
- * the libraries it needs, and an unprivileged user. Nothing is built when nothing has changed.
+ * `bun run agent:image [--tag NAME] [--executable FILE]`: the image `AGENT_IMAGE` from this checkout, without any registry:
+ * one executable, which is built unless FILE is one, the libraries it needs, and an unprivileged user. Nothing is built
+ * when nothing has changed.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -29,7 +30,7 @@ const [uid = 0, gid = 0] = steadDriver.user.split(':').map(Number)
 
 type File = { name: string; content: string | Buffer; mode?: number }
 
-const { values } = parseArgs({ options: { tag: { type: 'string' } } })
+const { values } = parseArgs({ options: { tag: { type: 'string' }, executable: { type: 'string' } } })
 const reference = values.tag ?? (process.env.AGENT_IMAGE || `stead-agent:${VERSION}`)
 const engine = createEngine(process.env.DOCKER_HOST ?? '/var/run/docker.sock')
 const startedAt = performance.now()
@@ -57,8 +58,9 @@ async function digestSources(): Promise<string> {
 async function collectFiles(): Promise<File[]> {
   const folder = await mkdtemp(join(tmpdir(), 'stead-image-'))
   try {
-    const executable = join(folder, 'stead')
-    await run(process.execPath, join(root, 'scripts/build.ts'), '--outfile', executable)
+    const executable = values.executable ?? join(folder, 'stead')
+    if (values.executable === undefined)
+      await run(process.execPath, join(root, 'scripts/build.ts'), '--outfile', executable)
     const libraries = await listLibraries(executable)
     return [
       { name: EXECUTABLE, content: await readFile(executable), mode: 0o755 },
