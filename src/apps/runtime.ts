@@ -1,6 +1,7 @@
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
 import { createRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
-import { BUILT_IN_IMAGE, createDockerRuntime } from '../adapters/runtimes/docker/docker.ts'
+import { createDockerRuntime } from '../adapters/runtimes/docker/docker.ts'
+import { BUILT_IN_IMAGE } from '../adapters/runtimes/engine/shell.ts'
 import { createEngine } from '../adapters/runtimes/engine/engine.ts'
 import { hasImage } from '../adapters/runtimes/engine/images.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from '../adapters/runtimes/process/process.ts'

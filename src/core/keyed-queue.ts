@@ -22,20 +22,31 @@ export class TaskQueue {
   }
 }
 
-/** Runs tasks of one key one after another, and those of different keys at once. */
-export type RunInLane = <T>(key: string, task: () => Promise<T>) => Promise<T>
+/** Does the tasks of one key one after another, and those of different keys at once. */
+export class KeyedQueue {
+  readonly #queues = new Map<string, TaskQueue>()
 
-export function createLanes(): RunInLane {
-  const queues = new Map<string, TaskQueue>()
-  return async (key, task) => {
-    const queue = queues.get(key) ?? new TaskQueue()
-    queues.set(key, queue)
+  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(key) ?? new TaskQueue()
+    this.#queues.set(key, queue)
     try {
       return await queue.run(task)
     } finally {
-      if (queue.isIdle) queues.delete(key)
+      if (queue.isIdle) this.#queues.delete(key)
     }
   }
+
+  /** Waits for the tasks that were given so far. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.run(async () => {})))
+  }
+}
+
+export type RunInLane = KeyedQueue['run']
+
+export function createLanes(): RunInLane {
+  const queue = new KeyedQueue()
+  return (key, task) => queue.run(key, task)
 }
 
 /** @throws AppError `internal` for whatever a task throws that is not an AppError; what it was is the cause. */
