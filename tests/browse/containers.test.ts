@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buildAgentImage } from '../harness/built-image.ts'
 import { execIn, findEngine } from '../harness/engine.ts'
 import { readLines } from '../harness/lines.ts'
+import { roundsOf } from '../harness/rounds.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 import { AGENT_UID, giveToAgent, openContainerHouse, openProxy } from './container-house.ts'
@@ -13,7 +14,7 @@ import { fill } from './house.ts'
 import { git, HAS_GIT, initRepository } from './repository.ts'
 
 /** `BROWSE_OPERATIONS=20000 bun test tests/browse/containers.test.ts`: how many are raced with a swapping process. */
-const OPERATIONS = Number(process.env.BROWSE_OPERATIONS ?? 500)
+const OPERATIONS = roundsOf('BROWSE_OPERATIONS', 200)
 const PATIENCE_MS = 300_000
 const SECRET = 'what-the-agent-alone-knows'
 const WAYS = ['opened as root', 'served by a container'] as const
