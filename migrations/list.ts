@@ -21,6 +21,7 @@ import sql18 from './0018_big_zzzax.sql' with { type: 'text' }
 import sql19 from './0019_cold_bloodstorm.sql' with { type: 'text' }
 import sql20 from './0020_faithful_sasquatch.sql' with { type: 'text' }
 import sql21 from './0021_steep_sauron.sql' with { type: 'text' }
+import sql22 from './0022_giant_manta.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -46,4 +47,5 @@ export const migrations = [
   { name: '0019_cold_bloodstorm', sql: sql19 },
   { name: '0020_faithful_sasquatch', sql: sql20 },
   { name: '0021_steep_sauron', sql: sql21 },
+  { name: '0022_giant_manta', sql: sql22 },
 ]

@@ -13,6 +13,7 @@ import { aiBackend } from '../features/models/gateway/backend.ts'
 import { openAiBackend } from '../features/models/gateway/openai-backend.ts'
 import { usageBackend } from '../features/models/usage/backend.ts'
 import { skillsBackend } from '../features/money/skills/backend.ts'
+import { agentWalletsBackend, splitsRoutes } from '../features/money/splits/routes.ts'
 import { busBackend } from '../features/money/underground/backend.ts'
 import { undergroundRoutes } from '../features/money/underground/routes.ts'
 import { invitesBackend } from '../features/people/invites/backend.ts'
@@ -62,7 +63,10 @@ export function backendApp(platform: Platform) {
   app.route('/', missionControlBackend(views))
   app.route('/', skillsBackend(money))
   app.route('/', busBackend(money))
-  app.route('/', undergroundRoutes(money, refuseWrongKeyAsUnauthorized(internalKey)))
+  const underground = refuseWrongKeyAsUnauthorized(internalKey)
+  app.route('/', undergroundRoutes(money, underground))
+  app.route('/', agentWalletsBackend(money, underground))
+  app.route('/', splitsRoutes(money, underground))
   app.route('/', browseBackend(webTools))
   app.route('/', aiBackend(models))
   app.route('/', openAiBackend(models))

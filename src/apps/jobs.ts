@@ -17,6 +17,7 @@ import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
+import { followSplitsJob, startSplitJob } from '../features/money/splits/jobs.ts'
 import { deliverMessageJob } from '../features/money/underground/deliver-message.ts'
 import { forgetMessagesJob } from '../features/money/underground/jobs.ts'
 import { settlePaymentsJob } from '../features/money/wallets/jobs.ts'
@@ -58,6 +59,7 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     askJob(talk),
     summarizeJob(talk),
     deliverMessageJob(money),
+    startSplitJob(money),
   ]
 }
 
@@ -83,6 +85,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     underWayJob(models),
     usageAlertsJob(models),
     settlePaymentsJob(money),
+    followSplitsJob(money),
     scheduledTasksJob(talk),
     heartbeatJob(talk),
     webhookEventsJob(webTools),

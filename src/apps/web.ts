@@ -18,6 +18,7 @@ import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
 import { ledgerWeb } from '../features/money/ledger/web.ts'
 import { skillsWeb } from '../features/money/skills/web.ts'
+import { splitsRoutes } from '../features/money/splits/routes.ts'
 import { undergroundRoutes } from '../features/money/underground/routes.ts'
 import { busWeb } from '../features/money/underground/web.ts'
 import { paymentsWeb } from '../features/money/wallets/payments-web.ts'
@@ -110,6 +111,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', walletsWeb(money))
   app.route('/', paymentsWeb(money))
   app.route('/', undergroundRoutes(money, owner))
+  app.route('/', splitsRoutes(money, owner))
   app.route('/', busWeb(money))
   app.route('/', skillsWeb(money))
   app.route('/', x402Web(money))

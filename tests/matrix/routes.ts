@@ -125,6 +125,25 @@ const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation>
       }),
       ...refusal,
     },
+    [`GET /api/underground/splits ${face}`]: { status: 200, ...refusal },
+    // The world has none.
+    [`GET /api/underground/splits/:id ${face}`]: { status: 404, path: () => '/api/underground/splits/1', ...refusal },
+    [`POST /api/underground/splits ${face}`]: {
+      names: AGENT,
+      // The world has no wallet either; the operator's split waits for one.
+      status: ({ user }) => (user ? 404 : 200),
+      missing: ({ user }) => (user ? 404 : 200),
+      creates: true,
+      body: ({ id, owner, caller }) => ({
+        userId: caller.user?.id ?? owner?.id ?? 'usr_missing',
+        agentId: id,
+        fromAddress: PAYMENT.from,
+        name: 'May',
+        totalAmount: '1',
+        recipients: [{ address: PAYMENT.to, share: 100 }],
+      }),
+      ...refusal,
+    },
   }
 }
 
@@ -296,6 +315,20 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   },
   // Those of the program cannot be deleted.
   'DELETE /api/skills/:name web': { status: 404, path: () => '/api/skills/tour-planner' },
+  'POST /api/underground/wallets backend': {
+    names: AGENT,
+    status: 201,
+    missing: ({ user }) => (user ? 404 : 201),
+    creates: true,
+    body: ({ id, owner }) => ({ userId: owner?.id ?? 'usr_missing', agentId: id }),
+    refusal: () => 401,
+  },
+  'GET /api/underground/wallets/:address/balance backend': {
+    // The world has no wallet.
+    status: 404,
+    path: () => `/api/underground/wallets/${PAYMENT.from}/balance?userId=usr_missing`,
+    refusal: () => 401,
+  },
   'POST /api/underground/bus/send backend': { status: 401, body: () => ({ messageId: 'm', action: 'PING' }) },
   'GET /api/underground/bus/messages web': reached,
   'GET /api/admin/bus/dead-letters web': reached,

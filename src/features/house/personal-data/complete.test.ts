@@ -13,6 +13,7 @@ const EXCUSED: Readonly<Record<string, string>> = {
   agent_storage: 'how large that is which is in it',
   deployment_history: 'asked for by somebody, of an agent that is in it',
   recovery_codes: 'nothing but digests of secrets',
+  house_wallets: 'names of the operator, of users elsewhere',
   skill_downloads: 'that an installed skill, which is in it, was counted',
   tool_days: 'sums of the tools that are in it',
   usage_alerts: 'that a mail about sums was sent',

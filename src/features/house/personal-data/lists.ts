@@ -4,7 +4,9 @@ import { personalAgents } from '../../agents/registry/personal.ts'
 import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
 import { personalLedger } from '../../money/ledger/personal.ts'
+import { personalEscrows, personalTickets } from '../../money/settlement/personal.ts'
 import { personalCalendar, personalInstalledSkills, personalOwnSkills } from '../../money/skills/personal.ts'
+import { personalSplitRules, personalSplits } from '../../money/splits/personal.ts'
 import { personalBookings, personalBusMessages, personalEvents } from '../../money/underground/personal.ts'
 import { personalManagedWallets, personalPayments } from '../../money/wallets/personal.ts'
 import { personalReferrals } from '../../people/accounts/personal.ts'
@@ -58,6 +60,10 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalInstalledSkills,
   personalCalendar,
   personalEvents,
+  personalSplits,
+  personalSplitRules,
+  personalEscrows,
+  personalTickets,
   personalBookings,
   personalBusMessages,
   personalAudit,

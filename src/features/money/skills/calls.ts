@@ -3,9 +3,11 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import type { TokenChains } from '../wallets/balance.ts'
 import type { AskDeps } from './ask-model.ts'
 
-export type RunnerDeps = AskDeps & { db: Db; clock: Clock }
+export type RunnerDeps = AskDeps & { db: Db; clock: Clock; enqueue: Enqueue; tokenChains: TokenChains }
 
 /** A call of a skill as it came; each skill reads what it needs. */
 export type SkillCall = { user: SignedInUser; body: Readonly<Record<string, unknown>>; signal: AbortSignal }

@@ -1,7 +1,11 @@
 import { AppError } from '../../../core/errors.ts'
+import { SETTLEMENT_FACTS, useBookingSettlement } from './booking-settlement.ts'
 import type { RunnerDeps, SkillCall } from './calls.ts'
 import { useEventScheduler } from './event-scheduler.ts'
+import { useEventTicketing } from './event-ticketing.ts'
 import { useFestivalFinder } from './festival-finder.ts'
+import { SPLIT_FACTS, useInstantSplit } from './instant-split.ts'
+import { useRoyaltyTracker } from './royalty-tracker.ts'
 import { useSetlistOracle } from './setlist-oracle.ts'
 import { useVenueFinder } from './venue-finder.ts'
 import { useVisualSynthesizer } from './visual-synthesizer.ts'
@@ -10,11 +14,25 @@ type Runner = (deps: RunnerDeps, call: SkillCall) => Promise<object> | object
 
 /** Skills whose actions are calls of the platform. */
 const RUNNERS: Readonly<Record<string, Runner>> = {
+  'booking-settlement': useBookingSettlement,
   'event-scheduler': useEventScheduler,
+  'event-ticketing': useEventTicketing,
+  'instant-split': useInstantSplit,
+  'royalty-tracker': useRoyaltyTracker,
   'venue-finder': useVenueFinder,
   'festival-finder': useFestivalFinder,
   'setlist-oracle': useSetlistOracle,
   'visual-synthesizer': useVisualSynthesizer,
+}
+
+/** What `GET /api/skills/:name` tells of a skill besides its file. */
+const FACTS: Readonly<Record<string, object>> = {
+  'booking-settlement': SETTLEMENT_FACTS,
+  'instant-split': SPLIT_FACTS,
+}
+
+export function factsOf(name: string): object {
+  return FACTS[name] ?? {}
 }
 
 export function hasActions(name: string): boolean {

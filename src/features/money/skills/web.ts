@@ -7,6 +7,7 @@ import type { RunnerDeps } from './calls.ts'
 import { enableSkill, installSkill, removeSkill } from './install.ts'
 import { getSkillDetail, listMarketplace, toSkill } from './marketplace.ts'
 import { createOwnSkill, deleteOwnSkill } from './own.ts'
+import { factsOf } from './runners.ts'
 import {
   CreateSkillRequest,
   EnableRequest,
@@ -51,7 +52,9 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.get('/api/skills/:name', async (c) => {
     const user = await findUser(c)
-    return c.json(getSkillDetail(deps.db, user?.id ?? null, c.req.param('name')))
+    const name = c.req.param('name')
+    const detail = getSkillDetail(deps.db, user?.id ?? null, name)
+    return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
   })
 
   app.post('/api/skills/:name', signedIn, validate('json', UseSkillRequest), async (c) => {

@@ -5,6 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
+import { managedWallets } from '../wallets/tables.ts'
 import { type SendRequest, SignedPart } from './schemas.ts'
 
 export type VerifyDeps = { db: Db; clock: Clock; chain: Pick<Chain, 'verifySignature'> }
@@ -51,8 +52,10 @@ async function toSignedText(message: SendRequest, { agentId, agentType, walletAd
   return keccak256(toBytes(JSON.stringify({ version, messageId, timestamp, from, to, action, payload })))
 }
 
-/** A wallet with which the owner of the agent has signed in. */
+/** The agent's own wallet, or one with which its owner has signed in. */
 function isWalletOf(db: Db, agent: AgentRow, address: string): boolean {
+  const isOwn = and(eq(managedWallets.address, address.toLowerCase()), eq(managedWallets.agentId, agent.id))
+  if (db.select({ id: managedWallets.id }).from(managedWallets).where(isOwn).get()) return true
   if (agent.ownerId === null) return false
   const isOwners = and(eq(wallets.address, address.toLowerCase()), eq(wallets.userId, agent.ownerId))
   return db.select({ address: wallets.address }).from(wallets).where(isOwners).limit(1).get() !== undefined

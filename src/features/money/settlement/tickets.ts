@@ -1,0 +1,103 @@
+import { and, eq, or, sql } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { transfer } from '../ledger/post.ts'
+import { type EventRow, events } from '../underground/tables.ts'
+import { type TicketRow, tickets } from './tables.ts'
+
+export type TicketDeps = { db: Db; clock: Clock }
+export type Purchase = { eventId: number; email?: string | undefined }
+
+/**
+ * Sells one ticket: the place is taken, the buyer's balance pays the organiser, and the ticket is there, all or nothing. An
+ * event of the operator's pays into the house.
+ * @throws AppError `not_found` for an event that is missing or over, `conflict` SOLD_OUT, `payment_required`
+ * INSUFFICIENT_FUNDS.
+ */
+export function buyTicket({ db, clock }: TicketDeps, buyerId: string, purchase: Purchase): Promise<TicketRow> {
+  return write(db, (tx) => {
+    const event = takePlace(tx, purchase.eventId, clock.now())
+    const id = newId('tkt')
+    const amount = event.ticketPriceMicroUsd
+    const to = event.ownerId === null ? houseAccount('sales', 'USD') : creditsOf(event.ownerId)
+    const names = { cause: `ticket:${id}:sale`, memo: `Ticket for ${event.name}` }
+    if (amount > 0 && event.ownerId !== buyerId)
+      transfer(tx, { clock }, { ...names, from: creditsOf(buyerId), to, amount })
+    return tx
+      .insert(tickets)
+      .values({
+        id,
+        eventId: event.id,
+        eventName: event.name,
+        buyerId,
+        organiserId: event.ownerId,
+        email: purchase.email ?? null,
+        priceMicroUsd: event.ownerId === buyerId ? 0 : amount,
+        status: 'valid',
+        createdAt: clock.now(),
+      })
+      .returning()
+      .get()
+  })
+}
+
+/**
+ * Pays a ticket back and frees its place, once: for the organiser at any time, for the buyer until the event begins.
+ * @throws AppError `not_found` for a ticket that is neither's, `conflict` when it was paid back or it is too late,
+ * `payment_required` when the organiser has not got the money any more.
+ */
+export function refundTicket({ db, clock }: TicketDeps, userId: string, id: string): Promise<TicketRow> {
+  return write(db, (tx) => {
+    const ticket = getTicket(tx, userId, id)
+    if (ticket.status !== 'valid') throw new AppError('conflict', 'This ticket was paid back already')
+    const event = tx
+      .select()
+      .from(events)
+      .where(eq(events.id, ticket.eventId ?? 0))
+      .get()
+    if (ticket.organiserId !== userId && (!event || event.eventDate <= clock.now())) {
+      throw new AppError('conflict', 'The event has begun: only its organiser can pay this ticket back')
+    }
+    payBack(tx, clock, ticket)
+    if (event) {
+      const ticketsSold = sql`${events.ticketsSold} - 1`
+      tx.update(events).set({ ticketsSold }).where(eq(events.id, event.id)).run()
+    }
+    const change = { status: 'refunded', refundedAt: clock.now() } as const
+    return tx.update(tickets).set(change).where(eq(tickets.id, id)).returning().get()
+  })
+}
+
+/** For its buyer and for the organiser of its event. @throws AppError `not_found` for anybody else. */
+export function getTicket(db: Db, userId: string, id: string): TicketRow {
+  const isTheirs = and(eq(tickets.id, id), or(eq(tickets.buyerId, userId), eq(tickets.organiserId, userId)))
+  const ticket = db.select().from(tickets).where(isTheirs).get()
+  if (!ticket) throw new AppError('not_found', 'Ticket not found')
+  return ticket
+}
+
+function takePlace(tx: Tx, id: number, now: Date): EventRow {
+  const event = tx.select().from(events).where(eq(events.id, id)).get()
+  if (!event || event.eventDate <= now) throw new AppError('not_found', 'Event not found')
+  if (event.ticketsSold >= event.totalTickets) {
+    throw new AppError('conflict', 'This event is sold out', { code: 'SOLD_OUT' })
+  }
+  const ticketsSold = event.ticketsSold + 1
+  return tx.update(events).set({ ticketsSold }).where(eq(events.id, id)).returning().get()
+}
+
+function payBack(
+  tx: Tx,
+  clock: Clock,
+  { id, buyerId, organiserId, priceMicroUsd: amount, eventName }: TicketRow,
+): void {
+  if (amount === 0) return
+  if (buyerId === null) throw new AppError('conflict', 'Whoever bought this ticket has left')
+  const from = organiserId === null ? houseAccount('sales', 'USD') : creditsOf(organiserId)
+  const names = { cause: `ticket:${id}:refund`, memo: `Ticket for ${eventName} paid back` }
+  transfer(tx, { clock }, { ...names, from, to: creditsOf(buyerId), amount })
+}

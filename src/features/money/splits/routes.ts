@@ -1,0 +1,70 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { toUsd } from '../../../core/money.ts'
+import type { BackendEnv, OnceEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { validate } from '../../../http/validate.ts'
+import type { TokenChains } from '../wallets/balance.ts'
+import type { CreateWalletDeps } from '../wallets/create.ts'
+import { createAgentWallet, readAgentBalance } from './agent-wallets.ts'
+import { type CreateSplitDeps, createSplit } from './create-split.ts'
+import { getSplitDetail, listSplits } from './list-splits.ts'
+import { BalanceQuery, CreateAgentWalletRequest, CreateSplitRequest, type QueuedSplit, SplitQuery } from './schemas.ts'
+
+export type SplitsDeps = CreateSplitDeps & { idempotency: Idempotency }
+
+/** Splits, the same on both faces (Interface 4.8). */
+export function splitsRoutes(deps: SplitsDeps, guard: MiddlewareHandler<BackendEnv>) {
+  const app = new Hono<BackendEnv & OnceEnv>()
+
+  app.get('/api/underground/splits', guard, validate('query', SplitQuery), (c) =>
+    c.json(listSplits(deps.db, c.var.principal, c.req.valid('query'))),
+  )
+
+  app.get('/api/underground/splits/:id', guard, (c) =>
+    c.json({ split: getSplitDetail(deps.db, c.var.principal, toNumber(c.req.param('id'))) }),
+  )
+
+  app.post(
+    '/api/underground/splits',
+    guard,
+    validate('json', CreateSplitRequest),
+    deps.idempotency.forPrincipal,
+    async (c) => {
+      const { once, principal } = c.var
+      const id = once.made ? Number(once.made) : (await createSplit(deps, principal, c.req.valid('json'), once.note)).id
+      const body: QueuedSplit = { success: true, splitId: id, status: 'queued' }
+      return c.json(body)
+    },
+  )
+
+  return app
+}
+
+/** Wallets of agents, as services ask for them (Interface 4.8). */
+export function agentWalletsBackend(
+  deps: CreateWalletDeps & { tokenChains: TokenChains },
+  guard: MiddlewareHandler<BackendEnv>,
+) {
+  const app = new Hono<BackendEnv>()
+
+  app.post('/api/underground/wallets', guard, validate('json', CreateAgentWalletRequest), async (c) => {
+    const { userId, agentId } = c.req.valid('json')
+    const { address } = await createAgentWallet(deps, c.var.principal, { userId, agentId })
+    return c.json({ address, agentId, userId }, 201)
+  })
+
+  app.get('/api/underground/wallets/:address/balance', guard, validate('query', BalanceQuery), async (c) => {
+    const address = c.req.param('address')
+    const { userId } = c.req.valid('query')
+    const balance = await readAgentBalance(deps, c.var.principal, { userId, address })
+    return c.json({ address, balance_usdc: toUsd(Number(balance)) })
+  })
+
+  return app
+}
+
+function toNumber(id: string): number {
+  if (!/^\d{1,15}$/.test(id)) throw new AppError('not_found', 'Split not found')
+  return Number(id)
+}

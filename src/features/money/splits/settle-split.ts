@@ -1,0 +1,161 @@
+import { and, eq, isNull, lte } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { TokenChains } from '../wallets/balance.ts'
+import { type OrderDeps, orderPayment } from '../wallets/order.ts'
+import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
+import { findSplitWallet } from './agent-wallets.ts'
+import { type PartRow, royaltyParts, royaltySplits, type SplitRow } from './tables.ts'
+
+export type SettleDeps = OrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
+
+/** Payments that are ordered in one closure: others have their turn between. */
+const BATCH = 25
+const WAITING_MS = 30_000
+const LOOKING_MS = 2000
+/** Splits that are looked at in one round. */
+const ROUND = 50
+
+/** Ids of the splits whose time has come, the one that has waited longest first. */
+export function listDueSplits(db: Db, now: Date): number[] {
+  const due = db.select({ id: royaltySplits.id }).from(royaltySplits).where(lte(royaltySplits.checkAt, now))
+  return due
+    .orderBy(royaltySplits.checkAt)
+    .limit(ROUND)
+    .all()
+    .map(({ id }) => id)
+}
+
+/**
+ * Takes a split on from wherever it is: orders the payments that are missing, then tells from all of them how it stands. May
+ * be called at any time and by several at once: each part has one payment by its reference, and a payment leaves once.
+ */
+export async function settleSplit(deps: SettleDeps, id: number): Promise<void> {
+  const obstacle = await write(deps.db, (tx) => findObstacle(tx, deps, id))
+  if (obstacle !== null) return
+  while ((await write(deps.db, (tx) => orderBatch(tx, deps, id))) > 0);
+  await write(deps.db, (tx) => takeStock(tx, deps, id))
+}
+
+/** Why a split cannot be paid now, which its row then says; null when it can, or is not to be looked at. */
+function findObstacle(tx: Tx, deps: SettleDeps, id: number): string | null {
+  const split = getOpenSplit(tx, id)
+  if (!split) return 'it is over'
+  const wallet = findWalletOf(tx, split)
+  const reason = explainWaiting(deps, wallet)
+  const checkAt = new Date(deps.clock.now().getTime() + (reason === null ? LOOKING_MS : WAITING_MS))
+  const isBegun = split.status !== 'queued'
+  const change = reason === null && !isBegun ? { status: 'processing' as const, reason: null } : {}
+  const waiting = reason === null || isBegun ? {} : { reason }
+  tx.update(royaltySplits)
+    .set({ ...change, ...waiting, walletId: wallet?.id ?? null, checkAt })
+    .where(eq(royaltySplits.id, id))
+    .run()
+  return isBegun ? null : reason
+}
+
+function explainWaiting({ tokenChains }: SettleDeps, wallet: WalletRow | null): string | null {
+  if (!tokenChains.USDC.terms.isConfigured) return 'Payment in USDC is not configured: set BASE_RPC_URL'
+  return wallet === null ? 'fromAddress is no wallet of this user that the platform keeps' : null
+}
+
+/** @returns how many parts were seen to; none when every part has its payment. */
+function orderBatch(tx: Tx, deps: SettleDeps, id: number): number {
+  const split = getOpenSplit(tx, id)
+  const wallet = split && findWalletOf(tx, split)
+  if (!split || !wallet) return 0
+  const isMissing = and(
+    eq(royaltyParts.splitId, id),
+    isNull(royaltyParts.paymentId),
+    isNull(royaltyParts.failure),
+    eq(royaltyParts.isSkipped, false),
+  )
+  const parts = tx.select().from(royaltyParts).where(isMissing).orderBy(royaltyParts.position).limit(BATCH).all()
+  for (const part of parts) orderPart(tx, deps, { split, wallet, part })
+  return parts.length
+}
+
+type Due = { split: SplitRow; wallet: WalletRow; part: PartRow }
+
+/** A part that the wallet's policy forbids fails alone. */
+function orderPart(tx: Tx, deps: SettleDeps, { split, wallet, part }: Due): void {
+  const { chainId } = deps.tokenChains.USDC.terms
+  const isThis = and(eq(royaltyParts.splitId, part.splitId), eq(royaltyParts.position, part.position))
+  try {
+    const payment = orderPayment(tx, deps, {
+      wallet,
+      userId: split.ownerId,
+      agentId: wallet.agentId,
+      kind: 'transfer',
+      purpose: `split ${split.id}`,
+      reference: `split:${split.id}:${part.position}`,
+      recipient: part.address,
+      currency: 'USDC',
+      chainId,
+      amountMicroUsd: part.amountMicroUsd,
+      keepsTrying: true,
+    })
+    tx.update(royaltyParts).set({ paymentId: payment.id }).where(isThis).run()
+    // Nobody waits at the door: the wallets' own job takes it on.
+    if (payment.status === 'created') {
+      tx.update(walletPayments).set({ checkAt: deps.clock.now() }).where(eq(walletPayments.id, payment.id)).run()
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind !== 'forbidden') throw error
+    tx.update(royaltyParts).set({ failure: error.message }).where(isThis).run()
+  }
+}
+
+/** Tells from its payments how a split stands. A block that the chain takes back opens it again, until all are final. */
+function takeStock(tx: Tx, deps: SettleDeps, id: number): void {
+  const split = getOpenSplit(tx, id)
+  if (!split) return
+  const parts = listPayments(tx, id)
+  const { status, reason } = summarize(parts)
+  const isFinal = parts.every(({ part, payment }) => part.isSkipped || part.failure !== null || payment?.finalAt)
+  const now = deps.clock.now()
+  const completedAt = status === 'processing' ? null : (split.completedAt ?? now)
+  const checkAt = isFinal ? null : new Date(now.getTime() + (status === 'processing' ? LOOKING_MS : WAITING_MS))
+  tx.update(royaltySplits).set({ status, reason, completedAt, checkAt }).where(eq(royaltySplits.id, id)).run()
+}
+
+type PaidPart = { part: PartRow; payment: PaymentRow | null }
+
+function summarize(parts: readonly PaidPart[]): Pick<SplitRow, 'reason'> & { status: SplitRow['status'] } {
+  const due = parts.filter(({ part }) => !part.isSkipped)
+  const isFailed = ({ part, payment }: PaidPart) =>
+    part.failure !== null || payment?.status === 'failed' || payment?.status === 'denied'
+  const failed = due.filter(isFailed)
+  const paid = due.filter(({ payment }) => payment?.status === 'succeeded')
+  const open = due.filter((entry) => !isFailed(entry) && entry.payment?.status !== 'succeeded')
+  if (open.length > 0)
+    return { status: 'processing', reason: open.find(({ payment }) => payment?.reason)?.payment?.reason ?? null }
+  const reason = failed.map(({ part, payment }) => part.failure ?? payment?.reason ?? null).find(Boolean) ?? null
+  if (failed.length === 0) return { status: 'settled', reason: null }
+  return { status: paid.length > 0 ? 'partially_settled' : 'failed', reason }
+}
+
+/** The parts of a split in their order, each with its payment. */
+export function listPayments(db: Db, splitId: number): PaidPart[] {
+  const rows = db
+    .select({ part: royaltyParts, payment: walletPayments })
+    .from(royaltyParts)
+    .leftJoin(walletPayments, eq(walletPayments.id, royaltyParts.paymentId))
+    .where(eq(royaltyParts.splitId, splitId))
+    .orderBy(royaltyParts.position)
+  return rows.all()
+}
+
+/** Null when it waits to be executed, or all is said. */
+function getOpenSplit(tx: Tx, id: number): SplitRow | null {
+  const split = tx.select().from(royaltySplits).where(eq(royaltySplits.id, id)).get()
+  return !split || split.isHeld || split.checkAt === null ? null : split
+}
+
+/** The wallet may have been made after the split. */
+function findWalletOf(tx: Tx, { walletId, userId, fromAddress }: SplitRow): WalletRow | null {
+  if (walletId === null) return findSplitWallet(tx, userId, fromAddress)
+  return tx.select().from(managedWallets).where(eq(managedWallets.id, walletId)).get() ?? null
+}
