@@ -17,6 +17,7 @@ import { aiWeb } from '../features/models/gateway/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
 import { ledgerWeb } from '../features/money/ledger/web.ts'
+import { paidCallsWeb } from '../features/money/paid-calls/web.ts'
 import { skillsWeb } from '../features/money/skills/web.ts'
 import { splitsRoutes } from '../features/money/splits/routes.ts'
 import { undergroundRoutes } from '../features/money/underground/routes.ts'
@@ -110,6 +111,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', ledgerWeb(money))
   app.route('/', walletsWeb(money))
   app.route('/', paymentsWeb(money))
+  app.route('/', paidCallsWeb(money))
   app.route('/', undergroundRoutes(money, owner))
   app.route('/', splitsRoutes(money, owner))
   app.route('/', busWeb(money))

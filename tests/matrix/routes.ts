@@ -344,6 +344,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /v1/chat/completions backend': { status: 200, body: () => QUESTION },
   // The offline model makes none.
   'POST /v1/embeddings backend': { status: 400, body: () => ({ model: 'local/echo', input: 'Hi' }) },
+  'POST /v1/paid-fetch backend': { status: 503, body: () => ({ url: 'http://127.0.0.1:1' }) },
   'DELETE /v1/memory backend': { status: 200, path: () => '/v1/memory?key=likes' },
   'GET /v1/memory backend': reached,
   'POST /v1/memory backend': { status: 200, body: () => ({ key: 'a', memory: 'x' }) },
@@ -564,6 +565,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/webhooks/email web': { status: 503 },
   'POST /api/webhooks/video web': { status: 503 },
   'POST /api/wallet-auth web': { status: 400, body: () => ({}) },
+  'POST /api/wallet/fetch web': {
+    names: AGENT,
+    status: 503,
+    body: ({ id }) => ({ agentId: id, url: 'http://127.0.0.1:1' }),
+  },
   'GET /api/x402 web': reached,
   'POST /api/x402 web': { status: 200, body: () => ({ action: 'endpoints' }) },
   'GET /api/wallet web': { status: forWhoeverIsKnown },

@@ -47,6 +47,8 @@ export type TokenChain = {
   sign(account: PrivateKeyAccount, order: TransferOrder): Promise<SignedTransfer>
   /** May be called again with the same transaction: the chain takes it once. */
   broadcast(raw: Hex): Promise<Broadcast>
+  /** Was this signature used (EIP-3009), and how late is it on the chain, in seconds since 1970? */
+  findAuthorization(owner: Address, nonce: Hex): Promise<{ isUsed: boolean; chainTime: number }>
   findStanding(transfer: { hash: Hex; from: Address; to: Address; amount: bigint }): Promise<Standing>
 }
 
@@ -67,6 +69,18 @@ const KNOWN_CHAINS: Readonly<Record<number, KnownChain>> = {
   4217: { network: 'tempo', explorerUrl: 'https://explore.tempo.xyz', isTestnet: false, nativeSymbol: 'USD' },
 }
 const DECIMALS = 6
+const AUTHORIZATIONS = [
+  {
+    type: 'function',
+    name: 'authorizationState',
+    stateMutability: 'view',
+    inputs: [
+      { name: 'authorizer', type: 'address' },
+      { name: 'nonce', type: 'bytes32' },
+    ],
+    outputs: [{ name: '', type: 'bool' }],
+  },
+] as const
 /** Over the estimate: what a transfer takes depends on who has held the token before. */
 const GAS_MARGIN_PERCENT = 130n
 /** The price of gas may double before the transaction is in a block. */
@@ -125,6 +139,18 @@ export function createTokenChain(options: TokenChainOptions): TokenChain {
       return signTransfer(ask, { token, chainId, currency }, account, order)
     },
     broadcast: (raw) => broadcast(ask, raw),
+    findAuthorization: (owner, nonce) =>
+      ask(async (client) => {
+        // The time is asked for first: what is not used by then may still be used a block later, never the other way.
+        const block = await client.getBlock({ blockTag: 'latest' })
+        const isUsed = await client.readContract({
+          address: token,
+          abi: AUTHORIZATIONS,
+          functionName: 'authorizationState',
+          args: [owner, nonce],
+        })
+        return { isUsed, chainTime: Number(block.timestamp) }
+      }),
     findStanding: (transfer) => findStanding(ask, token, transfer),
   }
 }

@@ -2,6 +2,7 @@ import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
 import { createEgress } from '../../adapters/egress/egress.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
+import { settleAuthorization } from './paid-calls/settle.ts'
 import { openWallets, type WalletSettings } from './wallets/open.ts'
 import type { PaymentRow } from './wallets/tables.ts'
 import { createColony } from './x402/colony.ts'
@@ -22,6 +23,9 @@ export function openMoney(base: Base, settings: MoneySettings, above: { countQue
     ...wallets,
     colonyUpstream,
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
-    settleElsewhere: (payment: PaymentRow) => settleUpstream({ ...base, ...wallets, colonyUpstream }, payment),
+    settleElsewhere: (payment: PaymentRow) =>
+      payment.kind === 'authorization'
+        ? settleAuthorization({ ...base, ...wallets }, payment)
+        : settleUpstream({ ...base, ...wallets, colonyUpstream }, payment),
   }
 }

@@ -23,9 +23,16 @@ export function approvePayment(deps: ApproveDeps, userId: string, id: string): P
     const wallet = tx.select().from(managedWallets).where(isOwn).get()
     if (!wallet) throw new AppError('not_found', 'Wallet not found')
     requireWithinPolicy(tx, wallet, payment, now)
-    return decide(tx, payment, userId, { status: 'created', keepsTrying: true, checkAt: now }, now)
+    return decide(tx, payment, userId, { status: 'created', keepsTrying: true, checkAt: checkAtOf(payment, now) }, now)
   })
 }
+
+/** A call that is to be paid is made again by whoever wanted it; everything else is made at once. */
+function checkAtOf({ kind }: PaymentRow, now: Date): Date {
+  return kind === 'authorization' ? new Date(now.getTime() + APPROVED_FOR_MS) : now
+}
+
+const APPROVED_FOR_MS = 24 * 3_600_000
 
 /** @throws AppError `not_found`; `conflict` when it does not wait any more. */
 export function denyPayment(deps: ApproveDeps, userId: string, id: string): Promise<PaymentRow> {

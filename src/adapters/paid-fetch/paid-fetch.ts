@@ -1,0 +1,194 @@
+import type { Address, Hex } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import type { Egress, EgressResponse } from '../egress/egress.ts'
+
+/** What a seller asks for a request, in millionths of a dollar. */
+export type Demand = { amount: bigint; payTo: Address; validForSeconds: number }
+
+/** What was signed: with it the seller can move the money once, until `validBefore` (seconds since 1970). */
+export type Authorization = { nonce: Hex; to: Address; amount: bigint; validBefore: number }
+
+export type PaidRequest = {
+  url: string
+  method: string
+  headers: Readonly<Record<string, string>>
+  body: string | undefined
+}
+
+export type Payer = {
+  account: PrivateKeyAccount
+  /** The chain and the token in which it pays, and no other. */
+  chainId: number
+  token: Address
+  maxAmount: bigint
+  /** May throw: then nothing is signed. */
+  allow(demand: Demand): Promise<void>
+  /** Told before the signature leaves. May throw: then it does not. */
+  note(authorization: Authorization): Promise<void>
+}
+
+/** `transactionHash` is what the seller says of the settlement; only the chain proves it. */
+export type PaidAnswer = {
+  status: number
+  headers: Record<string, string>
+  body: string
+  transactionHash: string | null
+}
+
+const TIMEOUT_MS = 30_000
+const MAX_BYTES = 1024 * 1024
+/** A signature that is valid for longer could be used when nobody thinks of it any more. */
+const MAX_VALID_SECONDS = 600
+const SHOWN_HEADERS = ['content-type', 'content-length', 'etag', 'last-modified', 'location', 'retry-after']
+
+const Requirement = z.object({
+  scheme: z.literal('exact'),
+  network: z.string(),
+  asset: z.string(),
+  amount: z.string().regex(/^[1-9]\d{0,30}$/),
+  payTo: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  maxTimeoutSeconds: z.number().int().positive().max(MAX_VALID_SECONDS),
+  extra: z.object({ assetTransferMethod: z.literal('eip3009').optional() }).loose(),
+})
+const Signed = z.object({
+  authorization: z.object({ to: z.string(), value: z.string(), validBefore: z.string(), nonce: z.string() }),
+})
+
+/**
+ * Makes a request and pays for it when the seller asks (x402, version 2, `exact` on one chain), at most once: a seller that
+ * asks again after it was paid is not paid again. Redirects are not followed, so that no payment goes anywhere else.
+ * @throws AppError whatever `allow` and `note` throw; `payment_required` for a demand that is not met here; EgressError.
+ */
+export async function fetchPaying(egress: Egress, request: PaidRequest, payer: Payer): Promise<PaidAnswer> {
+  const [{ wrapFetchWithPayment, x402Client, decodePaymentResponseHeader }, { ExactEvmScheme }] = await Promise.all([
+    import('@x402/fetch'),
+    import('@x402/evm/exact/client'),
+  ])
+  const problem: { error?: unknown } = {}
+  const client = new x402Client()
+    // The policy of the wallet is what limits it.
+    .setSpendControls(false)
+    .register(`eip155:${payer.chainId}`, new ExactEvmScheme(payer.account))
+    .registerPolicy((_version, requirements) => {
+      const payable = requirements.filter((requirement) => isPayable(requirement, payer))
+      if (payable.length === 0) problem.error = notPayable()
+      return payable
+    })
+    .onBeforePaymentCreation(({ selectedRequirements }) =>
+      noting(problem, () => payer.allow(toDemand(Requirement.parse(selectedRequirements)))),
+    )
+    .onAfterPaymentCreation(({ paymentPayload }) =>
+      noting(problem, () => payer.note(toAuthorization(paymentPayload.payload))),
+    )
+  try {
+    const response = await wrapFetchWithPayment(overEgress(egress, problem), client)(request.url, toInit(request))
+    return await toAnswer(response, decodePaymentResponseHeader)
+  } catch (error) {
+    // The library wraps what goes wrong in words of its own.
+    if (problem.error !== undefined) throw problem.error
+    if (error instanceof AppError) throw error
+    throw new AppError(
+      'payment_required',
+      'The seller asks for a payment that cannot be read',
+      { code: 'NOT_PAYABLE' },
+      { cause: error },
+    )
+  }
+}
+
+function isPayable(requirement: unknown, { chainId, token, maxAmount }: Payer): boolean {
+  const { success, data } = Requirement.safeParse(requirement)
+  if (!success || data.network !== `eip155:${chainId}`) return false
+  return data.asset.toLowerCase() === token.toLowerCase() && BigInt(data.amount) <= maxAmount
+}
+
+function notPayable(): AppError {
+  return new AppError('payment_required', 'The seller asks for more, or for another token or chain, than is paid', {
+    code: 'NOT_PAYABLE',
+  })
+}
+
+function toDemand({ amount, payTo, maxTimeoutSeconds }: z.infer<typeof Requirement>): Demand {
+  return { amount: BigInt(amount), payTo: `0x${payTo.slice(2).toLowerCase()}`, validForSeconds: maxTimeoutSeconds }
+}
+
+function toAuthorization(payload: unknown): Authorization {
+  const { to, value, validBefore, nonce } = Signed.parse(payload).authorization
+  return {
+    to: `0x${to.slice(2).toLowerCase()}`,
+    amount: BigInt(value),
+    validBefore: Number(validBefore),
+    nonce: `0x${nonce.slice(2)}`,
+  }
+}
+
+async function noting(problem: { error?: unknown }, task: () => Promise<void>): Promise<void> {
+  try {
+    await task()
+  } catch (error) {
+    problem.error = error
+    throw error
+  }
+}
+
+/** `fetch` in form, the one way to addresses that users supply in fact. */
+function overEgress(egress: Egress, problem: { error?: unknown }): typeof fetch {
+  const ask = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = input instanceof Request ? input : new Request(String(input), init)
+    const text = request.body === null ? undefined : await request.text()
+    try {
+      const answer = await egress.request(request.url, {
+        method: request.method,
+        headers: Object.fromEntries(request.headers),
+        ...(text && { body: text }),
+        timeoutMs: TIMEOUT_MS,
+        maxRedirects: 0,
+        maxBytes: MAX_BYTES,
+      })
+      return await toResponse(answer)
+    } catch (error) {
+      problem.error = error
+      throw error
+    }
+  }
+  return Object.assign(ask, { preconnect: () => undefined })
+}
+
+async function toResponse({ status, headers, bytes }: EgressResponse): Promise<Response> {
+  const body = await bytes()
+  const hasBody = body.byteLength > 0 && ![204, 205, 304].includes(status)
+  return new Response(hasBody ? body : null, {
+    status,
+    headers: [...headers].filter(([name]) => name !== 'content-encoding'),
+  })
+}
+
+function toInit({ method, headers, body }: PaidRequest): RequestInit {
+  return { method, headers, ...(body !== undefined && { body }) }
+}
+
+async function toAnswer(response: Response, decode: (header: string) => { transaction?: string }): Promise<PaidAnswer> {
+  const settled = response.headers.get('payment-response')
+  const headers = SHOWN_HEADERS.flatMap((name) => {
+    const value = response.headers.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  return {
+    status: response.status,
+    headers: Object.fromEntries(headers),
+    body: await response.text(),
+    transactionHash: settled === null ? null : readHash(settled, decode),
+  }
+}
+
+/** What a seller says of itself may be anything. */
+function readHash(header: string, decode: (header: string) => { transaction?: string }): string | null {
+  try {
+    const { transaction } = decode(header)
+    return transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? transaction : null
+  } catch {
+    return null
+  }
+}

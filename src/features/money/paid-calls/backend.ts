@@ -1,0 +1,26 @@
+import { eq } from 'drizzle-orm'
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { managedWallets } from '../wallets/tables.ts'
+import { callPaying, type PaidCallDeps } from './call.ts'
+import { PaidCall } from './schemas.ts'
+import { toCallAnswer } from './shapes.ts'
+
+export type PaidCallsBackendDeps = PaidCallDeps & { callers: CallerFinder }
+
+/** Paid requests of an agent itself, with its own token and from its own wallet. */
+export function paidCallsBackend(deps: PaidCallsBackendDeps) {
+  const app = new Hono<AgentCallerEnv>()
+
+  app.post('/v1/paid-fetch', requireAgent(deps.callers), validate('json', PaidCall), async (c) => {
+    const isThis = eq(managedWallets.agentId, c.var.agentId)
+    const wallet = deps.db.select().from(managedWallets).where(isThis).get()
+    if (!wallet) throw new AppError('not_found', 'This agent has no wallet')
+    const outcome = await callPaying(deps, wallet, c.req.valid('json'), { made: null, note: () => undefined })
+    return c.json(toCallAnswer(deps, outcome), outcome.answer ? 200 : 202)
+  })
+
+  return app
+}

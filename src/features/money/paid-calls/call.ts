@@ -1,0 +1,173 @@
+import { and, desc, eq, isNotNull, or } from 'drizzle-orm'
+import type { Egress } from '../../../adapters/egress/egress.ts'
+import {
+  type Authorization,
+  type Demand,
+  fetchPaying,
+  type PaidAnswer,
+} from '../../../adapters/paid-fetch/paid-fetch.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Once } from '../../../http/env.ts'
+import { openAccount } from '../wallets/create.ts'
+import { type OrderDeps, orderPayment } from '../wallets/order.ts'
+import { changePayment, getPayment } from '../wallets/payments.ts'
+import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
+import type { TransferDeps } from '../wallets/transfer.ts'
+import type { PaidCall } from './schemas.ts'
+import { settleAuthorization } from './settle.ts'
+
+export type PaidCallDeps = TransferDeps & OrderDeps & { egress: Egress }
+
+/** `answer` is null while the owner has to be asked first: then the same call is made again later. */
+export type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }
+
+/** How long the call itself looks after what it signed; then the job does. */
+const GRACE_MS = 60_000
+
+/**
+ * Makes a request that may cost money, and pays for it from `wallet` within its policy: at most once, and at most what the
+ * caller said. What was signed is durable before it leaves.
+ * @throws AppError `forbidden` as the policy, `payment_required` for what cannot be paid, `conflict` when an earlier attempt
+ * with the same key has paid, `upstream_timeout` when the answer is missing and the money may have moved; EgressError.
+ */
+export async function callPaying(
+  deps: PaidCallDeps,
+  wallet: WalletRow,
+  call: PaidCall,
+  once: Once,
+): Promise<PaidCallOutcome> {
+  if (once.made) throw alreadyPaid(getPayment(deps.db, once.made))
+  const chain = deps.tokenChains.USDC
+  chain.requireConfigured()
+  const { chainId, token } = chain.terms
+  let ordered: PaymentRow | null = null
+  let hasLeft = false
+  const allow = async (demand: Demand) => {
+    ordered = await orderCall(deps, wallet, call, demand, once)
+    if (ordered.status === 'awaiting_approval') throw waiting(ordered)
+  }
+  const note = async (signed: Authorization) => {
+    if (ordered) ordered = await noteSigned(deps, ordered, signed)
+    hasLeft = true
+  }
+  const account = await openAccount(deps, wallet)
+  const payer = { account, chainId, token, maxAmount: BigInt(call.maxAmount), allow, note }
+  const { url, method, headers, body } = call
+  try {
+    const answer = await fetchPaying(deps.egress, { url, method, headers, body }, payer)
+    return { answer, payment: ordered && (await settleAuthorization(deps, ordered, answer.transactionHash)) }
+  } catch (error) {
+    if (!ordered) throw error
+    return hasLeft ? leaveUnknown(deps, ordered, error) : endUnsigned(deps, ordered, error)
+  }
+}
+
+/** The payment that this demand takes: one that its owner has approved meanwhile, or a new one. */
+function orderCall(
+  deps: PaidCallDeps,
+  wallet: WalletRow,
+  call: PaidCall,
+  demand: Demand,
+  once: Once,
+): Promise<PaymentRow> {
+  const amountMicroUsd = Number(demand.amount)
+  const { url, method, body } = call
+  const requestHash = sha256(JSON.stringify([method, url, body ?? null, demand.payTo, amountMicroUsd]))
+  return write(deps.db, (tx) => {
+    const payment =
+      findWaiting(tx, wallet.id, requestHash) ??
+      orderPayment(tx, deps, {
+        wallet,
+        userId: wallet.userId,
+        agentId: wallet.agentId,
+        kind: 'authorization',
+        purpose: 'paid-call',
+        reference: newId('call'),
+        requestHash,
+        recipient: demand.payTo,
+        amountMicroUsd,
+        currency: 'USDC',
+        chainId: deps.tokenChains.USDC.terms.chainId,
+        detail: { url: new URL(url).origin },
+      })
+    if (payment.status !== 'awaiting_approval') once.note(tx, payment.id)
+    return payment
+  })
+}
+
+/** The same call that waits for its owner, or that they have approved since. */
+function findWaiting(db: Db, walletId: string, requestHash: string): PaymentRow | null {
+  const isOpen = or(
+    eq(walletPayments.status, 'awaiting_approval'),
+    and(eq(walletPayments.status, 'created'), isNotNull(walletPayments.decidedBy)),
+  )
+  const isSame = and(eq(walletPayments.walletId, walletId), eq(walletPayments.requestHash, requestHash), isOpen)
+  return db.select().from(walletPayments).where(isSame).orderBy(desc(walletPayments.createdAt)).limit(1).get() ?? null
+}
+
+/** From now on the seller may move the money. @throws AppError `conflict` when another call has taken the payment. */
+async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: Authorization): Promise<PaymentRow> {
+  if (signed.amount !== BigInt(payment.amountMicroUsd) || signed.to !== payment.recipient) {
+    throw new AppError('internal', 'What was signed is not what was ordered')
+  }
+  const now = deps.clock.now()
+  const { nonce, validBefore } = signed
+  const sent = await write(deps.db, (tx) =>
+    changePayment(tx, payment.id, ['created'], {
+      status: 'sent',
+      sentAt: now,
+      checkAt: new Date(now.getTime() + GRACE_MS),
+      detail: { ...payment.detail, authorization: { nonce, validBefore } },
+    }),
+  )
+  if (!sent) throw new AppError('conflict', 'This payment is being made already', { code: 'PAYMENT_UNDER_WAY' })
+  return sent
+}
+
+/** No signature has left by this call: it waits for its owner, or ends. Another call may be making the same payment. */
+async function endUnsigned(deps: PaidCallDeps, ordered: PaymentRow, error: unknown): Promise<PaidCallOutcome> {
+  const payment = getPayment(deps.db, ordered.id)
+  if (payment.status === 'awaiting_approval') return { answer: null, payment }
+  const now = deps.clock.now()
+  const reason = error instanceof AppError ? error.message : 'It could not be signed'
+  const ended = { status: 'failed', reason, settledAt: now, finalAt: now, checkAt: null } as const
+  await write(deps.db, (tx) => changePayment(tx, payment.id, ['created'], ended))
+  throw error
+}
+
+/** A signature has left and no answer came: nobody knows until the chain says so. */
+async function leaveUnknown(deps: PaidCallDeps, { id }: PaymentRow, error: unknown): Promise<never> {
+  const reason = 'The seller did not answer after it was paid'
+  await write(deps.db, (tx) => changePayment(tx, id, ['sent'], { status: 'unknown', reason }))
+  throw unanswered(id, error)
+}
+
+function unanswered(paymentId: string, cause: unknown): AppError {
+  const extra = { code: 'PAYMENT_UNKNOWN', paymentId, status: 'unknown' }
+  return new AppError(
+    'upstream_timeout',
+    'The seller did not answer; whether it took the money is not known yet',
+    extra,
+    { cause },
+  )
+}
+
+function waiting({ id }: PaymentRow): AppError {
+  return new AppError('payment_required', 'This payment waits for its owner', {
+    code: 'APPROVAL_REQUIRED',
+    paymentId: id,
+  })
+}
+
+/** The answer of a call is not kept: it may be anything. */
+function alreadyPaid({ id, status }: PaymentRow): AppError {
+  return new AppError('conflict', 'An earlier call with this Idempotency-Key has ordered its payment already', {
+    code: 'PAYMENT_ORDERED',
+    paymentId: id,
+    status,
+  })
+}

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { hasAnvil } from '../../../../tests/harness/anvil.ts'
+import { DOLLAR_CODE } from '../../../../tests/harness/contract-code.ts'
+import { fund, openPaying, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/platform.ts'
+import { startSeller } from '../../../../tests/harness/seller-double.ts'
+import { startTestChain, type TestChain } from '../../../../tests/harness/test-chain.ts'
+import { openTokens } from '../../agents/registry/create.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { settlePayments } from '../wallets/jobs.ts'
+import { walletPayments } from '../wallets/tables.ts'
+import { PaidCallAnswer } from './schemas.ts'
+
+const PRICE = 250_000n
+
+describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
+  let chain: TestChain
+  beforeAll(async () => {
+    chain = await startTestChain(8453)
+    await chain.putCode(USDC, DOLLAR_CODE)
+  })
+  afterAll(() => chain.stop())
+
+  const open = async (on = chain) => {
+    const environment = { SUMMARIZER_ALLOW_PRIVATE: 'true' }
+    const paying = await openPaying(on.rpcUrl, { environment })
+    await fund(on, USDC, paying.wallet.address, 10_000_000n)
+    const seller = await startSeller(on, { chainId: 8453, token: USDC, payTo: PAYEE })
+    const call = (body: object = {}, headers: Record<string, string> = {}) =>
+      paying.web.request(
+        '/api/wallet/fetch',
+        json('POST', { agentId: paying.agentId, url: seller.url, ...body }, { ...paying.cookie, ...headers }),
+      )
+    const rows = () => paying.platform.db.select().from(walletPayments).all()
+    const held = () => readToken(on, USDC, paying.wallet.address)
+    return { ...paying, seller, call, rows, held, [Symbol.asyncDispose]: seller[Symbol.asyncDispose] }
+  }
+
+  test('POST /api/wallet/fetch: pays what is asked, once, and gives the answer with its transaction', async () => {
+    await using it = await open()
+    const { response, payment } = await read(PaidCallAnswer, it.call({ method: 'POST', body: '{"q":1}' }))
+    expect(response).toMatchObject({ status: 200, body: '{"report":"paid"}' })
+    expect(payment).toMatchObject({ status: 'succeeded', kind: 'authorization', amount: '0.25', recipient: PAYEE })
+    expect(payment?.transactionHash).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(await it.held()).toBe(10_000_000n - PRICE)
+    expect([it.seller.requests, it.seller.shown.length]).toEqual([2, 1])
+  })
+
+  test('what is free costs nothing and leaves no payment', async () => {
+    await using it = await open()
+    it.seller.behaviour = 'is free'
+    const answer = await read(PaidCallAnswer, it.call())
+    expect(answer).toMatchObject({ response: { status: 200, body: '{"report":"free"}' }, payment: null })
+    expect(it.rows()).toEqual([])
+  })
+
+  test.each([
+    ['more than the caller said', { amount: '1000001' }],
+    ['another network', { network: 'eip155:1' }],
+    ['a network that is none', { network: 'solana:mainnet' }],
+    ['another token', { asset: '0x9999999999999999999999999999999999999999' }],
+    ['another scheme', { scheme: 'upto' }],
+    ['another way of moving it', { extra: { name: 'USD Coin', version: '2', assetTransferMethod: 'permit2' } }],
+    ['a signature that is valid for a year', { maxTimeoutSeconds: 31_536_000 }],
+    ['nothing at all', { amount: '0' }],
+    ['less than nothing', { amount: '-250000' }],
+    ['a fraction', { amount: '0.25' }],
+    ['an amount beyond every number', { amount: '9'.repeat(40) }],
+    ['nobody', { payTo: 'vitalik.eth' }],
+  ])('a seller who asks for %s: 402, and nothing is signed', async (_what, demand) => {
+    await using it = await open()
+    it.seller.demand = demand
+    const answer = await it.call()
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([402, 'NOT_PAYABLE'])
+    expect([it.rows(), it.seller.shown]).toEqual([[], []])
+    expect(await it.held()).toBe(10_000_000n)
+  })
+
+  test.each(['takes, then 502', 'takes, then asks again'] as const)(
+    'a seller who %s: its answer is told, the payment has succeeded, and it is not paid twice',
+    async (behaviour) => {
+      await using it = await open()
+      it.seller.behaviour = behaviour
+      const { response, payment } = await read(PaidCallAnswer, it.call())
+      expect(response.status).toBe(behaviour === 'takes, then 502' ? 502 : 402)
+      expect(payment?.status).toBe('succeeded')
+      expect([await it.held(), it.seller.shown.length]).toEqual([10_000_000n - PRICE, 1])
+    },
+  )
+
+  test('a seller who takes and does not answer: 504 unknown, and the chain says that it succeeded', async () => {
+    await using it = await open()
+    it.seller.behaviour = 'takes, then cut'
+    const answer = await it.call()
+    expect(answer.status).toBe(504)
+    expect(await answer.json()).toMatchObject({ code: 'PAYMENT_UNKNOWN', status: 'unknown' })
+    it.clock.advance(120_000)
+    await settlePayments(it.platform)
+    expect(it.rows().map(({ status }) => status)).toEqual(['succeeded'])
+    expect([await it.held(), it.seller.shown.length]).toEqual([10_000_000n - PRICE, 1])
+  })
+
+  test.each(['asks again without taking', 'says that it took, and did not'] as const)(
+    'a seller who %s: unknown until what was signed is over, then failed; taken meanwhile, succeeded',
+    async (behaviour) => {
+      for (const takesLater of [false, true]) {
+        // Its clock is moved.
+        await using later = await startTestChain(8453)
+        await later.putCode(USDC, DOLLAR_CODE)
+        await using it = await open(later)
+        it.seller.behaviour = behaviour
+        const { payment } = await read(PaidCallAnswer, it.call())
+        expect(payment?.status).toBe('unknown')
+        const [shown] = it.seller.shown
+        if (takesLater && shown) await it.seller.settle(shown)
+        else await later.client.increaseTime({ seconds: 3600 })
+        await later.client.mine({ blocks: 1 })
+        it.clock.advance(3_600_000)
+        await settlePayments(it.platform)
+        expect(it.rows().map(({ status }) => status)).toEqual([takesLater ? 'succeeded' : 'failed'])
+        expect(it.seller.shown).toHaveLength(1)
+        expect(await it.held()).toBe(takesLater ? 10_000_000n - PRICE : 10_000_000n)
+      }
+    },
+  )
+
+  test('the policy of the wallet holds: 403 each, and nothing is signed', async () => {
+    await using it = await open()
+    const policy = (change: object) =>
+      it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...change }, it.cookie))
+    const codeOf = async () => ((await (await it.call()).json()) as { code: string }).code
+    await policy({ perPayment: '0.249999' })
+    expect(await codeOf()).toBe('LIMIT_EXCEEDED')
+    await policy({ perPayment: null, recipients: ['0x9999999999999999999999999999999999999999'] })
+    expect(await codeOf()).toBe('RECIPIENT_NOT_ALLOWED')
+    await policy({ recipients: null, frozen: true })
+    expect(await codeOf()).toBe('WALLET_FROZEN')
+    expect([it.rows(), it.seller.shown]).toEqual([[], []])
+  })
+
+  test('above the threshold it waits; once approved, the same call is paid, once', async () => {
+    await using it = await open()
+    await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, approvalAbove: '0.1' }, it.cookie))
+    expect((await it.call()).status).toBe(202)
+    expect((await it.call()).status).toBe(202)
+    const [row] = it.rows()
+    expect(it.rows()).toHaveLength(1)
+    const approve = { method: 'POST', headers: it.cookie }
+    expect((await it.web.request(`/api/wallet/payments/${row?.id}/approve`, approve)).status).toBe(200)
+    await settlePayments(it.platform)
+    expect(it.seller.shown).toEqual([])
+    const answers = await Promise.all([it.call(), it.call()])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(it.seller.shown).toHaveLength(1)
+    expect(await it.held()).toBe(10_000_000n - PRICE)
+  })
+
+  test('ten at once against a limit of a dollar: four are paid', async () => {
+    await using it = await open()
+    await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '1' }, it.cookie))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, call) => it.call({ body: String(call), method: 'POST' })),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4)
+    expect(await it.held()).toBe(9_000_000n)
+  })
+
+  test('one Idempotency-Key is one payment, and the first answer again', async () => {
+    await using it = await open()
+    const key = { 'idempotency-key': 'report' }
+    const answers = await Promise.all(Array.from({ length: 20 }, async () => (await it.call({}, key)).text()))
+    expect(new Set(answers).size).toBe(1)
+    expect(it.seller.shown).toHaveLength(1)
+  })
+
+  test('POST /v1/paid-fetch: an agent pays with its own token from its own wallet; 401 without, 404 without a wallet', async () => {
+    await using it = await open()
+    const agent = it.platform.db.select().from(agents).where(eq(agents.id, it.agentId)).get()
+    if (!agent) throw new Error('There is no agent')
+    const own = bearer(openTokens(it.platform.sealer, agent).accessToken)
+    const ask = (headers: Record<string, string>) =>
+      it.backend.request('/v1/paid-fetch', json('POST', { url: it.seller.url, maxAmount: '0.25' }, headers))
+    const { response, payment } = await read(PaidCallAnswer, ask(own))
+    expect([response.status, payment?.agentId]).toEqual([200, it.agentId])
+    expect((await ask({})).status).toBe(401)
+    const cheap = json('POST', { url: it.seller.url, maxAmount: '0.24' }, own)
+    expect((await it.backend.request('/v1/paid-fetch', cheap)).status).toBe(402)
+  })
+
+  test('what a caller may not do: payment headers of their own, private addresses, too much; a stranger 404', async () => {
+    await using it = await open()
+    const statusOf = async (body: object) => (await it.call(body)).status
+    expect(await statusOf({ headers: { 'payment-signature': 'x' } })).toBe(400)
+    expect(await statusOf({ headers: { 'X-PAYMENT': 'x' } })).toBe(400)
+    expect(await statusOf({ url: 'file:///etc/passwd' })).toBe(400)
+    expect(await statusOf({ maxAmount: '100.01' })).toBe(400)
+    expect(await statusOf({ maxAmount: 0 })).toBe(400)
+    const { cookie } = await it.signIn('mallory@example.com')
+    const foreign = json('POST', { agentId: it.agentId, url: it.seller.url }, cookie)
+    expect((await it.web.request('/api/wallet/fetch', foreign)).status).toBe(404)
+    const guarded = await openPaying(chain.rpcUrl)
+    const inside = json('POST', { agentId: guarded.agentId, url: it.seller.url }, guarded.cookie)
+    expect((await guarded.web.request('/api/wallet/fetch', inside)).status).toBe(502)
+    expect(it.seller.requests).toBe(0)
+  })
+
+  test('503 that names the setting without a chain', async () => {
+    const { web, cookie, agentId } = await openPaying(null)
+    const answer = await web.request('/api/wallet/fetch', json('POST', { agentId, url: 'http://127.0.0.1:1' }, cookie))
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'NOT_CONFIGURED'])
+  })
+})

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+import { parseMicroUsd } from '../../../core/money.ts'
+import { Payment } from '../wallets/schemas.ts'
+
+const BAD_MAX = 'maxAmount must be a decimal number of dollars, above 0 and at most 100'
+const MAX_MICRO_USD = 100_000_000
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const HEADER_NAME = /^(?!payment-|x-payment)[a-z0-9-]{1,64}$/i
+
+/** A request to somebody who may ask for money; `maxAmount` is the most that it may cost. */
+export const PaidCall = action({
+  url: z.url({ protocol: /^https?$/, error: 'url must be an http or https URL' }).max(2048, 'url is too long'),
+  method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
+  headers: z
+    .record(z.string().regex(HEADER_NAME, 'headers have a name that is not allowed'), z.string().max(4096))
+    .default({}),
+  body: z.string('body must be text').max(500_000, 'body is too long').optional(),
+  maxAmount: z
+    .union([z.string(), z.number()], BAD_MAX)
+    .transform((amount, context) => {
+      const microUsd = parseMicroUsd(amount)
+      if (microUsd !== null && microUsd > 0 && microUsd <= MAX_MICRO_USD) return microUsd
+      context.addIssue({ code: 'custom', message: BAD_MAX })
+      return z.NEVER
+    })
+    .default(1_000_000),
+})
+export type PaidCall = z.infer<typeof PaidCall>
+
+/** As an owner makes it for an agent of theirs, or from their own wallet. */
+export const OwnPaidCall = PaidCall.extend({ agentId: z.string().min(1).max(100).optional() })
+
+/** What the other side answered, and what it cost; null when it asked for nothing. */
+export const PaidCallAnswer = z.object({
+  response: z.object({ status: z.number(), headers: z.record(z.string(), z.string()), body: z.string() }),
+  payment: Payment.nullable(),
+})
