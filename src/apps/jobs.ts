@@ -1,15 +1,9 @@
-import {
-  deployJob,
-  emptyTrashJob,
-  followDownsJob,
-  reconcileJob,
-  removeJob,
-  trashJob,
-  watchJob,
-} from '../features/agents/deployments/jobs.ts'
+import { deployJob, removeJob } from '../features/agents/deployments/jobs.ts'
 import { installationsJob } from '../features/agents/installations/jobs.ts'
 import { followLogsJob, forgetLogsJob } from '../features/agents/logs/jobs.ts'
 import { idempotencyJob } from '../features/agents/provisioning/jobs.ts'
+import { followDownsJob, reconcileJob, watchJob } from '../features/agents/reconciliation/jobs.ts'
+import { emptyTrashJob, trashJob } from '../features/agents/snapshots/jobs.ts'
 import { measureStorageJob } from '../features/agents/storage/measure.ts'
 import { watchDiskJob } from '../features/agents/storage/watch-disk.ts'
 import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents/watchdog/jobs.ts'

@@ -9,13 +9,13 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
+import { REMOVE_JOB, removeKey } from '../operations/operations.ts'
+import type { AgentTurns } from '../operations/turns.ts'
 import { findAgent } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { tellOfAgent } from '../registry/tell.ts'
-import { REMOVE_JOB, removeKey } from './operations.ts'
-import { removeSnapshots } from './snapshots.ts'
-import { discardSnapshots, type TrashDeps } from './trash.ts'
-import type { AgentTurns } from './turns.ts'
+import { removeSnapshots } from '../snapshots/snapshots.ts'
+import { discardSnapshots, type TrashDeps } from '../snapshots/trash.ts'
 
 export type RemovalDeps = TrashDeps & { db: Db; runtimes: Runtimes; agentTurns: AgentTurns }
 export type DeleteDeps = RemovalDeps & { enqueue: Enqueue }

@@ -1,10 +1,10 @@
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
+import { listOperations } from '../operations/operations.ts'
+import type { OperationRow } from '../operations/tables.ts'
 import { getAgent } from '../registry/list.ts'
-import { listOperations } from './operations.ts'
+import { toBackupPath } from '../snapshots/snapshots.ts'
 import type { Deployment } from './schemas.ts'
-import { toBackupPath } from './snapshots.ts'
-import type { OperationRow } from './tables.ts'
 
 /**
  * What was asked of an agent and what became of it, newest first. To roll back is to update to the `previousImage` of one.

@@ -1,9 +1,12 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import type { InternalKeyGuard } from '../../../http/internal-key.ts'
+import type { Guards } from '../../../http/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
 import { openTokens } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
+import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { listDeployments } from './history.ts'
 import {
@@ -19,13 +22,23 @@ import { rotateToken } from './rotate-token.ts'
 import { UpdateImageRequest } from './schemas.ts'
 
 /** Who is let in, and in which words the status of an agent is told there (decisions, 19). */
-export type LifecycleFace = {
+type LifecycleFace = {
   guard: MiddlewareHandler<BackendEnv>
   toStatus(status: AgentRow['status']): string
 }
 
+/** What owners can do to their agents. */
+export function lifecycleWeb(deps: LifecycleDeps & { guards: Pick<Guards, 'owner'> }) {
+  return lifecycleRoutes(deps, { guard: deps.guards.owner, toStatus: (status) => status })
+}
+
+/** What services can do to agents. */
+export function lifecycleBackend(deps: LifecycleDeps & { internalKey: InternalKeyGuard }) {
+  return lifecycleRoutes(deps, { guard: deps.internalKey, toStatus: toBackendStatus })
+}
+
 /** What can be done to an agent and asked about it, the same on both faces (Interface 4.4; decisions, 19). */
-export function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace) {
+function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
   app.post('/api/agents/:id/start', guard, validateAnyBody(NoBody), async (c) => {

@@ -2,10 +2,10 @@ import { eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { pause } from '../../../jobs/runner.ts'
+import type { AgentTurns } from '../operations/turns.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { type HealthDeps, waitForHealthy } from './health.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
-import type { AgentTurns } from './turns.ts'
 
 export type RepairDeps = SpecDeps & {
   db: Db

@@ -7,11 +7,6 @@ import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { users } from '../../people/users/tables.ts'
-import { changeSettings } from '../registry/config.ts'
-import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
-import { findAgent, getAgent } from '../registry/list.ts'
-import { requireRoomFor } from '../registry/quota.ts'
-import { type AgentRow, agents } from '../registry/tables.ts'
 import {
   describeReturn,
   findOperation,
@@ -21,9 +16,14 @@ import {
   type NewOperation,
   requestOperation,
   toRequester,
-} from './operations.ts'
+} from '../operations/operations.ts'
+import { type DeploymentRow, deployments, type OperationRow } from '../operations/tables.ts'
+import { changeSettings } from '../registry/config.ts'
+import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
+import { findAgent, getAgent } from '../registry/list.ts'
+import { requireRoomFor } from '../registry/quota.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
 import type { DeploymentRequest } from './schemas.ts'
-import { type DeploymentRow, deployments, type OperationRow } from './tables.ts'
 
 /** Below the 15 s that callers wait (Interface 8). */
 const WAIT_MS = 14_000

@@ -1,10 +1,10 @@
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
+import { setStep } from '../operations/operations.ts'
+import type { OperationRow } from '../operations/tables.ts'
+import { forgetSnapshots } from '../snapshots/snapshots.ts'
 import { toEndpoint } from './health.ts'
-import { setStep } from './operations.ts'
-import { forgetSnapshots } from './snapshots.ts'
 import { bringUp, commit, findAgentRow, type OperationDeps } from './start.ts'
-import type { OperationRow } from './tables.ts'
 import { isWantedUp, keepState } from './update.ts'
 
 /**

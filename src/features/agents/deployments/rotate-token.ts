@@ -11,11 +11,11 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
+import { requestOperation, toRequester } from '../operations/operations.ts'
 import { newAccessToken, newGatewayToken } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { toEndpoint } from './health.ts'
-import { requestOperation, toRequester } from './operations.ts'
 import { type RequestDeps, waitForOperation } from './request.ts'
 
 /** The two tokens of an agent: the one that opens it, and the one that it shows to the platform. */

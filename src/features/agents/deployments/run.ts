@@ -4,8 +4,16 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import { inRequest } from '../../../core/request-id.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import {
+  endOperation,
+  findOperation,
+  findUnfinished,
+  hasNewer,
+  type OperationKind,
+  setStep,
+} from '../operations/operations.ts'
+import type { OperationRow } from '../operations/tables.ts'
 import { agents } from '../registry/tables.ts'
-import { endOperation, findOperation, findUnfinished, hasNewer, type OperationKind, setStep } from './operations.ts'
 import { runRepair } from './repair.ts'
 import { runResetMemory } from './reset-memory.ts'
 import { imageOf } from './spec.ts'
@@ -25,7 +33,6 @@ import {
   toLogged,
   toReason,
 } from './start.ts'
-import type { OperationRow } from './tables.ts'
 import { GoingBackError, runUpdate } from './update.ts'
 
 type Runner = (deps: OperationDeps, operation: OperationRow, signal: AbortSignal) => Promise<void>

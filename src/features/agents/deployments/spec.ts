@@ -1,11 +1,11 @@
 import type { AgentSpec, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Sealer } from '../../../core/secrets.ts'
+import type { ImageRules } from '../operations/images.ts'
 import { type AgentAddresses, toOrigin } from '../registry/address.ts'
 import { agentSettings } from '../registry/config.ts'
 import { openTokens } from '../registry/create.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import type { ImageRules } from './images.ts'
 
 const GIGABYTE = 1024 ** 3
 /** Memory in GB, processor cores: by plan, and by the web's tiers (wire-compatible with older clients). */

@@ -2,9 +2,10 @@ import { and, eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { endOperation, findOperation, setStep } from '../operations/operations.ts'
+import type { OperationRow } from '../operations/tables.ts'
 import { agents } from '../registry/tables.ts'
-import { endOperation, findOperation, setStep } from './operations.ts'
-import { forgetSnapshots, snapshotFile, takeSnapshot } from './snapshots.ts'
+import { forgetSnapshots, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
 import {
   bringUp,
   commit,
@@ -17,7 +18,6 @@ import {
   toLogged,
   toReason,
 } from './start.ts'
-import type { OperationRow } from './tables.ts'
 
 /** An update that is half undone. It must not be left so: its job is run again. */
 export class GoingBackError extends Error {

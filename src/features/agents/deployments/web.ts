@@ -7,11 +7,11 @@ import { parameter } from '../../../db/parameters.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/sse.ts'
+import { deployments } from '../operations/tables.ts'
 import { getAgent } from '../registry/list.ts'
 import type { AgentEvent } from '../registry/schemas.ts'
 import { toShownStatus } from '../registry/status.ts'
 import { agents } from '../registry/tables.ts'
-import { deployments } from './tables.ts'
 
 export type DeploymentsWebDeps = {
   db: Db

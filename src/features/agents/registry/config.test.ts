@@ -5,7 +5,7 @@ import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../test
 import { write } from '../../../db/write.ts'
 import { messages } from '../../talk/chat/tables.ts'
 import { toSpec } from '../deployments/spec.ts'
-import { deployments } from '../deployments/tables.ts'
+import { deployments } from '../operations/tables.ts'
 import { insertAgent } from './create.ts'
 import { AgentMessages, ConfigResponse } from './schemas.ts'
 import { type AgentRow, agents } from './tables.ts'

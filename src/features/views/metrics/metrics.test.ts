@@ -5,7 +5,7 @@ import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.
 import { type AgentStats, agentNotRunning, type Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
-import { deploymentHistory } from '../../agents/deployments/tables.ts'
+import { deploymentHistory } from '../../agents/operations/tables.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { usageLogs } from '../../models/usage/tables.ts'

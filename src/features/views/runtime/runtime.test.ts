@@ -7,7 +7,7 @@ import type { Inspection, Runtime } from '../../../adapters/runtimes/contract/ru
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import { write } from '../../../db/write.ts'
-import { deploymentHistory } from '../../agents/deployments/tables.ts'
+import { deploymentHistory } from '../../agents/operations/tables.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { RuntimeInstanceStats, RuntimeInstances, RuntimeVersion } from './schemas.ts'
 

@@ -3,8 +3,8 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { OperationRow } from '../operations/tables.ts'
 import { forgetSnapshots, removeSnapshots, takeSnapshot, toBackupPath } from './snapshots.ts'
-import type { OperationRow } from './tables.ts'
 
 /** An update that was asked for at `hour` o'clock. */
 function updateAt(hour: number): OperationRow {

@@ -7,10 +7,10 @@ import type { AgentState, Runtime } from '../../../adapters/runtimes/contract/ru
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
+import { enqueueDeployment, findDeployment } from '../deployments/request.ts'
 import { insertAgent } from '../registry/create.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { reconcileAgents } from './reconcile.ts'
-import { enqueueDeployment, findDeployment } from './request.ts'
 
 /** A runtime that knows one agent in `state` and tells what was asked of it. */
 function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: string[] } {

@@ -7,10 +7,10 @@ import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
+import { type HealthDeps, toEndpoint } from '../deployments/health.ts'
 import { markDown, markUp } from '../registry/down.ts'
 import { watchAgentEvents } from '../registry/events.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { type HealthDeps, toEndpoint } from './health.ts'
 
 export type FollowDownsDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }
 

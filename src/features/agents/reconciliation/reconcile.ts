@@ -5,13 +5,13 @@ import { inLanes } from '../../../core/in-lanes.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
+import { enqueueDeployment } from '../deployments/request.ts'
+import { finishRotation } from '../deployments/rotate-token.ts'
+import { toSpec } from '../deployments/spec.ts'
+import { endIfUnwanted, findAgentRow, markFailed, type OperationDeps, toSeen } from '../deployments/start.ts'
+import { deployKey } from '../operations/operations.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { deployKey } from './operations.ts'
 import { createOrphanFinder, type RemoveOrphans } from './orphans.ts'
-import { enqueueDeployment } from './request.ts'
-import { finishRotation } from './rotate-token.ts'
-import { toSpec } from './spec.ts'
-import { endIfUnwanted, findAgentRow, markFailed, type OperationDeps, toSeen } from './start.ts'
 
 export type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
 

@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import { errorMessage } from '../../../core/errors.ts'
+import { type OperationDeps, stopIfDeployed } from '../deployments/start.ts'
 import { agents } from '../registry/tables.ts'
-import { type OperationDeps, stopIfDeployed } from './start.ts'
 
 /** Looks once, and removes what has been without a row for long enough. */
 export type RemoveOrphans = () => Promise<void>

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { OperationRow } from './tables.ts'
+import type { OperationRow } from '../operations/tables.ts'
 
 type SnapshotDeps = { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string }
 
