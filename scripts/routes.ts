@@ -1,33 +1,31 @@
+import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { guardName } from '../src/http/guard-label.ts'
+import { declaredTraits } from '../src/http/route-traits.ts'
 
 /** What Hono keeps of each `app.get(path, …)` argument, in the order of registration. */
-type Registered = { method: string; path: string; handler: object }
+type Registered = { method: string; path: string; handler: Handler }
+/** Hono's own word for any of them. */
+type Handler = Parameters<typeof findTargetHandler>[0]
 
 /**
- * One line a route, sorted: `METHOD PATH PORT GUARD`, where the first part of Hono's path is the port.
- * GUARD joins every labelled guard before the handler with `+`; a route without one is `public`.
+ * One line a route, sorted: `METHOD PATH PORT GUARD TRAIT…`, where the first part of Hono's path is the port.
+ * GUARD joins every labelled guard before the handler with `+`; a route without one is `public`. Each TRAIT is what
+ * `routeTraits` says of the route.
  */
 export function describeRoutes(registered: readonly Registered[]): string[] {
   const lines = new Map<string, string>()
   for (const [index, route] of registered.entries()) {
     const key = `${route.method} ${route.path}`
     // Of two handlers for one path the first answers.
-    if (isMiddleware(route.handler) || lines.has(key)) continue
-    const guards = registered
-      .slice(0, index)
-      .filter((earlier) => isFor(earlier, route))
-      .map(toGuard)
+    if (isMiddleware(findTargetHandler(route.handler)) || lines.has(key)) continue
+    const before = registered.slice(0, index).filter((earlier) => isFor(earlier, route))
+    const guards = before.map(toGuard)
     const [, port = '', path = ''] = /^\/([^/]+)(\/.*)?$/.exec(route.path) ?? []
     const names = [...new Set(guards.filter((name) => name !== undefined))].sort()
-    lines.set(key, `${route.method} ${path || '/'} ${port} ${names.join('+') || 'public'}`)
+    const words = [route.method, path || '/', port, names.join('+') || 'public', ...before.flatMap(toTraits)]
+    lines.set(key, words.join(' '))
   }
   return [...lines.values()].sort(byPortAndPath)
-}
-
-/** Hono's own test of what `app.routes` holds: a handler takes the context, a middleware also takes `next`. */
-function isMiddleware(handler: object): boolean {
-  const inner = unwrap(handler)
-  return typeof inner === 'function' && inner.length > 1
 }
 
 /** Is `earlier` run before `route`: registered for the same path, or with `use` on a path above it? */
@@ -38,14 +36,13 @@ function isFor(earlier: Registered, route: Registered): boolean {
 }
 
 function toGuard({ handler }: Registered): string | undefined {
-  return guardName(handler) ?? guardName(unwrap(handler))
+  return guardName(handler) ?? guardName(findTargetHandler(handler))
 }
 
-/** A sub-app with its own error handler wraps what it mounts and leaves the original under this name. */
-function unwrap(handler: object): object {
-  return '__COMPOSED_HANDLER' in handler && typeof handler.__COMPOSED_HANDLER === 'function'
-    ? unwrap(handler.__COMPOSED_HANDLER)
-    : handler
+function toTraits({ handler }: Registered): string[] {
+  return Object.entries(declaredTraits(findTargetHandler(handler)) ?? {}).map(([name, value]) =>
+    value === true ? name : `${name}=${value}`,
+  )
 }
 
 function byPortAndPath(left: string, right: string): number {

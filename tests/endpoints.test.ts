@@ -4,6 +4,7 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { describeRoutes } from '../scripts/routes.ts'
 import { label } from '../src/http/guard-label.ts'
+import { routeTraits } from '../src/http/route-traits.ts'
 
 const pass = () => createMiddleware((_c, next) => next())
 const signedIn = label('signed-in', pass())
@@ -39,6 +40,18 @@ test('a guard on a path holds for the routes below it that come after it, and fo
     'GET /api/agents/:id/logs backend internal+signed-in',
     'GET /api/before backend public',
     'GET /apiary backend public',
+  ])
+})
+
+test('what a route says of itself is told behind its guard, in a room with an error handler as well', () => {
+  const room = new Hono()
+    .post('/api/stop', routeTraits({ scope: 'agents', worksOnFullDisk: true }), signedIn, (c) => c.text('ok'))
+    .get('/api/stop', signedIn, (c) => c.text('ok'))
+  room.onError((_error, c) => c.text('no'))
+
+  expect(describeRoutes(new Hono().route('/web', room).routes)).toEqual([
+    'GET /api/stop web signed-in',
+    'POST /api/stop web signed-in scope=agents worksOnFullDisk',
   ])
 })
 

@@ -3,13 +3,13 @@ import { AppError } from '../core/errors.ts'
 import { addressKey } from './address.ts'
 import type { Bodies } from './bodies.ts'
 import type { BaseEnv } from './env.ts'
+import { findRouteTraits } from './route-traits.ts'
 
 const KILOBYTE = 1024
 /** Interface 4.1: JSON bodies are limited to 1 MB, chunked ones as well. */
 const MAX_BODY_BYTES = KILOBYTE * KILOBYTE
-/** Decisions, 36: the route that agents call carries whole conversations. */
-export const MAX_COMPLETION_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
-const COMPLETIONS_PATH = '/backend/v1/chat/completions'
+/** The most that a route may allow: as much as a whole conversation takes (decisions, 36). */
+export const MAX_LARGE_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
 /** As much as a request's head may have anyway: counting it piece by piece costs more than it takes. */
 const UNCOUNTED_BYTES = 16 * KILOBYTE
 /** What was not read is waited for no longer than this once the answer is there. */
@@ -27,7 +27,7 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
 export function boundBodies(bodies: Bodies) {
   return async (c: Context<BaseEnv>, next: Next) => {
     if (c.req.method === 'GET' || !hasBody(c)) return next()
-    if (lengthOf(c) > maxBytes(c)) refuseLarge(c)
+    if (isTooLarge(c, lengthOf(c))) refuseLarge(c)
     c.set('bodies', bodies)
     await next()
     if (!c.get('isBodyWhole')) c.env.keepOpen?.(c.req.raw, REST_SECONDS)
@@ -114,7 +114,7 @@ function isSmall(c: Context): boolean {
 
 async function readAtOnce(c: Context): Promise<Uint8Array> {
   const bytes = new Uint8Array(await c.req.raw.arrayBuffer().catch(throwCutOff))
-  if (bytes.byteLength > maxBytes(c)) refuseLarge(c)
+  if (isTooLarge(c, bytes.byteLength)) refuseLarge(c)
   return bytes
 }
 
@@ -130,7 +130,7 @@ async function readCounted(c: Context, bodies: Bodies, stop: AbortSignal): Promi
       const chunk = await reader?.read().catch(throwCutOff)
       if (!chunk || chunk.done) return Buffer.concat(chunks)
       sizeBytes += chunk.value.byteLength
-      if (sizeBytes > maxBytes(c)) refuseLarge(c)
+      if (isTooLarge(c, sizeBytes)) refuseLarge(c)
       share.add(chunk.value.byteLength)
       chunks.push(chunk.value)
     }
@@ -152,8 +152,8 @@ function lengthOf(c: Context): number {
   return Number(c.req.header('content-length') ?? 0)
 }
 
-function maxBytes(c: Context): number {
-  return c.req.path === COMPLETIONS_PATH ? MAX_COMPLETION_BODY_BYTES : MAX_BODY_BYTES
+function isTooLarge(c: Context, sizeBytes: number): boolean {
+  return sizeBytes > MAX_BODY_BYTES && sizeBytes > (findRouteTraits(c).maxBodyBytes ?? MAX_BODY_BYTES)
 }
 
 function refuseLarge(c: Context): never {

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import { settableClock } from '../../tests/harness/clock.ts'
 import { testApp } from '../../tests/harness/http.ts'
 import { createCsrf } from './csrf.ts'
+import { routeTraits } from './route-traits.ts'
 import { SESSION_COOKIE } from './session-cookie.ts'
 
 const OWN = 'https://stead.example'
 const FOREIGN = 'https://evil.example'
+const SIGN_IN = '/sign-in'
 const SESSION = 'session-token-of-ada'
 const COOKIE = `${SESSION_COOKIE}=${SESSION}`
 
@@ -42,20 +44,17 @@ test('reading is never refused, and neither is a request that carries no session
   expect((await request('/', { method: 'POST', headers: { ...headers, cookie: 'other=1' } })).status).toBe(200)
 })
 
-test.each(['/web/api/auth/login', '/web/api/auth/two-factor', '/web/api/register', '/web/api/wallet-auth'])(
-  'signing in at %s is refused from another site without a session as well',
-  async (path) => {
-    const { csrf, request } = protectedApp()
-    const cross = { 'sec-fetch-site': 'cross-site', origin: FOREIGN }
-    const post = async (headers: Record<string, string>) => (await request(path, { method: 'POST', headers })).status
-    expect(await post(cross)).toBe(403)
-    expect(await post({ origin: 'null' })).toBe(403)
-    expect(await post({ ...cross, 'x-csrf-token': csrf.issue('').header })).toBe(403)
-    expect(await post({})).toBe(200)
-    expect(await post({ 'sec-fetch-site': 'same-origin', origin: OWN })).toBe(200)
-    expect((await request(path, { headers: cross })).status).toBe(200)
-  },
-)
+test('a route that signs in is refused from another site without a session as well', async () => {
+  const { csrf, request } = protectedApp()
+  const cross = { 'sec-fetch-site': 'cross-site', origin: FOREIGN }
+  const post = async (headers: Record<string, string>) => (await request(SIGN_IN, { method: 'POST', headers })).status
+  expect(await post(cross)).toBe(403)
+  expect(await post({ origin: 'null' })).toBe(403)
+  expect(await post({ ...cross, 'x-csrf-token': csrf.issue('').header })).toBe(403)
+  expect(await post({})).toBe(200)
+  expect(await post({ 'sec-fetch-site': 'same-origin', origin: OWN })).toBe(200)
+  expect((await request(SIGN_IN, { headers: cross })).status).toBe(200)
+})
 
 describe('a token', () => {
   test('of the session lets a request from another site in, for a day', async () => {
@@ -109,6 +108,7 @@ function protectedApp(key = Buffer.alloc(32, 1)) {
   const csrf = createCsrf({ key, clock, isOwnOrigin: (origin) => origin === OWN })
   const { request } = testApp((app) => {
     app.use(csrf.check)
+    app.all(SIGN_IN, routeTraits({ signsIn: true }), (c) => c.text('in'))
     app.all('*', (c) => c.text('in'))
   })
   return {

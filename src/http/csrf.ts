@@ -3,18 +3,18 @@ import type { Context, Next } from 'hono'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret, sha256 } from '../core/secrets.ts'
+import { findRouteTraits } from './route-traits.ts'
 import { readSessionTokens } from './session-cookie.ts'
 
 const LIFETIME_MS = 24 * 60 * 60_000
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
-/** Another site must not sign a visitor in as somebody else, so these are refused without a session as well. */
-const SIGN_IN_PATH = /\/api\/(?:auth\/login|auth\/two-factor|register|wallet-auth)$/
 
 export type Csrf = ReturnType<typeof createCsrf>
 
 /**
  * Refuses unsafe requests that a browser sends with the session cookie on behalf of another site (decisions, 7), unless
- * they carry a token made here; and sign-ins from another site, cookie or not. Requests with neither `Sec-Fetch-Site` nor `Origin` are not a browser's and pass.
+ * they carry a token made here. Routes that sign in are refused to other sites without a cookie as well: none may sign a
+ * visitor in as somebody else. Requests with neither `Sec-Fetch-Site` nor `Origin` are not a browser's and pass.
  */
 export function createCsrf(options: {
   key: Buffer
@@ -44,7 +44,7 @@ export function createCsrf(options: {
         const [sessionToken] = readSessionTokens(c)
         const isAllowed = sessionToken
           ? isValid(sessionToken, c.req.header('x-csrf-token'))
-          : !SIGN_IN_PATH.test(c.req.path)
+          : !findRouteTraits(c).signsIn
         if (!isAllowed) throw new AppError('forbidden', 'Missing CSRF token')
       }
       return next()

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { testApp } from '../../tests/harness/http.ts'
 import type { SignedInUser } from './env.ts'
 import { guardName } from './guard-label.ts'
+import { routeTraits } from './route-traits.ts'
 import { createGuards } from './session.ts'
 import { SESSION_COOKIE } from './session-cookie.ts'
 
@@ -9,16 +10,27 @@ const ADA = userNamed('Ada')
 const BO = userNamed('Bo')
 const COOKIE = `${SESSION_COOKIE}=session-of-ada`
 const KEY = 'Bearer sk_key_of_bo'
+const LIMITED_KEY = 'Bearer sk_limited'
+
+const KEYS: Record<string, { user: SignedInUser; scopes: string[] }> = {
+  sk_key_of_bo: { user: BO, scopes: [] },
+  sk_limited: { user: BO, scopes: ['agents'] },
+  sk_reading: { user: BO, scopes: ['read'] },
+}
 
 const guards = createGuards(
   {
     findUserBySession: async (token) => (token === 'session-of-ada' ? ADA : null),
-    findUserByKey: (key) => (key === 'sk_key_of_bo' ? { user: BO, scopes: [] } : null),
+    findUserByKey: (key) => KEYS[key] ?? null,
   },
   { isHttps: false },
 )
 const { request } = testApp((app) => {
   app.get('/signed-in', guards.signedIn, (c) => c.json(c.var.user.name))
+  app.post('/signed-in', guards.signedIn, (c) => c.json(c.var.user.name))
+  app.post('/agents', routeTraits({ scope: 'agents' }), guards.signedIn, (c) => c.json(c.var.user.name))
+  app.get('/token', routeTraits({ scope: 'agents' }), guards.signedIn, (c) => c.json(c.var.user.name))
+  app.get('/models', routeTraits({ scope: 'any' }), async (c) => c.json((await guards.findUser(c))?.name))
   app.get('/session', guards.withSession, (c) => c.json(c.var.user.name))
   app.get('/anybody', async (c) => c.json((await guards.findUser(c))?.name ?? 'nobody'))
 })
@@ -41,6 +53,26 @@ test.each<[path: string, headers: Record<string, string>, answer: string | null]
   const response = await request(path, { headers })
   expect(response.status).toBe(answer === null ? 401 : 200)
   expect(await response.json()).toEqual(answer ?? { error: 'Unauthorized' })
+})
+
+test.each<[method: string, path: string, key: string, missing: string | null | undefined]>([
+  ['GET', '/signed-in', 'Bearer sk_reading', undefined],
+  ['GET', '/signed-in', LIMITED_KEY, 'read'],
+  ['POST', '/signed-in', 'Bearer sk_reading', null],
+  ['POST', '/signed-in', LIMITED_KEY, null],
+  ['POST', '/signed-in', KEY, undefined],
+  ['POST', '/agents', LIMITED_KEY, undefined],
+  ['POST', '/agents', 'Bearer sk_reading', 'agents'],
+  ['GET', '/token', LIMITED_KEY, undefined],
+  ['HEAD', '/token', 'Bearer sk_reading', 'agents'],
+  ['GET', '/models', LIMITED_KEY, undefined],
+  ['GET', '/anybody', LIMITED_KEY, 'read'],
+])('%s %s with %s: 403 naming the scope %p unless it is there', async (method, path, authorization, missing) => {
+  const response = await request(path, { method, headers: { authorization } })
+  expect(response.status).toBe(missing === undefined ? 200 : 403)
+  if (missing !== undefined && method !== 'HEAD') {
+    expect(await response.json()).toMatchObject({ code: 'SCOPE_REQUIRED', scope: missing })
+  }
 })
 
 test('the guards carry the names that tests/endpoints.txt shows', () => {

@@ -1,10 +1,11 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
-import { requireScope, scopeOf } from '../core/scopes.ts'
+import { requireScope, type Scope } from '../core/scopes.ts'
 import type { BackendEnv, SignedInUser, WebEnv } from './env.ts'
 import { label } from './guard-label.ts'
 import { readBearer } from './internal-key.ts'
+import { findRouteTraits } from './route-traits.ts'
 import { findSessionToken } from './session-cookie.ts'
 
 /** Who a credential belongs to, as accounts and keys know it. */
@@ -28,7 +29,7 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
   }
   const findByKey = (c: Context, bearer: string) => {
     const holder = lookups.findUserByKey(bearer)
-    if (holder && holder.scopes.length > 0) requireScope(holder.scopes, scopeOf(c.req.method, pathOf(c)))
+    if (holder && holder.scopes.length > 0) requireScope(holder.scopes, scopeOf(c))
     return holder?.user ?? null
   }
   const sessionGuard = (message: string) =>
@@ -92,10 +93,7 @@ function required(user: SignedInUser | null, message = 'Unauthorized'): SignedIn
   return user
 }
 
-/**
- * The path of the specification as the router reads it, escapes resolved, so that no spelling of it needs another scope:
- * Hono's has the face before it.
- */
-function pathOf(c: Context): string {
-  return c.req.path.replace(/^\/[^/]+/, '')
+/** The scope that the route needs, or null when it takes a key without limits. */
+function scopeOf(c: Context): Scope | 'any' | null {
+  return findRouteTraits(c).scope ?? (c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : null)
 }

@@ -4,7 +4,7 @@ import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { toListenError } from '../../core/listen-error.ts'
 import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
-import { MAX_COMPLETION_BODY_BYTES } from '../../http/body.ts'
+import { MAX_LARGE_BODY_BYTES } from '../../http/body.ts'
 import type { Face } from '../../http/env.ts'
 import type { HostRule, HostVerdict } from '../../http/hosts.ts'
 import type { App } from '../app.ts'
@@ -44,7 +44,7 @@ export type Listeners = {
 
 const FACES = ['web', 'backend', 'summarizer'] as const
 /** The app answers 413 by itself; this bound is for what never reaches it. */
-const MAX_BODY_BYTES = MAX_COMPLETION_BODY_BYTES + 64 * 1024
+const MAX_BODY_BYTES = MAX_LARGE_BODY_BYTES + 64 * 1024
 /** For headers and bodies that trickle in. Handlers get longer. */
 const IDLE_SECONDS = 10
 const HANDLER_SECONDS = 180

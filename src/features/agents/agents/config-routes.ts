@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { BackendEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { showConfig } from '../registry/config.ts'
 import { getAgent } from '../registry/list.ts'
@@ -15,10 +16,16 @@ export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<Bac
     return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
   })
 
-  app.put('/api/agents/:id/config', guard, validate('json', ConfigRequest), async (c) => {
-    const agent = await changeConfig(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
-    return c.json({ config: showConfig(deps.sealer, agent), status: 'updated' })
-  })
+  app.put(
+    '/api/agents/:id/config',
+    routeTraits({ scope: 'agents' }),
+    guard,
+    validate('json', ConfigRequest),
+    async (c) => {
+      const agent = await changeConfig(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+      return c.json({ config: showConfig(deps.sealer, agent), status: 'updated' })
+    },
+  )
 
   return app
 }

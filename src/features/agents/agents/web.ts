@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
@@ -47,54 +48,79 @@ export function agentsWeb(deps: AgentsWebDeps) {
     return c.json({ agents, count: agents.length, status: 'ok' })
   })
 
-  app.post('/api/agents/provision', signedIn, validate('json', ProvisionRequest), forUser, async (c) => {
-    const { user, once } = c.var
-    // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
-    const isAsync = c.req.header('prefer')?.includes('respond-async')
-    const provision = isAsync ? provisionAgentInBackground : provisionAgent
-    const agent = await provision(deps, user, c.req.valid('json'), once)
-    const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
-    const { status, lastError } = shown
-    return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
-  })
+  app.post(
+    '/api/agents/provision',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', ProvisionRequest),
+    forUser,
+    async (c) => {
+      const { user, once } = c.var
+      // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
+      const isAsync = c.req.header('prefer')?.includes('respond-async')
+      const provision = isAsync ? provisionAgentInBackground : provisionAgent
+      const agent = await provision(deps, user, c.req.valid('json'), once)
+      const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
+      const { status, lastError } = shown
+      return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
+    },
+  )
 
   app.get('/api/agents/provision', signedIn, (c) => {
     const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
     return c.json({ success: true, agents, count: agents.length })
   })
 
-  app.post('/api/agents', signedIn, validate('json', CreateAgentRequest), async (c) => {
-    const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
-    return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
-  })
+  app.post(
+    '/api/agents',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', CreateAgentRequest),
+    async (c) => {
+      const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
+      return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
+    },
+  )
 
   app.get('/api/agents/:id', signedIn, async (c) => {
     const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
     return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok' })
   })
 
-  app.put('/api/agents/:id', signedIn, validate('json', UpdateAgentRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const request = c.req.valid('json')
-    // Whose it is comes first: an answer about a plan would tell that the agent exists.
-    const { id } = getAgent(deps.db, principal, c.req.param('id'))
-    requireSize(c.var.user, request.plan ?? request.config?.plan)
-    const agent = await updateAgent(deps, principal, id, request)
-    const { plan, aiProvider } = agent
-    return c.json({
-      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
-      agent: { ...toWeb(agent), plan, aiProvider },
-    })
-  })
+  app.put(
+    '/api/agents/:id',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', UpdateAgentRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const request = c.req.valid('json')
+      // Whose it is comes first: an answer about a plan would tell that the agent exists.
+      const { id } = getAgent(deps.db, principal, c.req.param('id'))
+      requireSize(c.var.user, request.plan ?? request.config?.plan)
+      const agent = await updateAgent(deps, principal, id, request)
+      const { plan, aiProvider } = agent
+      return c.json({
+        ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+        agent: { ...toWeb(agent), plan, aiProvider },
+      })
+    },
+  )
 
-  app.patch('/api/agents/:id', signedIn, validate('json', RenameAgentRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
-    const { id, name, status, updatedAt } = toWeb(agent)
-    return c.json({ success: true, agent: { id, name, status, updatedAt } })
-  })
+  app.patch(
+    '/api/agents/:id',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', RenameAgentRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+      const { id, name, status, updatedAt } = toWeb(agent)
+      return c.json({ success: true, agent: { id, name, status, updatedAt } })
+    },
+  )
 
-  app.delete('/api/agents/:id', signedIn, async (c) => {
+  app.delete('/api/agents/:id', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     const id = c.req.param('id')
     await deleteAgent(deps, { kind: 'user', user: c.var.user }, id)
     return c.json({ id, deleted: true })

@@ -3,6 +3,7 @@ import { VERSION } from '../../../core/version.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
@@ -41,6 +42,7 @@ export function cloningWeb(deps: CloningWebDeps) {
 
   app.post(
     '/api/agents/clone',
+    routeTraits({ scope: 'agents' }),
     deps.guards.signedIn,
     validate('json', CloneRequest),
     deps.idempotency.forUser,

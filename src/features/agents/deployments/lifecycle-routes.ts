@@ -2,6 +2,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
 import { openTokens } from '../registry/create.ts'
@@ -41,17 +42,23 @@ export function lifecycleBackend(deps: LifecycleDeps & { internalKey: InternalKe
 function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/agents/:id/start', guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/start', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
     const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/stop', guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, status: toStatus(agent.status) })
-  })
+  app.post(
+    '/api/agents/:id/stop',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true, status: toStatus(agent.status) })
+    },
+  )
 
-  app.post('/api/agents/:id/restart', guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/restart', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
     const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
     // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
     const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
@@ -63,44 +70,68 @@ function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace
     })
   })
 
-  app.post('/api/agents/:id/update', guard, validateAnyBody(UpdateImageRequest), async (c) => {
-    const { image } = c.req.valid('json')
-    const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
-    const status = toStatus(agent.status)
-    return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
-  })
+  app.post(
+    '/api/agents/:id/update',
+    routeTraits({ scope: 'agents' }),
+    guard,
+    validateAnyBody(UpdateImageRequest),
+    async (c) => {
+      const { image } = c.req.valid('json')
+      const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
+      const status = toStatus(agent.status)
+      return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
+    },
+  )
 
-  app.post('/api/agents/:id/repair', guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/repair', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
     await repairUserAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, message: 'Agent repaired successfully' })
   })
 
-  app.post('/api/agents/:id/reset-memory', guard, validateAnyBody(NoBody), async (c) => {
-    await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, message: 'Memory reset successfully' })
-  })
+  app.post(
+    '/api/agents/:id/reset-memory',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true, message: 'Memory reset successfully' })
+    },
+  )
 
   app.get('/api/agents/:id/deployments', guard, (c) => {
     const deployments = listDeployments(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ deployments, count: deployments.length })
   })
 
-  app.get('/api/agents/:id/token', guard, (c) => {
+  app.get('/api/agents/:id/token', routeTraits({ scope: 'agents' }), guard, (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post('/api/agents/:id/token/rotate', guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
-    const token = openTokens(deps.sealer, agent).gatewayToken
-    return c.json({ success: true, status: toStatus(agent.status), token })
-  })
+  app.post(
+    '/api/agents/:id/token/rotate',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
+      const token = openTokens(deps.sealer, agent).gatewayToken
+      return c.json({ success: true, status: toStatus(agent.status), token })
+    },
+  )
 
   // Nobody but the agent needs its new token.
-  app.post('/api/agents/:id/platform-token/rotate', guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
-    return c.json({ success: true, status: toStatus(agent.status) })
-  })
+  app.post(
+    '/api/agents/:id/platform-token/rotate',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
+      return c.json({ success: true, status: toStatus(agent.status) })
+    },
+  )
 
   return app
 }

@@ -7,6 +7,7 @@ import type { Db } from '../../../db/open.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { label } from '../../../http/guard-label.ts'
 import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { sendPieces } from '../../../http/send-pieces.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
@@ -32,21 +33,33 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
   const installer = requireInstaller(deps)
   const dashboardUrl = `${deps.appUrl}/dashboard`
 
-  app.post('/api/register-home', installer, validate('json', RegisterHomeRequest, REFUSED), async (c) => {
-    await register(deps, c.var.principal, c.req.valid('json'))
-    return c.json({ success: true, message: 'Home installation registered', dashboardUrl })
-  })
+  app.post(
+    '/api/register-home',
+    routeTraits({ scope: 'agents' }),
+    installer,
+    validate('json', RegisterHomeRequest, REFUSED),
+    async (c) => {
+      await register(deps, c.var.principal, c.req.valid('json'))
+      return c.json({ success: true, message: 'Home installation registered', dashboardUrl })
+    },
+  )
 
-  app.post('/api/register-link', installer, validate('json', RegisterLinkRequest, REFUSED), async (c) => {
-    await register(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
-    return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl })
-  })
+  app.post(
+    '/api/register-link',
+    routeTraits({ scope: 'agents' }),
+    installer,
+    validate('json', RegisterLinkRequest, REFUSED),
+    async (c) => {
+      await register(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
+      return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl })
+    },
+  )
 
   app.get('/api/installations', deps.internalKey, (c) =>
     sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
   )
 
-  app.post('/api/heartbeat', validateAnyBody(HeartbeatRequest), async (c) => {
+  app.post('/api/heartbeat', routeTraits({ worksOnFullDisk: true }), validateAnyBody(HeartbeatRequest), async (c) => {
     await noteHeartbeat(deps, c.req.valid('json'))
     return c.json({ success: true, timestamp: deps.clock.now().toISOString() })
   })

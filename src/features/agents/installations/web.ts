@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { sendPieces } from '../../../http/send-pieces.ts'
 import type { Guards } from '../../../http/session.ts'
 import { deleteInstallation } from './delete.ts'
@@ -17,7 +18,7 @@ export function installationsWeb(deps: { db: Db; log: Log; guards: Guards }) {
     return sendPieces(c, deps, { type: 'application/json', pieces })
   })
 
-  app.delete('/api/installations/:id', signedIn, async (c) => {
+  app.delete('/api/installations/:id', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await deleteInstallation(deps.db, c.var.user.id, c.req.param('id'))
     return c.json({ success: true })
   })

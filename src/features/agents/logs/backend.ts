@@ -1,6 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { LogHistoryQuery } from './schemas.ts'
@@ -21,10 +22,16 @@ export function logsBackend(deps: LogRouteDeps & { internalKey: MiddlewareHandle
     c.json(getLogHistory(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query'))),
   )
 
-  app.post('/api/logs/:agentId/stop', internalKey, validateAnyBody(NoBody), (c) => {
-    stopLogStreams(deps, c.var.principal, c.req.param('agentId'))
-    return c.json({ success: true })
-  })
+  app.post(
+    '/api/logs/:agentId/stop',
+    routeTraits({ worksOnFullDisk: true }),
+    internalKey,
+    validateAnyBody(NoBody),
+    (c) => {
+      stopLogStreams(deps, c.var.principal, c.req.param('agentId'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
@@ -21,10 +22,16 @@ export function logsWeb(deps: LogRouteDeps & { guards: Guards }) {
     c.json(getLogHistory(deps, as(c.var.user), c.req.param('agentId'), c.req.valid('query'))),
   )
 
-  app.post('/api/logs/:agentId/stop', signedIn, validateAnyBody(NoBody), (c) => {
-    stopLogStreams(deps, as(c.var.user), c.req.param('agentId'))
-    return c.json({ success: true })
-  })
+  app.post(
+    '/api/logs/:agentId/stop',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => {
+      stopLogStreams(deps, as(c.var.user), c.req.param('agentId'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

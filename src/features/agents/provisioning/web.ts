@@ -4,6 +4,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { errorHandler } from '../../../http/errors.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
@@ -25,6 +26,7 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
 
   app.post(
     '/api/provision',
+    routeTraits({ scope: 'agents' }),
     limitRate(deps.requestsPerMinute.provision, 'Too many requests, please slow down.'),
     deps.guards.signedIn,
     validate('json', ProvisionOrder),

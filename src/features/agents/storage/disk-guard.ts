@@ -1,25 +1,12 @@
+import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
 import type { BaseEnv } from '../../../http/env.ts'
+import { findRouteTraits } from '../../../http/route-traits.ts'
 import type { DiskFloor } from './disk-floor.ts'
 
-/**
- * What goes on while the disk is below its floor: whatever gives room back or ends something, signing in and guarding
- * one's account, the operator's own work, and what keeps nothing but a line of bookkeeping.
- */
-const GOES_ON: readonly RegExp[] = [
-  /\/(stop|cancel|reset-memory)$/,
-  /^\/api\/(auth|admin|security|watchdog)\//,
-  /^\/api\/wallet-auth$/,
-  /^\/api\/settings\/(password|two-factor\/)/,
-  /^\/api\/billing$/,
-  /\/(token|platform-token)\/rotate$/,
-  /^\/api\/keys\/[^/]+(\/rotate)?$/,
-  /^\/api\/(validate-key|invite\/validate|infra-mcp\/validate-config|heartbeat)$/,
-  /^\/v1\/(chat\/completions|embeddings)$/,
-  /^\/api\/(ai\/.+|demo\/chat)$/,
-]
-const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Reading and deleting. */
+const HARMLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
 
 /**
  * Refuses what users write while less is free than the operator wants: a database on a full disk keeps nothing at all.
@@ -27,24 +14,22 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export function refuseWritesOnFullDisk({ diskFloor }: { diskFloor: DiskFloor }) {
   return createMiddleware<BaseEnv>(async (c, next) => {
-    if (isUsersWrite(c.req.method, withoutFace(c.req.path)) && (await isLow(diskFloor))) {
+    if (isUsersWrite(c) && (await isLow(diskFloor))) {
       throw new AppError('storage_full', 'The server has no room left. Please try again later.', { code: 'DISK_FULL' })
     }
     await next()
   })
 }
 
-/** Does a request leave something that grows with what users do? */
-export function isUsersWrite(method: string, path: string): boolean {
-  return !READS.has(method) && method !== 'DELETE' && !GOES_ON.some((each) => each.test(path))
+/**
+ * Does a request leave something that grows with what users do? Routes that give room back or end something, sign in,
+ * guard an account, are the operator's own work, or keep nothing but a line of bookkeeping say that they do not.
+ */
+function isUsersWrite(c: Context): boolean {
+  return !HARMLESS_METHODS.has(c.req.method) && !findRouteTraits(c).worksOnFullDisk
 }
 
 /** A disk that cannot be measured refuses nobody: the write itself tells whether there is room. */
 function isLow(floor: DiskFloor): Promise<boolean> {
   return floor.isLow().catch(() => false)
-}
-
-/** The face stands before the path. */
-function withoutFace(path: string): string {
-  return path.replace(/^\/[^/]+/, '')
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
@@ -22,16 +23,26 @@ export function verificationWeb(deps: ChallengeDeps & ProofDeps & { guards: Guar
 
   app.get('/api/agents/:id/verification', signedIn, (c) => c.json(show(c.var.user, c.req.param('id'))))
 
-  app.post('/api/agents/:id/verify/challenge', signedIn, validateAnyBody(NoBody), async (c) =>
-    c.json(await createChallenge(deps, { kind: 'user', user: c.var.user }, c.req.param('id')), 201),
+  app.post(
+    '/api/agents/:id/verify/challenge',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validateAnyBody(NoBody),
+    async (c) => c.json(await createChallenge(deps, { kind: 'user', user: c.var.user }, c.req.param('id')), 201),
   )
 
-  app.post('/api/agents/:id/verify', signedIn, validate('json', VerifyRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    return c.json(toVerified(await verifyAgent(deps, principal, c.req.param('id'), c.req.valid('json'))))
-  })
+  app.post(
+    '/api/agents/:id/verify',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', VerifyRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      return c.json(toVerified(await verifyAgent(deps, principal, c.req.param('id'), c.req.valid('json'))))
+    },
+  )
 
-  app.delete('/api/agents/:id/verify', signedIn, async (c) => {
+  app.delete('/api/agents/:id/verify', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await removeVerification(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))
     return c.json({ success: true })
   })

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { listAudit } from '../../people/audit/list-audit.ts'
@@ -22,10 +23,16 @@ export function administrationWeb(deps: AdministrationWebDeps) {
 
   app.get('/api/admin/users/:id', admin, (c) => c.json({ user: getUserDetail(deps, c.req.param('id')) }))
 
-  app.patch('/api/admin/users/:id', admin, validate('json', AccountChange), async (c) => {
-    const row = await changeAccount(deps, callerOf(c), c.req.param('id'), c.req.valid('json'))
-    return c.json({ user: toAdminUser(row, deps.rules) })
-  })
+  app.patch(
+    '/api/admin/users/:id',
+    routeTraits({ worksOnFullDisk: true }),
+    admin,
+    validate('json', AccountChange),
+    async (c) => {
+      const row = await changeAccount(deps, callerOf(c), c.req.param('id'), c.req.valid('json'))
+      return c.json({ user: toAdminUser(row, deps.rules) })
+    },
+  )
 
   app.delete('/api/admin/users/:id/sessions', admin, async (c) =>
     c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { tellCompleted, toUsage } from '../gateway/answers.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
@@ -22,6 +23,7 @@ export function demoWeb(deps: DemoWebDeps) {
 
   app.post(
     '/api/demo/chat',
+    routeTraits({ worksOnFullDisk: true }),
     limitRate(deps.requestsPerMinute.demo, 'Too many requests'),
     validate('json', DemoChatRequest),
     async (c) => {

@@ -5,6 +5,7 @@ import type { Log } from '../../../core/log.ts'
 import { tokenCost, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/record.ts'
@@ -71,45 +72,64 @@ export function aiBackend(deps: AiBackendDeps) {
     return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.post('/api/ai/models/select', identifyCaller(deps.callers), validateAnyBody(SelectRequest), (c) => {
-    const { taskType = 'general' } = c.req.valid('json')
-    const { caller } = c.var
-    // Whoever has no plan is shown what the smallest one would be given.
-    const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
-    const [model] = listForTask(deps, taskType, { ...caller, plan })
-    if (!model) throw new AppError('not_found', 'No models available')
-    return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
-  })
+  app.post(
+    '/api/ai/models/select',
+    routeTraits({ worksOnFullDisk: true }),
+    identifyCaller(deps.callers),
+    validateAnyBody(SelectRequest),
+    (c) => {
+      const { taskType = 'general' } = c.req.valid('json')
+      const { caller } = c.var
+      // Whoever has no plan is shown what the smallest one would be given.
+      const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
+      const [model] = listForTask(deps, taskType, { ...caller, plan })
+      if (!model) throw new AppError('not_found', 'No models available')
+      return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
+    },
+  )
 
-  app.post('/api/ai/estimate-cost', planned, validate('json', EstimateRequest), (c) => {
-    const { model, inputTokens, outputTokens } = c.req.valid('json')
-    const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
-    return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
-  })
+  app.post(
+    '/api/ai/estimate-cost',
+    routeTraits({ worksOnFullDisk: true }),
+    planned,
+    validate('json', EstimateRequest),
+    (c) => {
+      const { model, inputTokens, outputTokens } = c.req.valid('json')
+      const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
+      return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
+    },
+  )
 
-  app.post('/api/ai/chat', planned, limit, validate('json', ChatRequest), async (c) => {
-    const { taskType, fallbacks, ...body } = c.req.valid('json')
-    const asked = {
-      caller: c.var.caller,
-      wish: { model: body.model, fallbacks, taskType },
-      body,
-      json: JSON.stringify(body),
-      endpoint: '/api/ai/chat',
-      signal: c.req.raw.signal,
-    }
-    if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-    const answer = await complete(deps, asked)
-    const { id, model, content } = answer
-    tellCompleted(c, answer)
-    return c.json({
-      id,
-      model: model.id,
-      provider: model.provider.id,
-      message: { role: 'assistant', content },
-      usage: toUsage(answer),
-      timestamp: timestamp(),
-    })
-  })
+  app.post(
+    '/api/ai/chat',
+    routeTraits({ worksOnFullDisk: true }),
+    planned,
+    limit,
+    validate('json', ChatRequest),
+    async (c) => {
+      const { taskType, fallbacks, ...body } = c.req.valid('json')
+      const asked = {
+        caller: c.var.caller,
+        wish: { model: body.model, fallbacks, taskType },
+        body,
+        json: JSON.stringify(body),
+        endpoint: '/api/ai/chat',
+        signal: c.req.raw.signal,
+      }
+      if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+      const answer = await complete(deps, asked)
+      const { id, model, content } = answer
+      tellCompleted(c, answer)
+      return c.json({
+        id,
+        model: model.id,
+        provider: model.provider.id,
+        message: { role: 'assistant', content },
+        usage: toUsage(answer),
+        timestamp: timestamp(),
+      })
+    },
+  )
 
   app.get('/api/me/usage', identifyCaller(deps.callers), async (c) => {
     await deps.usage.flush()

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import type { VerifyKey } from '../../people/keys/verify.ts'
 import { NO_PLAN, PLANS, planInForce } from '../../people/plans/plans.ts'
@@ -20,7 +21,7 @@ export type AiWebDeps = MyUsageDeps & {
 export function aiWeb(deps: AiWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/me/usage', deps.guards.signedIn, async (c) => {
+  app.get('/api/me/usage', routeTraits({ scope: 'any' }), deps.guards.signedIn, async (c) => {
     await deps.usage.flush()
     const { user } = c.var
     const bearer = readBearer(c.req.header('authorization'))
@@ -28,7 +29,7 @@ export function aiWeb(deps: AiWebDeps) {
     return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
   })
 
-  app.get('/api/models', async (c) => {
+  app.get('/api/models', routeTraits({ scope: 'any' }), async (c) => {
     const user = await deps.guards.findUser(c)
     // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none.
     const own = user ? planInForce(user) : NO_PLAN

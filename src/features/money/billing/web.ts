@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { OwnKeys } from '../../models/own-keys/own-keys.ts'
@@ -29,26 +30,32 @@ export function billingWeb(deps: BillingWebDeps) {
     })
   })
 
-  app.post('/api/billing', withSession, validate('json', BillingRequest), async (c) => {
-    const { user } = c.var
-    const request = c.req.valid('json')
-    switch (request.action) {
-      case 'enable-byok':
-        await deps.ownKeys.enable(user.id, request.provider, request.apiKey)
-        return c.json({
-          success: true,
-          message: `BYOK enabled with ${request.provider}. You'll pay ${request.provider} directly for AI usage.`,
-        })
-      case 'disable-byok':
-        await deps.ownKeys.disable(user.id)
-        return c.json({ success: true, message: 'BYOK disabled. Using platform credits.' })
-      case 'get-usage':
-        return c.json(toUsage(deps, user))
-      case 'create-checkout':
-      case 'buy-credits':
-        throw new AppError('unavailable', 'Card billing is not configured', { code: 'NOT_CONFIGURED' })
-    }
-  })
+  app.post(
+    '/api/billing',
+    routeTraits({ worksOnFullDisk: true }),
+    withSession,
+    validate('json', BillingRequest),
+    async (c) => {
+      const { user } = c.var
+      const request = c.req.valid('json')
+      switch (request.action) {
+        case 'enable-byok':
+          await deps.ownKeys.enable(user.id, request.provider, request.apiKey)
+          return c.json({
+            success: true,
+            message: `BYOK enabled with ${request.provider}. You'll pay ${request.provider} directly for AI usage.`,
+          })
+        case 'disable-byok':
+          await deps.ownKeys.disable(user.id)
+          return c.json({ success: true, message: 'BYOK disabled. Using platform credits.' })
+        case 'get-usage':
+          return c.json(toUsage(deps, user))
+        case 'create-checkout':
+        case 'buy-credits':
+          throw new AppError('unavailable', 'Card billing is not configured', { code: 'NOT_CONFIGURED' })
+      }
+    },
+  )
 
   return app
 }

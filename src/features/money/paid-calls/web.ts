@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { OnceEnv, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getWallet } from '../wallets/create.ts'
@@ -17,6 +18,7 @@ export function paidCallsWeb(deps: PaidCallsWebDeps) {
 
   app.post(
     '/api/wallet/fetch',
+    routeTraits({ scope: 'payments' }),
     deps.guards.signedIn,
     validate('json', OwnPaidCall),
     deps.idempotency.forUser,

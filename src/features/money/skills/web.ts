@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
@@ -31,24 +32,30 @@ export function skillsWeb(deps: SkillsWebDeps) {
     return c.json(listMarketplace(deps.db, user, c.req.valid('query')))
   })
 
-  app.post('/api/skills', signedIn, validate('json', InstallRequest), async (c) => {
+  app.post('/api/skills', routeTraits({ scope: 'agents' }), signedIn, validate('json', InstallRequest), async (c) => {
     const { row, agent } = await installSkill(deps, c.var.user, c.req.valid('json'))
     return c.json(toInstallResponse(row, agent))
   })
 
-  app.patch('/api/skills', signedIn, validate('json', EnableRequest), async (c) =>
+  app.patch('/api/skills', routeTraits({ scope: 'agents' }), signedIn, validate('json', EnableRequest), async (c) =>
     c.json({ success: true, installed: toInstalled(await enableSkill(deps, c.var.user, c.req.valid('json'))) }),
   )
 
-  app.delete('/api/skills', signedIn, validate('json', InstallRequest), async (c) => {
+  app.delete('/api/skills', routeTraits({ scope: 'agents' }), signedIn, validate('json', InstallRequest), async (c) => {
     await removeSkill(deps, c.var.user, c.req.valid('json'))
     return c.json({ success: true })
   })
 
-  app.post('/api/skills/create', signedIn, validate('json', CreateSkillRequest), async (c) => {
-    const skill = await createOwnSkill(deps, c.var.user.id, c.req.valid('json'))
-    return c.json({ success: true, skill: toSkill(skill, 0) })
-  })
+  app.post(
+    '/api/skills/create',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', CreateSkillRequest),
+    async (c) => {
+      const skill = await createOwnSkill(deps, c.var.user.id, c.req.valid('json'))
+      return c.json({ success: true, skill: toSkill(skill, 0) })
+    },
+  )
 
   app.get('/api/skills/:name', async (c) => {
     const user = await findUser(c)
@@ -57,14 +64,20 @@ export function skillsWeb(deps: SkillsWebDeps) {
     return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
   })
 
-  app.post('/api/skills/:name', signedIn, validate('json', UseSkillRequest), async (c) => {
-    // A model may take longer than a listener keeps a silent connection.
-    c.env.keepOpen?.(c.req.raw)
-    const call = { user: c.var.user, body: c.req.valid('json'), signal: c.req.raw.signal }
-    return c.json(await useSkill(deps, c.req.param('name'), call))
-  })
+  app.post(
+    '/api/skills/:name',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', UseSkillRequest),
+    async (c) => {
+      // A model may take longer than a listener keeps a silent connection.
+      c.env.keepOpen?.(c.req.raw)
+      const call = { user: c.var.user, body: c.req.valid('json'), signal: c.req.raw.signal }
+      return c.json(await useSkill(deps, c.req.param('name'), call))
+    },
+  )
 
-  app.delete('/api/skills/:name', signedIn, async (c) => {
+  app.delete('/api/skills/:name', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await deleteOwnSkill(deps, c.var.user.id, c.req.param('name'))
     return c.json({ success: true })
   })

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -24,7 +25,7 @@ export function busWeb(deps: BusWebDeps) {
     c.json(listDeadLetters(deps.db, c.req.valid('query'))),
   )
 
-  app.post('/api/admin/bus/dead-letters/:id/replay', admin, async (c) => {
+  app.post('/api/admin/bus/dead-letters/:id/replay', routeTraits({ worksOnFullDisk: true }), admin, async (c) => {
     const caller = { id: c.var.user.id, address: c.env.address }
     return c.json({ message: await replayDeadLetter(deps, caller, toNumber(c.req.param('id'))) })
   })

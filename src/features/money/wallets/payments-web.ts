@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { OnceEnv, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { approvePayment, denyPayment } from './approve.ts'
@@ -34,14 +35,21 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     return c.json({ wallet: toWallet(deps.db, wallet, deps.clock.now()) })
   })
 
-  app.post('/api/wallet/send', signedIn, validate('json', SendRequest), deps.idempotency.forUser, async (c) => {
-    const request = c.req.valid('json')
-    const payment = await sendFromWallet(deps, toOwner(deps.db, c.var.user, request.agentId), request, c.var.once)
-    return c.json(
-      { payment: toPayment(deps.tokenChains, requireSucceeded(payment)) },
-      payment.status === 'succeeded' ? 200 : 202,
-    )
-  })
+  app.post(
+    '/api/wallet/send',
+    routeTraits({ scope: 'payments' }),
+    signedIn,
+    validate('json', SendRequest),
+    deps.idempotency.forUser,
+    async (c) => {
+      const request = c.req.valid('json')
+      const payment = await sendFromWallet(deps, toOwner(deps.db, c.var.user, request.agentId), request, c.var.once)
+      return c.json(
+        { payment: toPayment(deps.tokenChains, requireSucceeded(payment)) },
+        payment.status === 'succeeded' ? 200 : 202,
+      )
+    },
+  )
 
   app.get('/api/wallet/payments', signedIn, validate('query', PaymentsQuery), (c) => {
     const { limit, before, agentId } = c.req.valid('query')

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { type CreateWalletDeps, createWallet, findWallet } from './create.ts'
@@ -32,7 +33,7 @@ export function walletsWeb(deps: WalletsWebDeps) {
     return c.json(await readWalletState(deps, toOwner(deps.db, user, agentId)))
   })
 
-  app.post('/api/wallet', signedIn, validate('json', WalletAction), async (c) => {
+  app.post('/api/wallet', routeTraits({ scope: 'payments' }), signedIn, validate('json', WalletAction), async (c) => {
     const { action, agentId } = c.req.valid('json')
     const owner = toOwner(deps.db, c.var.user, agentId)
     if (action === 'export_seed') throw new AppError('forbidden', SEED_REFUSED)
@@ -53,21 +54,27 @@ export function walletsWeb(deps: WalletsWebDeps) {
     return c.json(describeOwnAddress(deps, user))
   }
   app.get('/api/wallet/address', tellAddress)
-  app.post('/api/wallet/address', tellAddress)
+  app.post('/api/wallet/address', routeTraits({ scope: 'payments' }), tellAddress)
 
   app.get('/api/wallet/create', signedIn, validate('query', OfAgentQuery), (c) => {
     const wallet = findWallet(deps.db, toOwner(deps.db, c.var.user, c.req.valid('query').agentId))
     return c.json({ hasWallet: wallet !== null, walletAddress: wallet?.address ?? null, networks, required: ['email'] })
   })
-  app.post('/api/wallet/create', signedIn, validate('json', CreateWalletRequest), async (c) => {
-    const { email, agentId } = c.req.valid('json')
-    if (email.toLowerCase() !== c.var.user.email) throw new AppError('invalid', 'Email must be that of your account')
-    const { wallet } = await createWallet(deps, toOwner(deps.db, c.var.user, agentId))
-    return c.json({ success: true, walletAddress: wallet.address, walletId: wallet.id, networks })
-  })
+  app.post(
+    '/api/wallet/create',
+    routeTraits({ scope: 'payments' }),
+    signedIn,
+    validate('json', CreateWalletRequest),
+    async (c) => {
+      const { email, agentId } = c.req.valid('json')
+      if (email.toLowerCase() !== c.var.user.email) throw new AppError('invalid', 'Email must be that of your account')
+      const { wallet } = await createWallet(deps, toOwner(deps.db, c.var.user, agentId))
+      return c.json({ success: true, walletAddress: wallet.address, walletId: wallet.id, networks })
+    },
+  )
 
   app.get('/api/wallet/cdp', (c) => c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }))
-  app.post('/api/wallet/cdp', signedIn, validateAnyBody(CdpRequest), async (c) => {
+  app.post('/api/wallet/cdp', routeTraits({ scope: 'payments' }), signedIn, validateAnyBody(CdpRequest), async (c) => {
     const { privateKey, agentId } = c.req.valid('json')
     if (privateKey !== undefined) {
       throw new AppError('invalid', 'Private keys are not accepted over HTTP: take this one as known to others')

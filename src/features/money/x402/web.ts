@@ -5,6 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -44,6 +45,7 @@ export function x402Web(deps: X402WebDeps) {
 
   app.post(
     '/api/x402',
+    routeTraits({ scope: 'payments' }),
     validate('json', X402Request),
     async (c, next) => {
       if (c.req.valid('json').action !== 'endpoints') return next()

@@ -329,7 +329,7 @@ test('the database holds no session token, no key and no password', async () => 
   for (const secret of [ADA.password, cookie.replace('service-session=', ''), key]) expect(dump).not.toContain(secret)
 })
 
-test.each(['/api/auth/login', '/api/register', '/api/wallet-auth'])(
+test.each(['/api/auth/login', '/api/auth/two-factor', '/api/register', '/api/wallet-auth'])(
   'POST %s: 403 from another site, session or not, and nothing is written',
   async (path) => {
     const { web, platform } = await withAda()

@@ -5,6 +5,7 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Csrf } from '../../../http/csrf.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { readSessionTokens } from '../../../http/session-cookie.ts'
 import { validate } from '../../../http/validate.ts'
@@ -40,6 +41,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.post(
     '/api/register',
+    routeTraits({ signsIn: true }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
     validate('json', RegisterRequest),
     async (c) => {
@@ -53,6 +55,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.post(
     '/api/auth/login',
+    routeTraits({ signsIn: true, worksOnFullDisk: true }),
     // Before the rate is counted: a flood from ever new addresses would fill the counter's memory.
     createMiddleware(async (_c, next) => {
       deps.passwords.requireRoom()
@@ -72,7 +75,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
     return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
   })
 
-  app.post('/api/auth/signout', async (c) => {
+  app.post('/api/auth/signout', routeTraits({ worksOnFullDisk: true }), async (c) => {
     const user = await deps.guards.findSession(c)
     for (const token of readSessionTokens(c)) await deps.sessions.end(token)
     clearSessionCookie(c, deps)

@@ -6,6 +6,7 @@ import { write } from '../../../db/write.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { createInvite } from './create.ts'
 import { redeemInvite } from './redeem.ts'
@@ -28,6 +29,7 @@ export function invitesBackend(deps: InvitesBackendDeps) {
 
   app.post(
     '/api/invite/validate',
+    routeTraits({ worksOnFullDisk: true }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
     validate('json', ValidateInviteRequest),
     async (c) => {

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { changeKey } from './change.ts'
@@ -43,21 +44,31 @@ export function keysWeb(deps: KeysWebDeps) {
 
   app.get('/api/keys/:id', withSession, (c) => c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))))
 
-  app.patch('/api/keys/:id', withSession, validate('json', ChangeKeyRequest), async (c) =>
-    c.json(toKey(await changeKey(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
+  app.patch(
+    '/api/keys/:id',
+    routeTraits({ worksOnFullDisk: true }),
+    withSession,
+    validate('json', ChangeKeyRequest),
+    async (c) => c.json(toKey(await changeKey(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
   )
 
-  app.post('/api/keys/:id/rotate', withSession, validate('json', RotateKeyRequest), async (c) => {
-    const id = c.req.param('id')
-    const { row, key, replacedUntil } = await rotateKey(deps, c.var.user.id, id, c.req.valid('json').overlapHours)
-    const rotated: RotatedKey = {
-      ...toCreatedKey(row, key),
-      expiresAt: row.expiresAt?.toISOString() ?? null,
-      scopes: [...scopesOf(row)],
-      replaces: { id, expiresAt: replacedUntil?.toISOString() ?? null },
-    }
-    return c.json(rotated, 201)
-  })
+  app.post(
+    '/api/keys/:id/rotate',
+    routeTraits({ worksOnFullDisk: true }),
+    withSession,
+    validate('json', RotateKeyRequest),
+    async (c) => {
+      const id = c.req.param('id')
+      const { row, key, replacedUntil } = await rotateKey(deps, c.var.user.id, id, c.req.valid('json').overlapHours)
+      const rotated: RotatedKey = {
+        ...toCreatedKey(row, key),
+        expiresAt: row.expiresAt?.toISOString() ?? null,
+        scopes: [...scopesOf(row)],
+        replaces: { id, expiresAt: replacedUntil?.toISOString() ?? null },
+      }
+      return c.json(rotated, 201)
+    },
+  )
 
   app.delete('/api/keys/:id', withSession, async (c) => {
     await deleteKey(deps.db, c.var.user.id, c.req.param('id'))
@@ -67,6 +78,7 @@ export function keysWeb(deps: KeysWebDeps) {
   if (deps.plannedEndpoints) {
     app.post(
       '/api/keys/validate',
+      routeTraits({ worksOnFullDisk: true }),
       limitRate(deps.requestsPerMinute.login, 'Too many requests'),
       validate('json', ValidateKeyRequest),
       (c) => {

@@ -5,6 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
 import type { Channel } from './channels.ts'
@@ -23,6 +24,7 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
 
   app.post(
     '/api/watchdog/test',
+    routeTraits({ worksOnFullDisk: true }),
     deps.guards.admin,
     limitRate(deps.requestsPerMinute.password, 'Too many requests'),
     validateAnyBody(NoBody),

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
@@ -30,6 +31,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/settings/password',
+    routeTraits({ worksOnFullDisk: true }),
     deps.guards.withSessionOr('Not authenticated'),
     validate('json', ChangePasswordRequest),
     async (c) => {
@@ -41,40 +43,64 @@ export function passwordWeb(deps: PasswordWebDeps) {
     },
   )
 
-  app.post('/api/auth/forgot-password', seldom(), validate('json', ForgotPasswordRequest), async (c) => {
-    const { email, website, proof } = c.req.valid('json')
-    await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot: website, proof })
-    await forgotPassword(deps, email, visitorOf(c, deps))
-    return c.json(
-      said(
-        deps.mailer.isConfigured
-          ? 'If an account exists, a reset link has been sent'
-          : 'This server sends no mail. If an account exists, a reset link was written to its log',
-      ),
-    )
-  })
+  app.post(
+    '/api/auth/forgot-password',
+    routeTraits({ worksOnFullDisk: true }),
+    seldom(),
+    validate('json', ForgotPasswordRequest),
+    async (c) => {
+      const { email, website, proof } = c.req.valid('json')
+      await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot: website, proof })
+      await forgotPassword(deps, email, visitorOf(c, deps))
+      return c.json(
+        said(
+          deps.mailer.isConfigured
+            ? 'If an account exists, a reset link has been sent'
+            : 'This server sends no mail. If an account exists, a reset link was written to its log',
+        ),
+      )
+    },
+  )
 
-  app.post('/api/auth/reset-password', seldom(), validate('json', ResetPasswordRequest), async (c) => {
-    const keysEnded = await resetPasswordByLink(deps, c.req.valid('json'), c.env.address)
-    return c.json({ ...said('Password reset successfully'), ...(keysEnded !== null && { keysEnded }) })
-  })
+  app.post(
+    '/api/auth/reset-password',
+    routeTraits({ worksOnFullDisk: true }),
+    seldom(),
+    validate('json', ResetPasswordRequest),
+    async (c) => {
+      const keysEnded = await resetPasswordByLink(deps, c.req.valid('json'), c.env.address)
+      return c.json({ ...said('Password reset successfully'), ...(keysEnded !== null && { keysEnded }) })
+    },
+  )
 
-  app.post('/api/auth/verify-email/send', deps.guards.withSession, seldom(), async (c) => {
-    const isAsked = await requestVerification(deps, c.var.user.id)
-    if (!isAsked) return c.json(said('Email already verified'))
-    return c.json(
-      said(
-        deps.mailer.isConfigured
-          ? 'A verification link has been sent'
-          : 'This server sends no mail. A verification link was written to its log',
-      ),
-    )
-  })
+  app.post(
+    '/api/auth/verify-email/send',
+    routeTraits({ worksOnFullDisk: true }),
+    deps.guards.withSession,
+    seldom(),
+    async (c) => {
+      const isAsked = await requestVerification(deps, c.var.user.id)
+      if (!isAsked) return c.json(said('Email already verified'))
+      return c.json(
+        said(
+          deps.mailer.isConfigured
+            ? 'A verification link has been sent'
+            : 'This server sends no mail. A verification link was written to its log',
+        ),
+      )
+    },
+  )
 
-  app.post('/api/auth/verify-email', seldom(), validate('json', VerifyEmailRequest), async (c) => {
-    const outcome = await verifyEmail(deps, c.req.valid('json').token)
-    return c.json(said(outcome === 'changed' ? 'Email changed successfully' : 'Email verified successfully'))
-  })
+  app.post(
+    '/api/auth/verify-email',
+    routeTraits({ worksOnFullDisk: true }),
+    seldom(),
+    validate('json', VerifyEmailRequest),
+    async (c) => {
+      const outcome = await verifyEmail(deps, c.req.valid('json').token)
+      return c.json(said(outcome === 'changed' ? 'Email changed successfully' : 'Email verified successfully'))
+    },
+  )
 
   return app
 }

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import { receiveText } from '../../../http/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
 import { SUPPORTED_EVENTS } from './schemas.ts'
 
@@ -12,7 +13,7 @@ import { SUPPORTED_EVENTS } from './schemas.ts'
 export function securityEventsWeb(deps: ReceiveDeps) {
   const app = new Hono<WebEnv>()
 
-  app.post('/api/security/risc', async (c) => {
+  app.post('/api/security/risc', routeTraits({ worksOnFullDisk: true }), async (c) => {
     const token = (await receiveText(c)).trim()
     if (!token) throw new AppError('invalid', 'Empty body', { err: 'invalid_request' })
     await receiveSecurityEvent(deps, token, 'current')
@@ -28,7 +29,7 @@ export function securityEventsWeb(deps: ReceiveDeps) {
     }),
   )
 
-  app.post('/api/auth/idp-b/risc', async (c) => {
+  app.post('/api/auth/idp-b/risc', routeTraits({ worksOnFullDisk: true }), async (c) => {
     const token = (await receiveText(c)).trim()
     if (token.split('.').length !== 3) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })
     await receiveSecurityEvent(deps, token, 'legacy')

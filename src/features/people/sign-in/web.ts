@@ -3,6 +3,7 @@ import type { Mailer } from '../../../adapters/mail/mail.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
@@ -40,25 +41,39 @@ export function signInWeb(deps: SignInWebDeps) {
   app.get('/api/auth/idp-b', limited(), (c) => goToProvider(c, deps, 'idp-b'))
   app.get('/api/auth/idp-b/callback', (c) => comeBack(c, deps, 'idp-b'))
 
-  app.on(['GET', 'POST'], '/api/auth/nonce', limited(), async (c) => c.json({ nonce: await issueNonce(deps) }))
+  app.on(['GET', 'POST'], '/api/auth/nonce', routeTraits({ worksOnFullDisk: true }), limited(), async (c) =>
+    c.json({ nonce: await issueNonce(deps) }),
+  )
 
-  app.post('/api/wallet-auth', limited(), validate('json', WalletAuthRequest), async (c) => {
-    const user = await signInWithWallet(deps, c.req.valid('json'), c.env.address)
-    if (await waitsForSecondFactor(c, deps, user, null)) {
-      throw new AppError('unauthenticated', 'Two-factor code required', { code: 'TWO_FACTOR_REQUIRED' })
-    }
-    await startSession(c, deps, user)
-    return c.json({ ok: true, user: { id: user.id, name: user.name } })
-  })
+  app.post(
+    '/api/wallet-auth',
+    routeTraits({ signsIn: true, worksOnFullDisk: true }),
+    limited(),
+    validate('json', WalletAuthRequest),
+    async (c) => {
+      const user = await signInWithWallet(deps, c.req.valid('json'), c.env.address)
+      if (await waitsForSecondFactor(c, deps, user, null)) {
+        throw new AppError('unauthenticated', 'Two-factor code required', { code: 'TWO_FACTOR_REQUIRED' })
+      }
+      await startSession(c, deps, user)
+      return c.json({ ok: true, user: { id: user.id, name: user.name } })
+    },
+  )
 
-  app.post('/api/auth/two-factor', limited(), validate('json', SecondFactorRequest), async (c) => {
-    const ticket = readSignInCookie(c, isHttps, 'service-two-factor')
-    const { code } = c.req.valid('json')
-    const user = await finishPending(deps, { ticket, code, visitor: visitorOf(c, deps) })
-    clearSignInCookie(c, isHttps, 'service-two-factor')
-    await startSession(c, deps, user)
-    return c.json({ ok: true, user: { id: user.id, name: user.name } })
-  })
+  app.post(
+    '/api/auth/two-factor',
+    routeTraits({ signsIn: true, worksOnFullDisk: true }),
+    limited(),
+    validate('json', SecondFactorRequest),
+    async (c) => {
+      const ticket = readSignInCookie(c, isHttps, 'service-two-factor')
+      const { code } = c.req.valid('json')
+      const user = await finishPending(deps, { ticket, code, visitor: visitorOf(c, deps) })
+      clearSignInCookie(c, isHttps, 'service-two-factor')
+      await startSession(c, deps, user)
+      return c.json({ ok: true, user: { id: user.id, name: user.name } })
+    },
+  )
 
   return app
 }

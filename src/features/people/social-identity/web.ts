@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import type { TokenGate } from './gate.ts'
 import type { SocialId } from './identity.ts'
@@ -36,21 +37,27 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     }),
   )
 
-  app.post('/api/auth/social-id/verify', limit, validate('json', VerifyRequest), async (c) => {
-    const { fidToken, address = null } = c.req.valid('json')
-    if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')
-    const sub = await deps.socialId.verify(fidToken)
-    const isGated = address !== null
-    if (isGated && !(await tokenGate.isOpenFor(address))) throw gateRefusal(tokenGate)
-    return c.json({
-      success: true,
-      ...deps.socialTokens.issue({ sub, address }),
-      address,
-      message: 'Social identity verification successful',
-      tokenGated: isGated,
-      accessLevel: isGated ? 'premium' : 'basic',
-    })
-  })
+  app.post(
+    '/api/auth/social-id/verify',
+    routeTraits({ worksOnFullDisk: true }),
+    limit,
+    validate('json', VerifyRequest),
+    async (c) => {
+      const { fidToken, address = null } = c.req.valid('json')
+      if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')
+      const sub = await deps.socialId.verify(fidToken)
+      const isGated = address !== null
+      if (isGated && !(await tokenGate.isOpenFor(address))) throw gateRefusal(tokenGate)
+      return c.json({
+        success: true,
+        ...deps.socialTokens.issue({ sub, address }),
+        address,
+        message: 'Social identity verification successful',
+        tokenGated: isGated,
+        accessLevel: isGated ? 'premium' : 'basic',
+      })
+    },
+  )
 
   app.get('/api/auth/social-id/refresh', (c) =>
     c.json({
@@ -62,16 +69,22 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     }),
   )
 
-  app.post('/api/auth/social-id/refresh', limit, validate('json', RefreshRequest), async (c) => {
-    deps.socialId.requireConfigured()
-    const tokens = await deps.socialTokens.refresh(c.req.valid('json').refreshToken)
-    return c.json({
-      success: true,
-      ...tokens,
-      expiresIn: SESSION_SECONDS,
-      message: 'Token refreshed successfully',
-    })
-  })
+  app.post(
+    '/api/auth/social-id/refresh',
+    routeTraits({ worksOnFullDisk: true }),
+    limit,
+    validate('json', RefreshRequest),
+    async (c) => {
+      deps.socialId.requireConfigured()
+      const tokens = await deps.socialTokens.refresh(c.req.valid('json').refreshToken)
+      return c.json({
+        success: true,
+        ...tokens,
+        expiresIn: SESSION_SECONDS,
+        message: 'Token refreshed successfully',
+      })
+    },
+  )
 
   app.get('/api/auth/token-gating/verify', limit, validate('query', GateQuery), async (c) => {
     const { address } = c.req.valid('query')
@@ -79,19 +92,25 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
   })
 
-  app.post('/api/auth/token-gating/verify', limit, validate('json', GateRequest), async (c) => {
-    const { fid, address } = c.req.valid('json')
-    const hasAccess = await tokenGate.isOpenFor(address)
-    return c.json({
-      fid,
-      address,
-      hasAccess,
-      tokenGated: true,
-      ...tokenGate.terms,
-      message: hasAccess ? 'The address holds enough' : 'The address does not hold enough',
-      timestamp: deps.clock.now().toISOString(),
-    })
-  })
+  app.post(
+    '/api/auth/token-gating/verify',
+    routeTraits({ worksOnFullDisk: true }),
+    limit,
+    validate('json', GateRequest),
+    async (c) => {
+      const { fid, address } = c.req.valid('json')
+      const hasAccess = await tokenGate.isOpenFor(address)
+      return c.json({
+        fid,
+        address,
+        hasAccess,
+        tokenGated: true,
+        ...tokenGate.terms,
+        message: hasAccess ? 'The address holds enough' : 'The address does not hold enough',
+        timestamp: deps.clock.now().toISOString(),
+      })
+    },
+  )
 
   return app
 }

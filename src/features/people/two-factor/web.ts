@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Passwords } from '../passwords/passwords.ts'
@@ -31,18 +32,30 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.get('/api/settings/two-factor', withSession, (c) => c.json(getTwoFactor(deps.db, c.var.user.id)))
 
-  app.post('/api/settings/two-factor/setup', limited, withSession, validate('json', TwoFactorSetupRequest), async (c) =>
-    c.json(
-      await setUpTwoFactor(deps, { userId: c.var.user.id, sessionToken: readSessionToken(c) }, c.req.valid('json')),
-    ),
+  app.post(
+    '/api/settings/two-factor/setup',
+    routeTraits({ worksOnFullDisk: true }),
+    limited,
+    withSession,
+    validate('json', TwoFactorSetupRequest),
+    async (c) =>
+      c.json(
+        await setUpTwoFactor(deps, { userId: c.var.user.id, sessionToken: readSessionToken(c) }, c.req.valid('json')),
+      ),
   )
 
-  app.post('/api/settings/two-factor/enable', limited, withSession, validate('json', TwoFactorCodeRequest), async (c) =>
-    c.json({ recoveryCodes: await enableTwoFactor(deps, actorOf(c), c.req.valid('json').code) }),
+  app.post(
+    '/api/settings/two-factor/enable',
+    routeTraits({ worksOnFullDisk: true }),
+    limited,
+    withSession,
+    validate('json', TwoFactorCodeRequest),
+    async (c) => c.json({ recoveryCodes: await enableTwoFactor(deps, actorOf(c), c.req.valid('json').code) }),
   )
 
   app.post(
     '/api/settings/two-factor/disable',
+    routeTraits({ worksOnFullDisk: true }),
     limited,
     withSession,
     validate('json', TwoFactorDisableRequest),
@@ -54,6 +67,7 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/recovery-codes',
+    routeTraits({ worksOnFullDisk: true }),
     limited,
     withSession,
     validate('json', TwoFactorCodeRequest),

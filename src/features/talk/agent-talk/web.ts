@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SendDeps } from '../chat/send.ts'
@@ -29,10 +30,16 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
     return c.json(await look(deps, c.var.user, c.req.valid('query')))
   })
 
-  app.post('/api/agent', signedIn, validate('json', AgentActionRequest), async (c) => {
-    c.env.keepOpen?.(c.req.raw)
-    return c.json(await act(deps, c, c.req.valid('json')))
-  })
+  app.post(
+    '/api/agent',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', AgentActionRequest),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      return c.json(await act(deps, c, c.req.valid('json')))
+    },
+  )
 
   return app
 }

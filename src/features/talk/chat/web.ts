@@ -3,6 +3,7 @@ import type { Log } from '../../../core/log.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { eventStream } from '../../../http/sse.ts'
 import { validate } from '../../../http/validate.ts'
@@ -23,7 +24,7 @@ export function chatWeb(deps: ChatWebDeps) {
     c.json(listMessages(deps.db, c.var.user, c.req.valid('query'))),
   )
 
-  app.post('/api/chat', signedIn, validate('json', SendMessageRequest), async (c) => {
+  app.post('/api/chat', routeTraits({ scope: 'agents' }), signedIn, validate('json', SendMessageRequest), async (c) => {
     const request = c.req.valid('json')
     const turn = await openTurn(deps, c.var.user, request)
     if (!request.stream) return c.json(await sendMessage(deps, turn, c.req.raw.signal))

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type ChangedHeartbeat, ChangeHeartbeatRequest, type Heartbeat, type HeartbeatAnswer } from './schemas.ts'
@@ -19,12 +20,18 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
     return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies HeartbeatAnswer)
   })
 
-  app.post('/api/heartbeat', signedIn, validate('json', ChangeHeartbeatRequest), async (c) => {
-    const settings = await changeHeartbeat(deps, c.var.user, c.req.valid('json'))
-    return c.json({ ...toHeartbeat(settings), message: describe(settings) } satisfies ChangedHeartbeat)
-  })
+  app.post(
+    '/api/heartbeat',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    validate('json', ChangeHeartbeatRequest),
+    async (c) => {
+      const settings = await changeHeartbeat(deps, c.var.user, c.req.valid('json'))
+      return c.json({ ...toHeartbeat(settings), message: describe(settings) } satisfies ChangedHeartbeat)
+    },
+  )
 
-  app.delete('/api/heartbeat', signedIn, async (c) => {
+  app.delete('/api/heartbeat', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await resetHeartbeat(deps.db, c.var.user.id)
     return c.json({ success: true, message: 'The heartbeat is reset to its defaults: off.' })
   })

@@ -2,6 +2,7 @@ import { type Context, Hono, type Next } from 'hono'
 import type { Log } from '../../../core/log.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { type Exports, sendExport } from '../../../http/exports.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { sendPieces } from '../../../http/send-pieces.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -30,18 +31,32 @@ export function memoryWeb(deps: SaveDeps & ReadDeps & { log: Log; guards: Guards
     })),
   )
 
-  app.post('/api/memory', signedIn, validate('json', SaveMemoryRequest), keepWaiting, async (c) => {
-    const request = c.req.valid('json')
-    const { keys, savedAt } = await saveMemory(deps, c.var.user, request)
-    const what = request.key === undefined ? { keysUpdated: keys.length } : { key: request.key }
-    return c.json({ success: true, agentId: request.agentId, ...what, saved: savedAt.toISOString() })
-  })
+  app.post(
+    '/api/memory',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', SaveMemoryRequest),
+    keepWaiting,
+    async (c) => {
+      const request = c.req.valid('json')
+      const { keys, savedAt } = await saveMemory(deps, c.var.user, request)
+      const what = request.key === undefined ? { keysUpdated: keys.length } : { key: request.key }
+      return c.json({ success: true, agentId: request.agentId, ...what, saved: savedAt.toISOString() })
+    },
+  )
 
-  app.delete('/api/memory', signedIn, validate('query', ForgetQuery), keepWaiting, async (c) => {
-    const { agentId, key } = c.req.valid('query')
-    await forgetKey(deps, c.var.user, agentId, key)
-    return c.json({ success: true, agentId, key, deleted: true })
-  })
+  app.delete(
+    '/api/memory',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('query', ForgetQuery),
+    keepWaiting,
+    async (c) => {
+      const { agentId, key } = c.req.valid('query')
+      await forgetKey(deps, c.var.user, agentId, key)
+      return c.json({ success: true, agentId, key, deleted: true })
+    },
+  )
 
   return app
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import type { DueDeps } from './due.ts'
@@ -30,19 +31,33 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
     return c.json({ tasks, count: tasks.length } satisfies TaskList)
   })
 
-  app.post('/api/scheduled-tasks', signedIn, validate('json', CreateTaskRequest), async (c) =>
-    c.json(toTask(await createTask(deps, c.var.user, c.req.valid('json'))), 201),
+  app.post(
+    '/api/scheduled-tasks',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', CreateTaskRequest),
+    async (c) => c.json(toTask(await createTask(deps, c.var.user, c.req.valid('json'))), 201),
   )
 
-  app.put('/api/scheduled-tasks', signedIn, validate('json', ChangeTaskRequest), async (c) =>
-    c.json(toTask(await changeTask(deps, c.var.user.id, c.req.valid('json')))),
+  app.put(
+    '/api/scheduled-tasks',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', ChangeTaskRequest),
+    async (c) => c.json(toTask(await changeTask(deps, c.var.user.id, c.req.valid('json')))),
   )
 
-  app.delete('/api/scheduled-tasks', signedIn, validate('json', DeleteTaskRequest), async (c) => {
-    const { taskId } = c.req.valid('json')
-    await deleteTask(deps.db, c.var.user.id, taskId)
-    return c.json({ success: true, taskId })
-  })
+  app.delete(
+    '/api/scheduled-tasks',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', DeleteTaskRequest),
+    async (c) => {
+      const { taskId } = c.req.valid('json')
+      await deleteTask(deps.db, c.var.user.id, taskId)
+      return c.json({ success: true, taskId })
+    },
+  )
 
   app.get('/api/scheduled-tasks/:id/runs', signedIn, (c) => {
     const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
@@ -50,8 +65,12 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
     return c.json({ runs, count: runs.length } satisfies RunList)
   })
 
-  app.post('/api/scheduled-tasks/:id/run', signedIn, validateAnyBody(NoBody), async (c) =>
-    c.json(toRun(await runTaskNow(deps, c.var.user.id, c.req.param('id'))), 202),
+  app.post(
+    '/api/scheduled-tasks/:id/run',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validateAnyBody(NoBody),
+    async (c) => c.json(toRun(await runTaskNow(deps, c.var.user.id, c.req.param('id'))), 202),
   )
 
   return app

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { changeSwarm, createSwarm, deleteSwarm } from './change.ts'
@@ -21,23 +22,28 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     c.json(listSwarms(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.post('/api/swarms', signedIn, validate('json', CreateSwarmRequest), async (c) =>
+  app.post('/api/swarms', routeTraits({ scope: 'agents' }), signedIn, validate('json', CreateSwarmRequest), async (c) =>
     c.json(toSwarm(await createSwarm(deps, c.var.user.id, c.req.valid('json'))), 201),
   )
 
   app.get('/api/swarms/:id', signedIn, (c) => c.json(toSwarm(getSwarm(deps.db, c.var.user.id, c.req.param('id')))))
 
-  app.patch('/api/swarms/:id', signedIn, validate('json', ChangeSwarmRequest), async (c) =>
-    c.json(toSwarm(await changeSwarm(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
+  app.patch(
+    '/api/swarms/:id',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', ChangeSwarmRequest),
+    async (c) => c.json(toSwarm(await changeSwarm(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
   )
 
-  app.delete('/api/swarms/:id', signedIn, async (c) => {
+  app.delete('/api/swarms/:id', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await deleteSwarm(deps.db, c.var.user.id, c.req.param('id'))
     return c.json({ success: true })
   })
 
   app.post(
     '/api/swarms/:id/run',
+    routeTraits({ scope: 'agents' }),
     limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
     signedIn,
     validate('json', RunRequest),
@@ -55,8 +61,13 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     c.json(showRun(deps.db, getRun(deps.db, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
   )
 
-  app.post('/api/swarms/:id/runs/:runId/cancel', signedIn, validateAnyBody(NoBody), async (c) =>
-    c.json(showRun(deps.db, await cancelRun(deps, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
+  app.post(
+    '/api/swarms/:id/runs/:runId/cancel',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    validateAnyBody(NoBody),
+    async (c) =>
+      c.json(showRun(deps.db, await cancelRun(deps, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
   )
 
   return app

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { DOCUMENTATION_URL, EXAMPLES, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
 import { findKeyProblems } from './validate-key.ts'
@@ -25,19 +26,25 @@ export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGu
   app.get('/api/infra-mcp/docs', internalKey, (c) => c.redirect(DOCUMENTATION_URL, 301))
   app.get('/api/infra-mcp/github', internalKey, (c) => c.redirect(REPOSITORY_URL, 301))
 
-  app.post('/api/infra-mcp/validate-config', internalKey, validate('json', ConfigRequest), (c) => {
-    const problems = findKeyProblems(c.req.valid('json').api_key)
-    if (problems) return c.json({ valid: false, ...problems }, 400)
-    return c.json({
-      valid: true,
-      message: 'Configuration looks valid',
-      next_steps: [
-        'Put the key into the configuration of your MCP client',
-        'Restart the client, so that it reads the configuration again',
-        'Ask the agent to list your workspaces',
-      ],
-    })
-  })
+  app.post(
+    '/api/infra-mcp/validate-config',
+    routeTraits({ worksOnFullDisk: true }),
+    internalKey,
+    validate('json', ConfigRequest),
+    (c) => {
+      const problems = findKeyProblems(c.req.valid('json').api_key)
+      if (problems) return c.json({ valid: false, ...problems }, 400)
+      return c.json({
+        valid: true,
+        message: 'Configuration looks valid',
+        next_steps: [
+          'Put the key into the configuration of your MCP client',
+          'Restart the client, so that it reads the configuration again',
+          'Ask the agent to list your workspaces',
+        ],
+      })
+    },
+  )
 
   return app
 }

@@ -3,6 +3,7 @@ import { NoBody } from '../../../core/action.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Principal, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
 import {
@@ -79,31 +80,45 @@ export function instancesWeb(deps: InstancesWebDeps) {
     return c.json(shown)
   })
 
-  app.get('/api/instance/:userId/token', signedIn, (c) => {
+  app.get('/api/instance/:userId/token', routeTraits({ scope: 'agents' }), signedIn, (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post('/api/instance/:userId/start', signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/start', routeTraits({ scope: 'agents' }), signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), startAgent, 'starting'),
   )
-  app.post('/api/instance/:userId/stop', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), stopAgent, 'stopped'),
+  app.post(
+    '/api/instance/:userId/stop',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), stopAgent, 'stopped'),
   )
-  app.post('/api/instance/:userId/restart', signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/restart', routeTraits({ scope: 'agents' }), signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), restartAgent, 'restarting'),
   )
-  app.post('/api/instance/:userId/repair', signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/repair', routeTraits({ scope: 'agents' }), signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
   )
-  app.post('/api/instance/:userId/reset-memory', signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
+  app.post(
+    '/api/instance/:userId/reset-memory',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
   )
-  app.post('/api/instance/:userId/update', signedIn, validateAnyBody(UpdateImageRequest), (c) => {
-    const { image } = c.req.valid('json')
-    const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
-    return change(c, c.req.param('userId'), update, 'updating')
-  })
+  app.post(
+    '/api/instance/:userId/update',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validateAnyBody(UpdateImageRequest),
+    (c) => {
+      const { image } = c.req.valid('json')
+      const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
+      return change(c, c.req.param('userId'), update, 'updating')
+    },
+  )
 
   return app
 }
