@@ -22,6 +22,7 @@ import sql19 from './0019_cold_bloodstorm.sql' with { type: 'text' }
 import sql20 from './0020_faithful_sasquatch.sql' with { type: 'text' }
 import sql21 from './0021_steep_sauron.sql' with { type: 'text' }
 import sql22 from './0022_giant_manta.sql' with { type: 'text' }
+import sql23 from './0023_brave_darwin.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -48,4 +49,5 @@ export const migrations = [
   { name: '0020_faithful_sasquatch', sql: sql20 },
   { name: '0021_steep_sauron', sql: sql21 },
   { name: '0022_giant_manta', sql: sql22 },
+  { name: '0023_brave_darwin', sql: sql23 },
 ]

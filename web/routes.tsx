@@ -107,6 +107,16 @@ const cost = createRoute({
   validateSearch: (search) => ({ period: CostQuery.shape.period.catch('7d').parse(search.period) }),
   component: lazyRouteComponent(() => import('./cost/cost-page.tsx'), 'CostPage'),
 })
+const skills = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/skills',
+  component: lazyRouteComponent(() => import('./skills/skills-page.tsx'), 'SkillsPage'),
+})
+const events = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/events',
+  component: lazyRouteComponent(() => import('./economy/events-page.tsx'), 'EventsPage'),
+})
 
 const profile = createRoute({
   getParentRoute: () => signedIn,
@@ -170,6 +180,8 @@ const routeTree = root.addChildren([
     agentLogs,
     agentSettings,
     cost,
+    skills,
+    events,
     profile,
     security,
     keys,

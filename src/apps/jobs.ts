@@ -1,3 +1,4 @@
+import { followClonePaymentsJob } from '../features/agents/cloning/follow-payments.ts'
 import { deployJob, removeJob } from '../features/agents/deployments/jobs.ts'
 import { installationsJob } from '../features/agents/installations/jobs.ts'
 import { followLogsJob, forgetLogsJob } from '../features/agents/logs/jobs.ts'
@@ -78,6 +79,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     usageSpoolJob(models),
     underWayJob(models),
     usageAlertsJob(models),
+    followClonePaymentsJob(agents),
     settlePaymentsJob(money),
     followSplitsJob(money),
     scheduledTasksJob(talk),

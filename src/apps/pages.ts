@@ -14,6 +14,8 @@ export const PAGES = [
   '/agents/$agentId/logs',
   '/agents/$agentId/settings',
   '/cost',
+  '/skills',
+  '/events',
   '/settings',
   '/settings/security',
   '/settings/keys',

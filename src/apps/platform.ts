@@ -12,6 +12,7 @@ import { takeOver } from '../features/house/take-over/take-over.ts'
 import { openModels } from '../features/models/open.ts'
 import type { OpenProvider } from '../features/models/own-keys/own-keys.ts'
 import { copyKeyUsage } from '../features/models/usage/key-usage.ts'
+import { createClonePaymentBooks } from '../features/money/ledger/clone-payments.ts'
 import { createGrantCredits } from '../features/money/ledger/credits.ts'
 import { openMoney } from '../features/money/open.ts'
 import { openPeople } from '../features/people/open.ts'
@@ -60,7 +61,13 @@ export function openPlatform(parts: PlatformParts) {
     copyKeyUsage,
     grantCredits: createGrantCredits(base),
   }
-  const forAgents = { ...parts, ...bound, gateway: gatewayOf(parts), clearMemory }
+  const forAgents = {
+    ...parts,
+    ...bound,
+    gateway: gatewayOf(parts),
+    clearMemory,
+    bookClonePayment: createClonePaymentBooks(base),
+  }
   const forModels = { ...parts, instruct: createMemoryInstruction(db) }
 
   const people = { ...base, ...openPeople(base, settings, forPeople) }

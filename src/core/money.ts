@@ -34,7 +34,7 @@ export type TokenPrice = {
 }
 
 /** A billion dollars: products and sums of amounts up to it stay whole in what JavaScript counts exactly. */
-const MAX_MICRO_USD = 1_000_000_000_000_000
+export const MAX_MICRO_USD = 1_000_000_000_000_000
 
 /**
  * A decimal number such as `12.5` as micro-dollars; null unless it is one of at most six places and a billion. A JSON number

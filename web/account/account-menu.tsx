@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { BookOpen, LogOut, Settings, UserRound, UsersRound } from 'lucide-react'
+import { BookOpen, CalendarDays, GraduationCap, LogOut, Settings, UserRound, UsersRound } from 'lucide-react'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { signOut } from './session.ts'
 
@@ -28,6 +28,12 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
       }
     >
       <p className="max-w-64 truncate px-2.5 pt-1.5 pb-2 text-sm text-muted">{email}</p>
+      <MenuItem Icon={GraduationCap} onSelect={() => void navigate({ to: '/skills' })}>
+        Skills
+      </MenuItem>
+      <MenuItem Icon={CalendarDays} onSelect={() => void navigate({ to: '/events' })}>
+        Events
+      </MenuItem>
       <MenuItem Icon={Settings} onSelect={() => void navigate({ to: '/settings' })}>
         Settings
       </MenuItem>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
-import { Bot, ChartColumn, Settings, UsersRound } from 'lucide-react'
+import { Bot, CalendarDays, ChartColumn, GraduationCap, Settings, UsersRound } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
@@ -11,7 +11,11 @@ const places = [
   { to: '/cost', label: 'Cost', Icon: ChartColumn },
 ] as const
 /** On small screens these stand in the account menu only. */
-const quietPlaces = [{ to: '/settings', label: 'Settings', Icon: Settings }] as const
+const quietPlaces = [
+  { to: '/skills', label: 'Skills', Icon: GraduationCap },
+  { to: '/events', label: 'Events', Icon: CalendarDays },
+  { to: '/settings', label: 'Settings', Icon: Settings },
+] as const
 const adminPlaces = [{ to: '/admin', label: 'Admin', Icon: UsersRound }] as const
 
 const placeClass =

@@ -4,8 +4,11 @@ import { createChainReader, loadViem, notConfigured } from './reader.ts'
 /** One transfer of the token to the payee. `memo` is what the payer wrote beside it (TIP-20). */
 export type Transfer = { logIndex: number; from: string; value: bigint; memo: Hex | null }
 
-/** A transaction that succeeded and lies on the chain. Addresses are lower case. `chainTime` is that of the latest block. */
-export type Payment = { transfers: Transfer[]; decimals: number; minedAt: Date; chainTime: Date }
+/**
+ * A transaction that succeeded and lies on the chain. Addresses are lower case. `chainTime` is that of the latest block,
+ * `confirmations` how many blocks there are from the transaction's to that one.
+ */
+export type Payment = { transfers: Transfer[]; decimals: number; minedAt: Date; chainTime: Date; confirmations: number }
 
 export type TokenPayments = {
   /** What payers have to know; token and payee are null when they are not configured. */
@@ -64,6 +67,7 @@ export function createTokenPayments(options: TokenPaymentsOptions): TokenPayment
           decimals,
           minedAt: toDate(block.timestamp),
           chainTime: toDate(latest.timestamp),
+          confirmations: Number((latest.number ?? receipt.blockNumber) - receipt.blockNumber) + 1,
         }
       })
     },

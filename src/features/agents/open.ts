@@ -11,6 +11,7 @@ import type { Tx } from '../../db/open.ts'
 import { createLiveStreams } from '../../http/sse.ts'
 import type { Base } from '../base.ts'
 import type { openPeople } from '../people/open.ts'
+import type { BookClonePayment } from './cloning/payment.ts'
 import { createLogViewers } from './logs/viewers.ts'
 import { createImageRules } from './operations/images.ts'
 import { createAgentTurns } from './operations/turns.ts'
@@ -45,6 +46,8 @@ type AgentsNeeds = {
   /** Leads to the backend from wherever the agents of a runtime are. */
   urlForAgents: (runtime: Runtime) => Promise<string>
   clearMemory: (tx: Tx, agentId: string) => void
+  /** Keeps the books of what was paid for clones. */
+  bookClonePayment: BookClonePayment
 }
 
 /** Opens what the rooms of agents share. */
@@ -52,12 +55,13 @@ export function openAgents(
   base: Base,
   settings: AgentsSettings,
   { isHttps, rules }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules'>,
-  { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory }: AgentsNeeds,
+  { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory, bookClonePayment }: AgentsNeeds,
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
   return {
     clearMemory,
+    bookClonePayment,
     runtimes,
     gateway,
     standsBack,

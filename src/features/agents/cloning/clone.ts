@@ -8,10 +8,10 @@ import { type CreateDeps, insertAgent } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
 import { requireProvisioning, requireRoom, requireSubscription } from '../registry/quota.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { claimTransfer, type PaymentDeps, requirePayment } from './payment.ts'
+import { type BookClonePayment, claimTransfer, type PaymentDeps, requirePayment } from './payment.ts'
 import type { CloneRequest } from './schemas.ts'
 
-export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean }
+export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean; bookClonePayment: BookClonePayment }
 
 /**
  * Makes a child of one of the user's agents: its settings without its secrets, one generation on, deployed in the
@@ -37,7 +37,7 @@ export async function cloneAgent(
     const parent = getAgent(tx, principal, request.parentAgentId)
     if (!user.isAdmin) requireRoom(tx, user, undefined)
     const child = insertChild(deps, tx, { user, parent, request })
-    claimTransfer(tx, { chainId, transactionHash, transfers }, child.id, deps.clock.now())
+    claimTransfer(tx, deps, { chainId, transactionHash, transfers }, child.id, deps.clock.now())
     note(tx, child.id)
     requestOperation(deps, tx, child.id, { kind: 'deploy', requestedBy: user.id })
     return child

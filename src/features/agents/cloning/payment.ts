@@ -1,22 +1,27 @@
 import { createHmac } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import type { Payment, TokenPayments, Transfer } from '../../../adapters/chain/token-payments.ts'
+import type { Payment, TokenPayments } from '../../../adapters/chain/token-payments.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { MAX_MICRO_USD } from '../../../core/money.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { readKeptKey } from '../../people/sealing/kept-keys.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
 import type { PaymentProof } from './schemas.ts'
-import { clonePayments } from './tables.ts'
+import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
 export type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments: TokenPayments }
+
+/** A transfer that pays for a clone of the user's. */
+export type OwnTransfer = { logIndex: number; amountMicroUsd: number }
 
 /** Interface 4.4: a clone costs 1.0 pathUSD. */
 const CURRENCY = 'pathUSD'
 const PRICE = 1n
 const MAX_AGE_MS = 24 * 3_600_000
 const MAX_DECIMALS = 36
+const MICRO_DECIMALS = 6
 
 /** What `userId` may write beside a transfer to show that it pays for them, whichever wallet it comes from. */
 export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, userId: string): `0x${string}` {
@@ -30,7 +35,7 @@ export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, user
  * day old, from a wallet of theirs or with their memo (decisions, 23).
  * @throws AppError `payment_required` with the reason, `unavailable` when the chain cannot be asked.
  */
-export async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<Transfer[]> {
+export async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<OwnTransfer[]> {
   const { terms } = deps.clonePayments
   const { transactionHash: hash } = proof
   if (proof.chainId !== terms.chainId) throw badProof(`chainId must be ${terms.chainId}`)
@@ -48,26 +53,58 @@ export async function requirePayment(deps: PaymentDeps, userId: string, proof: P
   const isOwnWallet = listWallets(deps.db, userId).includes(from)
   const own = paid.filter((transfer) => isOwnWallet || transfer.memo === memo)
   if (own.length === 0) throw badProof('the payer is no wallet of this account, and the transfer has no memo of it')
-  return own
+  return own.map(({ logIndex, value }) => ({ logIndex, amountMicroUsd: toMicroUsd(value, payment.decimals) }))
 }
 
+/** What has paid for a clone, in micro-dollars, as the books of a higher wing take it; `isUndone`: the chain took it back. */
+export type BookClonePayment = (
+  tx: Tx,
+  payment: { reference: string; amountMicroUsd: number; isUndone: boolean },
+) => void
+
+/** How soon a payment is looked at again. */
+const FIRST_LOOK_MS = 30_000
+
 /**
- * Uses up one of `transfers` for the clone `agentId`, in the closure that makes it: each pays once, for ever.
+ * Uses up one of `transfers` for the clone `agentId`, in the closure that makes it, and books it: each pays once, for ever.
  * @throws AppError `conflict` when all are used up.
  */
 export function claimTransfer(
   tx: Tx,
-  payment: { chainId: number; transactionHash: string; transfers: readonly Transfer[] },
+  { bookClonePayment }: { bookClonePayment: BookClonePayment },
+  payment: { chainId: number; transactionHash: string; transfers: readonly OwnTransfer[] },
   agentId: string,
   claimedAt: Date,
 ): void {
   const { chainId, transfers } = payment
   const transactionHash = payment.transactionHash.toLowerCase()
-  for (const { logIndex } of transfers) {
-    const row = { chainId, transactionHash, logIndex, agentId, claimedAt }
-    if (tx.insert(clonePayments).values(row).onConflictDoNothing().run().changes === 1) return
+  const checkAt = new Date(claimedAt.getTime() + FIRST_LOOK_MS)
+  for (const { logIndex, amountMicroUsd } of transfers) {
+    const row = { chainId, transactionHash, logIndex, agentId, claimedAt, amountMicroUsd, checkAt }
+    if (tx.insert(clonePayments).values(row).onConflictDoNothing().run().changes === 0) continue
+    bookClonePayment(tx, { reference: toReference(row), amountMicroUsd, isUndone: false })
+    return
   }
   throw new AppError('conflict', 'This payment was already used for a clone', { code: 'PAYMENT_USED' })
+}
+
+/** What the books call a payment. */
+export function toReference({
+  chainId,
+  transactionHash,
+  logIndex,
+}: Pick<ClonePaymentRow, 'chainId' | 'transactionHash' | 'logIndex'>): string {
+  return `clone:${chainId}:${transactionHash}:${logIndex}`
+}
+
+/** Whole micro-dollars; what a token counts below them is left out. @throws AppError `payment_required` for more than can be counted. */
+function toMicroUsd(value: bigint, decimals: number): number {
+  const microUsd =
+    decimals >= MICRO_DECIMALS
+      ? value / 10n ** BigInt(decimals - MICRO_DECIMALS)
+      : value * 10n ** BigInt(MICRO_DECIMALS - decimals)
+  if (microUsd > BigInt(MAX_MICRO_USD)) throw badProof('it is more than can be counted')
+  return Number(microUsd)
 }
 
 /** By the chain's own clock as well: it may run ahead of ours. */

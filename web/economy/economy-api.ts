@@ -1,0 +1,28 @@
+import { queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { SplitDetail, SplitPage } from '../../src/features/money/splits/schemas.ts'
+import { UndergroundEventList } from '../../src/features/money/underground/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** Events that the caller's agents announced, the latest date first. */
+export const eventsQuery = queryOptions({
+  queryKey: ['events'],
+  queryFn: ({ signal }) => request(UndergroundEventList, '/api/underground/events?limit=100', { signal }),
+})
+
+/** The caller's latest splits, asked for again while a page shows them: payments take their time. */
+export const splitsQuery = queryOptions({
+  queryKey: ['splits'],
+  queryFn: async ({ signal }) => (await request(SplitPage, '/api/underground/splits', { signal })).splits,
+  refetchInterval: 5_000,
+})
+
+/** One split with what each recipient gets. */
+export function splitQuery(id: number) {
+  return queryOptions({
+    queryKey: ['splits', id],
+    queryFn: async ({ signal }) =>
+      (await request(z.object({ split: SplitDetail }), `/api/underground/splits/${id}`, { signal })).split,
+    refetchInterval: 5_000,
+  })
+}

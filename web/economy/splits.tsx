@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Part, Split } from '../../src/features/money/splits/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { cellClass, headClass, TableFrame } from '../ui/panel.tsx'
+import { splitQuery, splitsQuery } from './economy-api.ts'
+
+const STATES: Record<Split['status'], { word: string; tone: 'good' | 'plain' | 'warning' | 'problem' }> = {
+  queued: { word: 'Queued', tone: 'plain' },
+  processing: { word: 'Being paid', tone: 'plain' },
+  settled: { word: 'Settled', tone: 'good' },
+  partially_settled: { word: 'Settled in part', tone: 'warning' },
+  failed: { word: 'Failed', tone: 'problem' },
+}
+
+const PARTS: Record<Part['status'], string> = {
+  queued: 'Queued',
+  skipped: 'Below the threshold',
+  awaiting_approval: 'Waits for your approval',
+  created: 'Waits to be sent',
+  sent: 'Sent',
+  succeeded: 'Paid',
+  failed: 'Failed',
+  unknown: 'Not known yet',
+  denied: 'Denied',
+}
+
+/** The latest splits; each opens to show its recipients. */
+export function Splits() {
+  const { data: splits, error, refetch } = useQuery(splitsQuery)
+  if (!splits && error) return <LoadProblem what="Your splits" error={error} onRetry={refetch} />
+  if (!splits) return <Skeleton className="m-4 h-16" />
+  if (splits.length === 0) {
+    return (
+      <p className="px-4 pb-4 text-sm text-muted">
+        None yet. The skill “Instant split” divides an amount among recipients, or the API does.
+      </p>
+    )
+  }
+  return (
+    <ul aria-label="Splits" className="divide-y divide-line border-t border-line">
+      {splits.map((split) => (
+        <SplitRow key={split.id} split={split} />
+      ))}
+    </ul>
+  )
+}
+
+function SplitRow({ split }: { split: Split }) {
+  const [isOpen, setOpen] = useState(false)
+  const { word, tone } = split.isHeld
+    ? { word: 'Waits to be executed', tone: 'warning' as const }
+    : STATES[split.status]
+  return (
+    <li className="grid grid-cols-1 gap-2 px-4 py-3">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <span className="min-w-0 font-medium break-words">{split.name}</span>
+        <Badge tone={tone}>{word}</Badge>
+        <span className="tabular-nums">{split.totalAmount} USDC</span>
+        <span className="text-sm text-muted">
+          <Moment at={split.createdAt} as="minute" />
+        </span>
+        <Button
+          look="ghost"
+          className="ml-auto"
+          aria-expanded={isOpen}
+          aria-label={`Recipients of ${split.name}`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Recipients
+        </Button>
+      </div>
+      {split.reason && !split.isHeld && <p className="text-sm text-muted wrap-anywhere">{split.reason}</p>}
+      {isOpen && <Recipients id={split.id} name={split.name} />}
+    </li>
+  )
+}
+
+function Recipients({ id, name }: { id: number; name: string }) {
+  const { data: split, error, refetch } = useQuery(splitQuery(id))
+  if (!split && error) return <LoadProblem what="The recipients" error={error} onRetry={refetch} />
+  if (!split) return <Skeleton className="h-12" />
+  return (
+    <TableFrame label={`Recipients of ${name}`}>
+      <thead>
+        <tr>
+          <th className={headClass('text')}>Recipient</th>
+          <th className={headClass('number')}>Share</th>
+          <th className={headClass('number')}>Amount</th>
+          <th className={headClass('text')}>Payment</th>
+        </tr>
+      </thead>
+      <tbody>
+        {split.recipients.map((part, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice, and the order never changes
+          <tr key={index}>
+            <td className={cellClass('text')}>
+              {part.name && <span className="block">{part.name}</span>}
+              <code className="text-[0.8125rem] wrap-anywhere">{part.address}</code>
+            </td>
+            <td className={cellClass('number')}>{part.share} %</td>
+            <td className={cellClass('number')}>{part.amount}</td>
+            <td className={cellClass('text')}>
+              {PARTS[part.status]}
+              {part.transactionHash && <code className="block text-xs wrap-anywhere">{part.transactionHash}</code>}
+              {part.reason && <span className="block text-xs text-muted">{part.reason}</span>}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </TableFrame>
+  )
+}

@@ -1,0 +1,71 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { createSkill, marketplaceQuery } from './skills-api.ts'
+import { TextArea } from './text-area.tsx'
+
+const EXAMPLE = `---
+name: my-skill
+description: What it does, and when an agent should use it.
+---
+
+# My skill
+
+What to do, step by step.
+`
+
+/** Keeps a skill of one's own, from a file or from what is typed. The same name again is its next version. */
+export function CreateSkill() {
+  const client = useQueryClient()
+  const [text, setText] = useState('')
+  const creation = useMutation({
+    mutationFn: () => createSkill(text),
+    onSuccess: async () => {
+      setText('')
+      await client.invalidateQueries({ queryKey: marketplaceQuery.queryKey })
+    },
+  })
+  const read = async (file: File | undefined) => file && setText(await file.text())
+  return (
+    <form
+      className="grid grid-cols-1 gap-3 px-4 pb-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        creation.mutate()
+      }}
+    >
+      <label className="grid grid-cols-1 gap-1.5 text-sm font-medium">
+        SKILL.md from this machine
+        <input
+          type="file"
+          accept=".md,text/markdown"
+          className="text-sm font-normal"
+          onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
+        />
+      </label>
+      <TextArea
+        label="Or its text"
+        value={text}
+        placeholder={EXAMPLE}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button
+        type="submit"
+        look="primary"
+        className="justify-self-start"
+        isPending={creation.isPending}
+        disabled={text.trim() === ''}
+      >
+        Keep skill
+      </Button>
+      {creation.error !== null && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
+      {creation.data && (
+        <Notice tone="good">
+          {creation.data.skill.name} is kept, version {creation.data.skill.version}.
+        </Notice>
+      )}
+    </form>
+  )
+}

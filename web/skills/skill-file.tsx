@@ -1,0 +1,41 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Skill } from '../../src/features/money/skills/schemas.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { deleteSkill, marketplaceQuery, skillQuery } from './skills-api.ts'
+
+/** The whole `SKILL.md` of a skill, as agents get it. */
+export function SkillFile({ name }: { name: string }) {
+  const { data: skill, error, refetch } = useQuery(skillQuery(name))
+  if (skill) {
+    return (
+      <pre className="wrap-anywhere rounded-md bg-sunken p-3 text-[0.8125rem] whitespace-pre-wrap">{skill.content}</pre>
+    )
+  }
+  if (error) return <LoadProblem what="The skill" error={error} onRetry={refetch} />
+  return <Skeleton className="h-24" />
+}
+
+/** Asks before a skill of one's own is deleted. */
+export function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: () => void }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => deleteSkill(skill.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: marketplaceQuery.queryKey }),
+  })
+  return (
+    <AskDialog
+      title={`Delete ${skill.name}?`}
+      lead="Every agent of yours forgets it. Its SKILL.md is kept nowhere else."
+      verb="Delete skill"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={(event) => {
+        event.preventDefault()
+        document.querySelector('h1')?.focus()
+      }}
+    />
+  )
+}

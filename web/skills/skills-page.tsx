@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
+import type { Marketplace, Skill } from '../../src/features/money/skills/schemas.ts'
+import { agentsQuery } from '../agents/agents-api.ts'
+import { Page } from '../shell/page.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Panel } from '../ui/panel.tsx'
+import { CreateSkill } from './create-skill.tsx'
+import { SkillRow } from './skill-row.tsx'
+import { marketplaceQuery } from './skills-api.ts'
+
+/** `/skills`: what agents can learn, which of them has what, and skills of one's own. */
+export function SkillsPage() {
+  const { data: market, error, refetch } = useQuery(marketplaceQuery)
+  return (
+    <Page title="Skills" lead={market?.limit ? describeLimit(market.limit) : 'What your agents can learn.'}>
+      {market && <Skills market={market} />}
+      {!market && error && <LoadProblem what="The skills" error={error} onRetry={refetch} />}
+      {!market && !error && <Loading />}
+      <Panel title="Bring your own">
+        <CreateSkill />
+      </Panel>
+    </Page>
+  )
+}
+
+function describeLimit({ used, allowed }: { used: number; allowed: number }): string {
+  if (allowed === 0) return 'What your agents can learn. Installing one takes a plan.'
+  return `${used} of the ${allowed} skills that your plan allows are in use.`
+}
+
+function Skills({ market }: { market: Marketplace }) {
+  const [search, setSearch] = useState('')
+  const [category, setCategory] = useState('')
+  const words = useDeferredValue(search)
+  const { data: agents = [] } = useQuery(agentsQuery)
+  const found = market.skills.filter((skill) => matches(skill, words, category))
+  return (
+    <Panel title="Marketplace">
+      <div className="grid grid-cols-1 gap-4 px-4 pb-4 sm:grid-cols-2">
+        <TextField
+          label="Search"
+          type="search"
+          value={search}
+          placeholder="Tickets, royalties, a setlist …"
+          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+        <SelectField
+          label="Category"
+          value={category}
+          onChange={({ currentTarget }) => setCategory(currentTarget.value)}
+        >
+          <option value="">All</option>
+          {market.categories.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </SelectField>
+      </div>
+      <p role="status" className="sr-only">
+        {found.length} skills
+      </p>
+      {found.length === 0 && <p className="px-4 pb-4 text-sm text-muted">No skill fits these words.</p>}
+      <ul aria-label="Skills" className="divide-y divide-line border-t border-line">
+        {found.map((skill) => (
+          <SkillRow
+            key={skill.id}
+            skill={skill}
+            agents={agents}
+            installed={(market.installed ?? []).filter(({ skillId }) => skillId === skill.id)}
+          />
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function matches({ id, name, description, category }: Skill, search: string, wanted: string): boolean {
+  if (wanted !== '' && category !== wanted) return false
+  const text = `${id} ${name} ${description}`.toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}
+
+function Loading() {
+  return (
+    <div aria-busy="true" className="grid gap-3">
+      <p role="status" className="sr-only">
+        Loading the skills
+      </p>
+      <Skeleton className="h-24" />
+      <Skeleton className="h-24" />
+    </div>
+  )
+}

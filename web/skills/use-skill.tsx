@@ -1,0 +1,83 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Skill } from '../../src/features/money/skills/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { runSkill } from './skills-api.ts'
+import { TextArea } from './text-area.tsx'
+
+/** A form for one call of a skill, and its answer. One with actions takes the JSON that its file describes. */
+export function UseSkill({ skill }: { skill: Skill }) {
+  const [text, setText] = useState(skill.hasActions ? exampleOf(skill.id) : '')
+  const call = useMutation({ mutationFn: (body: unknown) => runSkill(skill.id, body) })
+  const submit = () => {
+    if (!skill.hasActions) return call.mutate({ input: text })
+    const body = parse(text)
+    if (body !== null) call.mutate(body)
+  }
+  const isBroken = skill.hasActions && parse(text) === null
+  return (
+    <form
+      className="grid grid-cols-1 gap-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <TextArea
+        label={skill.hasActions ? 'Call, as JSON' : 'What it should work on'}
+        value={text}
+        error={isBroken ? 'This is not JSON yet.' : undefined}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button
+        type="submit"
+        look="primary"
+        className="justify-self-start"
+        isPending={call.isPending}
+        disabled={isBroken}
+      >
+        Run
+      </Button>
+      {call.error !== null && <Notice tone="problem">{messageFor(call.error)}</Notice>}
+      {call.data && <Answer answer={call.data} />}
+    </form>
+  )
+}
+
+function Answer({ answer }: { answer: Record<string, unknown> }) {
+  const { output, imageUrl, prompt } = answer
+  if (typeof imageUrl === 'string') {
+    return <img src={imageUrl} alt={String(prompt)} className="max-h-96 w-full rounded-md border border-line" />
+  }
+  return (
+    <pre role="status" className="wrap-anywhere rounded-md bg-sunken p-3 text-sm whitespace-pre-wrap">
+      {typeof output === 'string' ? output : JSON.stringify(answer, null, 2)}
+    </pre>
+  )
+}
+
+/** A call of each skill that changes nothing, to begin with. */
+const EXAMPLES: Readonly<Record<string, object>> = {
+  'event-scheduler': { action: 'upcoming' },
+  'venue-finder': { action: 'search', city: 'Berlin' },
+  'festival-finder': { action: 'search', genre: 'techno' },
+  'setlist-oracle': { action: 'build', genre: 'house', duration: 60 },
+  'visual-synthesizer': { prompt: 'A lighthouse at night', aspectRatio: '16:9' },
+  'booking-settlement': { action: 'simulate_settlement', booking: { guarantee: 500, backend: 200, deposit: 100 } },
+  'instant-split': { action: 'simulate', streams: 100_000, rate: '0.003' },
+}
+
+function exampleOf(name: string): string {
+  return JSON.stringify(EXAMPLES[name] ?? { action: 'list' }, null, 2)
+}
+
+function parse(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value
+  } catch {
+    return null
+  }
+}
