@@ -23,6 +23,7 @@ import sql20 from './0020_faithful_sasquatch.sql' with { type: 'text' }
 import sql21 from './0021_steep_sauron.sql' with { type: 'text' }
 import sql22 from './0022_giant_manta.sql' with { type: 'text' }
 import sql23 from './0023_brave_darwin.sql' with { type: 'text' }
+import sql24 from './0024_thick_quentin_quire.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -50,4 +51,5 @@ export const migrations = [
   { name: '0021_steep_sauron', sql: sql21 },
   { name: '0022_giant_manta', sql: sql22 },
   { name: '0023_brave_darwin', sql: sql23 },
+  { name: '0024_thick_quentin_quire', sql: sql24 },
 ]

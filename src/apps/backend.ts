@@ -12,6 +12,7 @@ import { watchdogBackend } from '../features/agents/watchdog/backend.ts'
 import { aiBackend } from '../features/models/gateway/backend.ts'
 import { openAiBackend } from '../features/models/gateway/openai-backend.ts'
 import { usageBackend } from '../features/models/usage/backend.ts'
+import { billingBackend } from '../features/money/billing/backend.ts'
 import { paidCallsBackend } from '../features/money/paid-calls/backend.ts'
 import { skillsBackend } from '../features/money/skills/backend.ts'
 import { agentWalletsBackend, splitsRoutes } from '../features/money/splits/routes.ts'
@@ -61,6 +62,7 @@ export function backendApp(platform: Platform) {
   app.route('/', provisioningBackend({ ...agents, catalogue }))
   app.route('/', watchdogBackend(agents))
   app.route('/', usageBackend(models))
+  app.route('/', billingBackend(money))
   app.route('/', missionControlBackend(views))
   app.route('/', skillsBackend(money))
   app.route('/', paidCallsBackend(money))

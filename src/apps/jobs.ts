@@ -12,6 +12,9 @@ import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
+import { endSubscriptionJob } from '../features/money/cards/end.ts'
+import { cardEventsJob } from '../features/money/cards/events.ts'
+import { cardGraceJob } from '../features/money/cards/subscriptions.ts'
 import { followSplitsJob, startSplitJob } from '../features/money/splits/jobs.ts'
 import { deliverMessageJob } from '../features/money/underground/deliver-message.ts'
 import { forgetMessagesJob } from '../features/money/underground/jobs.ts'
@@ -47,6 +50,7 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     securityEventJob(people),
     notifyJob(people),
     endAgentJob(agents),
+    endSubscriptionJob(money),
     deliverMailJob(talk),
     videoJob(webTools),
     abandonStreamJob(webTools),
@@ -82,6 +86,8 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     followClonePaymentsJob(agents),
     settlePaymentsJob(money),
     followSplitsJob(money),
+    cardGraceJob(money),
+    cardEventsJob(money),
     scheduledTasksJob(talk),
     heartbeatJob(talk),
     webhookEventsJob(webTools),

@@ -16,8 +16,10 @@ import { demoWeb } from '../features/models/demo/web.ts'
 import { aiWeb } from '../features/models/gateway/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
+import { cardsWeb } from '../features/money/cards/web.ts'
 import { ledgerWeb } from '../features/money/ledger/web.ts'
 import { paidCallsWeb } from '../features/money/paid-calls/web.ts'
+import { receiptsWeb } from '../features/money/receipts/web.ts'
 import { skillsWeb } from '../features/money/skills/web.ts'
 import { splitsRoutes } from '../features/money/splits/routes.ts'
 import { undergroundRoutes } from '../features/money/underground/routes.ts'
@@ -108,6 +110,8 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', aiWeb(models))
   app.route('/', demoWeb(models))
   app.route('/', billingWeb(money))
+  app.route('/', cardsWeb(money))
+  app.route('/', receiptsWeb(money))
   app.route('/', ledgerWeb(money))
   app.route('/', walletsWeb(money))
   app.route('/', paymentsWeb(money))

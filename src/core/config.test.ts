@@ -110,6 +110,12 @@ test('without any variable the settings are the documented defaults', () => {
       tokenAddress: '0x20c0000000000000000000000000000000000000',
       payTo: undefined,
     },
+    cards: {
+      secretKey: undefined,
+      webhookSecret: undefined,
+      apiBase: 'https://api.stripe.com',
+      graceDays: 7,
+    },
     summarizer: { allowPrivate: false, payTo: undefined },
     browseRoot: resolve('data/workspace'),
     webhooks: { videoSecret: undefined, emailSecret: undefined, allowedSenders: [] },

@@ -142,6 +142,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
       tokenAddress: env.CLONE_TOKEN_ADDRESS,
       payTo: env.CLONE_PAY_TO,
     },
+    cards: {
+      secretKey: env.STRIPE_SECRET_KEY,
+      webhookSecret: env.STRIPE_WEBHOOK_SECRET,
+      apiBase: env.STRIPE_API_BASE,
+      graceDays: env.STRIPE_GRACE_DAYS,
+    },
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
     browseRoot: env.BROWSE_ROOT,
     webhooks: {

@@ -442,6 +442,21 @@ const WEB_TOOLS = {
     ),
 }
 
+const CARDS = {
+  STRIPE_SECRET_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Plans, credits and storage by card; unset: 503, and plans are given by an administrator'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Signing secret of `POST /api/webhooks/stripe`, which alone gives what was paid; unset: 503'),
+  STRIPE_API_BASE: url.default('https://api.stripe.com').describe('Where that service is asked'),
+  STRIPE_GRACE_DAYS: days(7).describe('Days for which a plan goes on when its payment has failed'),
+}
+
 /**
  * Every setting by its variable, as people look for them. `describe` says what it does; `otherwise`, in the place of a
  * default, what an unset one stands for; `form` how its value is written.
@@ -459,6 +474,7 @@ export const SETTING_GROUPS = [
   { title: 'Models', settings: MODELS },
   { title: 'Chains', settings: CHAINS },
   { title: 'Payments and approvals', settings: PAYMENTS },
+  { title: 'Cards', settings: CARDS },
   { title: 'Web tools', settings: WEB_TOOLS },
 ] as const
 
@@ -475,6 +491,7 @@ export const Environment = z.object({
   ...MODELS,
   ...CHAINS,
   ...PAYMENTS,
+  ...CARDS,
   ...WEB_TOOLS,
 })
 
@@ -490,6 +507,8 @@ export const SECRETS = [
   'IDP_A_CLIENT_SECRET',
   'IDP_B_CLIENT_SECRET',
   'SMTP_URL',
+  'STRIPE_SECRET_KEY',
+  'STRIPE_WEBHOOK_SECRET',
   'BASE_RPC_URL',
   'ENS_RPC_URL',
   'CLONE_RPC_URL',

@@ -1,5 +1,6 @@
 import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
 import { createEgress } from '../../adapters/egress/egress.ts'
+import { createCards } from '../../adapters/payments/cards.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
 import { settleAuthorization } from './paid-calls/settle.ts'
@@ -10,7 +11,8 @@ import type { CountQuestions } from './x402/deeds.ts'
 import { createUpstreamReads } from './x402/gateway.ts'
 import { settleUpstream } from './x402/upstream-payment.ts'
 
-type MoneySettings = Pick<Config, 'mode' | 'summarizer' | 'x402GatewayUrl'> & WalletSettings & { appUrl: string }
+type MoneySettings = Pick<Config, 'mode' | 'summarizer' | 'x402GatewayUrl' | 'cards'> &
+  WalletSettings & { appUrl: string }
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
 export function openMoney(base: Base, settings: MoneySettings, above: { countQuestions: CountQuestions }) {
@@ -21,6 +23,8 @@ export function openMoney(base: Base, settings: MoneySettings, above: { countQue
     plansArePaid: mode !== 'home',
     egress: createEgress({ allowPrivate: summarizer.allowPrivate }),
     ...wallets,
+    cards: createCards(settings.cards, base),
+    cardGraceDays: settings.cards.graceDays,
     colonyUpstream,
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
     settleElsewhere: (payment: PaymentRow) =>

@@ -63,6 +63,6 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
 }
 
 /** A plan's name may be any word; one that is not known is the smallest. */
-function sizeOf(plan: string): readonly [number, number] {
+export function sizeOf(plan: string): readonly [number, number] {
   return SIZES.get(plan) ?? SMALLEST
 }

@@ -225,7 +225,10 @@ describe('what is used', () => {
     expect(used()).toBeLessThan(kept)
     expect(used()).toBe(recount())
     await write(platform.db, (tx) => tx.update(agents).set({ ownerId: null }).where(eq(agents.id, agent.id)).run())
-    expect([used(), platform.db.select().from(userStorage).all()]).toEqual([0, [{ userId: user.id, usedBytes: 0 }]])
+    expect([used(), platform.db.select().from(userStorage).all()]).toEqual([
+      0,
+      [{ userId: user.id, usedBytes: 0, grantedBytes: 0 }],
+    ])
     await write(platform.db, (tx) => tx.update(agents).set({ ownerId: user.id }).where(eq(agents.id, agent.id)).run())
     expect(used()).toBe(recount())
   })

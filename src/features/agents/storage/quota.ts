@@ -29,7 +29,7 @@ export type StorageQuota = {
 export function createStorageQuota({ rules }: { rules: AccountRules }): StorageQuota {
   const read = (db: Db, userId: string): StorageUse | null => {
     const row = db
-      .select({ ...identityColumns, used: userStorage.usedBytes })
+      .select({ ...identityColumns, used: userStorage.usedBytes, granted: userStorage.grantedBytes })
       .from(users)
       .leftJoin(userStorage, eq(userStorage.userId, users.id))
       .where(eq(users.id, userId))
@@ -37,7 +37,7 @@ export function createStorageQuota({ rules }: { rules: AccountRules }): StorageQ
     if (!row) return null
     // What is stored stays for a while when a subscription is not paid: the plan counts here, not its payment.
     const plan = isAdmin(row, rules) ? PLANS.network : (findPlan(row.plan) ?? NO_PLAN)
-    return { used: row.used ?? 0, limit: plan.storageBytes }
+    return { used: row.used ?? 0, limit: plan.storageBytes + (row.granted ?? 0) }
   }
   const readOf = (db: Db, ownerId: string | null) => (ownerId === null ? null : read(db, ownerId))
 

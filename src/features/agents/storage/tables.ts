@@ -26,10 +26,11 @@ export const agentStorage = sqliteTable(
   ],
 )
 
-/** What all agents of an account take together. */
+/** What all agents of an account take together, and what it may take on top of its plan. */
 export const userStorage = sqliteTable('user_storage', {
   userId: text()
     .primaryKey()
     .references(() => users.id, { onDelete: 'cascade' }),
   usedBytes: integer().notNull().default(0),
+  grantedBytes: integer().notNull().default(0),
 })

@@ -9,6 +9,8 @@ import { jobs } from '../../../jobs/tables.ts'
 import { enqueueRemoval } from '../../agents/deployments/delete.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { enqueueEmptyTrash } from '../../agents/snapshots/trash.ts'
+import { enqueueEndOfSubscriptions } from '../../money/cards/end.ts'
+import { cardSubscriptions } from '../../money/cards/tables.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { confirmPassword } from '../../people/passwords/confirm-password.ts'
 import type { Passwords } from '../../people/passwords/passwords.ts'
@@ -63,7 +65,7 @@ export async function eraseAccount(deps: EraseDeps, userId: string, signal?: Abo
   const owned = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId)).all()
   for (const { id } of owned) await deleteDependents(db, agents, id, { signal })
   // What has to be ended outside goes with the account itself, in the closure that asks for it.
-  await deleteDependents(db, users, userId, { except: [agents, radioStreams], signal })
+  await deleteDependents(db, users, userId, { except: [agents, radioStreams, cardSubscriptions], signal })
   await write(db, (tx) => removeAccount(tx, deps, userId))
 }
 
@@ -73,6 +75,7 @@ function removeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): v
   for (const agent of owned) enqueueRemoval({ enqueue }, tx, agent)
   enqueueEmptyTrash({ enqueue }, tx, userId)
   abandonStreams(tx, enqueue, userId)
+  enqueueEndOfSubscriptions(tx, enqueue, userId)
   const { changes } = tx.delete(users).where(eq(users.id, userId)).run()
   if (changes === 0) return
   // The id names nobody any more; neither address nor e-mail is kept.

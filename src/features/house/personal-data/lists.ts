@@ -3,7 +3,9 @@ import { personalInstallations } from '../../agents/installations/personal.ts'
 import { personalAgents } from '../../agents/registry/personal.ts'
 import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
+import { personalSubscriptions } from '../../money/cards/personal.ts'
 import { personalLedger } from '../../money/ledger/personal.ts'
+import { personalReceipts } from '../../money/receipts/personal.ts'
 import { personalEscrows, personalTickets } from '../../money/settlement/personal.ts'
 import { personalCalendar, personalInstalledSkills, personalOwnSkills } from '../../money/skills/personal.ts'
 import { personalSplitRules, personalSplits } from '../../money/splits/personal.ts'
@@ -51,6 +53,8 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalInbox,
   personalMessages,
   personalProviderKeys,
+  personalSubscriptions,
+  personalReceipts,
   personalLedger,
   personalManagedWallets,
   personalPayments,

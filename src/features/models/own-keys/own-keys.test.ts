@@ -163,8 +163,11 @@ test('POST /api/billing: 200 with the month’s tokens, 503 for cards, 401 for n
     remaining: 1_998_500,
     resetsAt: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
   })
-  for (const action of ['create-checkout', 'buy-credits']) {
-    const response = await test.bill({ action })
+  for (const order of [
+    { action: 'create-checkout', plan: 'label' },
+    { action: 'buy-credits', pack: '50' },
+  ]) {
+    const response = await test.bill(order)
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ code: 'NOT_CONFIGURED' })
   }

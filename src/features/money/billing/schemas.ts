@@ -1,8 +1,9 @@
 import { z } from 'zod'
 
 const MISSING = 'API key and provider required'
+const subscriptionId = z.string().max(255).optional()
 
-/** `POST /api/billing`: what is to be done, and what that takes. */
+/** `POST /api/billing`: what is to be done, and what that takes. `pack` and `amount` are two names of one thing. */
 export const BillingRequest = z.discriminatedUnion(
   'action',
   [
@@ -13,8 +14,16 @@ export const BillingRequest = z.discriminatedUnion(
     }),
     z.object({ action: z.literal('disable-byok') }),
     z.object({ action: z.literal('get-usage') }),
-    z.object({ action: z.literal('create-checkout') }),
-    z.object({ action: z.literal('buy-credits') }),
+    z.object({ action: z.literal('create-checkout'), plan: z.string('Invalid plan').max(40, 'Invalid plan') }),
+    z.object({
+      action: z.literal('buy-credits'),
+      pack: z.coerce.string().max(40, 'Invalid pack').optional(),
+      amount: z.coerce.string().max(40, 'Invalid pack').optional(),
+    }),
+    z.object({ action: z.literal('change-plan'), plan: z.string('Invalid plan').max(40, 'Invalid plan') }),
+    z.object({ action: z.literal('open-portal') }),
+    z.object({ action: z.literal('cancel'), subscriptionId }),
+    z.object({ action: z.literal('restore'), subscriptionId }),
   ],
   'Invalid action',
 )
@@ -24,10 +33,40 @@ export type BillingRequest = z.infer<typeof BillingRequest>
 export const BillingDone = z.object({ success: z.literal(true), message: z.string() })
 export type BillingDone = z.infer<typeof BillingDone>
 
-/** `GET /api/billing`: null without a limit. */
+/** The page on which one pays; nothing has changed yet. */
+export const BillingPage = z.object({ url: z.string() })
+
+const Subscription = z.object({
+  id: z.string(),
+  purpose: z.enum(['plan', 'storage']),
+  plan: z.string().nullable(),
+  state: z.enum(['active', 'past_due', 'ended']),
+  isEnding: z.boolean(),
+  paidUntil: z.string().nullable(),
+  graceEndsAt: z.string().nullable(),
+})
+export type Subscription = z.infer<typeof Subscription>
+
+const PlanOffer = z.object({
+  name: z.string(),
+  price: z.number(),
+  agents: z.number(),
+  features: z.array(z.string()),
+})
+
+/** `GET /api/billing`: null without a limit; `agents` of a plan is -1 then, as existing clients read it. */
 export const Billing = z.object({
+  plans: z.record(z.string(), PlanOffer),
+  packs: z.array(z.object({ pack: z.string(), credits: z.number(), price: z.string() })),
+  storageUpgrade: z.object({ bytes: z.number(), price: z.string() }),
   currentPlan: z.string(),
   subscriptionStatus: z.string(),
+  cardsConfigured: z.boolean(),
+  hasCustomer: z.boolean(),
+  subscriptions: z.array(Subscription),
+  credits: z.number(),
+  balanceUsd: z.string(),
+  storage: z.object({ used: z.number(), limit: z.number() }).nullable(),
   byokEnabled: z.boolean(),
   byokProviders: z.array(z.string()),
   usage: z.object({
@@ -38,3 +77,17 @@ export const Billing = z.object({
   }),
 })
 export type Billing = z.infer<typeof Billing>
+
+const TIERS = 'solo, collective, label, network, underground, starter, pro, scale, enterprise, white_glove'
+/** `POST /api/subscriptions/deploy`; `stripeCustomerId` is another name of `customerId`. */
+export const DeploySubscriptionRequest = z.object({
+  tier: z
+    .string('tier is required')
+    .min(1, 'tier is required')
+    .max(40, `Invalid tier. Valid tiers: ${TIERS}`)
+    .optional(),
+  customerId: z.string('customerId is required').max(255).optional(),
+  stripeCustomerId: z.string('customerId is required').max(255).optional(),
+  subscriptionId: z.string().max(255).optional(),
+})
+export type DeploySubscriptionRequest = z.infer<typeof DeploySubscriptionRequest>

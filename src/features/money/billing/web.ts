@@ -1,74 +1,83 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
-import type { OwnKeys } from '../../models/own-keys/own-keys.ts'
-import type { RunningSums } from '../../models/usage/running-sums.ts'
-import { PLANS, planInForce } from '../../people/plans/plans.ts'
+import { isPlanName, type PlanName } from '../../people/plans/plans.ts'
+import {
+  type CheckoutDeps,
+  changePlan,
+  openPortal,
+  setEnding,
+  startCreditCheckout,
+  startPlanCheckout,
+} from '../cards/checkout.ts'
+import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
 import { BillingRequest } from './schemas.ts'
+import { type ShowBillingDeps, showBilling, toUsage } from './show.ts'
 
-export type BillingWebDeps = { clock: Clock; guards: Guards; ownKeys: OwnKeys; userSums: RunningSums }
+export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards }
 
-/** Plan, use and own provider keys of the signed-in user (Interface 4.15). Cards are not configured here, and say so. */
+/** Plan, use, cards and own provider keys of the signed-in user (Interface 4.15). */
 export function billingWeb(deps: BillingWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession, signedIn } = deps.guards
 
-  app.get('/api/billing', signedIn, (c) => {
-    const { user } = c.var
-    const providers = deps.ownKeys.listProviders(user.id)
-    return c.json({
-      plans: PLANS,
-      currentPlan: user.plan,
-      subscriptionStatus: user.subscriptionId === null ? 'inactive' : 'active',
-      byokEnabled: providers.length > 0,
-      byokProviders: providers,
-      usage: toUsage(deps, user),
-    })
-  })
+  app.get('/api/billing', signedIn, (c) => c.json(showBilling(deps, c.var.user)))
 
   app.post(
     '/api/billing',
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', BillingRequest),
-    async (c) => {
-      const { user } = c.var
-      const request = c.req.valid('json')
-      switch (request.action) {
-        case 'enable-byok':
-          await deps.ownKeys.enable(user.id, request.provider, request.apiKey)
-          return c.json({
-            success: true,
-            message: `BYOK enabled with ${request.provider}. You'll pay ${request.provider} directly for AI usage.`,
-          })
-        case 'disable-byok':
-          await deps.ownKeys.disable(user.id)
-          return c.json({ success: true, message: 'BYOK disabled. Using platform credits.' })
-        case 'get-usage':
-          return c.json(toUsage(deps, user))
-        case 'create-checkout':
-        case 'buy-credits':
-          throw new AppError('unavailable', 'Card billing is not configured', { code: 'NOT_CONFIGURED' })
-      }
-    },
+    async (c) => c.json(await act(deps, c.var.user, c.req.valid('json'))),
   )
 
   return app
 }
 
-/** Tokens of the plan this month (UTC); null without a limit. */
-function toUsage(deps: BillingWebDeps, user: SignedInUser) {
-  const limit = planInForce(user).tokensPerMonth
-  const { tokens: used } = deps.userSums.used(user.id)
-  const now = deps.clock.now()
-  return {
-    monthlyTokens: limit,
-    used,
-    remaining: limit === null ? null : Math.max(0, limit - used),
-    resetsAt: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
+/** What is ordered here takes effect when the card service says that it happened. */
+const ASKED = 'It takes effect as soon as the card service confirms it.'
+
+async function act(deps: BillingWebDeps, user: SignedInUser, request: BillingRequest) {
+  switch (request.action) {
+    case 'enable-byok': {
+      const { provider } = request
+      await deps.ownKeys.enable(user.id, provider, request.apiKey)
+      return done(`BYOK enabled with ${provider}. You'll pay ${provider} directly for AI usage.`)
+    }
+    case 'disable-byok':
+      await deps.ownKeys.disable(user.id)
+      return done('BYOK disabled. Using platform credits.')
+    case 'get-usage':
+      return toUsage(deps, user)
+    case 'create-checkout':
+      return { url: await startPlanCheckout(deps, user, requirePlan(request.plan)) }
+    case 'buy-credits': {
+      const pack = requireCreditPack(request.pack ?? request.amount)
+      const { credits, priceUsd } = CREDIT_PACKS[pack]
+      return { success: true, url: await startCreditCheckout(deps, user, pack), credits, price: `$${priceUsd}` }
+    }
+    case 'change-plan':
+      await changePlan(deps, user.id, requirePlan(request.plan))
+      return done(`Your plan changes. ${ASKED}`)
+    case 'open-portal':
+      return { url: await openPortal(deps, user.id) }
+    case 'cancel':
+      await setEnding(deps, user.id, request.subscriptionId, true)
+      return done(`Your subscription ends with the period that is paid. ${ASKED}`)
+    case 'restore':
+      await setEnding(deps, user.id, request.subscriptionId, false)
+      return done(`Your subscription goes on. ${ASKED}`)
   }
+}
+
+function done(message: string) {
+  return { success: true, message }
+}
+
+function requirePlan(plan: string): PlanName {
+  if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan')
+  return plan
 }

@@ -86,6 +86,32 @@ export const MAILS = {
     ],
     end: 'The costs page shows what used them. You can switch these mails off in your settings.',
   },
+  'payment-failed': {
+    subject: 'Your card could not be charged',
+    lines: [
+      'The payment for your subscription did not go through. It will be tried again in the next days.',
+      'Everything goes on until then.',
+    ],
+    end: 'The billing page leads to where you can change the card.',
+  },
+  'payment-made-good': {
+    subject: 'Your payment went through',
+    lines: ['The payment for your subscription went through after all.', 'There is nothing for you to do.'],
+    end: 'The billing page has the receipt.',
+  },
+  'grace-ended': {
+    subject: 'Your subscription is paused',
+    lines: [
+      'The payment for your subscription has not gone through for a while, and what it paid for has stopped.',
+      'Nothing was deleted. It comes back as soon as the payment goes through.',
+    ],
+    end: 'The billing page leads to where you can change the card.',
+  },
+  'subscription-ended': {
+    subject: 'Your subscription has ended',
+    lines: ['Your subscription has ended and your card is charged no more.', 'Nothing was deleted.'],
+    end: 'The billing page is where you can subscribe again.',
+  },
 } as const
 export type MailName = keyof typeof MAILS
 

@@ -1,0 +1,197 @@
+import type Stripe from 'stripe'
+import type { Clock } from '../../core/clock.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+
+export type CardsOptions = { secretKey: string | undefined; webhookSecret: string | undefined; apiBase: string }
+
+/**
+ * What somebody is to pay for. `minorUnits` are pence or cents, `tags` come back with every event about it. `attempt` names
+ * the wish to pay: the same one again leads to the same page.
+ */
+export type Checkout = {
+  user: { id: string; email: string; customerId: string | null }
+  product: { name: string; currency: 'gbp' | 'usd'; minorUnits: number; isMonthly: boolean }
+  tags: Readonly<Record<string, string>>
+  attempt: string
+  successUrl: string
+  cancelUrl: string
+}
+
+/** A signed event as it was sent: `data` is the object that it is about, in whatever form the sender's version gives it. */
+export type CardEvent = { id: string; type: string; createdAt: Date; data: unknown }
+
+/**
+ * Cards, by Stripe. Everything throws AppError: `unavailable` NOT_CONFIGURED without settings, `unavailable` when Stripe
+ * cannot be reached or asks to wait, `upstream_failed` when it refuses what it was asked.
+ */
+export type Cards = {
+  readonly isConfigured: boolean
+  /** Opens a page on which the product is paid. @returns its address. */
+  createCheckout(checkout: Checkout): Promise<string>
+  /** Opens the page on which a customer sees invoices and changes the card. @returns its address. */
+  createPortal(customerId: string, returnUrl: string): Promise<string>
+  /** Ends a subscription with the period that is paid, or lets it go on after all. */
+  setEnding(subscriptionId: string, isEnding: boolean): Promise<void>
+  /** Ends a subscription now. One that has ended already stays so. */
+  end(subscriptionId: string): Promise<void>
+  /** Changes what a subscription costs a month; the difference is charged, or given back, with the next invoice. */
+  changePrice(subscriptionId: string, price: { currency: 'gbp'; minorUnits: number }, attempt: string): Promise<void>
+  /** @throws AppError `invalid` for a signature that is missing, wrong or older than five minutes. */
+  readEvent(body: Uint8Array, signature: string | undefined): Promise<CardEvent>
+}
+
+const TIMEOUT_MS = 20_000
+const RETRIES = 2
+const TOLERANCE_SECONDS = 300
+type Deps = { clock: Clock; log: Log; fetch: typeof fetch }
+
+export function createCards(options: CardsOptions, deps: Deps): Cards {
+  let opened: Promise<Stripe> | undefined
+  const open = () => {
+    const { secretKey } = options
+    if (!secretKey) throw notConfigured('STRIPE_SECRET_KEY')
+    opened ??= openStripe(secretKey, options.apiBase, deps.fetch)
+    return opened
+  }
+  const ask = async <T>(call: (stripe: Stripe) => Promise<T>): Promise<T> => {
+    const stripe = await open()
+    return call(stripe).catch((error: unknown) => {
+      throw toAppError(error, deps.log)
+    })
+  }
+
+  return {
+    isConfigured: options.secretKey !== undefined,
+    createCheckout: (checkout) =>
+      ask(async (stripe) => {
+        const session = await stripe.checkout.sessions.create(toSession(checkout), { idempotencyKey: checkout.attempt })
+        if (!session.url) throw new AppError('upstream_failed', 'The card service gave no page to pay on')
+        return session.url
+      }),
+    createPortal: (customer, returnUrl) =>
+      ask(async (stripe) => {
+        const { url } = await stripe.billingPortal.sessions.create({ customer, return_url: returnUrl })
+        return url
+      }),
+    setEnding: (id, isEnding) =>
+      ask(async (stripe) => {
+        await stripe.subscriptions.update(id, { cancel_at_period_end: isEnding })
+      }),
+    end: (id) =>
+      ask(async (stripe) => {
+        await stripe.subscriptions.cancel(id).catch((error: unknown) => {
+          if (!isGone(error)) throw error
+        })
+      }),
+    changePrice: (id, price, attempt) => ask((stripe) => changePrice(stripe, id, price, attempt)),
+    async readEvent(body, signature) {
+      if (!options.webhookSecret) throw notConfigured('STRIPE_WEBHOOK_SECRET')
+      const stripe = await open()
+      const event = await verify(stripe, { body, signature, secret: options.webhookSecret, now: deps.clock.now() })
+      return { id: event.id, type: event.type, createdAt: new Date(event.created * 1000), data: event.data.object }
+    },
+  }
+}
+
+/** Loaded when somebody pays for the first time: few programs need it, and it is large. */
+async function openStripe(secretKey: string, apiBase: string, send: typeof fetch): Promise<Stripe> {
+  const { default: StripeClient } = await import('stripe')
+  const { hostname, port, protocol } = new URL(apiBase)
+  return new StripeClient(secretKey, {
+    host: hostname,
+    port: port || (protocol === 'http:' ? 80 : 443),
+    protocol: protocol === 'http:' ? 'http' : 'https',
+    httpClient: StripeClient.createFetchHttpClient(send),
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+  })
+}
+
+function toSession({ user, product, tags, successUrl, cancelUrl }: Checkout): Stripe.Checkout.SessionCreateParams {
+  const metadata = { ...tags, userId: user.id }
+  return {
+    mode: product.isMonthly ? 'subscription' : 'payment',
+    client_reference_id: user.id,
+    ...(user.customerId === null
+      ? { customer_email: user.email, ...(!product.isMonthly && { customer_creation: 'always' as const }) }
+      : { customer: user.customerId }),
+    line_items: [
+      {
+        quantity: 1,
+        price_data: {
+          currency: product.currency,
+          unit_amount: product.minorUnits,
+          product_data: { name: product.name },
+          ...(product.isMonthly && { recurring: { interval: 'month' as const } }),
+        },
+      },
+    ],
+    metadata,
+    ...(product.isMonthly ? { subscription_data: { metadata } } : { payment_intent_data: { metadata } }),
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+  }
+}
+
+async function changePrice(
+  stripe: Stripe,
+  id: string,
+  { currency, minorUnits }: { currency: 'gbp'; minorUnits: number },
+  attempt: string,
+): Promise<void> {
+  const { items } = await stripe.subscriptions.retrieve(id)
+  const item = items.data[0]
+  if (!item) throw new AppError('upstream_failed', 'The card service knows no price of this subscription')
+  const product = typeof item.price.product === 'string' ? item.price.product : item.price.product.id
+  const price = { currency, product, recurring: { interval: 'month' as const }, unit_amount: minorUnits }
+  await stripe.subscriptions.update(
+    id,
+    {
+      items: [{ id: item.id, price_data: price }],
+      proration_behavior: 'create_prorations',
+      cancel_at_period_end: false,
+    },
+    { idempotencyKey: attempt },
+  )
+}
+
+async function verify(
+  stripe: Stripe,
+  { body, signature, secret, now }: { body: Uint8Array; signature: string | undefined; secret: string; now: Date },
+): Promise<Stripe.Event> {
+  if (!signature) throw invalidSignature()
+  const { webhooks } = stripe
+  const receivedAt = now.getTime()
+  return webhooks
+    .constructEventAsync(Buffer.from(body), signature, secret, TOLERANCE_SECONDS, undefined, receivedAt)
+    .catch((error: unknown) => {
+      throw invalidSignature(error)
+    })
+}
+
+function invalidSignature(cause?: unknown): AppError {
+  return new AppError('invalid', 'Invalid signature', {}, { cause })
+}
+
+function notConfigured(setting: string): AppError {
+  const message = `Cards are not configured here: an operator sets ${setting}, or gives plans and credits by stead user`
+  return new AppError('unavailable', message, { code: 'NOT_CONFIGURED' })
+}
+
+/** What Stripe says is for the operator: it may name the account. */
+function toAppError(error: unknown, log: Log): AppError {
+  if (error instanceof AppError) return error
+  const type = error instanceof Error && 'type' in error ? String(error.type) : ''
+  log.error({ error: errorMessage(error), type }, 'the card service failed')
+  if (type === 'StripeConnectionError' || type === 'StripeRateLimitError' || type === 'StripeAPIError') {
+    const message = 'The card service cannot be reached. Try again in a minute.'
+    return new AppError('unavailable', message, { code: 'CARDS_UNAVAILABLE' }, { cause: error })
+  }
+  return new AppError('upstream_failed', 'The card service refused', { code: 'CARDS_FAILED' }, { cause: error })
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'resource_missing'
+}

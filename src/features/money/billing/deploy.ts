@@ -1,0 +1,81 @@
+import { eq, or } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { sizeOf } from '../../agents/deployments/spec.ts'
+import { recordAudit } from '../../people/audit/audit.ts'
+import type { PlanName } from '../../people/plans/plans.ts'
+import { users } from '../../people/users/tables.ts'
+import { cardCustomers } from '../cards/tables.ts'
+import type { DeploySubscriptionRequest } from './schemas.ts'
+
+/** Tiers that operators name, older words included, and the plan that each stands for. */
+const PLAN_OF_TIER: Readonly<Record<string, PlanName>> = {
+  solo: 'solo',
+  collective: 'collective',
+  label: 'label',
+  network: 'network',
+  underground: 'solo',
+  starter: 'solo',
+  pro: 'collective',
+  scale: 'label',
+  enterprise: 'network',
+  white_glove: 'network',
+}
+
+export type DeployedSubscription = {
+  customerId: string
+  subscriptionId: string
+  tier: string
+  resources: { memory: string; cpus: string }
+}
+
+/**
+ * Activates a tier for a customer, known by its name at the card service or by its own id: the operator's word, as
+ * `stead user set-plan` is. @throws AppError `invalid`, `not_found`.
+ */
+export async function deploySubscription(
+  deps: { db: Db; clock: Clock },
+  { tier, customerId, stripeCustomerId, subscriptionId }: DeploySubscriptionRequest,
+): Promise<DeployedSubscription> {
+  const customer = customerId || stripeCustomerId
+  if (!customer) throw new AppError('invalid', 'customerId is required')
+  if (!tier) throw new AppError('invalid', 'tier is required')
+  const plan = Object.hasOwn(PLAN_OF_TIER, tier) ? PLAN_OF_TIER[tier] : undefined
+  if (!plan) throw new AppError('invalid', `Invalid tier. Valid tiers: ${Object.keys(PLAN_OF_TIER).join(', ')}`)
+  return write(deps.db, (tx) => {
+    const user = getCustomer(tx, customer)
+    const columns = {
+      plan,
+      subscriptionStatus: 'active',
+      subscriptionId: subscriptionId ?? user.subscriptionId,
+    } as const
+    const now = deps.clock.now()
+    tx.update(users)
+      .set({ ...columns, updatedAt: now })
+      .where(eq(users.id, user.id))
+      .run()
+    const detail = { plan: [user.plan, plan], subscriptionStatus: [user.subscriptionStatus, 'active'] }
+    recordAudit(tx, { actor: 'operator', action: 'account.change', target: user.id, detail }, now)
+    const [memoryGigabytes, cpus] = sizeOf(plan)
+    return {
+      customerId: customer,
+      // What everybody without a card is told it is.
+      subscriptionId: columns.subscriptionId ?? `sub_${user.id}`,
+      tier,
+      resources: { memory: `${memoryGigabytes}g`, cpus: String(cpus) },
+    }
+  })
+}
+
+function getCustomer(tx: Tx, customer: string) {
+  const row = tx
+    .select({ user: users })
+    .from(users)
+    .leftJoin(cardCustomers, eq(cardCustomers.userId, users.id))
+    .where(or(eq(cardCustomers.customerId, customer), eq(users.id, customer)))
+    .get()
+  if (!row) throw new AppError('not_found', 'Customer not found')
+  return row.user
+}

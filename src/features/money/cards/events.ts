@@ -1,0 +1,153 @@
+import { eq, lt } from 'drizzle-orm'
+import type { ZodType } from 'zod'
+import type { CardEvent } from '../../../adapters/payments/cards.ts'
+import { addDays } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { users } from '../../people/users/tables.ts'
+import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { post, readBalance } from '../ledger/post.ts'
+import { receipts } from '../receipts/tables.ts'
+import { noteRefund, writeReceipt } from '../receipts/write.ts'
+import { InvoiceEvent, RefundEvent, SessionEvent, SubscriptionEvent } from './event-schemas.ts'
+import { CREDIT_PACKS, MICROS_PER_MINOR_UNIT, priceOfPack, requireCreditPack } from './prices.ts'
+import { applySubscription, type SubscriptionDeps, saveCustomer } from './subscriptions.ts'
+import { cardEvents, cardSubscriptions } from './tables.ts'
+
+const DAY_MS = 86_400_000
+/** The card service repeats an event for three days. */
+const DAYS_KEPT = 30
+
+/**
+ * Acts on an event of the card service, once: what it did is written in the same closure as that it came.
+ * @returns what it did, or had done. @throws AppError `invalid` when it has another form.
+ */
+export function receiveCardEvent(deps: SubscriptionDeps, event: CardEvent): Promise<string> {
+  return write(deps.db, (tx) => {
+    const earlier = tx.select().from(cardEvents).where(eq(cardEvents.id, event.id)).get()
+    if (earlier) return earlier.outcome
+    const outcome = act(tx, deps, event)
+    tx.insert(cardEvents).values({ id: event.id, type: event.type, outcome, receivedAt: deps.clock.now() }).run()
+    return outcome
+  })
+}
+
+function act(tx: Tx, deps: SubscriptionDeps, event: CardEvent): string {
+  const { type, data, createdAt: at } = event
+  switch (type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+      return applyCheckout(tx, deps, parse(SessionEvent, data))
+    case 'customer.subscription.created':
+    case 'customer.subscription.updated':
+    case 'customer.subscription.deleted':
+    case 'customer.subscription.paused':
+    case 'customer.subscription.resumed':
+      return applySubscription(tx, deps, parse(SubscriptionEvent, data), { type, at })
+    case 'invoice.paid':
+      return applyInvoice(tx, deps, parse(InvoiceEvent, data))
+    case 'charge.refunded':
+      return applyRefund(tx, deps, parse(RefundEvent, data))
+    default:
+      return 'of no interest'
+  }
+}
+
+/** Credits that were paid; a subscription tells of itself by its own events. */
+function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): string {
+  const { userId = '' } = session.metadata
+  const user = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
+  if (!user) return 'nobody here'
+  if (session.customer) saveCustomer(tx, userId, session.customer, deps.clock.now())
+  if (session.mode !== 'payment' || session.metadata.purpose !== 'credits') return 'customer noted'
+  if (session.payment_status !== 'paid') return 'not paid yet'
+  const pack = requireCreditPack(session.metadata.pack)
+  const { worthMicroUsd, priceMicroUsd, minorUnits } = priceOfPack(pack)
+  // Whoever sells at another price than ours on the same account sells something else.
+  if (session.currency !== 'usd' || session.amount_total !== minorUnits) return 'not a price of ours'
+  const cause = `stripe:${session.payment_intent ?? session.id}`
+  const what = `${CREDIT_PACKS[pack].credits} credits`
+  post(tx, deps, {
+    cause,
+    memo: `${what}, paid by card`,
+    lines: [
+      { account: houseAccount('cards', 'USD'), amount: -priceMicroUsd },
+      { account: houseAccount('grants', 'USD'), amount: priceMicroUsd - worthMicroUsd },
+      { account: creditsOf(userId), amount: worthMicroUsd },
+    ],
+  })
+  const paid = { method: 'card', amountMicros: priceMicroUsd, currency: 'USD' } as const
+  const reference = session.payment_intent ?? session.id
+  writeReceipt(tx, { ...paid, cause, what, userId, reference, createdAt: deps.clock.now() })
+  return 'credits given'
+}
+
+/** What a subscription brought in. */
+function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): string {
+  if (invoice.subscription === null || invoice.amount_paid === 0) return 'of no interest'
+  if (invoice.currency !== 'gbp') return 'not a price of ours'
+  const known = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, invoice.subscription)).get()
+  // It may come before anything is known of the subscription.
+  const userId = known?.userId ?? invoice.metadata.userId ?? ''
+  if (!tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()) return 'nobody here'
+  const cause = `stripe:${invoice.id}`
+  const amountMicros = invoice.amount_paid * MICROS_PER_MINOR_UNIT
+  const isStorage = (known?.purpose ?? invoice.metadata.purpose) === 'storage'
+  const what = isStorage ? 'Storage, one month' : `Plan ${known?.plan ?? invoice.metadata.plan ?? ''}, one month`
+  post(tx, deps, {
+    cause,
+    memo: `${what}, paid by card`,
+    lines: [
+      { account: houseAccount('cards', 'GBP'), amount: -amountMicros },
+      { account: houseAccount('sales', 'GBP'), amount: amountMicros },
+    ],
+  })
+  const reference = invoice.number ?? invoice.id
+  const paid = { method: 'card', amountMicros, currency: 'GBP' } as const
+  writeReceipt(tx, { ...paid, cause, what, userId, reference, createdAt: deps.clock.now() })
+  return 'payment noted'
+}
+
+/** Takes back what was bought with money that went back, as far as it is still there; the house bears the rest. */
+function applyRefund(tx: Tx, deps: SubscriptionDeps, charge: RefundEvent): string {
+  const paidBy = `stripe:${charge.payment_intent ?? charge.id}`
+  const receipt = tx.select().from(receipts).where(eq(receipts.cause, paidBy)).get()
+  if (!receipt || receipt.userId === null || receipt.currency !== 'USD') return 'of no interest'
+  const refunded = Math.min(charge.amount_refunded * MICROS_PER_MINOR_UNIT, receipt.amountMicros)
+  const more = refunded - receipt.refundedMicros
+  if (more <= 0) return 'older than what is known'
+  const account = creditsOf(receipt.userId)
+  const taken = Math.min(more, readBalance(tx, account))
+  post(tx, deps, {
+    cause: `${paidBy}:refunded:${charge.amount_refunded}`,
+    memo: 'Paid back to your card',
+    lines: [
+      { account: houseAccount('cards', 'USD'), amount: more },
+      { account, amount: -taken },
+      { account: houseAccount('grants', 'USD'), amount: taken - more },
+    ],
+  })
+  noteRefund(tx, receipt.id, refunded, 'Paid back to the card')
+  return 'refund noted'
+}
+
+function parse<T>(schema: ZodType<T>, data: unknown): T {
+  const parsed = schema.safeParse(data)
+  if (!parsed.success) throw new AppError('invalid', 'Invalid payload', {}, { cause: parsed.error })
+  return parsed.data
+}
+
+/** Forgets events that nobody repeats any more. */
+export function cardEventsJob(deps: Pick<SubscriptionDeps, 'db' | 'clock'>): RepeatingJob {
+  return {
+    name: 'cards.forget',
+    everyMs: DAY_MS,
+    async run(signal) {
+      const isOld = lt(cardEvents.receivedAt, addDays(deps.clock.now(), -DAYS_KEPT))
+      await deleteInBatches(deps.db, cardEvents, isOld, signal)
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+
+/** A payment that was taken; amounts are decimal numbers of `currency` as text, `refunded` null when nothing went back. */
+export const Receipt = z.object({
+  id: z.string(),
+  createdAt: z.string(),
+  what: z.string(),
+  method: z.string(),
+  amount: z.string(),
+  currency: z.string(),
+  reference: z.string().nullable(),
+  payer: z.string().nullable(),
+  refunded: z.string().nullable(),
+  refundReason: z.string().nullable(),
+})
+export type Receipt = z.infer<typeof Receipt>
+
+export const ReceiptList = z.object({ receipts: z.array(Receipt) })
+
+export const ReceiptQuery = z.object({
+  before: z.iso
+    .datetime('before must be a time')
+    .transform((text) => new Date(text))
+    .optional(),
+  limit: z.coerce.number('limit must be a number').int('limit must be a whole number').min(1).max(100).default(20),
+})

@@ -1,0 +1,29 @@
+import { Hono } from 'hono'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { showReceipt } from './page.ts'
+import { ReceiptQuery } from './schemas.ts'
+import { getReceipt, listReceipts } from './write.ts'
+
+export type ReceiptsWebDeps = { db: Db; guards: Guards }
+
+/** Receipts as JSON, and as a page to print. Whoever paid without an account sees theirs by its id. */
+export function receiptsWeb(deps: ReceiptsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn, findUser } = deps.guards
+
+  app.get('/api/receipts', signedIn, validate('query', ReceiptQuery), (c) =>
+    c.json({ receipts: listReceipts(deps.db, c.var.user.id, c.req.valid('query')) }),
+  )
+
+  app.get('/api/receipts/:id', async (c) => {
+    const user = await findUser(c)
+    const receipt = getReceipt(deps.db, c.req.param('id'), user?.id ?? null)
+    c.header('vary', 'accept')
+    return c.req.header('accept')?.includes('text/html') ? showReceipt(c, receipt) : c.json(receipt)
+  })
+
+  return app
+}
