@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
 import type { Memory } from './memory.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
+import type { LoadSkills } from './skills.ts'
 import type { ToolReporter } from './tool-reports.ts'
 import { createTools } from './tools.ts'
 import type { Workspace } from './workspace.ts'
@@ -12,7 +13,13 @@ const MAX_STEPS = 8
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
 
 export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
-export type ModelDeps = { fetch: typeof fetch; workspace: Workspace; memory: Memory; reportTool: ToolReporter }
+export type ModelDeps = {
+  fetch: typeof fetch
+  workspace: Workspace
+  memory: Memory
+  loadSkills: LoadSkills
+  reportTool: ToolReporter
+}
 
 /** `model` is the one the platform said it used. Token counts are those it reported, absent when it did not. */
 export type Answer = {
@@ -44,7 +51,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
     fetch: createPlatformFetch(deps.fetch, settings.idleMs),
   })
   const model = provider(settings.model)
-  const tools = createTools(deps.workspace, deps.memory)
+  const tools = createTools(deps.workspace, deps.memory, deps.loadSkills)
   let canUseTools = true
 
   const attempt = async (request: ModelRequest, withTools: boolean, onEvent: (event: ModelEvent) => void) => {

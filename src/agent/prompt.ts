@@ -1,10 +1,18 @@
 import { toDay } from '../core/clock.ts'
 import { type Fact, toMemoryLines } from '../core/memory-lines.ts'
+import type { Skill } from './skills.ts'
 
-export type PromptParts = { name: string; now: Date; facts: Fact[]; canUseTools: boolean; callerInstructions: string[] }
+export type PromptParts = {
+  name: string
+  now: Date
+  facts: Fact[]
+  skills: readonly Skill[]
+  canUseTools: boolean
+  callerInstructions: string[]
+}
 
 /** The system prompt: who the agent is, the day, what it can do, what it remembers, what this caller asks of it. */
-export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructions }: PromptParts): string {
+export function toSystemPrompt({ name, now, facts, skills, canUseTools, callerInstructions }: PromptParts): string {
   const tools = canUseTools
     ? 'You keep text files in your own workspace and facts in your memory. Use your tools for that instead of saying that you did. When you are told something worth knowing in later conversations, remember it.'
     : 'You have no tools: do not claim to read or write files or to remember something for later.'
@@ -13,8 +21,18 @@ export function toSystemPrompt({ name, now, facts, canUseTools, callerInstructio
     `You are ${name}, a helpful AI agent. Today is ${toDay(now)} (UTC). Answer briefly and plainly, in the language of the user.`,
     tools,
     memory && `What you remember (the name of each fact stands in brackets):\n${memory}`,
+    skills.length > 0 && toSkillLines(skills, canUseTools),
     ...callerInstructions,
   ]
     .filter(Boolean)
     .join('\n\n')
+}
+
+/** With tools a model reads what it needs; without, it gets everything. */
+function toSkillLines(skills: readonly Skill[], canUseTools: boolean): string {
+  if (!canUseTools) return skills.map(({ instructions }) => `A skill of yours:\n${instructions}`).join('\n\n')
+  const lines = skills.map(({ name, description }) => `- ${name}: ${description}`)
+  return ['Skills that your owner gave you. When one fits, read it with `read_skill` before you begin:', ...lines].join(
+    '\n',
+  )
 }

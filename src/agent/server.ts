@@ -10,6 +10,7 @@ import { createLocalMemory, type Memory } from './memory.ts'
 import type { Model } from './model.ts'
 import { createPlatformMemory } from './platform-memory.ts'
 import { createSessions } from './sessions.ts'
+import { createSkillLoader } from './skills.ts'
 import { createToolReporter } from './tool-reports.ts'
 import { createTurnQueue } from './turn-queue.ts'
 import { createWorkspace } from './workspace.ts'
@@ -50,16 +51,19 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const stopping = new AbortController()
   const memory = createMemory(settings, deps, stopping.signal)
   const queue = createTurnQueue()
+  const loadSkills = createSkillLoader(settings, deps)
 
   const app = createAgentApp({
     ...settings,
     ...deps,
     memory,
+    loadSkills,
     queue,
     sessions: createSessions(folders.sessions, deps.log),
     loadModel: createModelLoader(settings, {
       ...deps,
       memory,
+      loadSkills,
       workspace: createWorkspace(folders.workspace),
       reportTool: createToolReporter(settings, deps),
     }),

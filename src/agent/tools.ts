@@ -1,6 +1,7 @@
 import { tool } from 'ai'
 import { z } from 'zod'
 import type { Memory } from './memory.ts'
+import { type LoadSkills, readSkill } from './skills.ts'
 import type { Workspace } from './workspace.ts'
 
 /** What one `read_file` shows the model at most: a whole file of 1 MB would outgrow its window. */
@@ -10,7 +11,7 @@ const name = z.string().describe('The name that stands in brackets before the fa
 const path = z.string().describe('Path relative to the workspace, such as notes/today.md')
 
 /** What a model may do. What a tool throws goes back to the model as its result, so that it can try otherwise. */
-export function createTools(workspace: Workspace, memory: Memory) {
+export function createTools(workspace: Workspace, memory: Memory, loadSkills: LoadSkills) {
   return {
     list_files: tool({
       description: 'Lists the files of your workspace, or of one folder in it, with their sizes in bytes.',
@@ -26,6 +27,11 @@ export function createTools(workspace: Workspace, memory: Memory) {
       description: 'Writes a text file of your workspace, replacing what was there.',
       inputSchema: z.object({ path, content: z.string() }),
       execute: (input) => workspace.write(input.path, input.content),
+    }),
+    read_skill: tool({
+      description: 'Reads the instructions of one of your skills, by its name in the list of your skills.',
+      inputSchema: z.object({ name: z.string() }),
+      execute: (input) => readSkill(loadSkills, input.name),
     }),
     remember: tool({
       description:

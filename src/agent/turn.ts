@@ -7,12 +7,14 @@ import type { Answer, Model, ModelEvent } from './model.ts'
 import { toSystemPrompt } from './prompt.ts'
 import type { ChatMessage } from './schemas.ts'
 import type { Sessions } from './sessions.ts'
+import type { LoadSkills } from './skills.ts'
 import type { TurnQueue } from './turn-queue.ts'
 
 export type TurnDeps = {
   name: string
   clock: Clock
   memory: Memory
+  loadSkills: LoadSkills
   sessions: Sessions
   queue: TurnQueue
   /** Loads the model at the first turn and keeps it. */
@@ -49,9 +51,10 @@ export async function runTurn(
 async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: ModelEvent) => void) {
   const { sessionKey, signal } = request
   const startedAt = deps.clock.now()
-  const [stored, facts, model] = await Promise.all([
+  const [stored, facts, skills, model] = await Promise.all([
     sessionKey === null ? null : deps.sessions.readLast(sessionKey, isEnoughHistory),
     deps.memory.list(),
+    deps.loadSkills(),
     deps.loadModel(),
   ])
   const given = toConversation(request.messages)
@@ -67,6 +70,7 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
           name: deps.name,
           now: startedAt,
           facts,
+          skills,
           canUseTools,
           callerInstructions: toInstructions(request.messages),
         }),

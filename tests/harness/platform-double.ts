@@ -19,6 +19,7 @@ export function startPlatformDouble() {
   const script: Answerer[] = []
   const toolReports: unknown[] = []
   const memory = createMemoryDouble()
+  const skills: { name: string; description: string; instructions: string }[] = []
   const waiting: ((asked: Asked) => void)[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -28,6 +29,7 @@ export function startPlatformDouble() {
       const url = new URL(request.url)
       const { pathname } = url
       if (pathname === '/v1/memory' || pathname === '/v1/memory/import') return memory.answer(request, url)
+      if (pathname === '/v1/skills') return Response.json({ skills })
       if (pathname === '/v1/tool-events') {
         toolReports.push(await request.json())
         return new Response(null, { status: 204 })
@@ -45,6 +47,8 @@ export function startPlatformDouble() {
     asked,
     tokens,
     memory,
+    /** What the owner has installed for the agent. */
+    skills,
     /** What the agent told of the tools it used. */
     toolReports,
     next: (...answers: Answerer[]) => void script.push(...answers),

@@ -1,8 +1,8 @@
-import { and, desc, eq, type SQL } from 'drizzle-orm'
+import { and, desc, eq, or, type SQL } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
+import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
@@ -13,6 +13,7 @@ import { wholeSpan } from '../../models/usage/day-slices.ts'
 import { sumCostByAgent } from '../../models/usage/queries.ts'
 import type { UsageRecorder } from '../../models/usage/record.ts'
 import { usageDays, usageLogs } from '../../models/usage/tables.ts'
+import { bookings, events } from '../../money/underground/tables.ts'
 import { listTeams } from '../../talk/swarms/teams.ts'
 import { listEdges } from './graph.ts'
 import { FleetQuery } from './schemas.ts'
@@ -50,7 +51,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
   })
 
   app.get('/api/mission-control/fleet/bookings', guard, query, (c) =>
-    c.json(listPending(db, of(agents.ownerId, c.var.principal, c.req.valid('query').userId))),
+    c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),
   )
 
   return app
@@ -118,21 +119,28 @@ async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL
     .map(([agentId, cost]) => ({ agent_id: agentId, total_spend: toUsd(cost), category: 'ai' }))
 }
 
-function listPending(db: Db, condition: SQL | undefined) {
+/** What agents have booked of each other, newest first, each with the name of its event or else of whom it is about. */
+function listBookings(db: Db, principal: Principal, userId: string | undefined) {
+  const isParty = (id: string | undefined) =>
+    id === undefined ? undefined : or(eq(bookings.payerId, id), eq(bookings.payeeId, id))
   const rows = db
-    .select()
-    .from(agents)
-    .where(and(condition, eq(agents.status, 'pending')))
-    .orderBy(desc(agents.createdAt), desc(agents.id))
+    .select({ booking: bookings, eventName: events.name })
+    .from(bookings)
+    .leftJoin(events, eq(events.id, bookings.eventId))
+    .where(and(isParty(principal.kind === 'user' ? principal.user.id : undefined), isParty(userId)))
+    .orderBy(desc(bookings.createdAt), desc(bookings.id))
     .limit(MAX_BOOKINGS)
     .all()
-  return rows.map(({ id, ownerId, name, status, plan, createdAt }) => ({
-    id,
-    user_id: ownerId,
-    agent_id: id,
-    event_name: name,
-    status,
-    tier: plan,
-    created_at: createdAt.toISOString(),
+  return rows.map(({ booking, eventName }) => ({
+    id: booking.id,
+    user_id: booking.payerId,
+    agent_id: booking.offeringAgentId,
+    talent_agent_id: booking.talentAgentId,
+    event_id: booking.eventId,
+    event_name: eventName ?? booking.talentName,
+    status: booking.status,
+    proposed_price_usdc: formatMicroUsd(booking.guaranteeMicroUsd, 2),
+    final_price_usdc: booking.status === 'confirmed' ? formatMicroUsd(booking.guaranteeMicroUsd, 2) : null,
+    created_at: booking.createdAt.toISOString(),
   }))
 }

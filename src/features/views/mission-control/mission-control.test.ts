@@ -5,6 +5,7 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { usageDays, usageLogs } from '../../models/usage/tables.ts'
+import { bookings } from '../../money/underground/tables.ts'
 import { users } from '../../people/users/tables.ts'
 import { Swarm } from '../../talk/swarms/schemas.ts'
 import { Bookings, FleetCosts, FleetGraph, Trace } from './schemas.ts'
@@ -239,7 +240,30 @@ test('the backend tells the operator of all, or of one user, and a user of thems
     { user_id: ada.user.id, agent_id: one, input_tokens: 3, latency_ms: 9, success: true },
   ])
   expect(await (await ask('costs')).json()).toEqual([{ agent_id: one, total_spend: 0.25, category: 'ai' }])
-  expect(await (await ask('bookings')).json()).toMatchObject([{ id: one, event_name: 'One', status: 'pending' }])
+  await write(platform.db, (tx) => {
+    const amounts = { guaranteeMicroUsd: 500_250_000, backendMicroUsd: 0, depositMicroUsd: 0 }
+    const times = { createdAt: clock.now(), updatedAt: clock.now() }
+    const whose = { payerId: ada.user.id, offeringAgentId: one, messageId: 'm', talentName: 'Bo', venue: 'Cellar' }
+    tx.insert(bookings)
+      .values({ id: 'bk_1', status: 'confirmed', ...whose, ...amounts, ...times })
+      .run()
+  })
+  for (const path of ['bookings', `bookings?userId=${ada.user.id}`]) {
+    expect(await (await ask(path)).json()).toEqual([
+      {
+        id: 'bk_1',
+        user_id: ada.user.id,
+        agent_id: one,
+        talent_agent_id: null,
+        event_id: null,
+        event_name: 'Bo',
+        status: 'confirmed',
+        proposed_price_usdc: '500.25',
+        final_price_usdc: '500.25',
+        created_at: clock.now().toISOString(),
+      },
+    ])
+  }
   const asEve = { 'x-user-id': eve.user.id }
   for (const path of ['traces', 'costs', 'bookings', `traces?userId=${ada.user.id}`, `costs?userId=${ada.user.id}`])
     expect(await (await ask(path, asEve)).json()).toEqual([])
