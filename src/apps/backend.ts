@@ -4,11 +4,11 @@ import { agentConfigRoutes } from '../features/agents/agents/config-routes.ts'
 import { deploymentsBackend } from '../features/agents/deployments/backend.ts'
 import { lifecycleBackend } from '../features/agents/deployments/lifecycle-routes.ts'
 import { installationsBackend } from '../features/agents/installations/backend.ts'
-import { logsBackend } from '../features/agents/logs/backend.ts'
+import { logRoutes } from '../features/agents/logs/routes.ts'
 import { provisioningBackend } from '../features/agents/provisioning/backend.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk-guard.ts'
-import { verificationBackend } from '../features/agents/verification/backend.ts'
-import { watchdogBackend } from '../features/agents/watchdog/backend.ts'
+import { verificationRoutes } from '../features/agents/verification/routes.ts'
+import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { aiBackend } from '../features/models/gateway/backend.ts'
 import { openAiBackend } from '../features/models/gateway/openai-backend.ts'
 import { usageBackend } from '../features/models/usage/backend.ts'
@@ -52,15 +52,15 @@ export function backendApp(platform: Platform) {
   app.route('/', deploymentsBackend(agents))
   app.route('/', lifecycleBackend(agents))
   app.route('/', agentsBackend(agents))
-  app.route('/', logsBackend(agents))
+  app.route('/', logRoutes(agents, internalKey))
   app.route('/', metricsBackend(views))
   app.route('/', runtimeBackend(views))
   app.route('/', agentConfigRoutes(agents, internalKey))
   app.route('/', agentMessagesRoutes(talk, internalKey))
   app.route('/', agentStatsRoutes(views, internalKey))
-  app.route('/', verificationBackend(agents))
+  app.route('/', verificationRoutes(agents, internalKey))
   app.route('/', provisioningBackend({ ...agents, catalogue }))
-  app.route('/', watchdogBackend(agents))
+  app.route('/', watchdogRoutes(agents, internalKey))
   app.route('/', usageBackend(models))
   app.route('/', billingBackend(money))
   app.route('/', missionControlBackend(views))

@@ -5,11 +5,11 @@ import { cloningWeb } from '../features/agents/cloning/web.ts'
 import { lifecycleWeb } from '../features/agents/deployments/lifecycle-routes.ts'
 import { deploymentsWeb } from '../features/agents/deployments/web.ts'
 import { installationsWeb } from '../features/agents/installations/web.ts'
-import { logsWeb } from '../features/agents/logs/web.ts'
+import { logRoutes } from '../features/agents/logs/routes.ts'
 import { provisioningWeb } from '../features/agents/provisioning/web.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk-guard.ts'
-import { verificationWeb } from '../features/agents/verification/web.ts'
-import { watchdogWeb } from '../features/agents/watchdog/web.ts'
+import { verificationRoutes } from '../features/agents/verification/routes.ts'
+import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { administrationWeb } from '../features/house/administration/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
@@ -91,15 +91,15 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', agentConfigRoutes(agents, owner))
   app.route('/', agentMessagesRoutes(talk, owner))
   app.route('/', agentStatsRoutes(views, owner))
-  app.route('/', verificationWeb(agents))
+  app.route('/', verificationRoutes(agents, owner))
   app.route('/', provisioningWeb({ ...agents, catalogue }))
   app.route('/', deploymentsWeb(agents))
   app.route('/', lifecycleWeb(agents))
   app.route('/', instancesWeb(views))
-  app.route('/', watchdogWeb(agents))
+  app.route('/', watchdogRoutes(agents, owner))
   app.route('/', notificationsWeb(people))
   app.route('/', chatWeb(talk))
-  app.route('/', logsWeb(agents))
+  app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(views))
   app.route('/', agentTalkWeb(talk))
   app.route('/', memoryWeb(talk))

@@ -7,25 +7,24 @@ import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { LogHistoryQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
 
-/** Logs of agents as services see them, behind the internal key (Interface 4.15). */
-export function logsBackend(deps: LogRouteDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
+/** Logs of agents, the same on both faces (Interface 4.15; decisions, 19). */
+export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
-  const { internalKey } = deps
   const stream = createLogStream(deps)
 
-  // Before the others, whose agent could be called so.
-  app.get('/api/logs/active', internalKey, (c) => c.json(listActiveLogs(deps, c.var.principal)))
+  // Registered before the other paths, where `active` would be the id of an agent.
+  app.get('/api/logs/active', guard, (c) => c.json(listActiveLogs(deps, c.var.principal)))
 
-  app.get('/api/logs/:agentId/stream', internalKey, (c) => stream(c, c.var.principal, c.req.param('agentId')))
+  app.get('/api/logs/:agentId/stream', guard, (c) => stream(c, c.var.principal, c.req.param('agentId')))
 
-  app.get('/api/logs/:agentId/history', internalKey, validate('query', LogHistoryQuery), (c) =>
+  app.get('/api/logs/:agentId/history', guard, validate('query', LogHistoryQuery), (c) =>
     c.json(getLogHistory(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query'))),
   )
 
   app.post(
     '/api/logs/:agentId/stop',
-    routeTraits({ worksOnFullDisk: true }),
-    internalKey,
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    guard,
     validateAnyBody(NoBody),
     (c) => {
       stopLogStreams(deps, c.var.principal, c.req.param('agentId'))
