@@ -1,20 +1,19 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
-import type { Sealer } from '../../../core/secrets.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent, listShort } from '../registry/list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
 import { toCreated, toUpdated } from './answers.ts'
-import { createAgentFor } from './create-own.ts'
+import { type CreateOwnDeps, createAgentFor } from './create-own.ts'
 import { updateAgent } from './update.ts'
 
-export type AgentsBackendDeps = DeleteDeps & {
-  sealer: Sealer
+export type AgentsBackendDeps = CreateOwnDeps & {
+  runtimes: Pick<Runtimes, 'of'>
   addresses: AgentAddresses
   internalKey: MiddlewareHandler<BackendEnv>
 }
@@ -66,12 +65,6 @@ export function agentsBackend(deps: AgentsBackendDeps) {
   app.put('/api/agents/:id', internalKey, validate('json', UpdateAgentRequest), async (c) => {
     const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
     return c.json(toUpdated(agent, addresses, toBackendStatus(toShownStatus(agent))))
-  })
-
-  app.delete('/api/agents/:id', internalKey, async (c) => {
-    const id = c.req.param('id')
-    await deleteAgent(deps, c.var.principal, id)
-    return c.json({ id, deleted: true })
   })
 
   return app

@@ -1,11 +1,11 @@
 import { Hono } from 'hono'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type DeleteDeps, deleteAgent } from '../deployments/delete.ts'
 import { type AgentAddresses, toWebsocketUrl } from '../registry/address.ts'
 import { getAgent, listAgents } from '../registry/list.ts'
 import {
@@ -24,9 +24,7 @@ import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from '
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
 export type AgentsWebDeps = ProvisionDeps & {
-  agentTurns: DeleteDeps['agentTurns']
-  runtimes: DeleteDeps['runtimes']
-  snapshotDir: string
+  runtimes: Pick<Runtimes, 'of'>
   guards: Guards
   idempotency: Idempotency
   addresses: AgentAddresses
@@ -119,12 +117,6 @@ export function agentsWeb(deps: AgentsWebDeps) {
       return c.json({ success: true, agent: { id, name, status, updatedAt } })
     },
   )
-
-  app.delete('/api/agents/:id', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
-    const id = c.req.param('id')
-    await deleteAgent(deps, { kind: 'user', user: c.var.user }, id)
-    return c.json({ id, deleted: true })
-  })
 
   return app
 }

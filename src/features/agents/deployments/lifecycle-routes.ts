@@ -9,6 +9,7 @@ import { openTokens } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import { type DeleteDeps, deleteAgent } from './delete.ts'
 import { listDeployments } from './history.ts'
 import {
   type LifecycleDeps,
@@ -28,18 +29,20 @@ type LifecycleFace = {
   toStatus(status: AgentRow['status']): string
 }
 
+type LifecycleRouteDeps = LifecycleDeps & DeleteDeps
+
 /** What owners can do to their agents. */
-export function lifecycleWeb(deps: LifecycleDeps & { guards: Pick<Guards, 'owner'> }) {
+export function lifecycleWeb(deps: LifecycleRouteDeps & { guards: Pick<Guards, 'owner'> }) {
   return lifecycleRoutes(deps, { guard: deps.guards.owner, toStatus: (status) => status })
 }
 
 /** What services can do to agents. */
-export function lifecycleBackend(deps: LifecycleDeps & { internalKey: InternalKeyGuard }) {
+export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: InternalKeyGuard }) {
   return lifecycleRoutes(deps, { guard: deps.internalKey, toStatus: toBackendStatus })
 }
 
 /** What can be done to an agent and asked about it, the same on both faces (Interface 4.4; decisions, 19). */
-function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace) {
+function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
   app.post('/api/agents/:id/start', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
@@ -132,6 +135,12 @@ function lifecycleRoutes(deps: LifecycleDeps, { guard, toStatus }: LifecycleFace
       return c.json({ success: true, status: toStatus(agent.status) })
     },
   )
+
+  app.delete('/api/agents/:id', routeTraits({ scope: 'agents' }), guard, async (c) => {
+    const id = c.req.param('id')
+    await deleteAgent(deps, c.var.principal, id)
+    return c.json({ id, deleted: true })
+  })
 
   return app
 }
