@@ -77,6 +77,12 @@ const CASES: Readonly<Record<string, Case>> = {
     files: ['src/features/agents/deployments/images'],
     times: 20,
   },
+  payments: {
+    promise:
+      'killed among payments on a chain and through a hostile gateway: none doubled, none unaudited, none left open',
+    files: ['tests/chaos/payments'],
+    environment: { PAYMENT_KILLS: '100' },
+  },
   keys: {
     promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
     files: [

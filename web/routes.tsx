@@ -133,6 +133,11 @@ const keys = createRoute({
   path: '/settings/keys',
   component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
 })
+const wallets = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings/wallets',
+  component: lazyRouteComponent(() => import('./wallets/wallets-page.tsx'), 'WalletsPage'),
+})
 const machines = createRoute({
   getParentRoute: () => signedIn,
   path: '/settings/machines',
@@ -185,6 +190,7 @@ const routeTree = root.addChildren([
     profile,
     security,
     keys,
+    wallets,
     machines,
     account,
     admin.addChildren([adminStart, adminUsers, adminAudit]),

@@ -19,6 +19,7 @@ export const PAGES = [
   '/settings',
   '/settings/security',
   '/settings/keys',
+  '/settings/wallets',
   '/settings/machines',
   '/settings/account',
   '/admin',

@@ -12,6 +12,7 @@ import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
 import { toVersionText, versionCommand } from './version.ts'
+import { walletCommand } from './wallet.ts'
 
 /** What `stead` itself answers; every other option without a command belongs to `serve`. */
 const OWN_OPTIONS = ['-h', '--help', '-V', '--version']
@@ -41,6 +42,7 @@ folder is bad.`,
   homeCommand(program)
   linkCommand(program)
   userCommand(program)
+  walletCommand(program)
   ledgerCommand(program)
   migrateCommand(program)
   doctorCommand(program)

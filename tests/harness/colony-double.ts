@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
  * What becomes of an order to pay. `settles` and those that begin with it move the money; the others do not. `cut` closes the
  * connection, `hangs` never answers.
  */
-const FAULTS = [
+export const FAULTS = [
   'settles',
   'settles, then cut',
   'settles, then 502',
@@ -18,7 +18,7 @@ const FAULTS = [
   '502',
   'refuses in a 200',
 ] as const
-type Fault = (typeof FAULTS)[number]
+export type Fault = (typeof FAULTS)[number]
 
 type Answer = { status: number; body: unknown }
 

@@ -10,6 +10,7 @@ const places = [
   { to: '/settings', label: 'Profile' },
   { to: '/settings/security', label: 'Security' },
   { to: '/settings/keys', label: 'API keys' },
+  { to: '/settings/wallets', label: 'Wallets' },
   { to: '/settings/machines', label: 'Machines' },
   { to: '/settings/account', label: 'Account' },
 ] as const

@@ -9,7 +9,7 @@ export function Tabs({
   places: readonly { to: NonNullable<LinkProps['to']>; label: string }[]
 }) {
   return (
-    <nav aria-label={label} className="flex gap-0.5 rounded-lg bg-sunken p-0.5">
+    <nav aria-label={label} className="flex flex-wrap gap-0.5 rounded-lg bg-sunken p-0.5">
       {places.map((place) => (
         <Link
           key={place.to}

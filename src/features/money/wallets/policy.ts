@@ -1,6 +1,6 @@
 import { and, eq, gte, ne, notInArray, sql } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
-import { formatMicroUsd } from '../../../core/money.ts'
+import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
@@ -66,8 +66,8 @@ function requireBelow(span: 'payment' | 'day' | 'month', limit: number | null, s
   if (limit === null || spent + amount <= limit) return
   throw new AppError('forbidden', `The policy of this wallet allows ${formatMicroUsd(limit, 2)} dollars a ${span}`, {
     code: 'LIMIT_EXCEEDED',
-    limit: formatMicroUsd(limit, 2),
-    spent: formatMicroUsd(spent, 2),
+    limit: toUsd(limit),
+    spent: toUsd(spent),
   })
 }
 

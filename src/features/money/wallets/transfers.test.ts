@@ -115,8 +115,8 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await refused?.json()).toEqual({
       error: 'The policy of this wallet allows 10.00 dollars a day',
       code: 'LIMIT_EXCEEDED',
-      limit: '10.00',
-      spent: '10.00',
+      limit: 10,
+      spent: 10,
     })
     expect(await paid(payee)).toBe(10n * DOLLAR)
   })

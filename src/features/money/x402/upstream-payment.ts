@@ -21,7 +21,8 @@ const ORDER_FIELDS = ['amount', 'currency', 'recipient'] as const
 /** Statuses by which gateways say how a payment ended. */
 const SUCCEEDED = /^(?:succeeded|success|settled|completed|confirmed|paid)$/i
 const FAILED = /^(?:failed|rejected|cancelled|canceled|expired|refunded|not_found)$/i
-const CHECK_MS = 60_000
+/** Longer than an answer is waited for. */
+const CHECK_MS = 20_000
 const MAX_PAUSE_MS = 300_000
 
 /** What becomes of the payment, and what is kept of the answer. */

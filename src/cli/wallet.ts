@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import { addExample } from './example.ts'
+import { UsageError } from './exit.ts'
+
+const WARNING = `Whoever has this key has the money, for ever, and nobody can take it back. No limit of the wallet holds for it.
+Stead keeps its copy: take the money to an address of your own, or freeze the wallet.
+`
+
+/** Adds `wallet`: the keys of the wallets that the platform keeps. No request can ask for them. */
+export function walletCommand(program: Command): void {
+  const wallet = program.command('wallet').description('looks after the wallets kept here').helpCommand(false)
+  addExample(wallet, 'stead wallet export 0x… --yes')
+  addExample(
+    wallet.command('export <address>'),
+    'stead wallet export 0x0123456789abcdef0123456789abcdef01234567 --yes > wallet.key',
+    'The warning goes to standard error, the key alone to standard output. The audit log tells that it was exported.',
+  )
+    .description('prints the private key of a wallet, after a warning')
+    .option('--yes', 'the warning is understood', false)
+    .option('--json', 'print one JSON document', false)
+    .action(async (address: string, { yes, json }: { yes: boolean; json: boolean }) => {
+      process.stderr.write(WARNING)
+      if (!yes) throw new UsageError('wallet export: say --yes when the warning is understood')
+      const { withDatabase } = await import('./database.ts')
+      const { findKey } = await import('../apps/keys/encryption-key.ts')
+      const { createSealer } = await import('../core/secrets.ts')
+      const { systemClock } = await import('../core/clock.ts')
+      const { StartupError } = await import('../core/errors.ts')
+      const { exportKey } = await import('../features/money/wallets/export-key.ts')
+      const privateKey = await withDatabase(async ({ db }, config) => {
+        const { key, problem } = findKey(config)
+        if (key === null || problem) throw new StartupError(`ENCRYPTION_KEY: ${problem ?? 'there is none yet'}`)
+        return exportKey({ db, clock: systemClock, sealer: createSealer(key) }, address)
+      })
+      process.stdout.write(json ? `${JSON.stringify({ address, privateKey })}\n` : `${privateKey}\n`)
+    })
+}

@@ -1,0 +1,100 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Payment } from '../../src/features/money/wallets/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { decide, paymentsQuery } from './wallets-api.ts'
+
+const states: Readonly<Record<Payment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
+  awaiting_approval: ['warning', 'Waits for you'],
+  created: ['plain', 'Ordered'],
+  sent: ['plain', 'Sent'],
+  succeeded: ['good', 'Paid'],
+  failed: ['problem', 'Failed'],
+  unknown: ['warning', 'Not known yet'],
+  denied: ['plain', 'Denied'],
+}
+
+/** The latest payments, those that wait for the owner first. */
+export function PaymentTable() {
+  const { data: payments, error, refetch } = useQuery(paymentsQuery)
+  if (error && !payments) return <LoadProblem what="Your payments" error={error} onRetry={refetch} />
+  return (
+    <Section title="Payments" lead="Nothing is paid twice. One that is not known yet is looked after until it is.">
+      {payments ? <Payments payments={payments} /> : <Skeleton className="h-10" />}
+    </Section>
+  )
+}
+
+function Payments({ payments }: { payments: Payment[] }) {
+  if (payments.length === 0) return <p className="text-sm text-muted">Nothing was paid yet.</p>
+  const waits = ({ status }: Payment) => (status === 'awaiting_approval' ? 0 : 1)
+  const ordered = payments.toSorted((one, other) => waits(one) - waits(other))
+  return (
+    <ul aria-label="Your payments" className="-my-3 divide-y divide-line">
+      {ordered.map((payment) => (
+        <PaymentItem key={payment.id} payment={payment} />
+      ))}
+    </ul>
+  )
+}
+
+function PaymentItem({ payment }: { payment: Payment }) {
+  const [tone, word] = states[payment.status]
+  return (
+    <li className="grid grid-cols-1 gap-1.5 py-3">
+      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+        <span className="font-medium tabular-nums">
+          {payment.amount} {payment.currency}
+        </span>
+        <Badge tone={tone}>{word}</Badge>
+        {payment.undoneAt && <Badge tone="warning">Taken back by the chain once</Badge>}
+        <span className="text-sm text-muted">
+          <Moment at={payment.createdAt} as="distance" />
+        </span>
+      </p>
+      <p className="flex flex-wrap gap-x-3 text-sm text-muted">
+        <span className="break-all">to {payment.recipient}</span>
+        <span>{payment.purpose}</span>
+        {payment.agentId && <span>by {payment.agentId}</span>}
+        {payment.explorerUrl && (
+          <a href={payment.explorerUrl} target="_blank" rel="noreferrer">
+            Transaction
+          </a>
+        )}
+      </p>
+      {payment.reason && <p className="text-sm text-muted">{payment.reason}</p>}
+      {payment.status === 'awaiting_approval' && <Decision payment={payment} />}
+    </li>
+  )
+}
+
+function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { payment: Payment }) {
+  const client = useQueryClient()
+  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(client, id, verb) })
+  const what = `${amount} ${currency}`
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Button
+        look="primary"
+        aria-label={`Approve ${what}`}
+        isPending={decision.isPending}
+        onClick={() => decision.mutate('approve')}
+      >
+        Approve
+      </Button>
+      <Button aria-label={`Deny ${what}`} isPending={decision.isPending} onClick={() => decision.mutate('deny')}>
+        Deny
+      </Button>
+      {approvalExpiresAt && (
+        <span className="text-sm text-muted">
+          Denied by itself at <Moment at={approvalExpiresAt} />
+        </span>
+      )}
+      {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
+    </div>
+  )
+}

@@ -1,0 +1,70 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import {
+  PaymentAnswer,
+  PaymentList,
+  Wallet,
+  WalletList,
+  WalletState,
+} from '../../src/features/money/wallets/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** The caller's own wallet, and those of their agents. */
+export const walletsQuery = queryOptions({
+  queryKey: ['wallets'],
+  queryFn: async ({ signal }) => (await request(WalletList, '/api/wallet/list', { signal })).wallets,
+  refetchInterval: 15_000,
+})
+
+/** What a wallet holds, as the chains say; one of an agent that is gone cannot be asked for. */
+export function holdingsQuery({ agentId, id }: Pick<Wallet, 'agentId' | 'id'>) {
+  return queryOptions({
+    queryKey: ['wallets', id, 'holdings'],
+    queryFn: ({ signal }) => request(WalletState, `/api/wallet${ofAgent(agentId)}`, { signal }),
+    refetchInterval: 30_000,
+  })
+}
+
+/** The latest payments of all wallets. */
+export const paymentsQuery = queryOptions({
+  queryKey: ['payments'],
+  queryFn: async ({ signal }) => (await request(PaymentList, '/api/wallet/payments?limit=50', { signal })).payments,
+  refetchInterval: 10_000,
+})
+
+const Address = z.object({ address: z.string() })
+const Changed = z.object({ wallet: Wallet })
+
+export async function createWallet(client: QueryClient, agentId: string | null): Promise<void> {
+  const body = { action: 'create', ...(agentId !== null && { agentId }) }
+  await request(Address, '/api/wallet', { method: 'POST', body })
+  await client.invalidateQueries({ queryKey: ['wallets'] })
+}
+
+/** Dollars as text; empty ones take a limit away. */
+export type PolicyForm = {
+  perPayment?: string | null
+  perDay?: string | null
+  perMonth?: string | null
+  approvalAbove?: string | null
+  recipients?: string[] | null
+  frozen?: boolean
+}
+
+export async function changePolicy(client: QueryClient, { agentId }: Wallet, change: PolicyForm): Promise<void> {
+  const body = { ...change, ...(agentId !== null && { agentId }) }
+  await request(Changed, '/api/wallet/policy', { method: 'PATCH', body })
+  await client.invalidateQueries({ queryKey: walletsQuery.queryKey })
+}
+
+export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
+  await request(PaymentAnswer, `/api/wallet/payments/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
+  await Promise.all([
+    client.invalidateQueries({ queryKey: paymentsQuery.queryKey }),
+    client.invalidateQueries({ queryKey: walletsQuery.queryKey }),
+  ])
+}
+
+function ofAgent(agentId: string | null): string {
+  return agentId === null ? '' : `?agentId=${encodeURIComponent(agentId)}`
+}

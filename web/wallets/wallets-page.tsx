@@ -1,0 +1,78 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { agentsQuery } from '../agents/agents-api.ts'
+import { messageFor } from '../api/request.ts'
+import { SettingsFrame } from '../settings/settings-frame.tsx'
+import { Button } from '../ui/button.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { PaymentTable } from './payment-table.tsx'
+import { WalletSection } from './wallet-section.tsx'
+import { createWallet, walletsQuery } from './wallets-api.ts'
+
+/** `/settings/wallets`: what the owner's wallets hold, may pay, and have paid. */
+export function WalletsPage() {
+  return (
+    <SettingsFrame title="Wallets" lead="Money that you and your agents can pay with, and what they may pay.">
+      <PaymentTable />
+      <Wallets />
+      <NewWallet />
+    </SettingsFrame>
+  )
+}
+
+function Wallets() {
+  const { data: wallets, error, refetch } = useQuery(walletsQuery)
+  const names = useAgentNames()
+  if (wallets) {
+    return wallets.map((wallet) => (
+      <WalletSection key={wallet.id} wallet={wallet} name={nameOf(wallet.kind, names.get(wallet.agentId ?? ''))} />
+    ))
+  }
+  if (error) return <LoadProblem what="Your wallets" error={error} onRetry={refetch} />
+  return (
+    <div aria-busy="true">
+      <p role="status" className="sr-only">
+        Loading your wallets
+      </p>
+      <Skeleton className="h-44 rounded-xl" />
+    </div>
+  )
+}
+
+function nameOf(kind: 'user' | 'agent', agent: string | undefined): string {
+  if (kind === 'user') return 'Your wallet'
+  return agent ? `Wallet of ${agent}` : 'Wallet of an agent that is gone'
+}
+
+function NewWallet() {
+  const client = useQueryClient()
+  const { data: wallets } = useQuery(walletsQuery)
+  const { data: agents } = useQuery(agentsQuery)
+  const creation = useMutation({ mutationFn: (agentId: string | null) => createWallet(client, agentId) })
+  if (!wallets || !agents) return null
+  const without = agents.filter(({ id }) => wallets.every(({ agentId }) => agentId !== id))
+  const hasOwn = wallets.some(({ kind }) => kind === 'user')
+  if (hasOwn && without.length === 0) return null
+  return (
+    <Section title="New wallet" lead="One address on every chain. Its key stays sealed on the server.">
+      {creation.error && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
+      <div className="flex flex-wrap gap-2">
+        {!hasOwn && (
+          <Button look="primary" isPending={creation.isPending} onClick={() => creation.mutate(null)}>
+            For yourself
+          </Button>
+        )}
+        {without.map(({ id, name }) => (
+          <Button key={id} isPending={creation.isPending} onClick={() => creation.mutate(id)}>
+            For {name}
+          </Button>
+        ))}
+      </div>
+    </Section>
+  )
+}
+
+function useAgentNames(): Map<string, string> {
+  const { data: agents = [] } = useQuery(agentsQuery)
+  return new Map(agents.map(({ id, name }) => [id, name]))
+}
