@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { eq } from 'drizzle-orm'
 import { privateKeyToAccount } from 'viem/accounts'
 import { signUp } from '../../tests/harness/client.ts'
 import { openHouse } from '../../tests/harness/server.ts'
+import { openDatabase } from '../db/open.ts'
+import { auditLog } from '../features/people/audit/tables.ts'
 
 const PATIENCE_MS = 120_000
 
@@ -37,10 +39,14 @@ test(
     const unknown = await house.run(['wallet', 'export', `0x${'1'.repeat(40)}`, '--yes'])
     expect([unknown.exitCode, unknown.stdout]).toEqual([1, ''])
 
-    const database = new Database(join(house.dataDir, 'stead.db'), { readonly: true })
-    const lines = database.prepare("SELECT actor, detail FROM audit_log WHERE action = 'wallet.exported'").all()
-    database.close()
-    expect(lines).toEqual(Array(2).fill({ actor: 'cli', detail: JSON.stringify({ address }) }))
+    const { db, close } = openDatabase(join(house.dataDir, 'stead.db'))
+    const lines = db
+      .select({ actor: auditLog.actor, detail: auditLog.detail })
+      .from(auditLog)
+      .where(eq(auditLog.action, 'wallet.exported'))
+      .all()
+    close()
+    expect(lines).toEqual(Array(2).fill({ actor: 'cli', detail: { address } }))
   },
   PATIENCE_MS,
 )
