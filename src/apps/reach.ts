@@ -62,7 +62,7 @@ export function createReach(deps: ReachDeps): Reach {
     if (request.body) server.timeout(request, BODY_SECONDS)
     else keepOpen()
     const ending = isSubscription(request) ? AbortSignal.any([request.signal, stopping]) : request.signal
-    const share = takeRoom(deps.bodies, request, client)
+    const share = takeBodyShare(deps.bodies, request, client)
     return forward(request, baseUrl, told, ending, { onWhole: keepOpen, onOver: share.close }, deps.timeouts)
   }
 
@@ -81,8 +81,8 @@ export function createReach(deps: ReachDeps): Reach {
   }
 }
 
-/** Nobody is known here: all callers share the room of strangers. @throws AppError `unavailable` when that is full. */
-function takeRoom(bodies: Bodies, request: Request, { address }: ProxyClient): { close(): void } {
+/** Nobody is known here: all callers share what strangers may send at once. @throws AppError `unavailable` beyond that. */
+function takeBodyShare(bodies: Bodies, request: Request, { address }: ProxyClient): { close(): void } {
   const share = bodies.open({ key: addressKey(address), isKnown: false })
   const length = request.headers.get('content-length')
   if (request.body) share.add(length === null ? AHEAD_BYTES : Math.min(Number(length), AHEAD_BYTES))

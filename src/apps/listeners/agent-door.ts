@@ -28,7 +28,7 @@ export function createAgentDoor({ config, listeners }: Deps): AgentDoor {
     const host = await runtime.platformHost()
     const known = urls.get(host)
     if (known) return known
-    const url = isCovered(host) ? listenerUrl(host) : `http://${host}:${open(host)}`
+    const url = isCovered(host) ? listenerUrl(host) : `http://${host}:${listenAt(host)}`
     urls.set(host, url)
     return url
   }
@@ -39,7 +39,7 @@ export function createAgentDoor({ config, listeners }: Deps): AgentDoor {
   function listenerUrl(host: string): string {
     return host === '127.0.0.1' ? listeners.localUrls.backend : `http://${host}:${listeners.ports.backend}`
   }
-  function open(host: string): number {
+  function listenAt(host: string): number {
     const known = readPorts(file)
     const own = typeof known === 'number' ? known : known[host]
     const port = listeners.listenForAgents(host, [...(own ? [own] : []), listeners.ports.backend, 0])

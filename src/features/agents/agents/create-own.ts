@@ -3,7 +3,7 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { type CreateDeps, insertAgent } from '../registry/create.ts'
-import { requireProvisioning, requireRoom, requireRoomFor, requireSubscription } from '../registry/quota.ts'
+import { requireAgentQuota, requireAgentQuotaFor, requireProvisioning, requireSubscription } from '../registry/quota.ts'
 import type { CreateAgentRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { tellOfAgent } from '../registry/tell.ts'
@@ -26,7 +26,7 @@ export async function createAgent(
   requireSize(owner, config?.plan)
   const { plan = owner.plan, aiProvider = 'openrouter' } = config ?? {}
   const agent = await write(deps.db, (tx) => {
-    if (!owner.isAdmin) requireRoom(tx, owner, undefined)
+    if (!owner.isAdmin) requireAgentQuota(tx, owner, undefined)
     return insertAgent(deps, tx, { ownerId: owner.id, name, model: 'default', plan, aiProvider, status: 'pending' })
   })
   tellOfAgent(deps.log, { kind: 'user', user: owner }, agent.id, 'created')
@@ -46,7 +46,7 @@ export async function createAgentFor(
   const { plan = 'free', aiProvider = 'openrouter' } = config ?? {}
   const ownerId = principal.kind === 'user' ? principal.user.id : null
   const agent = await write(deps.db, (tx) => {
-    requireRoomFor(tx, principal)
+    requireAgentQuotaFor(tx, principal)
     return insertAgent(deps, tx, { ownerId, name, model: 'default', plan, aiProvider, status: 'pending' })
   })
   tellOfAgent(deps.log, principal, agent.id, 'created')

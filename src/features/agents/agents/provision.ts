@@ -10,7 +10,7 @@ import { requestOperation } from '../operations/operations.ts'
 import { changeSettings } from '../registry/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
-import { requireProvisioning, requireRoom, requireSubscription } from '../registry/quota.ts'
+import { requireAgentQuota, requireProvisioning, requireSubscription } from '../registry/quota.ts'
 import type { ProvisionRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
@@ -72,7 +72,7 @@ async function createForOwner(
   const model = request.model ?? defaultModel(deps.catalogue, owner)
   const { plan: _plan, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
   return write(deps.db, (tx) => {
-    if (!owner.isAdmin) requireRoom(tx, owner, request.tier)
+    if (!owner.isAdmin) requireAgentQuota(tx, owner, request.tier)
     const agent = insertAgent(deps, tx, {
       ownerId: owner.id,
       name: request.name,

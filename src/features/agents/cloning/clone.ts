@@ -6,7 +6,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { requestOperation } from '../operations/operations.ts'
 import { type CreateDeps, insertAgent } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
-import { requireProvisioning, requireRoom, requireSubscription } from '../registry/quota.ts'
+import { requireAgentQuota, requireProvisioning, requireSubscription } from '../registry/quota.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { type BookClonePayment, claimTransfer, type PaymentDeps, requirePayment } from './payment.ts'
 import type { CloneRequest } from './schemas.ts'
@@ -35,7 +35,7 @@ export async function cloneAgent(
   const { chainId } = deps.clonePayments.terms
   return write(deps.db, (tx) => {
     const parent = getAgent(tx, principal, request.parentAgentId)
-    if (!user.isAdmin) requireRoom(tx, user, undefined)
+    if (!user.isAdmin) requireAgentQuota(tx, user, undefined)
     const child = insertChild(deps, tx, { user, parent, request })
     claimTransfer(tx, deps, { chainId, transactionHash, transfers }, child.id, deps.clock.now())
     note(tx, child.id)

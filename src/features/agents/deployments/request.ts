@@ -21,7 +21,7 @@ import { type DeploymentRow, deployments, type OperationRow } from '../operation
 import { changeSettings } from '../registry/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
 import { findAgent, getAgent } from '../registry/list.ts'
-import { requireRoomFor } from '../registry/quota.ts'
+import { requireAgentQuotaFor } from '../registry/quota.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { DeploymentRequest } from './schemas.ts'
 
@@ -143,7 +143,7 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
   // Its removal would end this one as well, and until then its folder is there for this one to read.
   if (isBeingRemoved(tx, request.agentId))
     throw new AppError('conflict', 'A deleted agent of this id is still being removed')
-  requireRoomFor(tx, principal)
+  requireAgentQuotaFor(tx, principal)
   const agent = insertAgent(deps, tx, {
     id: request.agentId,
     ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),

@@ -80,7 +80,7 @@ async function runOperation(deps: OperationDeps, operation: OperationRow, signal
     if (isBefore) await deps.urlForAgents(runtimeOf(deps, operation))
     isBefore = false
     await RUNNERS[operation.kind](deps, operation, signal)
-    tell(deps, operation)
+    logResult(deps, operation)
   } catch (error) {
     // The platform stops, not the operation, and an update is not left half undone: the job is run again.
     if (signal.aborted || error instanceof GoingBackError) throw error
@@ -89,7 +89,7 @@ async function runOperation(deps: OperationDeps, operation: OperationRow, signal
 }
 
 /** One line for what became of it; what failed has its own. */
-function tell({ db, log }: OperationDeps, { id }: OperationRow): void {
+function logResult({ db, log }: OperationDeps, { id }: OperationRow): void {
   const operation = findOperation(db, id)
   if (!operation?.result) return
   const { agentId, kind, result, requestId, requestedBy: by, requestedAt, finishedAt } = operation

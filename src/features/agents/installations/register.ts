@@ -28,7 +28,7 @@ export async function register(
   if (principal.kind === 'user' && principal.user.id !== userId) throw new AppError('forbidden', 'Forbidden')
   await write(deps.db, (tx) => {
     const known = findByName(tx, userId, name)
-    if (!known) requireRoom(tx, userId)
+    if (!known) requireInstallationQuota(tx, userId)
     const id = known?.id ?? newId('ins')
     const now = deps.clock.now()
     const said = {
@@ -54,7 +54,7 @@ function findByName(tx: Tx, userId: string, name: string): InstallationRow | und
     .get()
 }
 
-function requireRoom(tx: Tx, userId: string): void {
+function requireInstallationQuota(tx: Tx, userId: string): void {
   const found = tx.select({ rows: count() }).from(installations).where(eq(installations.userId, userId)).get()
   if ((found?.rows ?? 0) < MAX_PER_USER) return
   throw new AppError('limited', `Installation limit reached (max ${MAX_PER_USER})`, { success: false })

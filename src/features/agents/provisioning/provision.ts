@@ -12,7 +12,7 @@ import { getAgent } from '../registry/list.ts'
 import { requireProvisioning } from '../registry/quota.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import type { ProvisionOrder } from './schemas.ts'
-import { requireTenant, requireTenantRoom, type Tenant, type Vouched } from './tenant.ts'
+import { requireTenant, requireTenantQuota, type Tenant, type Vouched } from './tenant.ts'
 
 export type OrderDeps = ProvisionDeps & { rules: { adminEmails: readonly string[] } }
 
@@ -21,7 +21,7 @@ const NO_CHANNEL = 'At least one channel token required'
 /**
  * Creates an agent with its channels for a signed-in user and waits up to 15 s for it.
  * @throws AppError `unavailable` when provisioning is switched off, `invalid` without a channel, and as `requireTenant` and
- * `requireTenantRoom`.
+ * `requireTenantQuota`.
  */
 export async function provisionForUser(
   deps: OrderDeps,
@@ -80,7 +80,7 @@ function insertOrdered(
   note: Once['note'],
 ): Promise<{ id: string; operation: number }> {
   return write(deps.db, (tx) => {
-    requireTenantRoom(tx, tenant)
+    requireTenantQuota(tx, tenant)
     const model = order.model ?? deps.catalogue.findDefault(PLANS[tenant.plan])?.id ?? 'default'
     const agent = insertAgent(deps, tx, {
       ownerId: tenant.userId,

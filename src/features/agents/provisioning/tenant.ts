@@ -47,7 +47,7 @@ export function requireTenant(
  * Interface 8, agents per plan: solo 1, collective 3, label 10, network unlimited; admins have no cap.
  * @throws AppError `limited` AGENT_LIMIT_REACHED {current, limit}.
  */
-export function requireTenantRoom(tx: Tx, tenant: Tenant): void {
+export function requireTenantQuota(tx: Tx, tenant: Tenant): void {
   const limit = PLANS[tenant.plan].agents
   if (tenant.isAdmin || limit === null) return
   const current = countForTenant(tx, tenant)

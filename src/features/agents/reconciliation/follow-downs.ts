@@ -67,7 +67,7 @@ async function followAgent(deps: FollowDownsDeps, agentId: string, signal: Abort
   for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
     if (agent?.status !== 'running') return
-    const state = await look(deps, agent)
+    const state = await checkLiveness(deps, agent)
     if (state === 'unknown') return
     if (state === 'up') return write(deps.db, (tx) => markUp(tx, agentId))
     // One that has a process and was not seen down is perhaps slow: the watchdog finds out.
@@ -77,9 +77,9 @@ async function followAgent(deps: FollowDownsDeps, agentId: string, signal: Abort
   }
 }
 
-type Look = 'up' | 'silent' | 'unknown' | { reason: string }
+type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }
 
-async function look(deps: FollowDownsDeps, agent: AgentRow): Promise<Look> {
+async function checkLiveness(deps: FollowDownsDeps, agent: AgentRow): Promise<Liveness> {
   try {
     const inspection = await deps.runtimes.of(agent).inspect(agent.id)
     if (inspection?.state !== 'running') return { reason: describeEnd(inspection) }

@@ -23,7 +23,7 @@ export function requireSubscription(owner: SignedInUser): void {
  * allows one agent (Interface 4.4).
  * @throws AppError `limited` {current, limit}.
  */
-export function requireRoom(tx: Tx, owner: SignedInUser, tier: string | undefined): void {
+export function requireAgentQuota(tx: Tx, owner: SignedInUser, tier: string | undefined): void {
   const plan = findPlan(owner.plan)
   const ofPlan = plan ? plan.agents : 1
   const ofTier = tier ? agentsOfTier(tier) : null
@@ -33,7 +33,7 @@ export function requireRoom(tx: Tx, owner: SignedInUser, tier: string | undefine
     throw new AppError('limited', `Agent limit reached for ${tier ?? owner.plan} tier`, { current, limit })
 }
 
-/** The cap of the plan of whoever gets one more agent; the operator and admins have none. @throws AppError as `requireRoom`. */
-export function requireRoomFor(tx: Tx, principal: Principal): void {
-  if (principal.kind === 'user' && !principal.user.isAdmin) requireRoom(tx, principal.user, undefined)
+/** The cap of the plan of whoever gets one more agent; the operator and admins have none. @throws AppError as `requireAgentQuota`. */
+export function requireAgentQuotaFor(tx: Tx, principal: Principal): void {
+  if (principal.kind === 'user' && !principal.user.isAdmin) requireAgentQuota(tx, principal.user, undefined)
 }

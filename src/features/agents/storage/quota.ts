@@ -16,12 +16,12 @@ export type StorageUse = { used: number; limit: number }
 export type StorageQuota = {
   /** Null for no account. */
   read(db: Db, userId: string): StorageUse | null
-  /** @throws AppError `storage_full` STORAGE_FULL {used, limit} when there is no room for so much more. */
-  requireRoom(db: Db, ownerId: string | null, addedBytes: number): void
+  /** @throws AppError `storage_full` STORAGE_FULL {used, limit} when `addedBytes` more would exceed the limit. */
+  requireQuota(db: Db, ownerId: string | null, addedBytes: number): void
   /**
-   * What `store` returns, in whose closure it runs. To store less than before is fine, whatever there is.
-   * @throws AppError `storage_full` STORAGE_FULL {used, limit} when it has stored more than there is room for: the closure
-   * must not go on then.
+   * Runs `store` in the caller's closure and returns its result. An account above its limit may still store less than before.
+   * @throws AppError `storage_full` STORAGE_FULL {used, limit} when `store` has exceeded the limit: the closure must not go
+   * on then.
    */
   within<T>(tx: Tx, ownerId: string | null, store: () => T): T
 }
@@ -43,7 +43,7 @@ export function createStorageQuota({ rules }: { rules: AccountRules }): StorageQ
 
   return {
     read,
-    requireRoom(db, ownerId, addedBytes) {
+    requireQuota(db, ownerId, addedBytes) {
       const use = readOf(db, ownerId)
       if (use && use.used + addedBytes > use.limit) throw storageFull(use)
     },

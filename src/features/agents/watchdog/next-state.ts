@@ -69,24 +69,24 @@ export function newWatch(at: number): Watch {
 export function nextState(watch: Watch, event: WatchdogEvent, rules: WatchdogRules): Transition {
   switch (event.type) {
     case 'started':
-      return quiet({ ...newWatch(event.at), state: 'starting' })
+      return withoutNotice({ ...newWatch(event.at), state: 'starting' })
     case 'stopped':
-      return watch.state === 'stopped' ? quiet(watch) : quiet(newWatch(event.at))
+      return watch.state === 'stopped' ? withoutNotice(watch) : withoutNotice(newWatch(event.at))
     case 'probed':
       return event.isHealthy ? afterSuccess(watch, event.at) : afterFailure(watch, event, rules)
     case 'crashed':
       return afterCrash(watch, event, rules)
     case 'misconfigured':
-      return isWatched(watch) ? degrade(watch, event.at, CONFIRMED_FAILURES, rules) : quiet(watch)
+      return isWatched(watch) ? degrade(watch, event.at, CONFIRMED_FAILURES, rules) : withoutNotice(watch)
     case 'repair-begun':
-      if (!wantsRepair(watch, rules)) return quiet(watch)
-      return tell({ ...enter(watch, 'repairing', event.at), attempts: watch.attempts + 1 }, 'repair_started')
+      if (!wantsRepair(watch, rules)) return withoutNotice(watch)
+      return withNotice({ ...enter(watch, 'repairing', event.at), attempts: watch.attempts + 1 }, 'repair_started')
     case 'repair-ended':
-      return watch.state === 'repairing' ? afterRepair(watch, event, rules) : quiet(watch)
+      return watch.state === 'repairing' ? afterRepair(watch, event, rules) : withoutNotice(watch)
     case 'repair-interrupted':
       // The platform or its user ended the repair: that is no failed attempt.
-      if (watch.state !== 'repairing') return quiet(watch)
-      return quiet({ ...enter(watch, 'degraded', event.at, 1), attempts: watch.attempts - 1 })
+      if (watch.state !== 'repairing') return withoutNotice(watch)
+      return withoutNotice({ ...enter(watch, 'degraded', event.at, 1), attempts: watch.attempts - 1 })
   }
 }
 
@@ -104,38 +104,38 @@ function isWatched({ state }: Watch): boolean {
 }
 
 function afterSuccess(watch: Watch, at: number): Transition {
-  if (!isWatched(watch)) return quiet(watch)
+  if (!isWatched(watch)) return withoutNotice(watch)
   if (watch.state !== 'running') {
     const healthy = { ...enter(watch, 'running', at), healthySince: at }
-    return watch.state === 'degraded' ? tell(healthy, 'recovered') : quiet(healthy)
+    return watch.state === 'degraded' ? withNotice(healthy, 'recovered') : withoutNotice(healthy)
   }
   const healthySince = watch.healthySince ?? at
   const isCleared = at - healthySince >= CLEAR_AFTER_MS
-  return quiet({ ...watch, healthySince, ...(isCleared && { attempts: 0, crashes: [] }) })
+  return withoutNotice({ ...watch, healthySince, ...(isCleared && { attempts: 0, crashes: [] }) })
 }
 
 function afterFailure(watch: Watch, { at, isDown }: { at: number; isDown: boolean }, rules: WatchdogRules): Transition {
   if (watch.state === 'running') return degrade(watch, at, 1, rules)
   if (watch.state === 'degraded') return degrade(watch, at, watch.failures + 1, rules)
-  if (watch.state !== 'starting') return quiet(watch)
+  if (watch.state !== 'starting') return withoutNotice(watch)
   // Without a process it is not a slow start.
   if (isDown) return degrade(watch, at, 1, rules)
   const isGrace = at - watch.since < rules.startPeriodMs
   const isCounted = watch.countedAt !== null && at - watch.countedAt < rules.checkMs
-  if (isGrace || isCounted) return quiet(watch)
+  if (isGrace || isCounted) return withoutNotice(watch)
   const failures = watch.failures + 1
   if (failures >= rules.startupFailureThreshold) return degrade(watch, at, CONFIRMED_FAILURES, rules)
-  return quiet({ ...watch, failures, countedAt: at })
+  return withoutNotice({ ...watch, failures, countedAt: at })
 }
 
 /** Whoever starts it again gives it a grace of its own; a crash that is one too many ends that. */
 function afterCrash(watch: Watch, { at, count }: { at: number; count: number }, rules: WatchdogRules): Transition {
-  if (watch.state === 'stopped' || watch.state === 'crash_loop') return quiet(watch)
+  if (watch.state === 'stopped' || watch.state === 'crash_loop') return withoutNotice(watch)
   const recent = watch.crashes.filter((time) => at - time <= rules.crashLoopWindowMs)
   const crashes = [...recent, ...Array<number>(count).fill(at)]
   if (crashes.length >= rules.crashLoopThreshold) return giveUp({ ...watch, crashes }, at, [], rules)
-  if (watch.state === 'repairing') return tell({ ...watch, crashes }, 'crash')
-  return tell({ ...enter(watch, 'starting', at), crashes }, 'crash')
+  if (watch.state === 'repairing') return withNotice({ ...watch, crashes }, 'crash')
+  return withNotice({ ...enter(watch, 'starting', at), crashes }, 'crash')
 }
 
 function afterRepair(
@@ -143,9 +143,9 @@ function afterRepair(
   { at, isRepaired }: { at: number; isRepaired: boolean },
   rules: WatchdogRules,
 ): Transition {
-  if (isRepaired) return tell({ ...enter(watch, 'running', at), healthySince: at }, 'repaired')
+  if (isRepaired) return withNotice({ ...enter(watch, 'running', at), healthySince: at }, 'repaired')
   if (watch.attempts >= rules.maxRepairAttempts) return giveUp(watch, at, ['repair_failed'], rules)
-  return tell(enter(watch, 'degraded', at, 1), 'repair_failed')
+  return withNotice(enter(watch, 'degraded', at, 1), 'repair_failed')
 }
 
 function degrade(watch: Watch, at: number, failures: number, rules: WatchdogRules): Transition {
@@ -165,10 +165,10 @@ function enter(watch: Watch, state: WatchdogState, at: number, failures = 0): Wa
   return { ...watch, state, since: at, healthySince: null, failures, countedAt: null }
 }
 
-function quiet(watch: Watch): Transition {
+function withoutNotice(watch: Watch): Transition {
   return { watch, notices: [], givesUp: false }
 }
 
-function tell(watch: Watch, notice: WatchdogNotice): Transition {
+function withNotice(watch: Watch, notice: WatchdogNotice): Transition {
   return { watch, notices: [notice], givesUp: false }
 }

@@ -63,14 +63,14 @@ function createRunningSums(
   const periods = new Map<string, Map<string, Sums>>()
   const find = (id: string, time: Date): Sums => {
     const period = toPeriod(time)
-    const sums = periods.get(period) ?? open(period)
+    const sums = periods.get(period) ?? openPeriod(period)
     const known = sums.get(id)
     if (known) return known
     const stored = read(id, period)
     sums.set(id, stored)
     return stored
   }
-  const open = (period: string) => {
+  const openPeriod = (period: string) => {
     const [oldest] = periods.keys()
     if (oldest !== undefined && periods.size >= PERIODS_KEPT) periods.delete(oldest)
     const sums = new Map<string, Sums>()

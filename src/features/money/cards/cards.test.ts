@@ -334,7 +334,7 @@ test('POST /api/payments/storage-upgrade: 200 with the page; the room is there o
   const storage = { id: 'sub_2', metadata: { userId: it.ada.user.id, purpose: 'storage' } }
   await it.send(it.event('customer.subscription.created', it.subscription(storage, 3900)))
   expect((await it.billing()).storage).toEqual({ used: 0, limit: 51 * GIGABYTE })
-  it.platform.money.storage.requireRoom(it.db, it.ada.user.id, 50 * GIGABYTE)
+  it.platform.money.storage.requireQuota(it.db, it.ada.user.id, 50 * GIGABYTE)
   await it.send(it.event('customer.subscription.deleted', it.subscription(storage, 3900)))
   expect((await it.billing()).storage).toEqual({ used: 0, limit: GIGABYTE })
   expect(it.row()).toMatchObject({ plan: 'solo' })

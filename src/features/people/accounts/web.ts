@@ -58,7 +58,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
     routeTraits({ signsIn: true, worksOnFullDisk: true }),
     // Before the rate is counted: a flood from ever new addresses would fill the counter's memory.
     createMiddleware(async (_c, next) => {
-      deps.passwords.requireRoom()
+      deps.passwords.requireHashingCapacity()
       await next()
     }),
     limitRate(deps.requestsPerMinute.login, 'Too many login attempts'),

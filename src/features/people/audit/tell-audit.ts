@@ -11,7 +11,7 @@ const MAX_LINES = 500
 /** Writes each new line of the audit log to the log as well, also what the command line has done meanwhile. */
 export function tellAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
   let told = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
-  const tell = async () => {
+  const logNewLines = async () => {
     const rows = db
       .select()
       .from(auditLog)
@@ -24,5 +24,5 @@ export function tellAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
       told = id
     }
   }
-  return { name: 'audit.tell', everyMs: LOOK_MS, run: tell }
+  return { name: 'audit.tell', everyMs: LOOK_MS, run: logNewLines }
 }

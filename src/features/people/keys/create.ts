@@ -34,7 +34,7 @@ export async function createKey(
   requireModelsOnly(limits)
   const key = newKey()
   const row = await write(deps.db, (tx) => {
-    requireRoom(tx, userId, now)
+    requireKeyQuota(tx, userId, now)
     return insertKey(tx, key, { userId, name: request.name, createdAt: now, ...limits })
   })
   return { row, key }
@@ -59,10 +59,10 @@ export function insertKey(
 }
 
 /**
- * Expired keys make room; `replaced` is about to leave and does not count.
+ * At the limit, keys that have expired are deleted first. `replaced` is about to be deleted and does not count.
  * @throws AppError `limited` at 25 keys.
  */
-export function requireRoom(tx: Tx, userId: string, now: Date, replaced = ''): void {
+export function requireKeyQuota(tx: Tx, userId: string, now: Date, replaced = ''): void {
   const isOther = and(eq(apiKeys.userId, userId), ne(apiKeys.id, replaced))
   const countKeys = () => tx.select({ keys: count() }).from(apiKeys).where(isOther).get()?.keys ?? 0
   if (countKeys() < MAX_KEYS_PER_USER) return

@@ -3,7 +3,7 @@ import { type Clock, toMonth } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { insertKey, newKey, requireRoom } from './create.ts'
+import { insertKey, newKey, requireKeyQuota } from './create.ts'
 import { getKey } from './list.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
@@ -27,7 +27,7 @@ export async function rotateKey(deps: RotateDeps, userId: string, id: string, ov
     const now = deps.clock.now()
     const old = getKey(tx, userId, id)
     if (old.disabledAt) throw new AppError('conflict', 'A disabled key cannot be rotated')
-    requireRoom(tx, userId, now, id)
+    requireKeyQuota(tx, userId, now, id)
     const lifetimeMs = old.expiresAt ? old.expiresAt.getTime() - old.createdAt.getTime() : null
     const expiresAt = lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs)
     const { name, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = old

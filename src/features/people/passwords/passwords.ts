@@ -18,8 +18,8 @@ export type Passwords = {
    * reach the database. @throws AppError `limited`, or what `work` throws.
    */
   admit<T>(work: () => Promise<T>): Promise<T>
-  /** For whoever can refuse before anything is read or counted. @throws AppError `limited` when nothing is admitted now. */
-  requireRoom(): void
+  /** Lets a route refuse before a body is read or a rate counted. @throws AppError `limited` when nothing is admitted now. */
+  requireHashingCapacity(): void
   /** How often the hasher has worked: two paths that cost the same raise it by the same. */
   readonly calls: number
 }
@@ -34,7 +34,7 @@ export function createPasswords(parallel: number): Passwords {
   let busy = 0
   let calls = 0
 
-  const requireRoom = () => {
+  const requireHashingCapacity = () => {
     if (admitted >= parallel + MAX_WAITING) throw tooMany()
   }
 
@@ -59,9 +59,9 @@ export function createPasswords(parallel: number): Passwords {
     hash: (password) => inTurn(() => Bun.password.hash(password, OPTIONS)),
     verify: (password, hash) => inTurn(async () => (await isMatch(password, hash ?? NOBODYS_HASH)) && hash !== null),
     isOutdated: (hash) => !hash.startsWith(PREFIX),
-    requireRoom,
+    requireHashingCapacity,
     async admit(work) {
-      requireRoom()
+      requireHashingCapacity()
       admitted++
       try {
         return await work()

@@ -27,7 +27,7 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
   app.get('/api/agent', signedIn, validate('query', AgentQuery), async (c) => {
     // An agent may take longer than a listener keeps a silent connection.
     c.env.keepOpen?.(c.req.raw)
-    return c.json(await look(deps, c.var.user, c.req.valid('query')))
+    return c.json(await answerQuery(deps, c.var.user, c.req.valid('query')))
   })
 
   app.post(
@@ -37,14 +37,14 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
     validate('json', AgentActionRequest),
     async (c) => {
       c.env.keepOpen?.(c.req.raw)
-      return c.json(await act(deps, c, c.req.valid('json')))
+      return c.json(await performAction(deps, c, c.req.valid('json')))
     },
   )
 
   return app
 }
 
-async function look(deps: AgentTalkWebDeps, user: SignedInUser, query: AgentQuery) {
+async function answerQuery(deps: AgentTalkWebDeps, user: SignedInUser, query: AgentQuery) {
   const { action, agentId, sessionId = '' } = query
   switch (action) {
     case undefined:
@@ -64,7 +64,7 @@ async function look(deps: AgentTalkWebDeps, user: SignedInUser, query: AgentQuer
   }
 }
 
-async function act(deps: AgentTalkWebDeps, c: Context<WebEnv>, request: AgentActionRequest) {
+async function performAction(deps: AgentTalkWebDeps, c: Context<WebEnv>, request: AgentActionRequest) {
   const { user } = c.var
   switch (request.action) {
     case 'chat':

@@ -7,7 +7,7 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
-import { withRoom } from '../../agents/storage/workspace-room.ts'
+import { withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
 import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
 import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type SaveMemoryRequest } from './schemas.ts'
 import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
@@ -43,7 +43,7 @@ export async function saveMemory(
     return { agent: found, notes: files }
   })
   for (const { path, text } of notes) {
-    await withRoom(deps, { agent }, Buffer.byteLength(text), () => writeNote(deps, agent, path, text))
+    await withinWorkspaceQuota(deps, { agent }, Buffer.byteLength(text), () => writeNote(deps, agent, path, text))
   }
   return { keys: [...values.keys()], savedAt }
 }

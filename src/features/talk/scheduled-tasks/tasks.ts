@@ -37,7 +37,7 @@ export async function createTask(deps: DueDeps, user: SignedInUser, request: Cre
   const first = await requireNextRun(request, now)
   getAgent(deps.db, { kind: 'user', user }, request.agentId)
   return write(deps.db, (tx) => {
-    requireRoom(tx, user.id)
+    requireTaskQuota(tx, user.id)
     const nextRunAt = request.enabled ? first : null
     return tx
       .insert(scheduledTasks)
@@ -112,7 +112,7 @@ async function requireNextRun(schedule: Schedule, now: Date): Promise<Date> {
   throw new AppError('invalid', 'Invalid cron schedule. Expected 5-6 fields (e.g., "0 9 * * *")', { reason })
 }
 
-function requireRoom(tx: Tx, ownerId: string): void {
+function requireTaskQuota(tx: Tx, ownerId: string): void {
   const isOfOwner = eq(scheduledTasks.ownerId, ownerId)
   const tasks = tx.select({ tasks: count() }).from(scheduledTasks).where(isOfOwner).get()?.tasks ?? 0
   if (tasks < MAX_TASKS_PER_USER) return

@@ -22,7 +22,7 @@ export async function createSwarm(deps: SwarmDeps, ownerId: string, request: Cre
   const { name, description = null, agents: members, summarizer = null } = request
   try {
     return await write(deps.db, (tx) => {
-      requireRoom(tx, ownerId)
+      requireSwarmQuota(tx, ownerId)
       requireOwnAgents(tx, ownerId, members)
       requireMember(summarizer, members)
       const now = deps.clock.now()
@@ -77,7 +77,7 @@ export async function deleteSwarm(db: Db, ownerId: string, id: string): Promise<
   await write(db, (tx) => tx.delete(swarms).where(isThis).run())
 }
 
-function requireRoom(tx: Tx, ownerId: string): void {
+function requireSwarmQuota(tx: Tx, ownerId: string): void {
   const current = tx.select({ swarms: count() }).from(swarms).where(eq(swarms.ownerId, ownerId)).get()?.swarms ?? 0
   if (current >= MAX_SWARMS_PER_USER) {
     throw new AppError('limited', 'Swarm limit reached', { current, limit: MAX_SWARMS_PER_USER })

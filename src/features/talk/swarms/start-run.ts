@@ -29,7 +29,7 @@ export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, 
     const swarm = getSwarm(tx, ownerId, swarmId)
     if (!swarm.enabled) throw new AppError('conflict', 'Swarm is disabled', { code: 'SWARM_DISABLED' })
     if (swarm.agents.length === 0) throw new AppError('conflict', 'Swarm has no agents', { code: 'SWARM_EMPTY' })
-    requireRoom(tx, ownerId)
+    requireRunQuota(tx, ownerId)
     const run = insertRun(tx, deps.clock, swarm, task)
     for (const member of swarm.agents) deps.enqueue(tx, ASK_JOB, { runId: run.id, agentId: idOf(member) })
     forgetOldRuns(tx, swarmId)
@@ -60,7 +60,7 @@ function endRun(tx: Tx, id: string, now: Date): RunRow {
   return tx.update(swarmRuns).set(ended).where(eq(swarmRuns.id, id)).returning().get()
 }
 
-function requireRoom(tx: Tx, ownerId: string): void {
+function requireRunQuota(tx: Tx, ownerId: string): void {
   const isRunning = and(eq(swarmRuns.ownerId, ownerId), eq(swarmRuns.state, 'running'))
   const current = tx.select({ runs: count() }).from(swarmRuns).where(isRunning).get()?.runs ?? 0
   if (current >= MAX_RUNS_AT_ONCE) {

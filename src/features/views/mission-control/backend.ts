@@ -47,7 +47,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 
   app.get('/api/mission-control/fleet/costs', guard, query, async (c) => {
     await deps.usage.flush()
-    return c.json(await listCosts(deps, of(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
+    return c.json(await listCosts(deps, rowsOf(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
   })
 
   app.get('/api/mission-control/fleet/bookings', guard, query, (c) =>
@@ -58,7 +58,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 }
 
 /** Rows of the named user; a user who asks never leaves their own. */
-function of(column: AnySQLiteColumn, principal: Principal, userId: string | undefined): SQL | undefined {
+function rowsOf(column: AnySQLiteColumn, principal: Principal, userId: string | undefined): SQL | undefined {
   return and(
     principal.kind === 'user' ? eq(column, principal.user.id) : undefined,
     userId === undefined ? undefined : eq(column, userId),
@@ -69,7 +69,7 @@ function getGraph(db: Db, principal: Principal, userId: string | undefined) {
   const rows = db
     .select()
     .from(agents)
-    .where(of(agents.ownerId, principal, userId))
+    .where(rowsOf(agents.ownerId, principal, userId))
     .orderBy(desc(agents.createdAt), desc(agents.id))
     .limit(MAX_NODES)
     .all()
@@ -87,7 +87,7 @@ function getGraph(db: Db, principal: Principal, userId: string | undefined) {
 }
 
 function listCalls(db: Db, principal: Principal, userId: string | undefined) {
-  const condition = of(usageLogs.userId, principal, userId)
+  const condition = rowsOf(usageLogs.userId, principal, userId)
   // Each in the order of the index that leads there.
   const newestFirst = condition ? [desc(usageLogs.createdAt), desc(usageLogs.id)] : [desc(usageLogs.id)]
   const rows = db

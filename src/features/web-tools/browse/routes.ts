@@ -8,7 +8,7 @@ import { hasJsonType, receiveBytes, receiveText } from '../../../http/body.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { validate } from '../../../http/validate.ts'
-import { type RoomDeps, withRoom } from '../../agents/storage/workspace-room.ts'
+import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
 import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
 import type { OneAtATime } from './one-at-a-time.ts'
 import { openWorkspace, type Workspace, type WorkspaceDeps } from './open-workspace.ts'
@@ -34,7 +34,7 @@ export type BrowseDeps = WorkspaceDeps & {
   clock: Clock
   sealer: Sealer
   allowPrivate: boolean
-  storage: RoomDeps['storage']
+  storage: WorkspaceQuotaDeps['storage']
   plannedEndpoints: boolean
   oneAtATime: OneAtATime
 }
@@ -55,8 +55,9 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   if (!deps.plannedEndpoints) return app
   /** A change that adds up to so many bytes, in its turn. */
   const change = <T>(workspace: Workspace, addedBytes: number, task: () => Promise<T>) =>
-    deps.oneAtATime(workspace, () => withRoom(deps, workspace, addedBytes, task))
-  const open = (c: Context<BackendEnv>, agentId: string | undefined) => openWorkspace(deps, c.var.principal, agentId)
+    deps.oneAtATime(workspace, () => withinWorkspaceQuota(deps, workspace, addedBytes, task))
+  const workspaceOf = (c: Context<BackendEnv>, agentId: string | undefined) =>
+    openWorkspace(deps, c.var.principal, agentId)
 
   // The outermost handler answers and logs; here every answer says whether it is fine.
   app.onError((error) => {
@@ -66,33 +67,33 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
   app.get('/api/browse/tree', guard, validate('query', TreeQuery), async (c) => {
     const { agentId, depth } = c.req.valid('query')
-    return c.json({ ok: true, ...(await open(c, agentId).use((files) => files.tree(depth))) })
+    return c.json({ ok: true, ...(await workspaceOf(c, agentId).use((files) => files.tree(depth))) })
   })
 
   app.get('/api/browse/read', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
-    const reading = open(c, agentId).use((files) => files.read(path))
+    const reading = workspaceOf(c, agentId).use((files) => files.read(path))
     const file = await reading.catch(refuseMissing)
     return c.json({ ok: true, ...file, modified: file.modified.toISOString() })
   })
 
   app.post('/api/browse/write', guard, validate('query', WorkspaceQuery), validate('json', WriteRequest), async (c) => {
     const { path, content, ifMatch } = c.req.valid('json')
-    const workspace = open(c, c.req.valid('query').agentId)
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
     const bytes = Buffer.from(content)
     const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
-    return c.json({ ok: true, ...(await change(workspace, toRoom(bytes), write)) })
+    return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) })
   })
 
   app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
-    const workspace = open(c, c.req.valid('query').agentId)
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
     const look = () => workspace.use((files) => files.status())
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
   })
 
   app.get('/api/browse/git-diff', guard, validate('query', DiffQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
-    const workspace = open(c, agentId)
+    const workspace = workspaceOf(c, agentId)
     const below = path === undefined ? null : toParts(path).join('/')
     const look = () => workspace.use((files) => files.diff(below))
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
@@ -100,14 +101,14 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
   app.post('/api/browse/git-sync', guard, validate('query', WorkspaceQuery), async (c) => {
     const { message } = await readSyncRequest(c)
-    const workspace = open(c, c.req.valid('query').agentId)
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
     const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
     return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
   })
 
   app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
     const { agentId, limit } = c.req.valid('query')
-    const workspace = open(c, agentId)
+    const workspace = workspaceOf(c, agentId)
     const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
     const now = deps.clock.now()
     return c.json({
@@ -125,12 +126,12 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
   app.get('/api/browse/search', guard, validate('query', SearchQuery), async (c) => {
     const { agentId, q, in: where } = c.req.valid('query')
     const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))
-    return c.json({ ok: true, ...(await open(c, agentId).use(search)) })
+    return c.json({ ok: true, ...(await workspaceOf(c, agentId).use(search)) })
   })
 
   app.get('/api/browse/download', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
-    const file = await open(c, agentId).use((files) => files.download(path))
+    const file = await workspaceOf(c, agentId).use((files) => files.download(path))
     c.header('content-type', 'application/octet-stream')
     c.header('content-length', String(file.size))
     c.header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`)
@@ -139,15 +140,15 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
   app.post('/api/browse/upload', guard, validate('query', UploadQuery), async (c) => {
     const { agentId, path, ifMatch } = c.req.valid('query')
-    const workspace = open(c, agentId)
+    const workspace = workspaceOf(c, agentId)
     const bytes = await receiveBytes(c)
     const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
-    return c.json({ ok: true, ...(await change(workspace, toRoom(bytes), write)) }, 201)
+    return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) }, 201)
   })
 
   app.post('/api/browse/mkdir', guard, validate('query', WorkspaceQuery), validate('json', PathRequest), async (c) => {
     const { path } = c.req.valid('json')
-    const workspace = open(c, c.req.valid('query').agentId)
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
     await change(workspace, ENTRY_BYTES, () => workspace.use((files) => files.makeFolder(path)))
     return c.json({ ok: true, path }, 201)
   })
@@ -159,7 +160,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     validate('json', RenameRequest),
     async (c) => {
       const { from, to } = c.req.valid('json')
-      const workspace = open(c, c.req.valid('query').agentId)
+      const workspace = workspaceOf(c, c.req.valid('query').agentId)
       await deps.oneAtATime(workspace, () => workspace.use((files) => files.rename(from, to)))
       return c.json({ ok: true, path: to })
     },
@@ -167,7 +168,7 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
 
   app.delete('/api/browse/delete', guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
-    const workspace = open(c, agentId)
+    const workspace = workspaceOf(c, agentId)
     await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
     return c.json({ ok: true, path })
   })
@@ -179,21 +180,21 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     validate('json', CredentialsRequest),
     async (c) => {
       const credentials = c.req.valid('json')
-      await setGitCredentials(deps, open(c, c.req.valid('query').agentId), credentials)
+      await setGitCredentials(deps, workspaceOf(c, c.req.valid('query').agentId), credentials)
       return c.json({ ok: true, origin: credentials.origin, username: credentials.username })
     },
   )
 
   app.delete('/api/browse/git-credentials', credentialsGuard, validate('query', OriginQuery), async (c) => {
     const { agentId, origin } = c.req.valid('query')
-    await deleteGitCredentials(deps.db, open(c, agentId), origin)
+    await deleteGitCredentials(deps.db, workspaceOf(c, agentId), origin)
     return c.json({ ok: true, origin })
   })
 
   return app
 }
 
-function toRoom(bytes: Uint8Array): number {
+function toStoredBytes(bytes: Uint8Array): number {
   return bytes.length + ENTRY_BYTES
 }
 

@@ -36,7 +36,7 @@ export async function orderVideo(
   const userId = user.id
   const { text, imageUrl } = toPrompt(request)
   return write(deps.db, (tx) => {
-    requireRoom(tx, userId)
+    requireVideoQuota(tx, userId)
     const createdAt = deps.clock.now()
     const row = { id: newId('vid'), userId, type: request.type, prompt: text, imageUrl, createdAt }
     const video = tx
@@ -76,7 +76,7 @@ export function getVideo(db: Db, userId: string, id: string): VideoRow {
   return video
 }
 
-function requireRoom(tx: Tx, userId: string): void {
+function requireVideoQuota(tx: Tx, userId: string): void {
   const isUnderWay = and(eq(videos.userId, userId), inArray(videos.status, ['queued', 'processing']))
   const own = tx.select({ videos: count() }).from(videos).where(isUnderWay).get()
   if ((own?.videos ?? 0) >= MAX_UNDER_WAY) {

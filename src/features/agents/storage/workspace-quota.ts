@@ -4,17 +4,17 @@ import { write } from '../../../db/write.ts'
 import type { StorageQuota } from './quota.ts'
 import { agentStorage } from './tables.ts'
 
-export type RoomDeps = { db: Db; storage: Pick<StorageQuota, 'within'> }
+export type WorkspaceQuotaDeps = { db: Db; storage: Pick<StorageQuota, 'within'> }
 /** Whose working tree it is; null is the common one, which belongs to the operator. */
 export type Tree = { agent: { id: string; ownerId: string | null } | null }
 
 /**
- * What `change` makes of a working tree that it adds up to `addedBytes` to. They count from the beginning, so that two
- * changes at once do not share the same room, and until the tree is measured, which is soon.
+ * Runs `change`, which adds up to `addedBytes` to a working tree. They are counted before it begins, so that two changes at
+ * once cannot use the same free space, and until the tree is measured, which is soon.
  * @throws AppError `storage_full`, and then nothing was done; what `change` throws.
  */
-export async function withRoom<T>(
-  { db, storage }: RoomDeps,
+export async function withinWorkspaceQuota<T>(
+  { db, storage }: WorkspaceQuotaDeps,
   { agent }: Tree,
   addedBytes: number,
   change: () => Promise<T>,
