@@ -43,6 +43,8 @@ export function readSettings(environment: Record<string, string | undefined>) {
 export type Config = ReturnType<typeof readConfig>
 export type RetentionDays = Config['retentionDays']
 
+type Settings = ReturnType<typeof readSettings>
+
 /**
  * Settings of the whole platform, read once by `main.ts`.
  * @throws StartupError as `readSettings`.
@@ -74,46 +76,16 @@ export function readConfig(environment: Record<string, string | undefined>) {
     botDetection: env.BOT_DETECTION,
     signUp: env.SIGN_UP,
     logLevel: env.LOG_LEVEL,
-    requestsPerMinute: {
-      backend: env.RATE_LIMIT_BACKEND,
-      ai: env.RATE_LIMIT_AI,
-      deployments: env.RATE_LIMIT_DEPLOYMENTS,
-      agents: env.RATE_LIMIT_AGENTS,
-      chat: env.RATE_LIMIT_CHAT,
-      instance: env.RATE_LIMIT_INSTANCE,
-      provision: env.RATE_LIMIT_PROVISION,
-      demo: env.RATE_LIMIT_DEMO,
-      summarizer: env.RATE_LIMIT_SUMMARIZER,
-      register: env.RATE_LIMIT_REGISTER,
-      login: env.RATE_LIMIT_LOGIN,
-      password: env.RATE_LIMIT_PASSWORD,
-    },
+    requestsPerMinute: toRates(env),
     plannedEndpoints: env.PLANNED_ENDPOINTS,
     /** After how many days details are deleted; 0 keeps them for ever. */
-    retentionDays: {
-      usage: env.RETENTION_USAGE_DAYS,
-      toolEvents: env.RETENTION_TOOL_EVENTS_DAYS,
-      messages: env.RETENTION_MESSAGES_DAYS,
-      audit: env.RETENTION_AUDIT_DAYS,
-      securityEvents: env.RETENTION_SECURITY_EVENTS_DAYS,
-      inbox: env.RETENTION_INBOX_DAYS,
-    },
+    retentionDays: toRetention(env),
     minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
-    idpA: {
-      clientId: env.IDP_A_CLIENT_ID,
-      clientSecret: env.IDP_A_CLIENT_SECRET,
-      authorizeUrl: env.IDP_A_AUTHORIZE_URL,
-      tokenUrl: env.IDP_A_TOKEN_URL,
-      apiUrl: env.IDP_A_API_URL,
-    },
+    idpA: toIdpA(env),
     idpB: { clientId: env.IDP_B_CLIENT_ID, clientSecret: env.IDP_B_CLIENT_SECRET, issuer: env.IDP_B_ISSUER },
-    securityEvents: {
-      issuer: env.RISC_ISSUER,
-      configurationUrl: env.RISC_CONFIGURATION_URL,
-      audiences: env.RISC_AUDIENCES.length > 0 ? env.RISC_AUDIENCES : env.IDP_B_CLIENT_ID ? [env.IDP_B_CLIENT_ID] : [],
-    },
+    securityEvents: toSecurityEvents(env),
     walletEmailDomain: env.WALLET_EMAIL_DOMAIN,
     siweChainId: env.SIWE_CHAIN_ID,
     baseRpcUrl: env.BASE_RPC_URL,
@@ -126,15 +98,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       minBalance: env.TOKEN_GATING_MIN_BALANCE,
       token: env.TOKEN_GATING_TOKEN,
     },
-    agents: {
-      runtime: env.AGENT_RUNTIME,
-      dockerHost: env.DOCKER_HOST,
-      basePort: env.AGENTS_BASE_PORT,
-      killSwitch: env.KILL_SWITCH,
-      processCommand: env.AGENT_PROCESS_COMMAND,
-      image: env.AGENT_IMAGE,
-      images: env.AGENT_IMAGES ?? null,
-    },
+    agents: toAgents(env),
     verification: { ensRpcUrl: env.ENS_RPC_URL, easAddress: env.EAS_ADDRESS },
     clone: {
       chainId: env.CLONE_CHAIN_ID,
@@ -163,38 +127,104 @@ export function readConfig(environment: Record<string, string | undefined>) {
       model: env.VIDEO_MODEL,
       usdPerSecond: env.VIDEO_USD_PER_SECOND,
     },
-    watchdog: {
-      checkSeconds: env.WATCHDOG_CHECK_INTERVAL,
-      degradedCheckSeconds: env.WATCHDOG_DEGRADED_CHECK_INTERVAL,
-      startupFailureThreshold: env.WATCHDOG_STARTUP_FAILURE_THRESHOLD,
-      maxRepairAttempts: env.WATCHDOG_MAX_REPAIR_ATTEMPTS,
-      crashLoopWindowSeconds: env.WATCHDOG_CRASH_LOOP_WINDOW,
-      crashLoopThreshold: env.WATCHDOG_CRASH_LOOP_THRESHOLD,
-      repairsItself: env.WATCHDOG_AUTO_REPAIR,
-      killWaitSeconds: env.WATCHDOG_KILL_WAIT,
-      restartWaitSeconds: env.WATCHDOG_RESTART_WAIT,
-      telegram: {
-        botToken: env.TELEGRAM_BOT_TOKEN,
-        chatId: env.TELEGRAM_ADMIN_CHAT_ID,
-        apiUrl: env.TELEGRAM_API_URL,
-      },
-      webhook: { url: env.WATCHDOG_WEBHOOK_URL, secret: env.WATCHDOG_WEBHOOK_SECRET },
-    },
-    ai: {
-      aggregator: env.AI_PROVIDER,
-      echo: env.AI_ECHO,
-      attemptTimeoutMs: env.AI_MODEL_TIMEOUT_MS,
-      demoDailyBudgetUsd: env.DEMO_DAILY_BUDGET_USD,
-      ollamaBaseUrl: env.OLLAMA_BASE_URL,
-      providers: [
-        { id: 'openrouter', baseUrl: env.OPENROUTER_BASE_URL, apiKey: env.OPENROUTER_API_KEY },
-        { id: 'openai', baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY },
-        { id: 'anthropic', baseUrl: env.ANTHROPIC_BASE_URL, apiKey: env.ANTHROPIC_API_KEY },
-        { id: 'gemini', baseUrl: env.GEMINI_BASE_URL, apiKey: env.GEMINI_API_KEY },
-        { id: 'groq', baseUrl: env.GROQ_BASE_URL, apiKey: env.GROQ_API_KEY },
-      ],
-    },
+    watchdog: toWatchdog(env),
+    ai: toModels(env),
   } as const
+}
+
+function toRates(env: Settings) {
+  return {
+    backend: env.RATE_LIMIT_BACKEND,
+    ai: env.RATE_LIMIT_AI,
+    deployments: env.RATE_LIMIT_DEPLOYMENTS,
+    agents: env.RATE_LIMIT_AGENTS,
+    chat: env.RATE_LIMIT_CHAT,
+    instance: env.RATE_LIMIT_INSTANCE,
+    provision: env.RATE_LIMIT_PROVISION,
+    demo: env.RATE_LIMIT_DEMO,
+    summarizer: env.RATE_LIMIT_SUMMARIZER,
+    register: env.RATE_LIMIT_REGISTER,
+    login: env.RATE_LIMIT_LOGIN,
+    password: env.RATE_LIMIT_PASSWORD,
+  }
+}
+
+function toRetention(env: Settings) {
+  return {
+    usage: env.RETENTION_USAGE_DAYS,
+    toolEvents: env.RETENTION_TOOL_EVENTS_DAYS,
+    messages: env.RETENTION_MESSAGES_DAYS,
+    audit: env.RETENTION_AUDIT_DAYS,
+    securityEvents: env.RETENTION_SECURITY_EVENTS_DAYS,
+    inbox: env.RETENTION_INBOX_DAYS,
+  }
+}
+
+function toAgents(env: Settings) {
+  return {
+    runtime: env.AGENT_RUNTIME,
+    dockerHost: env.DOCKER_HOST,
+    basePort: env.AGENTS_BASE_PORT,
+    killSwitch: env.KILL_SWITCH,
+    processCommand: env.AGENT_PROCESS_COMMAND,
+    image: env.AGENT_IMAGE,
+    images: env.AGENT_IMAGES ?? null,
+  }
+}
+
+function toWatchdog(env: Settings) {
+  return {
+    checkSeconds: env.WATCHDOG_CHECK_INTERVAL,
+    degradedCheckSeconds: env.WATCHDOG_DEGRADED_CHECK_INTERVAL,
+    startupFailureThreshold: env.WATCHDOG_STARTUP_FAILURE_THRESHOLD,
+    maxRepairAttempts: env.WATCHDOG_MAX_REPAIR_ATTEMPTS,
+    crashLoopWindowSeconds: env.WATCHDOG_CRASH_LOOP_WINDOW,
+    crashLoopThreshold: env.WATCHDOG_CRASH_LOOP_THRESHOLD,
+    repairsItself: env.WATCHDOG_AUTO_REPAIR,
+    killWaitSeconds: env.WATCHDOG_KILL_WAIT,
+    restartWaitSeconds: env.WATCHDOG_RESTART_WAIT,
+    telegram: {
+      botToken: env.TELEGRAM_BOT_TOKEN,
+      chatId: env.TELEGRAM_ADMIN_CHAT_ID,
+      apiUrl: env.TELEGRAM_API_URL,
+    },
+    webhook: { url: env.WATCHDOG_WEBHOOK_URL, secret: env.WATCHDOG_WEBHOOK_SECRET },
+  }
+}
+
+function toModels(env: Settings) {
+  return {
+    aggregator: env.AI_PROVIDER,
+    echo: env.AI_ECHO,
+    attemptTimeoutMs: env.AI_MODEL_TIMEOUT_MS,
+    demoDailyBudgetUsd: env.DEMO_DAILY_BUDGET_USD,
+    ollamaBaseUrl: env.OLLAMA_BASE_URL,
+    providers: [
+      { id: 'openrouter', baseUrl: env.OPENROUTER_BASE_URL, apiKey: env.OPENROUTER_API_KEY },
+      { id: 'openai', baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY },
+      { id: 'anthropic', baseUrl: env.ANTHROPIC_BASE_URL, apiKey: env.ANTHROPIC_API_KEY },
+      { id: 'gemini', baseUrl: env.GEMINI_BASE_URL, apiKey: env.GEMINI_API_KEY },
+      { id: 'groq', baseUrl: env.GROQ_BASE_URL, apiKey: env.GROQ_API_KEY },
+    ],
+  } as const
+}
+
+function toSecurityEvents(env: Settings) {
+  return {
+    issuer: env.RISC_ISSUER,
+    configurationUrl: env.RISC_CONFIGURATION_URL,
+    audiences: env.RISC_AUDIENCES.length > 0 ? env.RISC_AUDIENCES : env.IDP_B_CLIENT_ID ? [env.IDP_B_CLIENT_ID] : [],
+  }
+}
+
+function toIdpA(env: Settings) {
+  return {
+    clientId: env.IDP_A_CLIENT_ID,
+    clientSecret: env.IDP_A_CLIENT_SECRET,
+    authorizeUrl: env.IDP_A_AUTHORIZE_URL,
+    tokenUrl: env.IDP_A_TOKEN_URL,
+    apiUrl: env.IDP_A_API_URL,
+  }
 }
 
 /** What is allowed and still deserves a word to the operator, one sentence each. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowUpFromLine, Brain, LoaderCircle, Play, RotateCw, Square, Trash2, Wrench } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { type MouseEventHandler, useRef, useState } from 'react'
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
 import type { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
 import type { AgentVerb } from '../agents/agents-api.ts'
@@ -62,41 +62,29 @@ export function WorkSection({ agent, change, operation, event, onDeleted }: Work
   return (
     <Section title="Actions" lead="What takes a while goes on when you leave this page.">
       <div className="flex flex-wrap gap-2">
-        {powers.map(({ verb, label, Icon }) => {
-          const isUnderWay = change.isPending && change.variables === verb
-          const reason = whyNot(agent.status, verb)
-          return (
-            <Button
-              key={verb}
-              isPending={isUnderWay}
-              disabled={!isUnderWay && (isBusy || reason !== null)}
-              title={reason ?? undefined}
-              onClick={() => {
-                operation.reset()
-                change.mutate(verb)
-              }}
-            >
-              {!isUnderWay && <Icon aria-hidden className="size-3.5" />}
-              {label}
-            </Button>
-          )
-        })}
-        {operations.map(({ verb, label, Icon }) => {
-          const isUnderWay = operation.isPending && operation.variables.verb === verb
-          const reason = whyNot(agent.status, verb)
-          return (
-            <Button
-              key={verb}
-              isPending={isUnderWay}
-              disabled={!isUnderWay && (isBusy || reason !== null)}
-              title={reason ?? undefined}
-              onClick={({ currentTarget }) => ask(verb, currentTarget)}
-            >
-              {!isUnderWay && <Icon aria-hidden className="size-3.5" />}
-              {label}
-            </Button>
-          )
-        })}
+        {powers.map((power) => (
+          <VerbButton
+            key={power.verb}
+            {...power}
+            isUnderWay={change.isPending && change.variables === power.verb}
+            isBusy={isBusy}
+            reason={whyNot(agent.status, power.verb)}
+            onClick={() => {
+              operation.reset()
+              change.mutate(power.verb)
+            }}
+          />
+        ))}
+        {operations.map((wanted) => (
+          <VerbButton
+            key={wanted.verb}
+            {...wanted}
+            isUnderWay={operation.isPending && operation.variables.verb === wanted.verb}
+            isBusy={isBusy}
+            reason={whyNot(agent.status, wanted.verb)}
+            onClick={({ currentTarget }) => ask(wanted.verb, currentTarget)}
+          />
+        ))}
         <Button onClick={({ currentTarget }) => ask('delete', currentTarget)}>
           <Trash2 aria-hidden className="size-3.5" />
           Delete…
@@ -118,6 +106,30 @@ export function WorkSection({ agent, change, operation, event, onDeleted }: Work
       {asking === 'reset-memory' && <ResetMemoryDialog {...dialog} />}
       {asking === 'delete' && <DeleteDialog {...dialog} onDeleted={onDeleted} />}
     </Section>
+  )
+}
+
+type VerbButtonProps = {
+  label: string
+  Icon: typeof Play
+  isUnderWay: boolean
+  isBusy: boolean
+  /** Why it cannot be done now, null when it can. */
+  reason: string | null
+  onClick: MouseEventHandler<HTMLButtonElement>
+}
+
+function VerbButton({ label, Icon, isUnderWay, isBusy, reason, onClick }: VerbButtonProps) {
+  return (
+    <Button
+      isPending={isUnderWay}
+      disabled={!isUnderWay && (isBusy || reason !== null)}
+      title={reason ?? undefined}
+      onClick={onClick}
+    >
+      {!isUnderWay && <Icon aria-hidden className="size-3.5" />}
+      {label}
+    </Button>
   )
 }
 

@@ -90,58 +90,64 @@ export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void })
           <option value="never">Never</option>
         </SelectField>
       </div>
-      <fieldset className="grid grid-cols-1 gap-3">
-        <legend className="mb-2 text-sm font-medium">
-          Limit it to{' '}
-          <span className="font-normal text-muted">
-            {isForModels
-              ? '(with a limit of money or tokens it asks models and does nothing else)'
-              : '(tick nothing and it may do whatever you may)'}
-          </span>
-        </legend>
-        <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-          {scopes.map(({ scope, label, hint }) => (
-            <CheckField
-              key={scope}
-              label={label}
-              name={scope}
-              hint={hint}
-              disabled={isForModels && scope !== 'models'}
-            />
-          ))}
-        </div>
-      </fieldset>
-      <fieldset className="grid grid-cols-1 gap-3">
-        <legend className="mb-2 text-sm font-medium">
-          Limits on models <span className="font-normal text-muted">(empty means none; months are UTC)</span>
-        </legend>
-        <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
-          <TextField
-            label="Dollars a month"
-            name="monthlyBudgetUsd"
-            inputMode="decimal"
-            autoComplete="off"
-            error={problem?.fields.monthlyBudgetUsd}
-          />
-          <TextField
-            label="Tokens a month"
-            name="monthlyTokens"
-            inputMode="numeric"
-            autoComplete="off"
-            error={problem?.fields.monthlyTokens}
-          />
-          <TextField
-            label="Requests a minute"
-            name="requestsPerMinute"
-            inputMode="numeric"
-            autoComplete="off"
-            error={problem?.fields.requestsPerMinute}
-          />
-        </div>
-      </fieldset>
+      <ScopeFields isForModels={isForModels} />
+      <LimitFields errors={problem?.fields ?? {}} />
       <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
         Create key
       </Button>
     </form>
+  )
+}
+
+function ScopeFields({ isForModels }: { isForModels: boolean }) {
+  return (
+    <fieldset className="grid grid-cols-1 gap-3">
+      <legend className="mb-2 text-sm font-medium">
+        Limit it to{' '}
+        <span className="font-normal text-muted">
+          {isForModels
+            ? '(with a limit of money or tokens it asks models and does nothing else)'
+            : '(tick nothing and it may do whatever you may)'}
+        </span>
+      </legend>
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+        {scopes.map(({ scope, label, hint }) => (
+          <CheckField key={scope} label={label} name={scope} hint={hint} disabled={isForModels && scope !== 'models'} />
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+function LimitFields({ errors }: { errors: Record<string, string | undefined> }) {
+  return (
+    <fieldset className="grid grid-cols-1 gap-3">
+      <legend className="mb-2 text-sm font-medium">
+        Limits on models <span className="font-normal text-muted">(empty means none; months are UTC)</span>
+      </legend>
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
+        <TextField
+          label="Dollars a month"
+          name="monthlyBudgetUsd"
+          inputMode="decimal"
+          autoComplete="off"
+          error={errors.monthlyBudgetUsd}
+        />
+        <TextField
+          label="Tokens a month"
+          name="monthlyTokens"
+          inputMode="numeric"
+          autoComplete="off"
+          error={errors.monthlyTokens}
+        />
+        <TextField
+          label="Requests a minute"
+          name="requestsPerMinute"
+          inputMode="numeric"
+          autoComplete="off"
+          error={errors.requestsPerMinute}
+        />
+      </div>
+    </fieldset>
   )
 }

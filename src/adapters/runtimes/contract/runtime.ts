@@ -217,6 +217,10 @@ export function imageNotFound(image: string): AppError {
 }
 
 /** The error of an engine that does not answer. Interface 4.9: what depends on containers is then a 500. */
+export function runtimeClosed(): AppError {
+  return new AppError('unavailable', 'The agent runtime is closed')
+}
+
 export function engineUnavailable(cause?: unknown): AppError {
   return new AppError('internal', 'The container engine does not answer', { code: 'ENGINE_UNAVAILABLE' }, { cause })
 }

@@ -1,4 +1,6 @@
+import type { ContainerInspectInfo } from 'dockerode'
 import {
+  type AgentStats,
   agentNotFound,
   agentNotRunning,
   BAD_CONFIGURATION_EXIT,
@@ -8,7 +10,7 @@ import {
 } from '../contract/runtime.ts'
 import { STOP_SECONDS } from '../engine/container.ts'
 import { agentDrivers } from '../engine/drivers.ts'
-import { LABELS } from '../engine/engine.ts'
+import { type Engine, LABELS } from '../engine/engine.ts'
 import { noFiles, openVolumeFiles } from '../engine/files.ts'
 import { BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
 import {
@@ -40,7 +42,6 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
   const { engine, instance, log, filesImages = [BUILT_IN_IMAGE] } = deps
   const shell = new EngineShell(deps)
   const asked = new AskedFor()
-  let cpus: Promise<number> | null = null
 
   const parts: DockerAgentDeps = {
     engine,
@@ -49,14 +50,12 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     digestKey: deps.digestKey,
     drivers: agentDrivers,
     network: createDockerNetwork(engine, instance),
-    async countCpus() {
-      cpus ??= engine.ask(async (docker) => (await docker.info()).NCPU)
-      // A failed answer is not kept.
-      return cpus.catch((error: unknown) => {
-        cpus = null
-        throw error
-      })
-    },
+    countCpus: createCpuCount(engine),
+  }
+  const getContainer = async (id: string) => {
+    const container = await findContainer(parts, id)
+    if (!container) throw agentNotFound()
+    return container
   }
 
   const inspect = async (id: string): Promise<Inspection | null> => {
@@ -66,12 +65,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     return container && toInspection(container, watch.endedOutOfMemory(container.Id))
   }
 
-  const listIds = async (): Promise<string[]> => {
-    const filters = { label: [`${LABELS.instance}=${instance}`, LABELS.agent] }
-    const found = await engine.ask((docker, abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
-    const ids = new Set(found.flatMap(({ Labels }) => Labels[LABELS.agent] ?? []))
-    return [...ids.union(shell.known)].sort()
-  }
+  const listIds = async () => [...(await listNamed(deps)).union(shell.known)].sort()
   const list = async (): Promise<Inspection[]> => {
     const ids = await listIds()
     const inspections: Inspection[] = []
@@ -88,12 +82,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     asked,
     log,
     listKnown: listIds,
-    giveUp: (id) =>
-      shell.change(id, async () => {
-        const container = await findContainer(parts, id)
-        const { Restarting, ExitCode } = container?.State ?? {}
-        if (container && Restarting && ExitCode === BAD_CONFIGURATION_EXIT) await giveUp(parts, container)
-      }),
+    giveUp: (id) => shell.change(id, () => giveUpMisconfigured(parts, id)),
   })
 
   return {
@@ -110,31 +99,14 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     },
     inspect: (id) => shell.look(() => inspect(id)),
     list: () => shell.look(list),
-    stats: (id) =>
-      shell.look(async () => {
-        const container = await findContainer(parts, id)
-        if (!container) throw agentNotFound()
-        if (!container.State.Running || container.State.Restarting) throw agentNotRunning()
-        return shell.measure(id, container)
-      }),
+    stats: (id) => shell.look(async () => readStats(shell, id, await getContainer(id))),
     logs: (id, { tail }) =>
-      shell.look(async () => {
-        const container = await findContainer(parts, id)
-        if (!container) throw agentNotFound()
-        return readLastLines(parts, container, Math.min(tail, MAX_LOG_LINES))
-      }),
+      shell.look(async () => readLastLines(parts, await getContainer(id), Math.min(tail, MAX_LOG_LINES))),
     followLogs: (id, options) => followLines(parts, () => findContainer(parts, id), options),
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => shell.change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => shell.change(id, () => restoreAgent(parts, id, file)),
-    openFiles: (id) =>
-      shell.look(async () => {
-        const container = await findContainer(parts, id)
-        const driver = container && driverOf(parts, container)
-        const name = driver && volumeAt(container, driver.stateDir)
-        if (!name) throw noFiles()
-        return openVolumeFiles({ engine, instance, filesImages }, { agentId: id, name, driver })
-      }),
+    openFiles: (id) => shell.look(() => openFiles(parts, id, filesImages)),
     platformHost: () => shell.look(() => parts.network.open()),
     async isAvailable() {
       return !shell.isClosed && engine.isAnswering()
@@ -147,4 +119,46 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
       await Promise.all(ids.map((id) => haltAgent(parts, id, STOP_SECONDS)))
     },
   }
+}
+
+/** The ids of the agents whose containers the engine names. */
+async function listNamed({ engine, instance }: EngineRuntimeDeps): Promise<Set<string>> {
+  const filters = { label: [`${LABELS.instance}=${instance}`, LABELS.agent] }
+  const found = await engine.ask((docker, abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
+  return new Set(found.flatMap(({ Labels }) => Labels[LABELS.agent] ?? []))
+}
+
+/** How many processors the engine has, asked once; a failed answer is not kept. */
+function createCpuCount(engine: Engine): () => Promise<number> {
+  let cpus: Promise<number> | null = null
+  return () => {
+    cpus ??= engine.ask(async (docker) => (await docker.info()).NCPU)
+    return cpus.catch((error: unknown) => {
+      cpus = null
+      throw error
+    })
+  }
+}
+
+/** What restarts for ever, because it cannot use what it was configured with, is stopped. */
+async function giveUpMisconfigured(parts: DockerAgentDeps, id: string): Promise<void> {
+  const container = await findContainer(parts, id)
+  const { Restarting, ExitCode } = container?.State ?? {}
+  if (container && Restarting && ExitCode === BAD_CONFIGURATION_EXIT) await giveUp(parts, container)
+}
+
+/** The files of an agent, by a helper of one of `filesImages`. @throws AppError when the agent has no volume. */
+async function openFiles(parts: DockerAgentDeps, id: string, filesImages: readonly string[]) {
+  const container = await findContainer(parts, id)
+  const driver = container && driverOf(parts, container)
+  const name = driver && volumeAt(container, driver.stateDir)
+  if (!name) throw noFiles()
+  const { engine, instance } = parts
+  return openVolumeFiles({ engine, instance, filesImages }, { agentId: id, name, driver })
+}
+
+/** What a container uses that is not between two starts. */
+async function readStats(shell: EngineShell, id: string, container: ContainerInspectInfo): Promise<AgentStats> {
+  if (!container.State.Running || container.State.Restarting) throw agentNotRunning()
+  return shell.measure(id, container)
 }

@@ -1,9 +1,15 @@
 import type { Clock } from '../../../core/clock.ts'
-import { AppError } from '../../../core/errors.ts'
 import { KeyedQueue } from '../../../core/keyed-queue.ts'
 import type { Log } from '../../../core/log.ts'
 import { VERSION } from '../../../core/version.ts'
-import { type AgentStats, agentNotRunning, engineUnavailable, type Runtime, requireSpec } from '../contract/runtime.ts'
+import {
+  type AgentStats,
+  agentNotRunning,
+  engineUnavailable,
+  type Runtime,
+  requireSpec,
+  runtimeClosed,
+} from '../contract/runtime.ts'
 import { type Engine, toAppError } from './engine.ts'
 import { findImage, pullImage } from './images.ts'
 import { type CpuSample, toStats } from './stats.ts'
@@ -64,7 +70,7 @@ export class EngineShell {
 
   /** @throws AppError `unavailable` once the runtime is closed. */
   requireOpen(): void {
-    if (this.#isClosed) throw new AppError('unavailable', 'The agent runtime is closed')
+    if (this.#isClosed) throw runtimeClosed()
   }
 
   /** @throws AppError `unavailable` while the engine is away, else of the work. */

@@ -16,6 +16,7 @@ import {
   MAX_LOG_LINES,
   portTaken,
   type RuntimeEvent,
+  runtimeClosed,
 } from '../contract/runtime.ts'
 import {
   type AgentFolder,
@@ -484,7 +485,7 @@ export class ProcessAgent {
 
   #enqueue<T>(task: () => Promise<T>): Promise<T> {
     return this.#run(() => {
-      if (this.#isClosed) throw new AppError('unavailable', 'The agent runtime is closed')
+      if (this.#isClosed) throw runtimeClosed()
       return task()
     })
   }

@@ -2,11 +2,18 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
-import { AppError, errorMessage } from '../../../core/errors.ts'
+import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'
-import { agentNotFound, type Inspection, type Runtime, type RuntimeEvent, requireSpec } from '../contract/runtime.ts'
-import { ProcessAgent, type ProcessTiming } from './agent.ts'
+import {
+  agentNotFound,
+  type Inspection,
+  type Runtime,
+  type RuntimeEvent,
+  requireSpec,
+  runtimeClosed,
+} from '../contract/runtime.ts'
+import { ProcessAgent, type ProcessAgentDeps, type ProcessTiming } from './agent.ts'
 import { agentFolder, listFolders } from './files.ts'
 import { createProcessTable, type ProcessTable } from './table.ts'
 
@@ -44,27 +51,16 @@ const TIMING: ProcessTiming = {
  * network is not counted.
  */
 export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Runtime> {
-  const { log, clock } = deps
+  const { log } = deps
   const dir = resolve(deps.dir)
   const table = deps.table ?? createProcessTable()
   const timing = { ...TIMING, ...deps.timing }
-  const agents = new Map<string, ProcessAgent>()
   const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
-  const isPortWanted = (port: number, id: string) =>
-    [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
-  const createAgent = (id: string) => {
-    const spawn = { command: deps.command, path: deps.path, lang: deps.lang }
-    const agent = new ProcessAgent(
-      { spawn, table, timing, clock, log, isPortWanted, mayStart: deps.mayStart ?? (() => true), tell: events.tell },
-      agentFolder(dir, id),
-    )
-    agents.set(id, agent)
-    return agent
-  }
+  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, tell: events.tell })
   const requireOpen = () => {
-    if (isClosed) throw new AppError('unavailable', 'The agent runtime is closed')
+    if (isClosed) throw runtimeClosed()
   }
   const getAgent = (id: string) => {
     requireOpen()
@@ -116,16 +112,9 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     platformHost: async () => '127.0.0.1',
     async list() {
       requireOpen()
-      const inspections = [...agents.values()].map((agent) => agent.inspect())
-      return inspections.filter((found): found is Inspection => found !== null).sort((a, b) => a.id.localeCompare(b.id))
+      return inspectAll(agents)
     },
-    async isAvailable() {
-      if (isClosed || Bun.which(deps.command[0], { PATH: deps.path }) === null) return false
-      return access(dir, constants.W_OK | constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    },
+    isAvailable: async () => !isClosed && canStart({ ...deps, dir }),
     async close(options) {
       // Once closed the agents may be another runtime's, so a second call must not touch them.
       if (isClosed) return
@@ -135,6 +124,36 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       await Promise.all([...agents.values()].map((agent) => agent.close(options?.stopAgents ?? false)))
     },
   }
+}
+
+type AgentsDeps = ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'tell'>
+
+/** The agents that are known, none at first, and what makes one known. */
+function openAgents({ command, path, lang, dir, mayStart = () => true, ...deps }: AgentsDeps) {
+  const agents = new Map<string, ProcessAgent>()
+  const isPortWanted = (port: number, id: string) =>
+    [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
+  const parts = { ...deps, spawn: { command, path, lang }, isPortWanted, mayStart }
+  const createAgent = (id: string) => {
+    const agent = new ProcessAgent(parts, agentFolder(dir, id))
+    agents.set(id, agent)
+    return agent
+  }
+  return { agents, createAgent }
+}
+
+function inspectAll(agents: Map<string, ProcessAgent>): Inspection[] {
+  const inspections = [...agents.values()].map((agent) => agent.inspect())
+  return inspections.filter((found) => found !== null).sort((a, b) => a.id.localeCompare(b.id))
+}
+
+/** Is there a program to start, and a folder that it can be started in? */
+async function canStart({ command, path, dir }: ProcessRuntimeDeps): Promise<boolean> {
+  if (Bun.which(command[0], { PATH: path }) === null) return false
+  return access(dir, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** One agent that cannot be read must not keep the others down: it counts as not deployed, and a deployment mends it. */

@@ -1,4 +1,5 @@
 import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
 import { type AgentStats, agentNotRunning, MAX_LOG_LINES, type Runtime } from '../contract/runtime.ts'
 import { agentDrivers } from '../engine/drivers.ts'
 import { LABELS, toAppError } from '../engine/engine.ts'
@@ -60,22 +61,19 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
   const removedHere = new Set<string>()
   const counter = new RestartCounter()
 
-  const listFound = async (): Promise<Found[]> => {
-    const found = await listAgents(parts)
-    const ids = new Set(found.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? ''))
-    const unnamed = await Promise.all([...shell.known.difference(ids)].map((id) => findAgent(parts, id)))
-    for (const id of ids) shell.known.add(id)
-    return [...found, ...unnamed.filter((one) => one !== null)]
-  }
+  const listFound = () => listKnown(parts, shell)
   const change: EngineShell['change'] = (id, work) => shell.change(id, work)
   const watch = watchSwarm({ ...parts, log, counter, change, wasRemovedHere: (id) => removedHere.has(id) })
-  startHeld().catch((error: unknown) => log.warn({ error: toAppError(error).message }, 'held agents were not started'))
+  startHeld(parts, shell).catch((error: unknown) =>
+    log.warn({ error: toAppError(error).message }, 'held agents were not started'),
+  )
 
-  /** Those that the platform before this one has ended with itself. */
-  async function startHeld(): Promise<void> {
-    const held = (await listAgents(parts)).filter(({ service }) => wantedOf(service) === 'held')
-    const ids = held.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? '')
-    await Promise.all(ids.map((id) => change(id, () => startAgent(parts, id, { repair: false }))))
+  const inspect = async (id: string) => {
+    const found = await findAgent(parts, id)
+    if (!found) return null
+    shell.known.add(id)
+    const [inspection] = await toInspections(parts, counter, [found])
+    return inspection ?? null
   }
 
   return {
@@ -91,27 +89,19 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     kill: (id) => change(id, () => killAgent(parts, id)),
     restart: (id) => change(id, () => restartAgent(parts, id)),
     async remove(id) {
-      await change(id, async () => {
+      await change(id, () => {
         removedHere.add(id)
-        const left = await removeAgent(parts, id)
-        if (left) log.warn({ agentId: id, ...left }, 'a volume of the agent is left on another machine of the swarm')
+        return removeEverywhere(parts, id, log)
       })
       shell.forget(id)
     },
-    inspect: (id) =>
-      shell.look(async () => {
-        const found = await findAgent(parts, id)
-        if (!found) return null
-        shell.known.add(id)
-        const [inspection] = await toInspections(parts, counter, [found])
-        return inspection ?? null
-      }),
+    inspect: (id) => shell.look(() => inspect(id)),
     list: () =>
       shell.look(async () => {
         const inspections = await toInspections(parts, counter, await listFound())
         return inspections.sort((a, b) => a.id.localeCompare(b.id))
       }),
-    stats: (id) => shell.look(async () => readStats(await getAgent(parts, id), id)),
+    stats: (id) => shell.look(() => readStats(parts, shell, id)),
     logs: (id, { tail }) =>
       shell.look(async () => readLastLines(parts, await getAgent(parts, id), Math.min(tail, MAX_LOG_LINES))),
     async *followLogs(id, options) {
@@ -121,13 +111,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
-    openFiles: (id) =>
-      shell.look(async () => {
-        const { service } = await getAgent(parts, id)
-        await requireHere(parts, service)
-        const volume = { agentId: id, name: getVolume(parts, service), driver: driverOf(parts, service) }
-        return openVolumeFiles({ engine, instance, filesImages }, volume)
-      }),
+    openFiles: (id) => shell.look(() => openFiles(parts, id)),
     platformHost: () => shell.look(() => findPlatformHost(parts)),
     async isAvailable() {
       return !shell.isClosed && isManager(engine).catch(() => false)
@@ -137,7 +121,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
       const agents = stopAgents ? await listFound().catch(() => []) : []
       watch.close()
       await shell.close()
-      await Promise.all(agents.map(hold))
+      await Promise.all(agents.map((agent) => hold(parts, agent)))
     },
   }
 
@@ -146,18 +130,48 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     log.warn({ swarm }, 'the swarm was made anew: its agents are gone, and are started in it again')
     shell.forget()
   }
+}
 
-  async function hold({ service }: Found): Promise<void> {
-    if (wantedOf(service) === 'running') await stopAgent(parts, service.Spec.Labels[LABELS.agent] ?? '', 'held')
-  }
+async function listKnown(parts: SwarmDeps, { known }: EngineShell): Promise<Found[]> {
+  const found = await listAgents(parts)
+  const ids = new Set(found.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? ''))
+  const unnamed = await Promise.all([...known.difference(ids)].map((id) => findAgent(parts, id)))
+  for (const id of ids) known.add(id)
+  return [...found, ...unnamed.filter((one) => one !== null)]
+}
 
-  async function readStats(found: Found, id: string): Promise<AgentStats> {
-    const task = findCurrent(found)
-    if (!task) throw agentNotRunning()
-    const self = await look(parts, async (_docker, { nodeId }) => nodeId)
-    if (task.NodeID !== self) throw new AppError('unavailable', 'Figures are only known on its own node')
-    const container = await findContainer(parts, task)
-    if (!container?.State.Running) throw agentNotRunning()
-    return shell.measure(id, container)
-  }
+/** Starts those that the platform before this one has ended with itself. */
+async function startHeld(parts: SwarmDeps, shell: EngineShell): Promise<void> {
+  const held = (await listAgents(parts)).filter(({ service }) => wantedOf(service) === 'held')
+  const ids = held.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? '')
+  await Promise.all(ids.map((id) => shell.change(id, () => startAgent(parts, id, { repair: false }))))
+}
+
+/** Stops an agent that the next platform starts again. */
+async function hold(parts: SwarmDeps, { service }: Found): Promise<void> {
+  if (wantedOf(service) === 'running') await stopAgent(parts, service.Spec.Labels[LABELS.agent] ?? '', 'held')
+}
+
+async function readStats(parts: SwarmDeps, shell: EngineShell, id: string): Promise<AgentStats> {
+  const found = await getAgent(parts, id)
+  const task = findCurrent(found)
+  if (!task) throw agentNotRunning()
+  const self = await look(parts, async (_docker, { nodeId }) => nodeId)
+  if (task.NodeID !== self) throw new AppError('unavailable', 'Figures are only known on its own node')
+  const container = await findContainer(parts, task)
+  if (!container?.State.Running) throw agentNotRunning()
+  return shell.measure(id, container)
+}
+
+/** The files of an agent of this machine. @throws AppError when it is of another. */
+async function openFiles(parts: SwarmDeps, id: string) {
+  const { service } = await getAgent(parts, id)
+  await requireHere(parts, service)
+  const volume = { agentId: id, name: getVolume(parts, service), driver: driverOf(parts, service) }
+  return openVolumeFiles(parts, volume)
+}
+
+async function removeEverywhere(parts: SwarmDeps, id: string, log: Log): Promise<void> {
+  const left = await removeAgent(parts, id)
+  if (left) log.warn({ agentId: id, ...left }, 'a volume of the agent is left on another machine of the swarm')
 }

@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
@@ -43,6 +43,7 @@ export function aiBackend(deps: AiBackendDeps) {
   const timestamp = () => deps.clock.now().toISOString()
 
   const planned = requirePlannedCaller(deps.callers)
+  const onFullDisk = routeTraits({ worksOnFullDisk: true })
   const limit = limitCaller(deps.requestsPerMinute.backend)
 
   app.use('/api/ai/*', limitRate(deps.requestsPerMinute.ai, 'AI rate limit exceeded.'))
@@ -72,64 +73,37 @@ export function aiBackend(deps: AiBackendDeps) {
     return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.post(
-    '/api/ai/models/select',
-    routeTraits({ worksOnFullDisk: true }),
-    identifyCaller(deps.callers),
-    validateAnyBody(SelectRequest),
-    (c) => {
-      const { taskType = 'general' } = c.req.valid('json')
-      const { caller } = c.var
-      // Whoever has no plan is shown what the smallest one would be given.
-      const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
-      const [model] = listForTask(deps, taskType, { ...caller, plan })
-      if (!model) throw new AppError('not_found', 'No models available')
-      return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
-    },
-  )
+  app.post('/api/ai/models/select', onFullDisk, identifyCaller(deps.callers), validateAnyBody(SelectRequest), (c) => {
+    const { taskType = 'general' } = c.req.valid('json')
+    const { caller } = c.var
+    // Whoever has no plan is shown what the smallest one would be given.
+    const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
+    const [model] = listForTask(deps, taskType, { ...caller, plan })
+    if (!model) throw new AppError('not_found', 'No models available')
+    return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
+  })
 
-  app.post(
-    '/api/ai/estimate-cost',
-    routeTraits({ worksOnFullDisk: true }),
-    planned,
-    validate('json', EstimateRequest),
-    (c) => {
-      const { model, inputTokens, outputTokens } = c.req.valid('json')
-      const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
-      return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
-    },
-  )
+  app.post('/api/ai/estimate-cost', onFullDisk, planned, validate('json', EstimateRequest), (c) => {
+    const { model, inputTokens, outputTokens } = c.req.valid('json')
+    const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
+    return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
+  })
 
-  app.post(
-    '/api/ai/chat',
-    routeTraits({ worksOnFullDisk: true }),
-    planned,
-    limit,
-    validate('json', ChatRequest),
-    async (c) => {
-      const { taskType, fallbacks, ...body } = c.req.valid('json')
-      const asked = {
-        caller: c.var.caller,
-        wish: { model: body.model, fallbacks, taskType },
-        body,
-        json: JSON.stringify(body),
-        endpoint: '/api/ai/chat',
-        signal: c.req.raw.signal,
-      }
-      if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-      const answer = await complete(deps, asked)
-      const { id, model, content } = answer
-      tellCompleted(c, answer)
-      return c.json({
-        id,
-        model: model.id,
-        provider: model.provider.id,
-        message: { role: 'assistant', content },
-        usage: toUsage(answer),
-        timestamp: timestamp(),
-      })
-    },
-  )
+  app.post('/api/ai/chat', onFullDisk, planned, limit, validate('json', ChatRequest), async (c) => {
+    const asked = toCompletionRequest(c, c.req.valid('json'))
+    if (asked.body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+    const answer = await complete(deps, asked)
+    const { id, model, content } = answer
+    tellCompleted(c, answer)
+    return c.json({
+      id,
+      model: model.id,
+      provider: model.provider.id,
+      message: { role: 'assistant', content },
+      usage: toUsage(answer),
+      timestamp: timestamp(),
+    })
+  })
 
   app.get('/api/me/usage', identifyCaller(deps.callers), async (c) => {
     await deps.usage.flush()
@@ -138,6 +112,17 @@ export function aiBackend(deps: AiBackendDeps) {
   })
 
   return app
+}
+
+function toCompletionRequest(c: Context<CallerEnv>, { taskType, fallbacks, ...body }: ChatRequest) {
+  return {
+    caller: c.var.caller,
+    wish: { model: body.model, fallbacks, taskType },
+    body,
+    json: JSON.stringify(body),
+    endpoint: '/api/ai/chat',
+    signal: c.req.raw.signal,
+  }
 }
 
 /** @throws AppError `not_found` for a model that nobody has, or whose price nobody knows. */
