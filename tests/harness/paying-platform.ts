@@ -8,6 +8,7 @@ import { type TestOptions, testPlatform } from './platform.ts'
 import { startTestChain, type TestChain } from './test-chain.ts'
 
 export const USDC: Address = '0x1111111111111111111111111111111111111111'
+export const PATH_USD: Address = '0x2222222222222222222222222222222222222222'
 /** Whom tests pay. */
 export const PAYEE: Address = '0x4444444444444444444444444444444444444444'
 

@@ -597,6 +597,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/wallet/payments/:id web': { names: PAYMENT_ROW, status: 200 },
   'POST /api/wallet/payments/:id/approve web': { names: PAYMENT_ROW, status: 409 },
   'POST /api/wallet/payments/:id/deny web': { names: PAYMENT_ROW, status: 409 },
+  'POST /api/wallet/payments/:id/resolve web': {
+    names: PAYMENT_ROW,
+    status: 409,
+    body: () => ({ status: 'failed' }),
+  },
   'PATCH /api/wallet/policy web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, perDay: '5' }) },
   'POST /api/wallet/send web': {
     names: AGENT,

@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
-import { decide, paymentsQuery } from './wallets-api.ts'
+import { decide, paymentsQuery, resolve } from './wallets-api.ts'
 
 const states: Readonly<Record<Payment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
   awaiting_approval: ['warning', 'Waits for you'],
@@ -68,6 +68,7 @@ function PaymentItem({ payment }: { payment: Payment }) {
       </p>
       {payment.reason && <p className="text-sm text-muted">{payment.reason}</p>}
       {payment.status === 'awaiting_approval' && <Decision payment={payment} />}
+      {payment.status === 'unknown' && payment.kind === 'upstream' && <Outcome payment={payment} />}
     </li>
   )
 }
@@ -95,6 +96,28 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
         </span>
       )}
       {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
+    </div>
+  )
+}
+
+/** Where the gateway cannot tell, its owner may know. */
+function Outcome({ payment: { id, amount, currency } }: { payment: Payment }) {
+  const client = useQueryClient()
+  const outcome = useMutation({ mutationFn: (status: 'succeeded' | 'failed') => resolve(client, id, status) })
+  const what = `${amount} ${currency}`
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Button aria-label={`${what} was paid`} isPending={outcome.isPending} onClick={() => outcome.mutate('succeeded')}>
+        It was paid
+      </Button>
+      <Button
+        aria-label={`${what} was not paid`}
+        isPending={outcome.isPending}
+        onClick={() => outcome.mutate('failed')}
+      >
+        It was not
+      </Button>
+      {outcome.error && <Notice tone="problem">{messageFor(outcome.error)}</Notice>}
     </div>
   )
 }

@@ -65,6 +65,13 @@ export async function decide(client: QueryClient, id: string, verb: 'approve' | 
   ])
 }
 
+/** How a payment ended of which the other gateway cannot tell. */
+export async function resolve(client: QueryClient, id: string, status: 'succeeded' | 'failed'): Promise<void> {
+  const path = `/api/wallet/payments/${encodeURIComponent(id)}/resolve`
+  await request(PaymentAnswer, path, { method: 'POST', body: { status } })
+  await client.invalidateQueries({ queryKey: paymentsQuery.queryKey })
+}
+
 function ofAgent(agentId: string | null): string {
   return agentId === null ? '' : `?agentId=${encodeURIComponent(agentId)}`
 }

@@ -8,7 +8,8 @@ import { approvePayment, denyPayment } from './approve.ts'
 import { changePolicy } from './change-policy.ts'
 import { getWallet, listWallets } from './create.ts'
 import { getOwnPayment, listPayments } from './payments.ts'
-import { PaymentsQuery, PolicyChange, SendRequest } from './schemas.ts'
+import { resolvePayment } from './resolve.ts'
+import { PaymentsQuery, PolicyChange, Resolution, SendRequest } from './schemas.ts'
 import { requireSucceeded, type SendDeps, sendFromWallet } from './send.ts'
 import { toPayment, toWallet } from './shapes.ts'
 import { toOwner } from './state.ts'
@@ -74,6 +75,12 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
   app.post('/api/wallet/payments/:id/deny', withSession, async (c) =>
     c.json({ payment: toPayment(deps.tokenChains, await denyPayment(deps, c.var.user.id, c.req.param('id'))) }),
   )
+
+  app.post('/api/wallet/payments/:id/resolve', withSession, validate('json', Resolution), async (c) => {
+    const { status } = c.req.valid('json')
+    const payment = await resolvePayment(deps, c.var.user.id, c.req.param('id'), status)
+    return c.json({ payment: toPayment(deps.tokenChains, payment) })
+  })
 
   return app
 }

@@ -75,6 +75,9 @@ export const SendRequest = action({
 })
 export type SendRequest = z.infer<typeof SendRequest>
 
+/** `POST /api/wallet/payments/:id/resolve`. */
+export const Resolution = action({ status: z.enum(['succeeded', 'failed'], 'status must be succeeded or failed') })
+
 export const PaymentsQuery = z.object({
   agentId,
   limit: z.coerce.number().int().min(1).max(100, 'limit must be at most 100').default(50),

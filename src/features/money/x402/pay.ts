@@ -9,7 +9,7 @@ import { write } from '../../../db/write.ts'
 import type { Once, SignedInUser } from '../../../http/env.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { findWallet } from '../wallets/create.ts'
-import { orderPayment, type PaymentOrder } from '../wallets/order.ts'
+import { orderPayment } from '../wallets/order.ts'
 import { getPayment } from '../wallets/payments.ts'
 import { requireSucceeded, type SendDeps } from '../wallets/send.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
@@ -41,14 +41,12 @@ export async function pay(
 }
 
 async function orderOnce(deps: PayDeps, attempt: Attempt): Promise<PaymentRow> {
-  const { once, user, request } = attempt
+  const { once } = attempt
   const made = once.made === null ? null : getPayment(deps.db, once.made)
   // A first attempt that never left is made up for.
   if (made && !(made.status === 'failed' && made.sentAt === null)) return made
-  const how = describeWay(deps, request)
   const outcome = await write(deps.db, (tx) => {
-    const wallet = findWallet(tx, { userId: user.id, agentId: request.agentId })
-    const decided = decide(deps, tx, attempt, { ...how, wallet })
+    const decided = withRefusal(() => decide(deps, tx, attempt))
     audit(tx, attempt, decided, deps.clock.now())
     if (!(decided instanceof AppError)) once.note(tx, decided.id)
     return decided
@@ -57,35 +55,39 @@ async function orderOnce(deps: PayDeps, attempt: Attempt): Promise<PaymentRow> {
   return outcome
 }
 
-type Way = Pick<PaymentOrder, 'kind' | 'chainId' | 'recipient'> & { wallet: WalletRow | null }
-
 /** A refusal is a result here, so that the line of the audit log is written all the same. */
-function decide(deps: PayDeps, tx: Tx, attempt: Attempt, way: Way): PaymentRow | AppError {
-  const { user, request, hasKey } = attempt
-  const requestHash = hashOf(request)
-  const repeated = hasKey || request.identifier ? null : findRecent(tx, user.id, requestHash, deps.clock.now())
-  if (repeated) return repeated
-  if (way.kind === 'transfer' && !way.wallet) {
-    return new AppError('payment_required', 'This agent has no wallet to pay from', { code: 'NO_WALLET' })
-  }
-  const { agentId, amountMicroUsd, currency } = request
-  const reference = request.identifier ? `x402:${user.id}:${request.identifier}` : newId('x402')
+function withRefusal<T>(task: () => T): T | AppError {
   try {
-    return orderPayment(tx, deps, {
-      ...way,
-      userId: user.id,
-      agentId: hasAgent(way.wallet, agentId) ? agentId : null,
-      purpose: 'x402.pay',
-      reference,
-      requestHash,
-      amountMicroUsd,
-      currency,
-      detail: { order: toUpstreamOrder(request) },
-    })
+    return task()
   } catch (error) {
     if (error instanceof AppError) return error
     throw error
   }
+}
+
+/** @throws AppError for what cannot be paid here, and as `orderPayment`. */
+function decide(deps: PayDeps, tx: Tx, { user, request, hasKey }: Attempt): PaymentRow {
+  const way = describeWay(deps, request)
+  const requestHash = hashOf(request)
+  const repeated = hasKey || request.identifier ? null : findRecent(tx, user.id, requestHash, deps.clock.now())
+  if (repeated) return repeated
+  const { agentId, amountMicroUsd, currency } = request
+  const wallet = findWallet(tx, { userId: user.id, agentId })
+  if (way.kind === 'transfer' && !wallet) {
+    throw new AppError('payment_required', 'This agent has no wallet to pay from', { code: 'NO_WALLET' })
+  }
+  return orderPayment(tx, deps, {
+    ...way,
+    wallet,
+    userId: user.id,
+    agentId: hasAgent(wallet, agentId) ? agentId : null,
+    purpose: 'x402.pay',
+    reference: request.identifier ? `x402:${user.id}:${request.identifier}` : newId('x402'),
+    requestHash,
+    amountMicroUsd,
+    currency,
+    detail: { order: toUpstreamOrder(request) },
+  })
 }
 
 /** Only agents of the platform have a row to refer to. */

@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { hasAnvil } from '../../../../tests/harness/anvil.ts'
 import { startColonyDouble } from '../../../../tests/harness/colony-double.ts'
-import { fund, openPaying, PAYEE, readToken, startTokenChain, USDC } from '../../../../tests/harness/paying-platform.ts'
+import {
+  addAgent,
+  fund,
+  openPaying,
+  PATH_USD,
+  PAYEE,
+  readToken,
+  startTokenChain,
+  USDC,
+} from '../../../../tests/harness/paying-platform.ts'
 import { bearer, json, read, type testPlatform } from '../../../../tests/harness/platform.ts'
 import type { TestChain } from '../../../../tests/harness/test-chain.ts'
 import { createColonyUpstream } from '../../../adapters/colony/upstream.ts'
@@ -238,17 +247,22 @@ describe('the built-in colony', () => {
     })
   })
 
-  test('pay: 503 that names the setting without a chain, 402 without a wallet, 400 for what it cannot pay; each attempt is in the audit log', async () => {
-    const { web, cookie, agentId } = await openPaying(null)
+  test('pay: 503 that names the setting without a chain, 400 for what it cannot pay; each attempt is in the audit log', async () => {
+    const { web, cookie, agentId, platform } = await openPaying(null)
     const unset = await told(post(web, { ...order, agentId }, cookie))
     expect(unset).toEqual([
       503,
       { error: 'Payment in USDC is not configured: set BASE_RPC_URL', code: 'NOT_CONFIGURED' },
     ])
-    expect((await told(post(web, { ...order, agentId, currency: 'DOGE' }, cookie)))[1]).toEqual({
-      error: 'Currency must be USDC or pathUSD',
-    })
+    expect(await told(post(web, { ...order, agentId, currency: 'DOGE' }, cookie))).toEqual([
+      400,
+      { error: 'Currency must be USDC or pathUSD' },
+    ])
     expect((await told(post(web, { ...order, agentId, recipient: BASE58 }, cookie)))[0]).toBe(400)
+    const lines = platform.db.select().from(auditLog).where(eq(auditLog.action, 'x402.pay')).all()
+    expect(lines.map(({ detail }) => detail)).toEqual(
+      Array(3).fill(expect.objectContaining({ refused: expect.any(String) })),
+    )
   })
 
   describe.skipIf(!hasAnvil)('on a chain', () => {
@@ -288,6 +302,46 @@ describe('the built-in colony', () => {
         }),
       ])
       expect(await readToken(chain, USDC, PAYEE)).toBe(before + 1_500_000n)
+    })
+
+    test('pay from an agent without a wallet: 402, told in the audit log', async () => {
+      const test = await openPaying(chain.rpcUrl)
+      const agentId = await addAgent(test, test.user.id)
+      const { status, body } = await readTold(post(test.web, { ...order, agentId }, test.cookie))
+      expect([status, body.code]).toEqual([402, 'NO_WALLET'])
+      const lines = test.platform.db.select().from(auditLog).where(eq(auditLog.action, 'x402.pay')).all()
+      expect(lines).toMatchObject([{ actor: test.user.id, target: agentId, detail: { refused: expect.any(String) } }])
+    })
+
+    test('one wallet pays on both chains: USDC here, pathUSD there, each with nonces of its own', async () => {
+      await using other = await startTokenChain(4217, PATH_USD)
+      const environment = { CLONE_RPC_URL: other.rpcUrl, CLONE_TOKEN_ADDRESS: PATH_USD }
+      const { web, cookie, agentId, wallet, platform } = await openPaying(chain.rpcUrl, { environment })
+      await fund(chain, USDC, wallet.address, 5_000_000n)
+      await fund(other, PATH_USD, wallet.address, 5_000_000n)
+      const before = await readToken(chain, USDC, PAYEE)
+      const currencies = ['USDC', 'pathUSD', 'USDC', 'pathUSD']
+      const pays = currencies.map((currency, index) =>
+        post(web, { ...order, agentId, currency, amount: 1 + index / 10 }, cookie),
+      )
+      const paid = await Promise.all(pays.map((answer) => read(Paid, answer)))
+      expect(paid.map(({ network }) => network)).toEqual(['base', 'tempo', 'base', 'tempo'])
+      expect(await readToken(chain, USDC, PAYEE)).toBe(before + 2_200_000n)
+      expect(await readToken(other, PATH_USD, PAYEE)).toBe(2_400_000n)
+      const rows = platform.db.select().from(walletPayments).all()
+      expect(rows.map(({ chainId, nonce }) => `${chainId}:${nonce}`).sort()).toEqual([
+        '4217:0',
+        '4217:1',
+        '8453:0',
+        '8453:1',
+      ])
+      const shown = await web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie })
+      expect(await shown.json()).toMatchObject({
+        balances: [
+          { currency: 'USDC', balance: '2.8' },
+          { currency: 'pathUSD', balance: '2.6' },
+        ],
+      })
     })
 
     test('pay waits for the owner above the threshold: 202, and nothing moves', async () => {
@@ -486,7 +540,7 @@ describe('a gateway elsewhere', () => {
     expect(it.rows().map((row) => row.status)).toEqual(['failed', 'failed'])
   })
 
-  test('an unknown payment of a gateway that cannot tell stays unknown, and is never ordered again', async () => {
+  test('an unknown payment of a gateway that cannot tell stays unknown until its owner says how it ended; it is never ordered again', async () => {
     await using it = await open()
     Object.assign(it.double, { fault: 'settles, then cut', knowsPayments: false })
     await it.ask({ ...order, agentId: it.agentId })
@@ -495,6 +549,17 @@ describe('a gateway elsewhere', () => {
       await settlePayments(it.platform)
     }
     expect(it.rows()[0]).toMatchObject({ status: 'unknown', reason: 'The gateway did not answer in time' })
+    expect([...it.double.orders.values()]).toEqual([1])
+
+    const path = `/api/wallet/payments/${it.rows()[0]?.id}/resolve`
+    const resolve = (cookie: Record<string, string>, status = 'succeeded') =>
+      it.web.request(path, json('POST', { status }, cookie))
+    expect((await resolve((await it.signIn('mallory@example.com')).cookie)).status).toBe(404)
+    const own = { cookie: `service-session=${await it.platform.sessions.create(it.user.id)}` }
+    expect((await resolve(own, 'perhaps')).status).toBe(400)
+    expect((await resolve(own)).status).toBe(200)
+    expect(it.rows()[0]).toMatchObject({ status: 'succeeded', decidedBy: it.user.id })
+    expect((await resolve(own, 'failed')).status).toBe(409)
     expect([...it.double.orders.values()]).toEqual([1])
   })
 
