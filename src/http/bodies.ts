@@ -1,11 +1,11 @@
 import { AppError } from '../core/errors.ts'
 
 const MEGABYTE = 1024 * 1024
-/** What of request bodies may lie in memory before they are whole, and how long one may take in all. */
+/** How many bytes of unfinished request bodies may be in memory, and how long one body may take. */
 const LIMITS = {
   timeoutMs: 30_000,
   totalBytes: 128 * MEGABYTE,
-  /** What everybody whom no guard knows shares: they cannot take the room of those who are known. */
+  /** All callers whom no guard has identified, so that they cannot use up what the others need. */
   strangersBytes: 32 * MEGABYTE,
   /** One user, with all their agents. */
   holderBytes: 32 * MEGABYTE,
@@ -17,16 +17,16 @@ const STRANGERS = 'strangers'
 /** Whose body it is: a user, or the address of somebody unknown. */
 export type Holder = { key: string; isKnown: boolean }
 
-/** The room for bodies that are under way. One for the whole program. */
+/** Limits the bytes of unfinished request bodies; one for the whole program. */
 export type Bodies = {
   timeoutMs: number
   /** Opens one body: `add` counts bytes as they come, `close` gives all of them back. */
   open(holder: Holder): {
-    /** @throws AppError `unavailable` with `Retry-After` when there is no room for them. */
+    /** @throws AppError `unavailable` with `Retry-After` when they would exceed a limit. */
     add(bytes: number): void
     close(): void
   }
-  /** What is counted now. */
+  /** How many bytes are counted now. */
   bytesUnderWay(): number
 }
 

@@ -10,9 +10,9 @@ const KILOBYTE = 1024
 const MAX_BODY_BYTES = KILOBYTE * KILOBYTE
 /** The most that a route may allow: as much as a whole conversation takes (decisions, 36). */
 export const MAX_LARGE_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
-/** As much as a request's head may have anyway: counting it piece by piece costs more than it takes. */
+/** Bodies up to this size are read at once, without counting their pieces: the head of a request may be as large. */
 const UNCOUNTED_BYTES = 16 * KILOBYTE
-/** What was not read is waited for no longer than this once the answer is there. */
+/** How long the server waits, after the answer, for the rest of a body that no handler has read. */
 const REST_SECONDS = 10
 const MAX_DEPTH = 64
 
@@ -20,9 +20,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
 
 /**
- * Stands before every handler. Refuses a body that says it is too large, and reads none: that is done by whoever wants it,
- * behind the guards and the rate limits, with `receiveBytes` or `receiveText`. What nobody wanted is thrown away by the
- * server, which takes no memory, and not for long.
+ * Stands before every handler and refuses a body whose length header is too large. It reads no body: handlers do that,
+ * behind the guards and the rate limits, with `receiveBytes` or `receiveText`. The server discards what no handler has
+ * read, without keeping it in memory, for `REST_SECONDS` at most.
  */
 export function boundBodies(bodies: Bodies) {
   return async (c: Context<BaseEnv>, next: Next) => {
@@ -34,7 +34,7 @@ export function boundBodies(bodies: Bodies) {
   }
 }
 
-/** Did the caller send a body, empty ones apart? Those made in this process come without a length. */
+/** Does the request have a body that is not empty? Requests made in this process have no length header. */
 export function hasBody(c: Context): boolean {
   if (c.req.header('transfer-encoding') !== undefined) return true
   const length = c.req.header('content-length')
@@ -71,7 +71,7 @@ async function receive(c: Context): Promise<Uint8Array> {
   return bytes
 }
 
-/** Hono's own validation finds the text here. It keeps promises, whatever its type says. */
+/** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */
 function keepJson(c: Context, text: string): void {
   if (isTooDeep(text)) throw new AppError('invalid', 'JSON is nested too deeply')
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
@@ -84,7 +84,7 @@ async function readInTime(c: Context): Promise<Uint8Array> {
   try {
     return await within(bodies.timeoutMs, reading, () => stop?.abort())
   } catch (error) {
-    // The rest of the body is never read, so nothing can follow it; an open connection would also hold up a stop.
+    // The rest of the body is never read, so the connection cannot be used again; open, it would also delay a stop.
     c.header('connection', 'close')
     throw error
   }
@@ -106,7 +106,7 @@ function within<T>(timeoutMs: number, reading: Promise<T>, stop: () => void): Pr
   })
 }
 
-/** The server holds a caller to the length they gave. */
+/** A length header can be relied on: the server never reads more than it says. */
 function isSmall(c: Context): boolean {
   if (c.req.header('transfer-encoding') !== undefined) return false
   return c.req.header('content-length') === undefined || lengthOf(c) <= UNCOUNTED_BYTES
@@ -142,7 +142,7 @@ async function readCounted(c: Context, bodies: Bodies, stop: AbortSignal): Promi
   }
 }
 
-/** A guard that knows whose request it is has said so. */
+/** Who the body is counted for: the `holder` that a guard has set, or else the caller's address. */
 function holderOf(c: Context): Parameters<Bodies['open']>[0] {
   const holder: string | undefined = c.get('holder')
   return holder === undefined ? { key: addressKey(c.env.address), isKnown: false } : { key: holder, isKnown: true }

@@ -41,8 +41,8 @@ export type OnceEnv = { Variables: { once: Once } }
 export type RateStanding = { limit: number; remaining: number; resetTime: Date | undefined }
 
 /**
- * `rateLimit` is what the limiter at work has counted, `shownLimit` what the headers tell so far. `holder` is the user whose
- * request it is, as soon as a guard knows. The rest belongs to `http/body.ts`.
+ * `rateLimit` is the count of the limiter that ran last, `shownLimit` the one that the headers tell. `holder` is the id of
+ * the user whose request it is, set by the guard that identifies them. The rest belongs to `http/body.ts`.
  */
 type BaseVariables = {
   requestId: string

@@ -27,7 +27,7 @@ export function createExports(): Exports {
 type ExportFile = Pieces & { name: string }
 
 /**
- * Answers with a file that is made while it is sent, one at a time for each account.
+ * Answers with a file that is made while it is sent; each account can have one under way.
  * @throws AppError `limited` EXPORT_RUNNING, and whatever `open` throws, before the first byte.
  */
 export async function sendExport<Env extends WebEnv>(

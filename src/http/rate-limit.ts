@@ -9,8 +9,7 @@ const WINDOW_MS = 60_000
 
 /**
  * At most `limit` requests a minute from one address (or whatever `keyOf` tells apart), told in `RateLimit-*` headers
- * (Interface 4.1). Of several limits on one route the headers tell the one that ends first. The web app's own calls to the
- * backend pass: they were counted when the user made them.
+ * (Interface 4.1). With several limits on one route the headers tell the one with the fewest requests left.
  * @throws AppError `limited` with `message`.
  */
 export function limitRate(

@@ -34,7 +34,7 @@ export function sendPieces<Env extends BaseEnv>(
     if (error === undefined) return
     log.error({ requestId: c.var.requestId, path: c.req.path, error: errorMessage(error) }, 'an answer was cut short')
   })
-  // Of a HEAD request nobody reads the body, and nobody would ever end it.
+  // Nothing reads the body of an answer to HEAD, so its stream would never end.
   if (c.req.raw.method === 'HEAD') {
     void body.cancel()
     return c.body(null)

@@ -72,7 +72,7 @@ function forgetPlanted(c: Context): void {
     for (const path of foldersOf(new URL(c.req.url).pathname)) {
       if (domain === null && path === '/') continue
       const place = `Path=${path}${domain === null ? '' : `; Domain=${domain}`}`
-      // A cookie without a name can have ours as its value, and is then sent just the same.
+      // Browsers send a nameless cookie whose value is `name=token` exactly like ours.
       for (const pair of [`${SESSION_COOKIE}=`, '=x'])
         c.header('set-cookie', `${pair}; Max-Age=0; ${place}`, { append: true })
     }

@@ -64,7 +64,7 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
     ),
     /** A session only: for routes that manage passwords, keys and sign-in. @throws AppError `unauthenticated`. */
     withSession: sessionGuard('Unauthorized'),
-    /** The same in other words, for routes whose clients expect them. @throws AppError `unauthenticated` with `message`. */
+    /** `withSession` with another message, for routes whose clients expect it. @throws AppError `unauthenticated` with `message`. */
     withSessionOr: sessionGuard,
     /** The session of an admin: keys do not administer. @throws AppError `unauthenticated`, `forbidden` ADMIN_REQUIRED. */
     admin: label(
@@ -76,9 +76,9 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
         await next()
       }),
     ),
-    /** For routes that answer nobody as well as somebody. @throws AppError `forbidden` SCOPE_REQUIRED for a key. */
+    /** The user of the key or session, or null: for routes that answer strangers too. @throws AppError `forbidden` SCOPE_REQUIRED. */
     findUser: find,
-    /** Whose session the cookie is: a key is none. */
+    /** The user of the session cookie, or null; keys do not count. */
     findSession: findByCookie,
   }
 }

@@ -15,7 +15,7 @@ const MAX_LIVE_STREAMS = { user: 10, operator: 200 } as const
 
 /**
  * `send` writes a named event with JSON data, and an id when it has one; `write` an unnamed one with text as it is. Both
- * wait until there is room: nothing gathers for a slow client.
+ * wait until the client has read: nothing piles up in memory for a slow one.
  */
 export type EventStream = {
   send(event: string, data: unknown, id?: number): Promise<void>
