@@ -288,6 +288,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   ...undergroundRoutes('backend'),
   ...undergroundRoutes('web'),
   'GET /v1/skills backend': reached,
+  // The agents of the world have no wallets.
+  'POST /v1/bus/send backend': { status: 404, body: () => ({ to: { agentId: 'agent-missing' }, action: 'PING' }) },
   'GET /api/skills web': reached,
   'POST /api/skills web': {
     names: AGENT,
@@ -314,6 +316,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: () => '/api/skills/event-scheduler',
     body: () => ({ action: 'upcoming' }),
   },
+  'POST /api/skills/booking-settlement web': { status: 200, body: () => ({ action: 'list' }) },
+  'POST /api/skills/event-ticketing web': { status: 200, body: () => ({ action: 'list' }) },
+  'POST /api/skills/instant-split web': { status: 200, body: () => ({ action: 'list_pending' }) },
   // Those of the program cannot be deleted.
   'DELETE /api/skills/:name web': { status: 404, path: () => '/api/skills/tour-planner' },
   'POST /api/underground/wallets backend': {

@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import { shareOut } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { users } from '../../people/users/tables.ts'
 import { type Account, creditsOf } from '../ledger/accounts.ts'
 import { post, transfer } from '../ledger/post.ts'
 import { bookings } from '../underground/tables.ts'
@@ -87,7 +88,8 @@ export function refundFee({ db, clock }: EscrowDeps, userId: string, bookingId: 
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
-    if (booking.payeeId !== userId && booking.status === 'confirmed') {
+    // When whoever was to be paid has left, nobody else could give it back.
+    if (booking.payeeId !== userId && booking.payeeId !== null && booking.status === 'confirmed') {
       throw new AppError('forbidden', 'This booking is confirmed: only whoever is paid can give it back')
     }
     if (escrow.payerId === null) throw new AppError('conflict', 'Whoever paid has left')
@@ -118,12 +120,19 @@ export function setRules(
   })
 }
 
-/** Everything to whoever is paid, unless they said otherwise. */
+/**
+ * Everything to whoever is paid, unless they said otherwise; the part of somebody who has left is theirs as well.
+ * @throws AppError `conflict` when they have left themselves.
+ */
 export function listRules(db: Db, { id, payeeId, talentName }: BookingRow): SplitRule[] {
+  if (payeeId === null) throw new AppError('conflict', 'Whoever was to be paid has left')
   const rules = db.select().from(bookingRules).where(eq(bookingRules.bookingId, id)).get()?.rules
-  if (rules) return rules
-  if (payeeId === null) throw new AppError('conflict', 'Nobody is left who could be paid')
+  if (rules) return rules.map((rule) => (isThere(db, rule.userId) ? rule : { ...rule, userId: payeeId }))
   return [{ userId: payeeId, address: '', shareMillionths: 1, role: 'artist', name: talentName }]
+}
+
+function isThere(db: Db, userId: string): boolean {
+  return db.select({ id: users.id }).from(users).where(eq(users.id, userId)).get() !== undefined
 }
 
 export function feeOf({ guaranteeMicroUsd, backendMicroUsd }: BookingRow): number {

@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Once } from '../../../http/env.ts'
 import { creditsOf, houseAccount } from '../ledger/accounts.ts'
 import { transfer } from '../ledger/post.ts'
 import { type EventRow, events } from '../underground/tables.ts'
@@ -11,6 +12,8 @@ import { type TicketRow, tickets } from './tables.ts'
 
 export type TicketDeps = { db: Db; clock: Clock }
 export type Purchase = { eventId: number; email?: string | undefined }
+/** Notes in the closure what was made, so that the same request makes it once. */
+type Note = Once['note']
 
 /**
  * Sells one ticket: the place is taken, the buyer's balance pays the organiser, and the ticket is there, all or nothing. An
@@ -18,10 +21,16 @@ export type Purchase = { eventId: number; email?: string | undefined }
  * @throws AppError `not_found` for an event that is missing or over, `conflict` SOLD_OUT, `payment_required`
  * INSUFFICIENT_FUNDS.
  */
-export function buyTicket({ db, clock }: TicketDeps, buyerId: string, purchase: Purchase): Promise<TicketRow> {
+export function buyTicket(
+  { db, clock }: TicketDeps,
+  buyerId: string,
+  purchase: Purchase,
+  note: Note,
+): Promise<TicketRow> {
   return write(db, (tx) => {
     const event = takePlace(tx, purchase.eventId, clock.now())
     const id = newId('tkt')
+    note(tx, id)
     const amount = event.ticketPriceMicroUsd
     const to = event.ownerId === null ? houseAccount('sales', 'USD') : creditsOf(event.ownerId)
     const names = { cause: `ticket:${id}:sale`, memo: `Ticket for ${event.name}` }

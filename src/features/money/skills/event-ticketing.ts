@@ -29,7 +29,7 @@ const Call = z.discriminatedUnion(
 )
 
 /** Announces events, sells tickets from balances, checks them and pays them back. @throws AppError as the verbs it calls. */
-export async function useEventTicketing(deps: Deps, { user, body }: SkillCall): Promise<object> {
+export async function useEventTicketing(deps: Deps, { user, body, once }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
     case 'list':
@@ -38,8 +38,12 @@ export async function useEventTicketing(deps: Deps, { user, body }: SkillCall): 
       const { action: _, ...request } = call
       return { success: true, event: toFoundEvent(await createEvent(deps, { kind: 'user', user }, request)) }
     }
-    case 'purchase':
-      return toSale(await buyTicket(deps, user.id, call), call.tier)
+    case 'purchase': {
+      const ticket = once.made
+        ? getTicket(deps.db, user.id, once.made)
+        : await buyTicket(deps, user.id, call, once.note)
+      return toSale(ticket, call.tier)
+    }
     case 'check': {
       const ticket = getTicket(deps.db, user.id, call.ticketId)
       return { success: true, valid: ticket.status === 'valid', ticket: toTicket(ticket) }

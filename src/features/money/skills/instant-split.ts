@@ -1,13 +1,14 @@
 import { and, asc, eq, inArray } from 'drizzle-orm'
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
-import { newId } from '../../../core/ids.ts'
+import { newOrderedId } from '../../../core/ids.ts'
 import { formatMicroUsd, parseMicroUsd, shareOut, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Once } from '../../../http/env.ts'
 import { insertSplit } from '../splits/create-split.ts'
 import { executeSplit } from '../splits/execute-split.ts'
-import { listParts } from '../splits/list-splits.ts'
+import { getSplit, listParts } from '../splits/list-splits.ts'
 import { chainAddress, percentage, positiveAmount, WHOLE } from '../splits/schemas.ts'
 import { royaltyParts, royaltySplits, type SplitRow, type SplitRuleRow, splitRules } from '../splits/tables.ts'
 import { amount } from '../underground/schemas.ts'
@@ -79,7 +80,7 @@ export const SPLIT_FACTS = {
 } as const
 
 /** Rules, and splits by them from the wallet of an agent. @throws AppError as the verbs of `splits` and `wallets`. */
-export async function useInstantSplit(deps: RunnerDeps, { user, body }: SkillCall): Promise<object> {
+export async function useInstantSplit(deps: RunnerDeps, { user, body, once }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
     case 'list_pending':
@@ -99,7 +100,9 @@ export async function useInstantSplit(deps: RunnerDeps, { user, body }: SkillCal
       return { success: true }
     case 'create_split': {
       const owner = toOwner(deps.db, user, call.agentId)
-      const split = await prepare(deps, owner, call)
+      const split = once.made
+        ? getSplit(deps.db, { kind: 'user', user }, Number(once.made))
+        : await prepare(deps, owner, { ...call, note: once.note })
       return { success: true, split: toPending(deps.db, split) }
     }
     case 'execute_split':
@@ -127,7 +130,7 @@ function addRule({ db, clock }: RunnerDeps, userId: string, rule: NewRule): Prom
       throw new AppError('invalid', `All rules together would give away more than 100 percent`)
     }
     const row = {
-      id: newId('rule'),
+      id: newOrderedId('rule'),
       userId,
       address: rule.recipientAddress.toLowerCase(),
       name: rule.name,
@@ -147,13 +150,13 @@ function deleteRule(db: Db, userId: string, id: string): Promise<void> {
   })
 }
 
-type Wanted = { amount: number; release: string; trigger: string }
+type Wanted = { amount: number; release: string; trigger: string; note: Once['note'] }
 
 /** Nothing is paid before it is executed. */
 function prepare(
   deps: RunnerDeps,
   owner: { userId: string; agentId: string | null },
-  { amount: totalAmount, release, trigger }: Wanted,
+  { amount: totalAmount, release, trigger, note }: Wanted,
 ): Promise<SplitRow> {
   return write(deps.db, (tx) => {
     const wallet = getWallet(tx, owner)
@@ -167,7 +170,9 @@ function prepare(
       minimumMicroUsd,
     }))
     const whose = { userId: owner.userId, agentId: owner.agentId ?? '', fromAddress: wallet.address }
-    return insertSplit(tx, deps, { ...whose, name: release, totalAmount, recipients, trigger, isHeld: true })
+    const split = insertSplit(tx, deps, { ...whose, name: release, totalAmount, recipients, trigger, isHeld: true })
+    note(tx, String(split.id))
+    return split
   })
 }
 

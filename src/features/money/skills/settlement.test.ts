@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
+import { users } from '../../people/users/tables.ts'
 import { creditsOf } from '../ledger/accounts.ts'
 import { createGrantCredits } from '../ledger/credits.ts'
 import { readBalance } from '../ledger/post.ts'
@@ -167,6 +169,33 @@ test('POST /api/skills/booking-settlement: whoever is paid divides their fee amo
   expect((await bo.settle('set_split_rules', { splitRules })).status).toBe(409)
 })
 
+test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves', async () => {
+  const { ada, bo, eve, book, clock, platform } = await open()
+  const leave = ({ user }: { user: { id: string } }) =>
+    write(platform.db, (tx) => tx.delete(users).where(eq(users.id, user.id)).run())
+  await book()
+  await ada.settle('create_escrow')
+  const address = `0x${'e'.repeat(40)}`
+  await write(platform.db, (tx) =>
+    tx.insert(wallets).values({ chainId: 8453, address, userId: eve.user.id, createdAt: clock.now() }).run(),
+  )
+  const splitRules = [{ recipientAddress: address, percentage: 100, name: 'Eve' }]
+  expect((await bo.settle('set_split_rules', { splitRules })).status).toBe(200)
+  await leave(eve)
+  clock.set(GIG)
+  expect((await ada.settle('release_funds')).status).toBe(200)
+  expect([bo.balance(), eve.balance()]).toEqual([600_250_000, DOLLAR])
+
+  const other = await open()
+  await other.book()
+  await other.ada.settle('create_escrow')
+  await write(other.platform.db, (tx) => tx.delete(users).where(eq(users.id, other.bo.user.id)).run())
+  other.clock.set(GIG)
+  expect((await other.ada.settle('release_funds')).status).toBe(409)
+  expect((await other.ada.settle('refund')).status).toBe(200)
+  expect(other.ada.balance()).toBe(1000 * DOLLAR)
+})
+
 test('POST /api/skills/booking-settlement: 402 without the money, 404 for a stranger, 400 for what it does not know', async () => {
   const { ada, bo, eve, book } = await open()
   await book({ guaranteeMicroUsd: 1000 * DOLLAR })
@@ -243,6 +272,17 @@ test('POST /api/skills/event-ticketing: a ticket is paid from the balance, check
   expect((await ada.ticket('refund', { ticketId: late.ticket.id })).status).toBe(409)
   expect((await bo.ticket('refund', { ticketId: late.ticket.id })).status).toBe(200)
   expect((await ada.ticket('purchase', { eventId })).status).toBe(404)
+})
+
+test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key buy one ticket', async () => {
+  const { ada, bo, announce, web } = await open()
+  const eventId = await announce(10, 25)
+  const headers = { ...ada.cookie, 'idempotency-key': 'one' }
+  const body = { action: 'purchase', eventId }
+  const buy = () => web.request('/api/skills/event-ticketing', json('POST', body, headers))
+  const answers = await Promise.all(Array.from({ length: 100 }, async () => (await buy()).text()))
+  expect(new Set(answers).size).toBe(1)
+  expect([ada.balance(), bo.balance()]).toEqual([975 * DOLLAR, 25 * DOLLAR])
 })
 
 test('POST /api/skills/event-ticketing: 200 buyers of 7 places get 7 tickets; the others are told it is sold out', async () => {

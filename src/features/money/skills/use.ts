@@ -18,7 +18,7 @@ const Input = z.object({
  * @throws AppError `not_found` for a skill that is neither the program's nor the user's, `invalid` for a call it does not
  * know, what its action throws, and as `askModel`.
  */
-export async function useSkill(deps: RunnerDeps, name: string, call: SkillCall): Promise<object> {
+export async function callSkill(deps: RunnerDeps, name: string, call: SkillCall): Promise<object> {
   if (BUILT_IN.has(name) && hasActions(name)) return runActions(deps, name, call)
   const { text } = getOffered(deps.db, call.user.id, name)
   const { input } = parseCall(Input, call.body)

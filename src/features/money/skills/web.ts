@@ -1,5 +1,6 @@
-import { Hono } from 'hono'
-import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { type Context, Hono } from 'hono'
+import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -18,13 +19,13 @@ import {
   UseSkillRequest,
 } from './schemas.ts'
 import type { InstalledSkillRow } from './tables.ts'
-import { useSkill } from './use.ts'
+import { callSkill } from './use.ts'
 
-export type SkillsWebDeps = RunnerDeps & { guards: Guards }
+export type SkillsWebDeps = RunnerDeps & { guards: Guards; idempotency: Idempotency }
 
 /** What agents can learn, and what users can have done by it (Interface 4.15). Anybody may look. */
 export function skillsWeb(deps: SkillsWebDeps) {
-  const app = new Hono<WebEnv>()
+  const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn, findUser } = deps.guards
 
   app.get('/api/skills', validate('query', SkillQuery), async (c) => {
@@ -64,17 +65,25 @@ export function skillsWeb(deps: SkillsWebDeps) {
     return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
   })
 
-  app.post(
-    '/api/skills/:name',
-    routeTraits({ scope: 'agents' }),
-    signedIn,
-    validate('json', UseSkillRequest),
-    async (c) => {
-      // A model may take longer than a listener keeps a silent connection.
-      c.env.keepOpen?.(c.req.raw)
-      const call = { user: c.var.user, body: c.req.valid('json'), signal: c.req.raw.signal }
-      return c.json(await useSkill(deps, c.req.param('name'), call))
-    },
+  // Skills that spend: a key for agents alone does not open them.
+  const spends = routeTraits({ scope: 'payments' })
+  const body = validate('json', UseSkillRequest)
+  const { forUser } = deps.idempotency
+
+  app.post('/api/skills/booking-settlement', spends, signedIn, body, forUser, (c) =>
+    answerCall(deps, c, 'booking-settlement', c.req.valid('json')),
+  )
+
+  app.post('/api/skills/event-ticketing', spends, signedIn, body, forUser, (c) =>
+    answerCall(deps, c, 'event-ticketing', c.req.valid('json')),
+  )
+
+  app.post('/api/skills/instant-split', spends, signedIn, body, forUser, (c) =>
+    answerCall(deps, c, 'instant-split', c.req.valid('json')),
+  )
+
+  app.post('/api/skills/:name', routeTraits({ scope: 'agents' }), signedIn, body, forUser, (c) =>
+    answerCall(deps, c, c.req.param('name'), c.req.valid('json')),
   )
 
   app.delete('/api/skills/:name', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
@@ -83,6 +92,13 @@ export function skillsWeb(deps: SkillsWebDeps) {
   })
 
   return app
+}
+
+async function answerCall(deps: SkillsWebDeps, c: Context<WebEnv & OnceEnv>, name: string, body: UseSkillRequest) {
+  // A model may take longer than a listener keeps a silent connection.
+  c.env.keepOpen?.(c.req.raw)
+  const { user, once } = c.var
+  return c.json(await callSkill(deps, name, { user, body, signal: c.req.raw.signal, once }))
 }
 
 /** Agents of our own runtime ask for their skills at every turn; others have to be told by their owner. */

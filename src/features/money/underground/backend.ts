@@ -1,12 +1,15 @@
 import { Hono } from 'hono'
-import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { SendRequest } from './schemas.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { OwnMessage, SendRequest } from './schemas.ts'
 import { createMessageSender, type SendDeps } from './send-message.ts'
+import { sendOwnMessage } from './send-own-message.ts'
 
 /** The bus between agents: a message is its own proof, whoever brings it (Interface 4.8). */
-export function busBackend(deps: Omit<SendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string } }) {
-  const app = new Hono<BackendEnv>()
+export function busBackend(
+  deps: Omit<SendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string }; callers: CallerFinder },
+) {
+  const app = new Hono<AgentCallerEnv>()
   const send = createMessageSender({ ...deps, agentsDomain: deps.addresses.agentsDomain })
 
   app.post('/api/underground/bus/send', validate('json', SendRequest), async (c) => {
@@ -15,6 +18,12 @@ export function busBackend(deps: Omit<SendDeps, 'agentsDomain'> & { addresses: {
     const message = c.req.valid('json')
     await send(message)
     return c.json({ success: true, messageId: message.messageId })
+  })
+
+  app.post('/v1/bus/send', requireAgent(deps.callers), validate('json', OwnMessage), async (c) => {
+    c.env.keepOpen?.(c.req.raw)
+    const own = { ...deps, agentsDomain: deps.addresses.agentsDomain }
+    return c.json({ success: true, ...(await sendOwnMessage(own, send, c.var.agentId, c.req.valid('json'))) })
   })
 
   return app

@@ -2,15 +2,16 @@ import { expect, test } from 'bun:test'
 import { keccak256, toBytes } from 'viem'
 import { devAccount } from '../../../../tests/harness/anvil.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { startReceiver } from '../../../../tests/harness/receivers.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { changeSettings } from '../../agents/registry/config.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../agents/registry/create.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { PlanName } from '../../people/plans/plans.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
+import { createWallet } from '../wallets/create.ts'
 import { MessagePage } from './schemas.ts'
 import { amplifications, bookings, busMessages } from './tables.ts'
 
@@ -140,6 +141,25 @@ test('POST /api/underground/bus/send: 401 for whatever was not signed by a walle
   }
   expect([messages(), receiver.deliveries]).toEqual([[], []])
   expect((await post(good)).status).toBe(200)
+})
+
+test('POST /v1/bus/send: an agent whose wallet is kept here sends with its own token; 404 without a wallet, 401 for nobody', async () => {
+  await using receiver = await startReceiver()
+  const { ada, bo, backend, platform, post } = await open({ webhookUrl: receiver.url })
+  const token = openTokens(platform.sealer, ada.agent).accessToken
+  const message = { to: { agentId: bo.agent.id }, action: 'BOOKING_OFFER', payload: { talentName: 'Bo', amount: '5' } }
+  const send = (headers: Record<string, string>) => backend.request('/v1/bus/send', json('POST', message, headers))
+  expect((await send({})).status).toBe(401)
+  expect((await send(bearer(token))).status).toBe(404)
+  const { wallet } = await createWallet(platform, { userId: ada.user.id, agentId: ada.agent.id })
+  const response = await send(bearer(token))
+  expect([response.status, await response.json()]).toEqual([200, { success: true, messageId: expect.any(String) }])
+  const taken = JSON.parse(receiver.taken()[0] ?? '')
+  expect(taken).toMatchObject({ ...message, from: { agentId: ada.agent.id, walletAddress: wallet.address } })
+  expect(platform.db.select().from(bookings).all()).toHaveLength(1)
+  // What it sent is a message like any other: whoever has it can bring it again, and it counts once.
+  expect((await post(taken)).status).toBe(200)
+  expect(receiver.taken()).toHaveLength(1)
 })
 
 test('POST /api/underground/bus/send: 400 without an id or an action', async () => {

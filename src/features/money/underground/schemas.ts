@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../../core/action.ts'
 import { parseMicroUsd } from '../../../core/money.ts'
 
 const required = (name: string, max: number) =>
@@ -75,6 +76,15 @@ export const SendRequest = z.looseObject({
   action: required('action', 100),
 })
 export type SendRequest = z.infer<typeof SendRequest>
+
+/** `POST /v1/bus/send`: what an agent whose wallet is kept here says to another. */
+export const OwnMessage = action({
+  messageId: required('messageId', 200).optional(),
+  to: z.object({ agentId: required('to.agentId', 300), agentType: z.string().max(100).optional() }, 'to is required'),
+  action: required('action', 100),
+  payload: z.unknown().optional(),
+})
+export type OwnMessage = z.infer<typeof OwnMessage>
 
 export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 

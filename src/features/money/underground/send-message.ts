@@ -21,6 +21,9 @@ export type SendDeps = VerifyDeps &
 /** The first attempt is made by the request itself; the queue makes the next, and this one when the process dies. */
 const SECOND_ATTEMPT_MS = 20_000
 
+/** Takes a signed message; settles when it was delivered. */
+export type SendMessage = (message: SendRequest) => Promise<void>
+
 /** A message that was taken, and whether it was just now. */
 type Taken = { row: BusMessageRow; isNew: boolean }
 
@@ -31,7 +34,7 @@ type Taken = { row: BusMessageRow; isNew: boolean }
  * day, `payment_required` without a plan; `conflict` for another message of the same id; what the action refuses; and
  * `undelivered` when the first attempt fails: the message is kept and tried again.
  */
-export function createMessageSender(deps: SendDeps): (message: SendRequest) => Promise<void> {
+export function createMessageSender(deps: SendDeps): SendMessage {
   const firstAttempts = new Map<number, Promise<void>>()
   return async (message) => {
     const { row, isNew } = await takeMessage(deps, message)
@@ -119,6 +122,7 @@ function insertMessage(tx: Tx, { message, sender, recipient, now }: Exchange, ve
     .get()
 }
 
-function hashOf(message: SendRequest): string {
-  return sha256(JSON.stringify(message))
+/** Of what is signed: the order of the other keys says nothing. */
+function hashOf({ version, timestamp, to, action, payload }: SendRequest): string {
+  return sha256(JSON.stringify([version, timestamp, to, action, payload]))
 }

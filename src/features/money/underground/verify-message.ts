@@ -30,22 +30,23 @@ export async function verifyMessage(deps: VerifyDeps, message: SendRequest): Pro
   if (!isSignature(signature)) throw badSignature('there is no signature')
   const address = from.walletAddress
   if (!isAddress(address)) throw badSignature('from.walletAddress is not valid')
-  const signed = await toSignedText(message, from)
-  if (!(await deps.chain.verifySignature({ address, message: signed, signature }))) {
-    throw badSignature('it was not signed by this wallet')
-  }
   if (Math.abs(deps.clock.now().getTime() - Date.parse(timestamp)) > WINDOW_MS) {
     throw badSignature('the timestamp is more than five minutes away')
   }
   const agent = deps.db.select().from(agents).where(eq(agents.id, from.agentId)).get()
   if (!agent || !isWalletOf(deps.db, agent, address)) throw badSignature('the wallet does not belong to this agent')
+  // Last, because it may ask the chain: strangers must not make the platform do that.
+  const signed = await toSignedText(message, from)
+  if (!(await deps.chain.verifySignature({ address, message: signed, signature }))) {
+    throw badSignature('it was not signed by this wallet')
+  }
   return { agent, version }
 }
 
 type From = { agentId: string; agentType?: string | undefined; walletAddress: string }
 
 /** What is signed: the hash, in hex, of the message's text in this order of keys; `metadata` is not part of it. */
-async function toSignedText(message: SendRequest, { agentId, agentType, walletAddress }: From): Promise<string> {
+export async function toSignedText(message: SendRequest, { agentId, agentType, walletAddress }: From): Promise<string> {
   const { keccak256, toBytes } = await import('viem')
   const { version, messageId, timestamp, to, action, payload } = message
   const from = { agentId, agentType, walletAddress }
