@@ -92,7 +92,7 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
       </Button>
       {approvalExpiresAt && (
         <span className="text-sm text-muted">
-          Denied by itself at <Moment at={approvalExpiresAt} />
+          Denied by itself <Moment at={approvalExpiresAt} as="distance" />
         </span>
       )}
       {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}

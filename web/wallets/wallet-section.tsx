@@ -38,7 +38,7 @@ export function WalletSection({ wallet, name }: OfWallet) {
     <Section
       title={name}
       badge={wallet.policy.frozen ? <Badge tone="warning">Frozen</Badge> : null}
-      lead={`Paid today ${wallet.spentToday} dollars, this month ${wallet.spentThisMonth}.`}
+      lead={`Paid or ordered: ${wallet.spentToday} dollars today, ${wallet.spentThisMonth} this month.`}
       actions={<FreezeButton wallet={wallet} name={name} />}
     >
       <div className="flex flex-wrap items-center gap-3">
