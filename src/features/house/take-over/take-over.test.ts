@@ -11,6 +11,8 @@ import { createHttpProvider } from '../../../adapters/models/provider.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { installedSkills } from '../../money/skills/tables.ts'
+import { splitRules } from '../../money/splits/tables.ts'
 import { insertUser } from '../../people/accounts/register.ts'
 import { createKey } from '../../people/keys/create.ts'
 import { NonceResponse } from '../../people/sign-in/schemas.ts'
@@ -37,15 +39,34 @@ const ENDS = [
   'recovery_codes',
   'sessions',
   'sign_in_wallets',
+  'split_rules',
 ]
-const SWITCHED_OFF = ['heartbeats', 'managed_wallets', 'scheduled_runs', 'scheduled_tasks', 'swarm_runs']
+const SWITCHED_OFF = [
+  'heartbeats',
+  'installed_skills',
+  'managed_wallets',
+  'scheduled_runs',
+  'scheduled_tasks',
+  'swarm_runs',
+]
 const STAYS = [
   'agent_skills',
   'agents',
+  'bookings',
+  'bus_messages',
+  'calendar_entries',
+  'card_customers',
+  'card_subscriptions',
   'chat_sessions',
+  'escrows',
   'messages',
+  'own_skills',
   'referrals',
+  'royalty_splits',
+  'skill_downloads',
   'swarms',
+  'tickets',
+  'underground_events',
   'user_storage',
   'videos',
   'wallet_payments',
@@ -82,6 +103,14 @@ async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
   await it.backend.request('/api/register-link', json('POST', machine, bearer(INTERNAL_KEY)))
   const now = it.clock.now()
   await write(it.platform.db, (tx) => {
+    const skill = { userId, agentId: agent.id, skillId: 'own', enabled: true, createdAt: now }
+    tx.insert(installedSkills)
+      .values({ ...skill, id: 'ins_1' })
+      .run()
+    const rule = { userId, address: `0x${'66'.repeat(20)}`, name: 'Squatter', role: 'artist', createdAt: now }
+    tx.insert(splitRules)
+      .values({ ...rule, id: 'rul_1', shareMillionths: 1_000_000, minimumMicroUsd: 0 })
+      .run()
     const stream = { id: 'str_1', userId, name: 'Live', wallet: 'w', status: 'created', statusAt: now } as const
     tx.insert(radioStreams)
       .values({ ...stream, providerId: 'p1', createdAt: now })
@@ -111,12 +140,14 @@ async function expectFreed(
   expect(await get('/api/billing')).toMatchObject({ byokEnabled: false, byokProviders: [] })
   expect(await get('/api/installations')).toMatchObject({ installations: [] })
   expect(platform.db.select().from(swarmRuns).all()).toMatchObject([{ state: 'cancelled' }])
+  expect(platform.db.select().from(installedSkills).all()).toMatchObject([{ enabled: false }])
   expect(countRows(platform.db)).toMatchObject({
     agent_credentials: 0,
     api_keys: 0,
     git_credentials: 0,
     radio_streams: 0,
     sessions: 1,
+    split_rules: 0,
   })
 }
 

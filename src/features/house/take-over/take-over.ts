@@ -8,6 +8,8 @@ import { forgetInstallations } from '../../agents/installations/delete.ts'
 import { changeSettings } from '../../agents/registry/config.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { forgetOwnKeys } from '../../models/own-keys/own-keys.ts'
+import { switchOffSkills } from '../../money/skills/install.ts'
+import { forgetSplitRules } from '../../money/splits/create-split.ts'
 import { freezeWallets } from '../../money/wallets/change-policy.ts'
 import { deleteAllKeys } from '../../people/keys/delete.ts'
 import { endEmailTokens } from '../../people/mails/email-tokens.ts'
@@ -55,6 +57,8 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   cancelAllRuns(tx, userId, now)
   forgetOwnKeys(tx, userId)
   freezeWallets(tx, userId, now)
+  forgetSplitRules(tx, userId)
+  switchOffSkills(tx, userId)
   forgetCredentials(tx, userId)
   forgetInstallations(tx, userId)
   abandonStreams(tx, deps.enqueue, userId)

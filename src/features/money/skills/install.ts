@@ -89,3 +89,8 @@ function countDownload(tx: Tx, userId: string, skillId: string): void {
     .onConflictDoUpdate({ target: skillFigures.skillId, set: { downloads: sql`${skillFigures.downloads} + 1` } })
     .run()
 }
+
+/** Whoever set them up is the owner of the account no more: what they tell its agents is done no longer. */
+export function switchOffSkills(tx: Tx, userId: string): void {
+  tx.update(installedSkills).set({ enabled: false }).where(eq(installedSkills.userId, userId)).run()
+}

@@ -10,7 +10,7 @@ import { findAgent, getAgent } from '../../agents/registry/list.ts'
 import { users } from '../../people/users/tables.ts'
 import { findSplitWallet } from './agent-wallets.ts'
 import type { CreateSplitRequest } from './schemas.ts'
-import { royaltyParts, royaltySplits, type SplitRow } from './tables.ts'
+import { royaltyParts, royaltySplits, type SplitRow, splitRules } from './tables.ts'
 
 export type CreateSplitDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 
@@ -109,4 +109,9 @@ function toUserId(principal: Principal, userId: string | undefined): string {
   }
   if (userId === undefined) throw new AppError('invalid', 'userId is required')
   return userId
+}
+
+/** The shares that a former owner of the account chose divide nothing any more. */
+export function forgetSplitRules(tx: Tx, userId: string): void {
+  tx.delete(splitRules).where(eq(splitRules.userId, userId)).run()
 }
