@@ -288,8 +288,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   ...undergroundRoutes('backend'),
   ...undergroundRoutes('web'),
   'GET /v1/skills backend': reached,
-  // The agents of the world have no wallets.
-  'POST /v1/bus/send backend': { status: 404, body: () => ({ to: { agentId: 'agent-missing' }, action: 'PING' }) },
+  // The keys of the world's wallets are not theirs: what they sign is refused.
+  'POST /v1/bus/send backend': { status: 401, body: () => ({ to: { agentId: 'agent-missing' }, action: 'PING' }) },
   'GET /api/skills web': reached,
   'POST /api/skills web': {
     names: AGENT,
