@@ -310,6 +310,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: ({ id }) => ({ agentId: id, skillId: 'tour-planner' }),
   },
   'POST /api/skills/create web': { status: 200, body: () => ({ name: 'New', description: 'New', code: 'Say hello.' }) },
+  'GET /api/skills/booking-settlement web': { status: 200 },
+  'GET /api/skills/instant-split web': { status: 200 },
   'GET /api/skills/:name web': { status: 200, path: () => '/api/skills/tour-planner' },
   'POST /api/skills/:name web': {
     status: 200,
@@ -469,9 +471,6 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/payments/storage-upgrade web': { status: 503 },
   'POST /api/webhooks/stripe web': { status: 503, body: () => ({}) },
   'GET /api/receipts web': reached,
-  'GET /api/v1/gateway web': reached,
-  // Nobody asks for a plugin.
-  'POST /api/v1/gateway web': { status: 502, acts: true, body: () => ({}) },
   'GET /api/receipts/:id web': { status: 404 },
   'GET /api/ledger web': reached,
   'GET /api/ledger/export web': reached,

@@ -58,12 +58,14 @@ export function skillsWeb(deps: SkillsWebDeps) {
     },
   )
 
-  app.get('/api/skills/:name', async (c) => {
+  const showSkill = async (c: Context<WebEnv & OnceEnv>, name: string) => {
     const user = await findUser(c)
-    const name = c.req.param('name')
     const detail = getSkillDetail(deps.db, user?.id ?? null, name)
     return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
-  })
+  }
+  app.get('/api/skills/booking-settlement', (c) => showSkill(c, 'booking-settlement'))
+  app.get('/api/skills/instant-split', (c) => showSkill(c, 'instant-split'))
+  app.get('/api/skills/:name', (c) => showSkill(c, c.req.param('name')))
 
   // Skills that spend: a key for agents alone does not open them.
   const spends = routeTraits({ scope: 'payments' })

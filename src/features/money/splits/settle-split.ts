@@ -33,6 +33,8 @@ export function listDueSplits(db: Db, now: Date): number[] {
  * be called at any time and by several at once: each part has one payment by its reference, and a payment leaves once.
  */
 export async function settleSplit(deps: SettleDeps, id: number): Promise<void> {
+  // The original pays.
+  if (deps.standsBack) return
   const obstacle = await write(deps.db, (tx) => findObstacle(tx, deps, id))
   if (obstacle !== null) return
   while ((await write(deps.db, (tx) => orderBatch(tx, deps, id))) > 0);

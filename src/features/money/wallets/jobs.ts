@@ -22,6 +22,7 @@ export function settlePaymentsJob(deps: SettlePaymentsDeps): RepeatingJob {
 
 /** One round over what is due. What goes wrong with one payment is logged, and holds up no other. */
 export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
+  if (deps.standsBack) return
   await inLanes(listDue(deps.db, deps.clock.now(), BATCH), LANES, async (payment) => {
     try {
       await settleOne(deps, payment)

@@ -7,7 +7,7 @@ import { recordAudit } from '../../people/audit/audit.ts'
 import { requireWithinPolicy } from './policy.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
-export type OrderDeps = { clock: Clock; approvalExpiryMinutes: number }
+export type OrderDeps = { clock: Clock; approvalExpiryMinutes: number; standsBack: boolean }
 
 /**
  * A payment as a spender wants it. `reference` names it among all payments, such as `split:12:3`: ordering it again is the
@@ -27,9 +27,11 @@ export type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'pur
  * Writes a payment down, in the closure of its cause: nothing leaves before that is durable. It counts against the limits of
  * the wallet from now on.
  * @returns the payment, `created` or `awaiting_approval`; or the one that this reference names already.
- * @throws AppError `forbidden` as `requireWithinPolicy`; `conflict` when the reference names another payment.
+ * @throws AppError `unavailable` in a copy of an installation, `forbidden` as `requireWithinPolicy`; `conflict` when the reference names another payment.
  */
-export function orderPayment(tx: Tx, { clock, approvalExpiryMinutes }: OrderDeps, order: PaymentOrder): PaymentRow {
+export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): PaymentRow {
+  const { clock, approvalExpiryMinutes, standsBack } = deps
+  if (standsBack) throw copyPaysNothing()
   const existing = findByReference(tx, order.reference)
   if (existing) return requireSame(existing, order)
   const now = clock.now()
@@ -67,6 +69,11 @@ const TAKE_OVER_MS = 10_000
 /** The payment that `reference` names, if any. */
 export function findByReference(db: Db, reference: string): PaymentRow | null {
   return db.select().from(walletPayments).where(eq(walletPayments.reference, reference)).get() ?? null
+}
+
+/** A copy has the keys and the limits of the original, and two that pay spend twice. */
+export function copyPaysNothing(): AppError {
+  return new AppError('unavailable', 'This is a copy of another installation: it pays nothing', { code: 'COPY' })
 }
 
 function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {

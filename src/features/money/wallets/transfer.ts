@@ -11,6 +11,7 @@ import { pause } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import type { TokenChains } from './balance.ts'
 import { openAccount } from './create.ts'
+import { copyPaysNothing } from './order.ts'
 import { changePayment, getPayment, listTakenNonces } from './payments.ts'
 import { requireNotFrozen } from './policy.ts'
 import { managedWallets, type PaymentRow, type WalletRow } from './tables.ts'
@@ -23,6 +24,8 @@ export type TransferDeps = {
   tokenChains: TokenChains
   /** Transactions of one address are signed one after another: their nonces have to follow each other. */
   inWalletLane: RunInLane
+  /** A copy of an installation leaves all payments to the original. */
+  standsBack: boolean
 }
 
 /** Blocks on top of a transaction after which it stays; a chain that makes none for an hour counts as well. */
@@ -41,9 +44,10 @@ const FINALITY_PAUSE_MS = 30_000
  * at any time and by several at once. The signed transaction is stored before it leaves, so that after a crash the same
  * one is sent again, and the chain takes it once. `takesOver` is for one whose spender is gone: what has not left then
  * ends, unless it keeps trying, because whoever ordered it may have ordered it anew.
- * @throws AppError `unavailable` when the chain cannot be asked and nothing has left: the payment has failed then.
+ * @throws AppError `unavailable` in a copy, and when the chain cannot be asked and nothing has left: the payment has failed then.
  */
-export function advanceTransfer(deps: TransferDeps, id: string, takesOver = false): Promise<PaymentRow> {
+export async function advanceTransfer(deps: TransferDeps, id: string, takesOver = false): Promise<PaymentRow> {
+  if (deps.standsBack) throw copyPaysNothing()
   const { fromAddress, chainId } = getPayment(deps.db, id)
   return deps.inWalletLane(`${chainId}:${fromAddress}`, async () => {
     const payment = getPayment(deps.db, id)

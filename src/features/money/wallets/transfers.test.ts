@@ -43,6 +43,36 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     web.request('/api/wallet/send', json('POST', { agentId, currency: 'USDC', ...body }, { ...cookie, ...headers }))
   const paid = (payee: string) => readToken(chain, USDC, payee)
 
+  test('a copy of the installation pays nothing: 503, no row, and what was ordered before stays for the original', async () => {
+    const paying = await openPaying(chain.rpcUrl, { standsBack: true })
+    await fund(chain, USDC, paying.wallet.address, 100n * DOLLAR)
+    const payee = newPayee()
+    const refused = await send(paying, { recipient: payee, amount: '1' })
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({ error: 'This is a copy of another installation: it pays nothing' })
+    expect(paying.platform.db.select().from(walletPayments).all()).toEqual([])
+
+    const { platform, wallet, user, agentId } = paying
+    const order = {
+      wallet,
+      userId: user.id,
+      agentId,
+      kind: 'transfer',
+      purpose: 'send',
+      reference: 'ordered by the original',
+      recipient: payee,
+      currency: 'USDC',
+      chainId: 8453,
+      amountMicroUsd: 1_000_000,
+      keepsTrying: true,
+    } as const
+    const payment = await write(platform.db, (tx) => orderPayment(tx, { ...platform, standsBack: false }, order))
+    paying.clock.advance(3_600_000)
+    await settlePayments(platform)
+    expect(getPayment(platform.db, payment.id)).toEqual(payment)
+    expect(await paid(payee)).toBe(0n)
+  })
+
   test('POST /api/wallet/send: 200 with the transaction, and exactly that is moved', async () => {
     const paying = await open()
     const payee = newPayee()
