@@ -12,6 +12,7 @@ import {
 } from '../../../../tests/harness/paying-platform.ts'
 import { json, read } from '../../../../tests/harness/platform.ts'
 import type { TestChain } from '../../../../tests/harness/test-chain.ts'
+import { until } from '../../../../tests/harness/until.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { auditLog } from '../../people/audit/tables.ts'
@@ -251,12 +252,8 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       await expect(killed).rejects.toThrow('killed')
       const left = getPayment(paying.platform.db, ordered.id)
       expect(left).toMatchObject({ status: 'sent', rawTransaction: expect.any(String), nonce: 0 })
-      paying.clock.advance(10_000)
-      await settlePayments(paying.platform)
-      paying.clock.advance(10_000)
-      await settlePayments(paying.platform)
-      const settled = getPayment(paying.platform.db, ordered.id)
-      expect(settled).toMatchObject({ status: 'succeeded', transactionHash: left.transactionHash })
+      const settled = await settleUntil(paying, ordered.id, hasSucceeded)
+      expect(settled.transactionHash).toBe(left.transactionHash)
       expect(await paid(payee)).toBe(DOLLAR)
     }
   })
@@ -272,7 +269,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       status: 'failed',
       reason: 'It was interrupted before anything left',
     })
-    expect(getPayment(paying.platform.db, split.id).status).toBe('succeeded')
+    await settleUntil(paying, split.id, hasSucceeded)
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
@@ -288,10 +285,8 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     })
     const back = await open()
     await fund(chain, USDC, paying.wallet.address, DOLLAR)
-    paying.clock.advance(60_000)
     const { tokenChains } = back.platform
-    await settlePayments({ ...paying.platform, tokenChains })
-    expect(getPayment(paying.platform.db, split.id).status).toBe('succeeded')
+    await settleUntil({ ...paying, platform: { ...paying.platform, tokenChains } }, split.id, hasSucceeded)
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
@@ -312,8 +307,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       ordered.id,
     )
     expect(unknown.status).toBe('unknown')
-    await settleLater(paying)
-    expect(getPayment(paying.platform.db, ordered.id)).toMatchObject({ status: 'succeeded', reason: null })
+    expect((await settleUntil(paying, ordered.id, hasSucceeded)).reason).toBeNull()
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
@@ -324,13 +318,9 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     const { payment } = await read(PaymentAnswer, send(paying, { recipient: payee, amount: 1 }))
     await chain.client.revert({ id: before })
     expect(await paid(payee)).toBe(0n)
-    await settleLater(paying)
-    const again = getPayment(paying.platform.db, payment.id)
-    expect(again).toMatchObject({
-      status: 'succeeded',
-      transactionHash: payment.transactionHash,
-      undoneAt: expect.any(Date),
-    })
+    const isBack = (row: PaymentRow) => row.undoneAt !== null && hasSucceeded(row)
+    const again = await settleUntil(paying, payment.id, isBack)
+    expect(again.transactionHash).toBe(payment.transactionHash ?? '')
     expect(await paid(payee)).toBe(DOLLAR)
     const line = paying.platform.db.select().from(auditLog).where(eq(auditLog.action, 'wallet.payment.undone')).get()
     expect(line?.detail).toMatchObject({ paymentId: payment.id, was: 'succeeded' })
@@ -346,12 +336,8 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     const { payment } = await read(PaymentAnswer, send(paying, { recipient: newPayee(), amount: 1 }))
     expect(getPayment(paying.platform.db, payment.id).finalAt).toBeNull()
     await chain.client.mine({ blocks: 12 })
-    await settleLater(paying)
-    expect(getPayment(paying.platform.db, payment.id)).toMatchObject({
-      finalAt: expect.any(Date),
-      rawTransaction: null,
-      checkAt: null,
-    })
+    const final = await settleUntil(paying, payment.id, ({ finalAt }) => finalAt !== null)
+    expect(final).toMatchObject({ rawTransaction: null, checkAt: null })
   })
 
   test('a wallet without money for the fee: 402 that says so, and its nonce is free again', async () => {
@@ -394,10 +380,18 @@ function order({ platform, wallet, user, agentId }: Paying, recipient: string, m
   )
 }
 
-/** Lets the job look, at a time at which everything is due. */
-async function settleLater({ platform, clock }: Paying): Promise<void> {
-  clock.advance(60_000)
-  await settlePayments(platform)
+/** Lets the job look, at times at which everything is due, until the chain has answered and the row is as wanted. */
+async function settleUntil({ platform, clock }: Paying, id: string, isDone: (row: PaymentRow) => boolean) {
+  return until(`the payment ${id}`, async () => {
+    clock.advance(60_000)
+    await settlePayments(platform)
+    const row = getPayment(platform.db, id)
+    return isDone(row) ? row : null
+  })
+}
+
+function hasSucceeded({ status }: PaymentRow): boolean {
+  return status === 'succeeded'
 }
 
 async function die(): Promise<never> {
