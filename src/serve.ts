@@ -54,6 +54,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const unlock = lockDataDir(config.dataDir)
   const encryptionKey = openKey(config)
   let house: OpenHouse | null = null
+  await startFetchThread()
   const closeHeadRoom = openHeadRoom()
   const listeners = listen(() => house, {
     host: config.host,
@@ -104,6 +105,14 @@ export async function serve(options: ServeOptions): Promise<Server> {
       unlock()
     },
   }
+}
+
+/**
+ * The thread that carries out `fetch` begins with the first call, and ends the whole process when it finds no file
+ * descriptors for its event loop: that must be before strangers can connect. Nobody listens at this path.
+ */
+async function startFetchThread(): Promise<void> {
+  await fetch('http://localhost/', { unix: '/nobody', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(() => null)
 }
 
 async function openProviders(config: Config): Promise<AiProvider[]> {

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { startWorker } from '../core/start-worker.ts'
 import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
 import { BUSY_TIMEOUT_MS } from './open.ts'
 import { checkpoint } from './wal.ts'
@@ -164,7 +165,7 @@ class Checkpointer implements Checkpoints {
   }
 
   #ask(wanted: CheckpointRequest['wanted']): Promise<CheckpointReply> {
-    const worker = this.#worker ?? new Worker(WORKER, { env: {}, ref: false, smol: true })
+    const worker = this.#worker ?? startWorker(WORKER)
     this.#worker = worker
     return new Promise((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<CheckpointReply>) => resolve(data)

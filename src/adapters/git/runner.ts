@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts'
 import { TaskQueue } from '../../core/keyed-queue.ts'
+import { startWorker } from '../../core/start-worker.ts'
 import type { GitOperation, GitOperations, GitReply } from './worker.ts'
 
 /** Repositories are strangers: they are looked at in workers, with an end to time and memory. */
@@ -58,7 +59,7 @@ function createLane(idleMs: number) {
     queue: new TaskQueue(),
     wake(): Worker {
       clearTimeout(timer)
-      worker ??= new Worker(WORKER, { env: {}, ref: false, smol: true })
+      worker ??= startWorker(WORKER)
       return worker
     },
     /** The memory of a worker without work is worth more than the moment it takes to start one. */

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { startWorker } from '../../core/start-worker.ts'
 import type { TokenCount, TokenSource } from './token-worker.ts'
 
 /** Counts tokens where no provider has: about, because every model has a tokenizer of its own. */
@@ -39,7 +40,7 @@ export function createTokenCounter(deps: { log: Log }, { countMs = COUNT_MS, idl
   const countNow = async (source: TokenSource): Promise<TokenCount> => {
     clearTimeout(idle)
     try {
-      worker ??= startWorker()
+      worker ??= startWorker(WORKER)
       return await ask(worker, source, AbortSignal.timeout(countMs))
     } catch (error) {
       deps.log.warn({ error: errorMessage(error) }, 'tokens are judged by their length')
@@ -78,11 +79,6 @@ function judgeByLength({ request, said }: TokenSource): TokenCount {
 
 function toTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
-}
-
-function startWorker(): Worker {
-  // Conversations are strangers’: who counts them sees no settings, and keeps no process from ending.
-  return new Worker(WORKER, { env: {}, ref: false, smol: true })
 }
 
 function ask(worker: Worker, source: TokenSource, signal: AbortSignal): Promise<TokenCount> {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { startWorker } from '../../core/start-worker.ts'
 import type { PageResult, PageSource } from './worker.ts'
 
 export type ReadPage = Exclude<PageResult, { error: string }>
@@ -44,14 +45,15 @@ export function createPageReader({ readMs = READ_MS, idleMs = IDLE_MS } = {}): P
   return {
     async read(source, signal) {
       await turns.take(signal)
-      const worker = wake() ?? startWorker()
+      let worker: Worker | undefined
       try {
+        worker = wake() ?? startWorker(WORKER)
         const result = await ask(worker, source, AbortSignal.any([signal, AbortSignal.timeout(readMs)]))
         rest(worker)
         if ('error' in result) throw new Error(result.error)
         return result
       } catch (error) {
-        if (!rested.some((entry) => entry.worker === worker)) worker.terminate()
+        if (!rested.some((entry) => entry.worker === worker)) worker?.terminate()
         throw error
       } finally {
         turns.giveBack()
@@ -61,11 +63,6 @@ export function createPageReader({ readMs = READ_MS, idleMs = IDLE_MS } = {}): P
       for (let worker = wake(); worker; worker = wake()) worker.terminate()
     },
   }
-}
-
-function startWorker(): Worker {
-  // Pages are strangers: their reader sees no settings, and keeps no process from ending.
-  return new Worker(WORKER, { env: {}, ref: false, smol: true })
 }
 
 function ask(worker: Worker, source: PageSource, signal: AbortSignal): Promise<PageResult> {

@@ -1,6 +1,6 @@
-import { closeSync, openSync } from 'node:fs'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { holdDescriptors, releaseDescriptors } from '../../core/spare-descriptors.ts'
 
 /** All the ports of the program; see `Door`. */
 type Doors = { shut(): void; reopen(): void }
@@ -22,7 +22,6 @@ const CALM_LOOKS = 20
  * left. Returns what ends it.
  */
 export function keepDescriptorsSpare(doors: Doors, log: Log): () => void {
-  const held: number[] = []
   let isShut = false
   let isShort = false
   let looks = 0
@@ -47,10 +46,10 @@ export function keepDescriptorsSpare(doors: Doors, log: Log): () => void {
     looks += 1
     if (isShut) {
       if (looks < SHUT_LOOKS) return
-      if (takeReserve(held, SPARE_TO_REOPEN)) reopen()
+      if (hold(SPARE_TO_REOPEN)) reopen()
       // Those that could be reopened while another could not are shut as well.
       else doors.shut()
-    } else if (!takeReserve(held, RESERVE + 1)) {
+    } else if (!hold(RESERVE + 1)) {
       shut()
     } else if (isShort && looks >= CALM_LOOKS) {
       isShort = false
@@ -62,23 +61,13 @@ export function keepDescriptorsSpare(doors: Doors, log: Log): () => void {
   timer.unref()
   return () => {
     clearInterval(timer)
-    release(held, 0)
+    releaseDescriptors(0)
   }
 }
 
 /** Are `count` descriptors free or held already? Holds the reserve if so, and nothing at all if not. */
-function takeReserve(held: number[], count: number): boolean {
-  try {
-    while (held.length < count) held.push(openSync('/dev/null', 'r'))
-    release(held, RESERVE)
-    return true
-  } catch {
-    release(held, 0)
-    return false
-  }
-}
-
-/** Closes those beyond `count`. */
-function release(held: number[], count: number): void {
-  for (const descriptor of held.splice(count)) closeSync(descriptor)
+function hold(count: number): boolean {
+  const isFree = holdDescriptors(count)
+  if (isFree) releaseDescriptors(RESERVE)
+  return isFree
 }
