@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { readEvents } from '../../../../tests/harness/events.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { createBroadcast } from '../../../adapters/runtimes/contract/events.ts'
@@ -13,9 +14,10 @@ import {
 } from '../../../adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/create.ts'
-import { WebAgentList } from '../registry/schemas.ts'
+import { AgentEvent, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { followDowns } from './follow-downs.ts'
+import { createReconciler } from './reconcile.ts'
 
 const AWAY = 'away'
 
@@ -52,7 +54,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
       .run()
   })
   const stopping = new AbortController()
-  const following = followDowns(house.platform, stopping.signal)
+  const following = followDowns(house.platform, stopping.signal, { sweepMs: 20 })
   const list = async () => (await read(WebAgentList, house.web.request('/api/agents', { headers: cookie }))).agents[0]
   const isShown = (status: string, lastError: string | null) =>
     until(`the agent is shown as ${status}`, async () => {
@@ -65,6 +67,10 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     list,
     isShown,
     looks: () => looks,
+    /** What the engine says of it from now on, to who asks. */
+    turns(state: typeof agent.state, exitCode: number | null = null) {
+      Object.assign(agent, { state, exitCode })
+    },
     /** What the engine says of it from now on, and that something happened. */
     happens(type: RuntimeEvent['type'], state: typeof agent.state, exitCode: number | null = null) {
       Object.assign(agent, { state, exitCode })
@@ -121,11 +127,74 @@ test('what happened while the platform was down is seen at its start', async () 
 test('an engine that does not answer makes nobody down, and one that hangs is left to the watchdog', async () => {
   await using world = await openFollowed()
   world.happens('changed', 'running')
-  await until('looks', () => world.looks() > 1)
+  await until('the first look', () => world.looks() > 0)
   world.happens('changed', AWAY)
   const looks = world.looks()
   await until('a look', () => world.looks() > looks)
   expect(await world.list()).toMatchObject({ status: 'running', lastError: null })
+})
+
+test('one that ended and has a process again before anybody looks was down, until it answers', async () => {
+  await using world = await openFollowed()
+  await until('the first look', () => world.looks() > 0)
+  world.happens('died', 'running')
+  await world.isShown('error', 'It ended')
+  world.listen()
+  await world.isShown('running', null)
+})
+
+test('GET /api/agents/:id/events: one that ended and answers again before anybody looks is told as down, then as back', async () => {
+  await using world = await openFollowed()
+  world.listen()
+  await until('the first look', () => world.looks() > 0)
+  const told: string[] = []
+  for await (const { data } of readEvents(
+    await world.web.request('/api/agents/ada-1/events', { headers: world.cookie }),
+  )) {
+    const { status, error } = AgentEvent.parse(JSON.parse(data))
+    told.push(error === null ? status : `${status}: ${error}`)
+    if (told.length === 1) world.happens('died', 'running')
+    if (told.length === 3) break
+  }
+  expect(told).toEqual(['running', 'error: It ended', 'running'])
+})
+
+test('one that is down runs again although its engine did not answer once and tells nothing more', async () => {
+  await using world = await openFollowed()
+  world.happens('died', AWAY)
+  await world.isShown('error', 'It ended')
+  const looks = world.looks()
+  await until('looks in vain', () => world.looks() > looks + 1)
+  world.listen()
+  world.turns('running')
+  await world.isShown('running', null)
+})
+
+test('one that ends without a word of its engine is down when agents and rows are compared, and comes back', async () => {
+  await using world = await openFollowed()
+  world.listen()
+  await until('the first look', () => world.looks() > 0)
+  world.turns('restarting', 137)
+  await createReconciler(world.platform)()
+  await world.isShown('error', 'It ended with exit code 137, and is being started again')
+  world.turns('running')
+  await world.isShown('running', null)
+})
+
+test('many that stay down keep nobody from being looked at', async () => {
+  await using world = await openFollowed()
+  await write(world.platform.db, (tx) => {
+    for (let number = 0; number < 20; number++) {
+      const row = { id: `bo-${number}`, ownerId: null, name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
+      insertAgent(world.platform, tx, { ...row, status: 'running' })
+    }
+    tx.update(agents).set({ downAt: new Date(), lastError: 'It ended' }).run()
+  })
+  world.turns('restarting', 1)
+  const reasons = () => world.platform.db.select({ lastError: agents.lastError }).from(agents).all()
+  await until('all to be seen', () =>
+    reasons().every(({ lastError }) => lastError === 'It ended with exit code 1, and is being started again'),
+  )
 })
 
 test('one that is stopped is stopped, whatever ended', async () => {

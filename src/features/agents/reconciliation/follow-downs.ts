@@ -1,8 +1,9 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, isNotNull, type SQL } from 'drizzle-orm'
 import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
+import { inLanes } from '../../../core/in-lanes.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -14,67 +15,96 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 
 export type FollowDownsDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }
 
-/** Agents that are looked at together when the platform starts. */
+/** Agents that are looked at together in a sweep. */
 const AT_ONCE = 8
-const FIRST_PAUSE_MS = 50
+/** Owners' streams look at rows ten times a second: one that was back at once is shown as down for so long. */
+const FIRST_PAUSE_MS = 150
 /** How often an agent that is down is looked at. */
 const LONGEST_PAUSE_MS = 2000
+/** How soon one that is down is looked at again although no runtime tells of it: its engine may not have answered. */
+const SWEEP_MS = 5000
+const ENDED = 'It ended'
 
 /**
  * Notes for owners which of the agents that should run are down, from the moment at which a runtime tells of it until they
  * answer again, for as long as `signal` lets it. What is done about it is the runtime's and the watchdog's business.
  */
-export async function followDowns(deps: FollowDownsDeps, signal: AbortSignal): Promise<void> {
+export async function followDowns(
+  deps: FollowDownsDeps,
+  signal: AbortSignal,
+  { sweepMs = SWEEP_MS } = {},
+): Promise<void> {
   const following = new Map<string, Promise<void>>()
-  const again = new Set<string>()
-  const follow = (agentId: string) => {
-    // What happens during a look may come too late for it.
-    if (following.has(agentId)) return void again.add(agentId)
-    const done = followAgent(deps, agentId, signal)
+  const again = new Map<string, { hasDied: boolean }>()
+  /** Resolves after its first look. */
+  const follow = (agentId: string, hasDied: boolean): Promise<void> => {
+    if (following.has(agentId)) {
+      // What happens during a look may come too late for it.
+      again.set(agentId, { hasDied: hasDied || again.get(agentId)?.hasDied === true })
+      return Promise.resolve()
+    }
+    const looked = Promise.withResolvers<void>()
+    const done = followAgent(deps, agentId, { hasDied, signal, onLook: looked.resolve })
       .catch((error) => deps.log.warn({ agent: agentId, error: errorMessage(error) }, 'cannot tell whether it is down'))
       .finally(() => {
+        looked.resolve()
         following.delete(agentId)
-        if (again.delete(agentId)) follow(agentId)
+        const missed = again.get(agentId)
+        if (again.delete(agentId)) void follow(agentId, missed?.hasDied === true)
       })
     following.set(agentId, done)
+    return looked.promise
   }
   const events = watchAgentEvents(deps, signal)
   const hearing = (async () => {
-    for await (const { id } of events) follow(id)
+    for await (const { id, type } of events) void follow(id, type === 'died')
   })()
-  await followAll(deps, follow, following, signal)
+  const sweep = (ids: string[]) =>
+    inLanes(ids, AT_ONCE, async (id) => {
+      if (!signal.aborted && !following.has(id)) await follow(id, false)
+    })
+  // Whatever happened while nobody listened.
+  await sweep(listWanted(deps.db))
+  while (!signal.aborted) {
+    await pause(sweepMs, signal)
+    await sweep(listWanted(deps.db, isNotNull(agents.downAt)))
+  }
   await hearing
   await Promise.all(following.values())
 }
 
-/** Whatever happened while nobody listened. */
-async function followAll(
-  { db }: FollowDownsDeps,
-  follow: (agentId: string) => void,
-  following: ReadonlyMap<string, Promise<void>>,
-  signal: AbortSignal,
-): Promise<void> {
-  const wanted = db.select({ id: agents.id }).from(agents).where(eq(agents.status, 'running')).all()
-  for (const agent of wanted) {
+function listWanted(db: Db, which?: SQL): string[] {
+  const wanted = db
+    .select({ id: agents.id })
+    .from(agents)
+    .where(and(eq(agents.status, 'running'), which))
+  return wanted.all().map(({ id }) => id)
+}
+
+type Follow = { hasDied: boolean; signal: AbortSignal; onLook: () => void }
+
+/** Until the agent answers, or should not run any more, or nobody can say how it is. */
+async function followAgent(deps: FollowDownsDeps, agentId: string, { hasDied, signal, onLook }: Follow): Promise<void> {
+  let isDown = await lookAt(deps, agentId, hasDied)
+  onLook()
+  for (let pauseMs = FIRST_PAUSE_MS; isDown; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    await pause(pauseMs, signal)
     if (signal.aborted) return
-    while (following.size >= AT_ONCE) await Promise.race(following.values())
-    follow(agent.id)
+    isDown = await lookAt(deps, agentId, false)
   }
 }
 
-/** Until the agent answers, or should not run any more, or nobody can say how it is. */
-async function followAgent(deps: FollowDownsDeps, agentId: string, signal: AbortSignal): Promise<void> {
-  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
-    if (agent?.status !== 'running') return
-    const state = await checkLiveness(deps, agent)
-    if (state === 'unknown') return
-    if (state === 'up') return write(deps.db, (tx) => markUp(tx, agentId))
-    // One that has a process and was not seen down is perhaps slow: the watchdog finds out.
-    if (state === 'silent' && agent.downAt === null) return
-    if (state !== 'silent') await write(deps.db, (tx) => markDown(tx, agentId, state.reason, deps.clock.now()))
-    await pause(pauseMs, signal)
-  }
+/** Is it down? Notes the answer. One that `hasDied` was down, however late it is looked at. */
+async function lookAt(deps: FollowDownsDeps, agentId: string, hasDied: boolean): Promise<boolean> {
+  const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
+  if (agent?.status !== 'running') return false
+  const state = await checkLiveness(deps, agent)
+  const reason = typeof state === 'object' ? state.reason : hasDied ? ENDED : null
+  if (reason !== null) await write(deps.db, (tx) => markDown(tx, agentId, reason, deps.clock.now()))
+  else if (state === 'up') await write(deps.db, (tx) => markUp(tx, agentId))
+  if (state === 'unknown' || (state === 'up' && reason === null)) return false
+  // One that has a process and was not seen down is perhaps slow: the watchdog finds out.
+  return reason !== null || agent.downAt !== null
 }
 
 type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }
@@ -90,11 +120,12 @@ async function checkLiveness(deps: FollowDownsDeps, agent: AgentRow): Promise<Li
   }
 }
 
-function describeEnd(inspection: Inspection | null): string {
+/** Why an agent that should run does not, for its owner. */
+export function describeEnd(inspection: Inspection | null): string {
   if (!inspection) return 'It is not there: its runtime does not know it'
   const { state, exitCode, isOutOfMemory } = inspection
   if (isOutOfMemory) return 'It needed more memory than it has, and was ended'
-  if (exitCode === BAD_CONFIGURATION_EXIT) return `It ended with a configuration error (exit code ${exitCode})`
-  const end = exitCode === null ? 'It ended' : `It ended with exit code ${exitCode}`
+  if (exitCode === BAD_CONFIGURATION_EXIT) return `${ENDED} with a configuration error (exit code ${exitCode})`
+  const end = exitCode === null ? ENDED : `${ENDED} with exit code ${exitCode}`
   return state === 'restarting' ? `${end}, and is being started again` : end
 }

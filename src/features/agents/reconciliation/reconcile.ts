@@ -10,7 +10,9 @@ import { finishRotation } from '../deployments/rotate-token.ts'
 import { toSpec } from '../deployments/spec.ts'
 import { endIfUnwanted, findAgentRow, markFailed, type OperationDeps, toSeen } from '../deployments/start.ts'
 import { deployKey } from '../operations/operations.ts'
+import { markDown } from '../registry/down.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
+import { describeEnd } from './follow-downs.ts'
 import { createOrphanFinder, type RemoveOrphans } from './orphans.ts'
 
 export type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
@@ -100,7 +102,8 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
     await noteWhatIsSeen(deps, agent, inspection)
     await finishRotation(deps, agent, inspection)
   } else if (mayBeDown(deps, agent.id, inspection, down)) {
-    return
+    // Owners see it even when nobody heard of it; whoever follows those that are down sees that it is back.
+    await write(deps.db, (tx) => markDown(tx, agent.id, describeEnd(inspection), deps.clock.now()))
   } else if (inspection?.state === 'exited') {
     const reason = 'The agent ended with a configuration error'
     await write(deps.db, (tx) => markFailed(tx, agent.id, reason, deps.clock.now()))
