@@ -20,6 +20,7 @@ import { VerifyEmailPage } from './account/verify-email-page.tsx'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { AgentsPage } from './agents/agents-page.tsx'
 import { CreatePage, CreateSearch } from './agents/create-page.tsx'
+import { BillingSearch } from './billing/billing-api.ts'
 import { ChatPage } from './chat/chat-page.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -149,6 +150,29 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./settings/account-page.tsx'), 'AccountPage'),
 })
 
+const billing = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/billing',
+  validateSearch: BillingSearch,
+  component: lazyRouteComponent(() => import('./billing/billing-page.tsx'), 'BillingPage'),
+})
+/** Older names of the page; the card service leads back to the second one. */
+const pricing = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/pricing',
+  validateSearch: BillingSearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: '/billing', search })
+  },
+})
+const checkoutSuccess = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/checkout/success',
+  beforeLoad: () => {
+    throw redirect({ to: '/billing', search: { paid: '1' } })
+  },
+})
+
 const admin = createRoute({ getParentRoute: () => signedIn, path: '/admin', component: AdminOnly })
 const adminStart = createRoute({
   getParentRoute: () => admin,
@@ -193,6 +217,9 @@ const routeTree = root.addChildren([
     wallets,
     machines,
     account,
+    billing,
+    pricing,
+    checkoutSuccess,
     admin.addChildren([adminStart, adminUsers, adminAudit]),
   ]),
 ])

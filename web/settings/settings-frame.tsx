@@ -13,6 +13,7 @@ const places = [
   { to: '/settings/wallets', label: 'Wallets' },
   { to: '/settings/machines', label: 'Machines' },
   { to: '/settings/account', label: 'Account' },
+  { to: '/billing', label: 'Billing' },
 ] as const
 
 /** The frame of a settings page: its title, one line about it, and the way to the others. */

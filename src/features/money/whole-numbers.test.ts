@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+
+/** What makes a fraction of an amount, or reads one as a fraction. */
+const FRACTIONS = [
+  /\bparseFloat\b/,
+  /\.toFixed\(/,
+  /\breal\(/,
+  /(?<![\w.'"`$])\d+\.\d+(?![\w.'"`])/,
+  /\/ ?1_000_000\b/,
+  /\bMath\.(?:round|ceil)\(/,
+]
+
+/** Files with fractions that are no amounts which anything is booked by. */
+const EXCUSED: Readonly<Record<string, string>> = {
+  'x402/rate.ts': 'scores between 0 and 100',
+  'x402/gateway.ts': 'rates as they are shown in answers',
+  'x402/pay-request.ts': 'a limit that a number is compared with',
+}
+
+test('nothing that counts money does so in fractions', async () => {
+  const found: string[] = []
+  const paths = [...new Bun.Glob('**/*.ts').scanSync(import.meta.dir)].filter(
+    (path) => !path.endsWith('.test.ts') && !(path in EXCUSED),
+  )
+  expect(paths.length).toBeGreaterThan(20)
+  for (const path of paths) {
+    const lines = (await Bun.file(join(import.meta.dir, path)).text()).split('\n')
+    for (const [index, line] of lines.entries()) {
+      const code = line.replace(/(['"`]).*?\1|\/\/.*|^\s*\*.*|\/\*.*/g, '')
+      if (FRACTIONS.some((fraction) => fraction.test(code))) found.push(`${path}:${index + 1} ${line.trim()}`)
+    }
+  }
+  expect(found).toEqual([])
+})

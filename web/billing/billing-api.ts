@@ -1,0 +1,57 @@
+import { queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { Billing, BillingDone, BillingPage } from '../../src/features/money/billing/schemas.ts'
+import { LedgerPage } from '../../src/features/money/ledger/schemas.ts'
+import { ReceiptList } from '../../src/features/money/receipts/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** What the page is opened with: by the card service, and by ways that lead back here. */
+export const BillingSearch = z.object({
+  paid: z.string().optional().catch(undefined),
+  payment_cancelled: z.string().optional().catch(undefined),
+  error: z.string().optional().catch(undefined),
+})
+
+/** Plan, credits, storage and what there is to buy. */
+export const billingPageQuery = queryOptions({
+  queryKey: ['billing'],
+  queryFn: ({ signal }) => request(Billing, '/api/billing', { signal }),
+})
+
+export const receiptsQuery = queryOptions({
+  queryKey: ['billing', 'receipts'],
+  queryFn: ({ signal }) => request(ReceiptList, '/api/receipts?limit=50', { signal }),
+})
+
+/** The newest movements of the caller's money. */
+export const ledgerQuery = queryOptions({
+  queryKey: ['billing', 'ledger'],
+  queryFn: ({ signal }) => request(LedgerPage, '/api/ledger?limit=50', { signal }),
+})
+
+/** Where the browser downloads every movement as CSV. */
+export const LEDGER_EXPORT_PATH = '/api/ledger/export'
+
+/** Orders that lead to a page of the card service. */
+export type PayOrder =
+  | { action: 'create-checkout'; plan: string }
+  | { action: 'buy-credits'; pack: string }
+  | { action: 'open-portal' }
+  | { action: 'upgrade-storage' }
+
+/** Opens a page of the card service. @returns its address. */
+export async function openPayPage(order: PayOrder): Promise<string> {
+  const isStorage = order.action === 'upgrade-storage'
+  const path = isStorage ? '/api/payments/storage-upgrade' : '/api/billing'
+  const { url } = await request(BillingPage, path, { method: 'POST', body: isStorage ? {} : order })
+  return url
+}
+
+/** Orders that the card service carries out without a page. */
+export type ChangeOrder =
+  | { action: 'change-plan'; plan: string }
+  | { action: 'cancel' | 'restore'; subscriptionId: string }
+
+export function changeSubscription(order: ChangeOrder): Promise<BillingDone> {
+  return request(BillingDone, '/api/billing', { method: 'POST', body: order })
+}

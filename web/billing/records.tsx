@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query'
+import { Download } from 'lucide-react'
+import { buttonClass } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { LEDGER_EXPORT_PATH, ledgerQuery, receiptsQuery } from './billing-api.ts'
+
+/** What was paid; each receipt opens as a page that prints. */
+export function ReceiptsSection() {
+  const { data, error, refetch } = useQuery(receiptsQuery)
+  return (
+    <Section title="Receipts" lead="Each opens as a page that prints.">
+      {error && <LoadProblem what="Your receipts" error={error} onRetry={refetch} />}
+      {!data && !error && <Skeleton className="h-20" />}
+      {data?.receipts.length === 0 && <p className="text-sm text-muted">Nothing was paid yet.</p>}
+      <ul className="grid divide-y divide-line text-sm">
+        {data?.receipts.map(({ id, createdAt, what, amount, currency, refunded }) => (
+          <li key={id} className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1 py-2">
+            <a href={`/api/receipts/${id}`} target="_blank" rel="noreferrer" className="underline wrap-anywhere">
+              {what}
+            </a>
+            <span className="tabular-nums text-muted">
+              {amount} {currency}
+              {refunded && `, ${refunded} paid back`} · <Moment at={createdAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+/** Every movement of the caller's money, from the ledger. */
+export function MovementsSection() {
+  const { data, error, refetch } = useQuery(ledgerQuery)
+  return (
+    <Section
+      title="Movements"
+      lead="What came to your credits and what was spent, newest first."
+      actions={
+        <a href={LEDGER_EXPORT_PATH} download className={buttonClass('plain')}>
+          <Download aria-hidden className="size-4" />
+          CSV
+        </a>
+      }
+    >
+      {error && <LoadProblem what="The movements" error={error} onRetry={refetch} />}
+      {!data && !error && <Skeleton className="h-20" />}
+      {data?.lines.length === 0 && <p className="text-sm text-muted">Nothing has moved yet.</p>}
+      <ul className="grid divide-y divide-line text-sm">
+        {data?.lines.map(({ entry, account, createdAt, memo, amount, currency, balance }) => (
+          <li
+            key={`${entry} ${account} ${currency}`}
+            className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1 py-2"
+          >
+            <span className="wrap-anywhere">
+              {memo} <span className="text-muted">· {<Moment at={createdAt} as="minute" />}</span>
+            </span>
+            <span className="tabular-nums">
+              {amount} {currency} <span className="text-muted">→ {balance}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {data?.next && <p className="text-sm text-muted">The CSV has all of them.</p>}
+    </Section>
+  )
+}
