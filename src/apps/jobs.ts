@@ -15,6 +15,7 @@ import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/u
 import { endSubscriptionJob } from '../features/money/cards/end.ts'
 import { cardEventsJob } from '../features/money/cards/events.ts'
 import { cardGraceJob } from '../features/money/cards/subscriptions.ts'
+import { gatewayRefundsJob } from '../features/money/paid-gateway/payments.ts'
 import { followSplitsJob, startSplitJob } from '../features/money/splits/jobs.ts'
 import { deliverMessageJob } from '../features/money/underground/deliver-message.ts'
 import { forgetMessagesJob } from '../features/money/underground/jobs.ts'
@@ -87,6 +88,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     settlePaymentsJob(money),
     followSplitsJob(money),
     cardGraceJob(money),
+    gatewayRefundsJob(money),
     cardEventsJob(money),
     scheduledTasksJob(talk),
     heartbeatJob(talk),

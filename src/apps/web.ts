@@ -19,6 +19,7 @@ import { billingWeb } from '../features/money/billing/web.ts'
 import { cardsWeb } from '../features/money/cards/web.ts'
 import { ledgerWeb } from '../features/money/ledger/web.ts'
 import { paidCallsWeb } from '../features/money/paid-calls/web.ts'
+import { paidGatewayWeb } from '../features/money/paid-gateway/web.ts'
 import { receiptsWeb } from '../features/money/receipts/web.ts'
 import { skillsWeb } from '../features/money/skills/web.ts'
 import { splitsRoutes } from '../features/money/splits/routes.ts'
@@ -60,6 +61,7 @@ import { webhooksWeb } from '../features/web-tools/webhooks/web.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
 import { type Dashboard, dashboardWeb } from './dashboard.ts'
+import { gatewayPlugins } from './gateway-plugins.ts'
 import type { Platform } from './platform.ts'
 
 /** The web face: the public API and, behind it, the dashboard. One line a room. */
@@ -112,6 +114,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', billingWeb(money))
   app.route('/', cardsWeb(money))
   app.route('/', receiptsWeb(money))
+  app.route('/', paidGatewayWeb(money, gatewayPlugins({ ...talk, ...webTools })))
   app.route('/', ledgerWeb(money))
   app.route('/', walletsWeb(money))
   app.route('/', paymentsWeb(money))

@@ -116,6 +116,7 @@ test('without any variable the settings are the documented defaults', () => {
       apiBase: 'https://api.stripe.com',
       graceDays: 7,
     },
+    paidGateway: { payTo: undefined, settlerKey: undefined },
     summarizer: { allowPrivate: false, payTo: undefined },
     browseRoot: resolve('data/workspace'),
     webhooks: { videoSecret: undefined, emailSecret: undefined, allowedSenders: [] },

@@ -112,6 +112,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       apiBase: env.STRIPE_API_BASE,
       graceDays: env.STRIPE_GRACE_DAYS,
     },
+    paidGateway: { payTo: env.GATEWAY_PAY_TO, settlerKey: env.GATEWAY_SETTLER_KEY },
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
     browseRoot: env.BROWSE_ROOT,
     webhooks: {

@@ -454,6 +454,16 @@ const CARDS = {
     .optional()
     .describe('Signing secret of `POST /api/webhooks/stripe`, which alone gives what was paid; unset: 503'),
   STRIPE_API_BASE: url.default('https://api.stripe.com').describe('Where that service is asked'),
+  GATEWAY_PAY_TO: evmAddress
+    .optional()
+    .describe(
+      'Whom payments on chain for `POST /api/v1/gateway` go to, in USDC on `BASE_RPC_URL`; unset: credits only',
+    ),
+  GATEWAY_SETTLER_KEY: z
+    .string()
+    .regex(/^(?:0x)?[0-9a-fA-F]{64}$/, 'must be 64 hex digits')
+    .optional()
+    .describe('Key of the account that takes these payments to the chain, and pays the fees of that'),
   STRIPE_GRACE_DAYS: days(7).describe('Days for which a plan goes on when its payment has failed'),
 }
 
@@ -474,7 +484,7 @@ export const SETTING_GROUPS = [
   { title: 'Models', settings: MODELS },
   { title: 'Chains', settings: CHAINS },
   { title: 'Payments and approvals', settings: PAYMENTS },
-  { title: 'Cards', settings: CARDS },
+  { title: 'Cards and the gateway', settings: CARDS },
   { title: 'Web tools', settings: WEB_TOOLS },
 ] as const
 
@@ -509,6 +519,7 @@ export const SECRETS = [
   'SMTP_URL',
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
+  'GATEWAY_SETTLER_KEY',
   'BASE_RPC_URL',
   'ENS_RPC_URL',
   'CLONE_RPC_URL',

@@ -37,7 +37,15 @@ export const KEPT_KEYS = ['clone-memo', 'spec-digest'] as const
 export type KeptKey = (typeof KEPT_KEYS)[number]
 
 /** All that keys are derived for. What they make ends with the master key, but for the work of `KEPT_KEYS`. */
-export type DerivedKey = KeptKey | 'csrf' | 'key-check' | 'known-devices' | 'proof-of-work' | 'seal' | 'social-identity'
+export type DerivedKey =
+  | KeptKey
+  | 'csrf'
+  | 'gateway-challenges'
+  | 'key-check'
+  | 'known-devices'
+  | 'proof-of-work'
+  | 'seal'
+  | 'social-identity'
 
 /** Seals secrets at rest. `purpose` names table, column and row, so that a sealed value is worthless elsewhere. */
 export type Sealer = {

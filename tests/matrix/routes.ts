@@ -471,6 +471,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/payments/storage-upgrade web': { status: 503 },
   'POST /api/webhooks/stripe web': { status: 503, body: () => ({}) },
   'GET /api/receipts web': reached,
+  'GET /api/v1/gateway web': reached,
+  // Nobody asks for a plugin.
+  'POST /api/v1/gateway web': { status: 502, acts: true, body: () => ({}) },
   'GET /api/receipts/:id web': { status: 404 },
   'GET /api/ledger web': reached,
   'GET /api/ledger/export web': reached,

@@ -1,6 +1,7 @@
 import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
 import { createEgress } from '../../adapters/egress/egress.ts'
 import { createCards } from '../../adapters/payments/cards.ts'
+import { createChainCharges } from '../../adapters/payments/chain-charges.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
 import { settleAuthorization } from './paid-calls/settle.ts'
@@ -11,7 +12,7 @@ import type { CountQuestions } from './x402/deeds.ts'
 import { createUpstreamReads } from './x402/gateway.ts'
 import { settleUpstream } from './x402/upstream-payment.ts'
 
-type MoneySettings = Pick<Config, 'mode' | 'summarizer' | 'x402GatewayUrl' | 'cards'> &
+type MoneySettings = Pick<Config, 'mode' | 'summarizer' | 'x402GatewayUrl' | 'cards' | 'paidGateway'> &
   WalletSettings & { appUrl: string }
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
@@ -25,6 +26,17 @@ export function openMoney(base: Base, settings: MoneySettings, above: { countQue
     ...wallets,
     cards: createCards(settings.cards, base),
     cardGraceDays: settings.cards.graceDays,
+    chainCharges: createChainCharges(
+      {
+        ...settings.paidGateway,
+        rpcUrl: settings.baseRpcUrl,
+        chainId: settings.siweChainId,
+        token: settings.usdcAddress,
+        secretKey: Buffer.from(base.sealer.deriveKey('gateway-challenges')).toString('base64'),
+        appUrl,
+      },
+      base,
+    ),
     colonyUpstream,
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
     settleElsewhere: (payment: PaymentRow) =>

@@ -15,6 +15,7 @@ import {
   usageMonths,
 } from '../../models/usage/tables.ts'
 import { forgetLedgerOwner } from '../../money/ledger/forget.ts'
+import { forgetGatewayPayer } from '../../money/paid-gateway/forget.ts'
 import { forgetReceiptOwner } from '../../money/receipts/forget.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 import { invites } from '../../people/invites/tables.ts'
@@ -31,7 +32,15 @@ const WINDOW = 1000
  * rest on, without saying whose it was. May be run again, and goes on where it ended.
  */
 export async function forgetAccount(db: Db, userId: string, signal: AbortSignal): Promise<void> {
-  for (const forget of [forgetCalls, forgetDays, forgetMonths, forgetReferrals, forgetInvites, forgetReceiptOwner]) {
+  for (const forget of [
+    forgetCalls,
+    forgetDays,
+    forgetMonths,
+    forgetReferrals,
+    forgetInvites,
+    forgetReceiptOwner,
+    forgetGatewayPayer,
+  ]) {
     await inBatches(db, (tx, limit) => forget(tx, userId, limit), signal)
   }
   await deleteInBatches(db, toolEvents, eq(toolEvents.userId, userId), signal)

@@ -5,6 +5,7 @@ import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
 import { personalSubscriptions } from '../../money/cards/personal.ts'
 import { personalLedger } from '../../money/ledger/personal.ts'
+import { personalGatewayPayments } from '../../money/paid-gateway/personal.ts'
 import { personalReceipts } from '../../money/receipts/personal.ts'
 import { personalEscrows, personalTickets } from '../../money/settlement/personal.ts'
 import { personalCalendar, personalInstalledSkills, personalOwnSkills } from '../../money/skills/personal.ts'
@@ -55,6 +56,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalProviderKeys,
   personalSubscriptions,
   personalReceipts,
+  personalGatewayPayments,
   personalLedger,
   personalManagedWallets,
   personalPayments,

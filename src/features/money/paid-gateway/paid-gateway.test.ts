@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { evm, Mppx } from 'mppx/client'
+import { z } from 'zod'
+import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
+import { devAccount, hasAnvil } from '../../../../tests/harness/anvil.ts'
+import { DOLLAR_CODE } from '../../../../tests/harness/contract-code.ts'
+import { fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
+import { json } from '../../../../tests/harness/platform.ts'
+import { startTestChain, type TestChain } from '../../../../tests/harness/test-chain.ts'
+import { write } from '../../../db/write.ts'
+import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { checkLedger } from '../ledger/check.ts'
+import { readBalance, transfer } from '../ledger/post.ts'
+import { receipts } from '../receipts/tables.ts'
+import { payByCredits, refundAbandoned } from './payments.ts'
+import { gatewayPayments } from './tables.ts'
+
+/** The account that settles; the fourth of the chain's own. */
+const SETTLER_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
+const PATH = '/api/v1/gateway'
+const CENT = 10_000
+const Served = z.object({
+  plugin: z.string(),
+  result: z.record(z.string(), z.unknown()),
+  payment: z.object({ method: z.string(), receipt: z.string().nullable(), receiptId: z.string() }),
+})
+const Failed = z.object({
+  error: z.string(),
+  code: z.string(),
+  refund: z.object({ to: z.string(), amount: z.string(), currency: z.string(), receiptId: z.string() }),
+})
+const TEXT = { plugin: 'generate-text', model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }] }
+
+/** A platform with a page to read and a model to ask, and somebody with credits. */
+async function house(environment: Record<string, string> = {}, cents = 5) {
+  const page = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: (request) =>
+      request.url.endsWith('/gone')
+        ? new Response('no', { status: 500 })
+        : new Response('<title>Hello</title><h1>World</h1>', { headers: { 'content-type': 'text/html' } }),
+  })
+  const it = await aiPlatform({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', USDC_ADDRESS: USDC, ...environment } })
+  const { user, cookie } = await it.signIn('ada@example.com')
+  const { db } = it.platform
+  if (cents > 0) {
+    const ends = { from: houseAccount('cards', 'USD'), to: creditsOf(user.id) }
+    await write(db, (tx) => transfer(tx, it, { cause: 'card', memo: 'Card', ...ends, amount: cents * CENT }))
+  }
+  const send = (body: unknown, headers: Record<string, string> = {}) =>
+    it.web.request(PATH, json('POST', body, headers))
+  /** As clients fetch it: over the address that we are found under. */
+  const asClient = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
+    const body = await request.text()
+    return it.web.request(new URL(request.url).pathname, { method: request.method, headers: request.headers, body })
+  }
+  return {
+    ...it,
+    db,
+    user,
+    cookie,
+    send,
+    asClient: Object.assign(asClient, { preconnect: () => undefined }),
+    url: `http://localhost:3000${PATH}`,
+    readable: { plugin: 'summarize', url: `${page.url}` },
+    gone: { plugin: 'summarize', url: `${page.url}gone` },
+    balance: () => readBalance(db, creditsOf(user.id)),
+    payments: () => db.select().from(gatewayPayments).all(),
+    [Symbol.asyncDispose]: async () => {
+      await page.stop(true)
+      await it.provider.stop()
+    },
+  }
+}
+
+test('POST /api/v1/gateway by credits: 200 with the work, once paid, booked and receipted', async () => {
+  await using it = await house()
+  const response = await it.send(it.readable, it.cookie)
+  expect([response.status, response.headers.get('x-plugin-id')]).toEqual([200, 'summarize'])
+  const { result, payment } = Served.parse(await response.json())
+  expect(result).toMatchObject({ title: 'Hello', headings: ['World'] })
+  expect(payment).toMatchObject({ method: 'stripe', receipt: null })
+  expect(await it.balance()).toBe(4 * CENT)
+  const text = Served.parse(await (await it.send(TEXT, it.cookie)).json())
+  expect(text.result).toMatchObject({ model: 'openai/gpt-4o-mini', text: expect.any(String) })
+  expect(await it.booked()).toMatchObject([{ userId: 'gateway', endpoint: PATH, model: 'openai/gpt-4o-mini' }])
+  expect(readBalance(it.db, houseAccount('sales', 'USD'))).toBe(2 * CENT)
+  const receipt = await it.web.request(`/api/receipts/${payment.receiptId}`, { headers: it.cookie })
+  expect(await receipt.json()).toMatchObject({ what: 'Summary of a web page', method: 'credits', amount: '0.01' })
+  expect((await it.web.request(`/api/receipts/${payment.receiptId}`)).status).toBe(404)
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
+test('POST /api/v1/gateway: of 200 at once only those are served that the credits cover', async () => {
+  await using it = await house()
+  const answers = await Promise.all(Array.from({ length: 200 }, () => it.send(it.readable, it.cookie)))
+  const statuses = answers.map(({ status }) => status)
+  expect([
+    statuses.filter((status) => status === 200).length,
+    statuses.filter((status) => status === 402).length,
+  ]).toEqual([5, 195])
+  expect(it.balance()).toBe(0)
+  expect(await answers.find(({ status }) => status === 402)?.json()).toMatchObject({
+    code: 'INSUFFICIENT_FUNDS',
+    needed: '0.01',
+  })
+  expect(checkLedger(it.db).faults).toEqual([])
+}, 300_000)
+
+test('POST /api/v1/gateway: work that fails is paid back to the credits, and says so', async () => {
+  await using it = await house()
+  const response = await it.send(it.gone, it.cookie)
+  const { code, refund } = Failed.parse(await response.json())
+  expect([response.status, code]).toEqual([502, 'WORK_FAILED'])
+  expect(refund).toMatchObject({ to: 'credits', amount: '0.01', currency: 'USD' })
+  expect(it.balance()).toBe(5 * CENT)
+  const receipt = await it.web.request(`/api/receipts/${refund.receiptId}`, { headers: it.cookie })
+  expect(await receipt.json()).toMatchObject({ refunded: '0.01' })
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
+test('what was paid for work that a crash cut off comes back', async () => {
+  await using it = await house()
+  const deps = { db: it.db, clock: it.clock }
+  await payByCredits(deps, { plugin: 'summarize', what: 'Summary', userId: it.user.id }, CENT)
+  await refundAbandoned(deps)
+  expect(it.balance()).toBe(4 * CENT)
+  it.clock.advance(901_000)
+  await refundAbandoned(deps)
+  await refundAbandoned(deps)
+  expect(it.balance()).toBe(5 * CENT)
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
+test('POST /api/v1/gateway: what cannot be worked on is refused before anything is paid', async () => {
+  await using it = await house()
+  for (const [body, status] of [
+    [{ plugin: 'summarize' }, 400],
+    [{ plugin: 'generate-text', messages: [] }, 400],
+    [{ plugin: 'generate-text', messages: [{ role: 'user', content: 'x'.repeat(16_001) }] }, 400],
+    [{ plugin: 'agent' }, 400],
+    [{ plugin: 'constructor' }, 502],
+    [{}, 502],
+  ] as const) {
+    expect([body, (await it.send(body, it.cookie)).status]).toEqual([body, status])
+  }
+  const bad = await it.web.request(PATH, { method: 'POST', headers: it.cookie, body: '{' })
+  expect(await bad.json()).toMatchObject({ error: 'no_plugin' })
+  expect((await it.send({ plugin: 'agent', message: 'Hi' })).status).toBe(401)
+  expect([it.balance(), it.payments()]).toEqual([5 * CENT, []])
+})
+
+test('POST /api/v1/gateway without chain: strangers are told where credits are bought, MPP says what is missing', async () => {
+  await using it = await house()
+  const response = await it.send(it.readable)
+  expect(response.status).toBe(402)
+  expect(await response.json()).toMatchObject({
+    error: 'payment_required',
+    mpp: null,
+    stripe: { amount: '0.01', currency: 'usd', checkoutUrl: expect.stringContaining('/api/payments/credits') },
+  })
+  const mpp = await it.send(it.readable, { 'x-payment-method': 'mpp' })
+  expect([mpp.status, await mpp.json()]).toMatchObject([
+    503,
+    { code: 'NOT_CONFIGURED', error: expect.stringContaining('GATEWAY_PAY_TO') },
+  ])
+})
+
+describe.skipIf(!hasAnvil)('on a chain', () => {
+  let chain: TestChain
+  const payer = devAccount(5)
+  beforeAll(async () => {
+    chain = await startTestChain(8453)
+    await chain.putCode(USDC, DOLLAR_CODE)
+    await fund(chain, USDC, payer.address, 100_000_000n)
+  })
+  afterAll(() => chain.stop())
+  const open = () => house({ BASE_RPC_URL: chain.rpcUrl, GATEWAY_PAY_TO: PAYEE, GATEWAY_SETTLER_KEY: SETTLER_KEY }, 0)
+  const held = () => readToken(chain, USDC, PAYEE)
+
+  test('402 with both challenges, in headers and as JSON', async () => {
+    await using it = await open()
+    const response = await it.send(it.readable)
+    expect(response.status).toBe(402)
+    expect(response.headers.get('www-authenticate')).toStartWith('Payment ')
+    const required = JSON.parse(Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString())
+    expect(required).toMatchObject({
+      x402Version: 2,
+      accepts: [{ scheme: 'exact', network: 'eip155:8453', amount: '10000' }],
+    })
+    expect(await response.json()).toMatchObject({
+      error: 'payment_required',
+      mpp: { scheme: 'Payment', amount: '0.01', currency: USDC, recipient: PAYEE, nonce: expect.any(String) },
+      stripe: { amount: '0.01' },
+    })
+  })
+
+  test('the mppx client pays and gets what it paid for', async () => {
+    await using it = await open()
+    const before = await held()
+    const authorization = { name: 'USD Coin', version: '2' }
+    const client = Mppx.create({
+      methods: [evm.charge({ account: payer, authorization, currencies: [USDC], networks: [8453] })],
+      fetch: it.asClient,
+      polyfill: false,
+    })
+    const response = await client.fetch(it.url, json('POST', it.readable))
+    const { result, payment } = Served.parse(await response.json())
+    expect(result).toMatchObject({ title: 'Hello' })
+    expect(payment).toMatchObject({ method: 'mpp', receipt: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    expect(response.headers.get('payment-receipt')).toBeString()
+    expect((await held()) - before).toBe(10_000n)
+    expect(readBalance(it.db, houseAccount('sales', 'USDC'))).toBe(CENT)
+    const receipt = await it.web.request(`/api/receipts/${payment.receiptId}`)
+    expect(await receipt.json()).toMatchObject({
+      method: 'mpp',
+      reference: payment.receipt,
+      payer: payer.address.toLowerCase(),
+    })
+    expect(checkLedger(it.db).faults).toEqual([])
+  })
+
+  test('the x402 client pays and gets what it paid for; the same signature pays once, 200 at a time', async () => {
+    await using it = await open()
+    const before = await held()
+    let signed: Headers | undefined
+    const listening = async (input: string | URL | Request, init?: RequestInit) => {
+      const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
+      if (request.headers.has('payment-signature')) {
+        signed = new Headers(request.headers)
+        // Before the client itself comes: as many thieves as can be.
+        const body = await request.clone().text()
+        const shown = { method: 'POST', headers: signed, body }
+        const answers = await Promise.all(Array.from({ length: 200 }, () => it.web.request(PATH, shown)))
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+        return answers.find(({ status }) => status === 200) ?? answers[0] ?? new Response()
+      }
+      return it.asClient(request)
+    }
+    const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(payer))
+    const paying = wrapFetchWithPayment(Object.assign(listening, { preconnect: () => undefined }), client)
+    const response = await paying(it.url, json('POST', it.readable))
+    const { payment } = Served.parse(await response.json())
+    expect(payment).toMatchObject({ method: 'x402', receipt: expect.stringMatching(/^0x/) })
+    expect(response.headers.get('payment-response')).toBeString()
+    expect((await held()) - before).toBe(10_000n)
+    const again = await it.web.request(PATH, {
+      method: 'POST',
+      headers: signed ?? {},
+      body: JSON.stringify(it.readable),
+    })
+    expect([again.status, (await held()) - before]).toEqual([402, 10_000n])
+    expect(it.db.select().from(receipts).all()).toHaveLength(1)
+    expect(checkLedger(it.db).faults).toEqual([])
+  }, 300_000)
+
+  test('work that fails after payment: a user gets credits, a stranger’s money is held for the address', async () => {
+    await using it = await open()
+    const pay = async (headers: Record<string, string>) => {
+      const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(payer))
+      return wrapFetchWithPayment(it.asClient, client)(
+        it.url,
+        json('POST', it.gone, { 'x-payment-method': 'mpp', ...headers }),
+      )
+    }
+    const known = await pay(it.cookie)
+    expect([known.status, Failed.parse(await known.json()).refund]).toMatchObject([
+      502,
+      { to: 'credits', amount: '0.01', currency: 'USDC' },
+    ])
+    expect(it.balance()).toBe(CENT)
+    const stranger = await pay({})
+    expect(Failed.parse(await stranger.json()).refund).toMatchObject({ to: 'payer', amount: '0.01' })
+    const ownerId = `payer:${payer.address.toLowerCase()}`
+    expect(readBalance(it.db, { kind: 'escrow', ownerId, currency: 'USDC' })).toBe(CENT)
+    expect(checkLedger(it.db).faults).toEqual([])
+  })
+
+  test('a payer without money: 402, nothing is sent, and the signature is not used up', async () => {
+    await using it = await open()
+    const poor = devAccount(6)
+    const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(poor))
+    const before = await held()
+    const response = await wrapFetchWithPayment(it.asClient, client)(it.url, json('POST', it.readable)).catch(String)
+    expect(typeof response === 'string' ? 402 : response.status).not.toBe(200)
+    expect([await held(), it.payments()]).toEqual([before, []])
+  })
+})

@@ -1,0 +1,221 @@
+import { and, eq, lt } from 'drizzle-orm'
+import type { SignedPayment } from '../../../adapters/payments/chain-charges.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newOrderedId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { type Account, creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { post, transfer } from '../ledger/post.ts'
+import { receipts } from '../receipts/tables.ts'
+import { noteRefund, writeReceipt } from '../receipts/write.ts'
+import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
+
+export type PaymentDeps = { db: Db; clock: Clock }
+type Work = { plugin: string; what: string; userId: string | null }
+
+/** Longer than any work takes: what is at it for longer was cut off with the program. */
+const ABANDONED_MS = 900_000
+const LOOK_MS = 60_000
+/** A settlement that takes longer was cut off. */
+const SETTLING_MS = 120_000
+
+/** Takes the price from a user's credits. @throws AppError `payment_required` INSUFFICIENT_FUNDS. */
+export function payByCredits(
+  deps: PaymentDeps,
+  work: Work & { userId: string },
+  amountMicros: number,
+): Promise<GatewayPaymentRow> {
+  return write(deps.db, (tx) => {
+    const row = insert(tx, deps, work, {
+      id: newOrderedId('gwp'),
+      method: 'credits',
+      amountMicros,
+      currency: 'USD',
+      payer: null,
+      state: 'working',
+    })
+    hold(tx, deps, row, creditsOf(work.userId), work.what)
+    return row
+  })
+}
+
+/**
+ * Takes a signed payment to the chain, unless it is there. @returns its transaction.
+ * @throws AppError `payment_required` PAYMENT_USED for one that was worked for, `conflict` while another request has it.
+ */
+export async function settleOnce(
+  deps: PaymentDeps,
+  work: Work,
+  { payer, nonce, amountMicros, protocol }: SignedPayment,
+  send: () => Promise<string>,
+): Promise<string> {
+  const id = `${payer}:${nonce}`
+  const stale = new Date(deps.clock.now().getTime() - SETTLING_MS)
+  const before = await write(deps.db, (tx) => {
+    const known = find(tx, id)
+    // Whoever was at it is gone. To send the same signature again is safe: the chain takes it once.
+    if (known?.state === 'settling' && known.changedAt < stale) {
+      change(tx, deps, id, {})
+      return null
+    }
+    if (known) return known
+    insert(tx, deps, work, { id, method: protocol, amountMicros, currency: 'USDC', payer, state: 'settling' })
+    return null
+  })
+  if (before?.state === 'settled' && before.reference !== null && before.plugin === work.plugin) return before.reference
+  if (before) throw before.state === 'settling' ? inUse() : used()
+  const reference = await send().catch(async (error: unknown) => {
+    // Refused for certain: nothing is on its way, and the same signature may be shown again.
+    if (error instanceof AppError && error.kind === 'payment_required') await write(deps.db, (tx) => forget(tx, id))
+    throw error
+  })
+  await write(deps.db, (tx) => {
+    change(tx, deps, id, { state: 'settled', reference })
+    const row = get(tx, id)
+    hold(tx, deps, row, houseAccount('chain', 'USDC'), work.what)
+  })
+  return reference
+}
+
+/** Lets one request work for a payment on chain. @throws AppError `payment_required` PAYMENT_USED. */
+export function claim(deps: PaymentDeps, { payer, nonce }: SignedPayment): Promise<GatewayPaymentRow> {
+  const id = `${payer}:${nonce}`
+  return write(deps.db, (tx) => {
+    const row = get(tx, id)
+    if (row.state !== 'settled') throw used()
+    change(tx, deps, id, { state: 'working' })
+    return row
+  })
+}
+
+/** The work was done: the money is earned. @returns the id of the receipt. */
+export function earn(deps: PaymentDeps, { id }: GatewayPaymentRow): Promise<string> {
+  return write(deps.db, (tx) => {
+    const row = get(tx, id)
+    if (row.state !== 'working') throw used()
+    change(tx, deps, id, { state: 'served' })
+    const ends = { from: heldFor(row), to: houseAccount('sales', row.currency), amount: row.amountMicros }
+    transfer(tx, deps, { cause: `gateway:${id}:earned`, memo: `${row.plugin} was done`, ...ends })
+    return receiptOf(tx, id)
+  })
+}
+
+/** Where the money of work that failed is now. */
+export type Refund = { to: 'credits' | 'payer'; amountMicros: number; currency: string; receipt: string }
+
+/**
+ * The work was not done: the money goes to the credits of the user, or is held for the address that paid. A dollar on chain
+ * is a dollar of credits. @returns where it went.
+ */
+export function refund(deps: PaymentDeps, { id }: GatewayPaymentRow, reason: string): Promise<Refund> {
+  return write(deps.db, (tx) => refundRow(tx, deps, get(tx, id), reason))
+}
+
+function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: string): Refund {
+  const { id, userId, amountMicros, currency, payer } = row
+  change(tx, deps, id, { state: 'refunded' })
+  const receipt = receiptOf(tx, id)
+  noteRefund(tx, receipt, amountMicros, reason)
+  const lines = [{ account: heldFor(row), amount: -amountMicros }]
+  if (userId === null) {
+    const account: Account = { kind: 'escrow', ownerId: `payer:${payer}`, currency }
+    lines.push({ account, amount: amountMicros })
+  } else {
+    lines.push({ account: creditsOf(userId), amount: amountMicros })
+    if (currency !== 'USD') {
+      lines.push({ account: houseAccount('sales', currency), amount: amountMicros })
+      lines.push({ account: houseAccount('sales', 'USD'), amount: -amountMicros })
+    }
+  }
+  post(tx, deps, { cause: `gateway:${id}:refund`, memo: `Refund: ${reason}`, lines })
+  return { to: userId === null ? 'payer' : 'credits', amountMicros, currency, receipt }
+}
+
+/** Gives back what was paid for work that was cut off with the program. */
+export function gatewayRefundsJob(deps: PaymentDeps): RepeatingJob {
+  return { name: 'gateway.refunds', everyMs: LOOK_MS, run: () => refundAbandoned(deps) }
+}
+
+export async function refundAbandoned(deps: PaymentDeps): Promise<void> {
+  const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
+  const isAbandoned = and(eq(gatewayPayments.state, 'working'), lt(gatewayPayments.changedAt, before))
+  const rows = deps.db.select().from(gatewayPayments).where(isAbandoned).all()
+  for (const { id } of rows) {
+    await write(deps.db, (tx) => {
+      const row = get(tx, id)
+      if (row.state === 'working' && row.changedAt < before) refundRow(tx, deps, row, 'The work was cut off')
+    })
+  }
+}
+
+/** Money that is paid and not earned yet. */
+function heldFor({ id, currency }: Pick<GatewayPaymentRow, 'id' | 'currency'>): Account {
+  return { kind: 'escrow', ownerId: `gateway:${id}`, currency }
+}
+
+function hold(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, from: Account, what: string): void {
+  const { id, userId, method, amountMicros, currency, payer, reference } = row
+  const cause = `gateway:${id}`
+  transfer(tx, deps, { cause, memo: what, from, to: heldFor(row), amount: amountMicros })
+  const paid = { userId, method, amountMicros, currency, payer, reference }
+  writeReceipt(tx, { ...paid, cause, what, createdAt: deps.clock.now() })
+}
+
+function receiptOf(tx: Tx, id: string): string {
+  const row = tx
+    .select({ id: receipts.id })
+    .from(receipts)
+    .where(eq(receipts.cause, `gateway:${id}`))
+    .get()
+  if (!row) throw new AppError('internal', 'A payment has no receipt')
+  return row.id
+}
+
+function insert(
+  tx: Tx,
+  { clock }: PaymentDeps,
+  { plugin, userId }: Work,
+  payment: Omit<GatewayPaymentRow, 'plugin' | 'userId' | 'reference' | 'changedAt'>,
+): GatewayPaymentRow {
+  return tx
+    .insert(gatewayPayments)
+    .values({ ...payment, plugin, userId, changedAt: clock.now() })
+    .returning()
+    .get()
+}
+
+function change(
+  tx: Tx,
+  { clock }: PaymentDeps,
+  id: string,
+  columns: Partial<Pick<GatewayPaymentRow, 'state' | 'reference'>>,
+): void {
+  tx.update(gatewayPayments)
+    .set({ ...columns, changedAt: clock.now() })
+    .where(eq(gatewayPayments.id, id))
+    .run()
+}
+
+function forget(tx: Tx, id: string): void {
+  tx.delete(gatewayPayments).where(eq(gatewayPayments.id, id)).run()
+}
+
+function find(db: Db, id: string): GatewayPaymentRow | undefined {
+  return db.select().from(gatewayPayments).where(eq(gatewayPayments.id, id)).get()
+}
+
+function get(db: Db, id: string): GatewayPaymentRow {
+  const row = find(db, id)
+  if (!row) throw used()
+  return row
+}
+
+function used(): AppError {
+  return new AppError('payment_required', 'This payment was used already', { code: 'PAYMENT_USED' })
+}
+
+function inUse(): AppError {
+  return new AppError('conflict', 'This payment is being settled', { code: 'PAYMENT_IN_PROGRESS', retryAfter: '5' })
+}

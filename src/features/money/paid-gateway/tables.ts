@@ -1,0 +1,35 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { oneOf } from '../../../db/checks.ts'
+import { CURRENCIES } from '../ledger/accounts.ts'
+
+const METHODS = ['credits', 'mpp', 'x402'] as const
+const STATES = ['settling', 'settled', 'working', 'served', 'refunded'] as const
+
+/**
+ * One row per payment for work of the gateway. `id` of one on chain is payer and nonce, so that a signature pays once.
+ * `settling`: it may be on its way to the chain; `settled`: it is there and nothing was done for it yet; `working`: one
+ * request is at it. Amounts are millionths of `currency`.
+ */
+export const gatewayPayments = sqliteTable(
+  'gateway_payments',
+  {
+    id: text().primaryKey(),
+    userId: text(),
+    plugin: text().notNull(),
+    method: text({ enum: METHODS }).notNull(),
+    amountMicros: integer().notNull(),
+    currency: text({ enum: CURRENCIES }).notNull(),
+    payer: text(),
+    reference: text(),
+    state: text({ enum: STATES }).notNull(),
+    changedAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    index('gateway_payments_by_user').on(table.userId),
+    index('gateway_payments_by_state').on(table.state, table.changedAt),
+    oneOf('gateway_payments_method', table.method, METHODS),
+    oneOf('gateway_payments_state', table.state, STATES),
+    oneOf('gateway_payments_currency', table.currency, CURRENCIES),
+  ],
+)
+export type GatewayPaymentRow = typeof gatewayPayments.$inferSelect

@@ -1,0 +1,166 @@
+import { type Context, Hono } from 'hono'
+import type { ChainCharges, Charge } from '../../../adapters/payments/chain-charges.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
+import { receiveText } from '../../../http/body.ts'
+import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/session.ts'
+import { claim, earn, type PaymentDeps, payByCredits, refund, settleOnce } from './payments.ts'
+import type { Plugin, Plugins } from './plugins.ts'
+import type { GatewayPaymentRow } from './tables.ts'
+
+export type PaidGatewayDeps = PaymentDeps & {
+  log: Log
+  guards: Guards
+  chainCharges: ChainCharges
+  appUrl: string
+  requestsPerMinute: { agents: number }
+}
+
+const PATH = '/api/v1/gateway'
+const CREDITS_PATH = '/api/payments/credits?price=50'
+
+type Order = { id: string; plugin: Plugin; body: Record<string, unknown>; user: SignedInUser | null }
+type Paid = { row: GatewayPaymentRow; reference: string | null; sealed(response: Response): Response }
+
+/** Work that is paid with the request: from credits, or on chain by MPP or x402 (Interface 4.15). */
+export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
+  const app = new Hono<WebEnv>()
+  const limit = limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.')
+
+  app.get(PATH, limit, (c) =>
+    c.json({
+      plugins: [...plugins].map(([id, { name, description, priceMicroUsd }]) => ({
+        id,
+        name,
+        description,
+        price: formatMicroUsd(priceMicroUsd, 2),
+      })),
+      onChain: deps.chainCharges.terms,
+    }),
+  )
+
+  app.post(PATH, routeTraits({ scope: 'payments' }), limit, async (c) => {
+    const user = await deps.guards.findUser(c)
+    const order = readOrder(plugins, user, await readBody(c), c.req.header('x-plugin-id'))
+    // Work may take longer than a listener keeps a silent connection.
+    c.env.keepOpen?.(c.req.raw)
+    const paid = await pay(deps, c, order)
+    return paid instanceof Response ? paid : work(deps, c, order, paid)
+  })
+
+  return app
+}
+
+/** What is no JSON object counts as an empty one, as existing clients expect. */
+async function readBody(c: Context<WebEnv>): Promise<Record<string, unknown>> {
+  const text = await receiveText(c)
+  try {
+    const body: unknown = text === '' ? {} : JSON.parse(text)
+    return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : {}
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}
+    throw error
+  }
+}
+
+/** @throws AppError `upstream_failed` no_plugin, and what the plugin says of the body, before anything is paid. */
+function readOrder(
+  plugins: Plugins,
+  user: SignedInUser | null,
+  body: Record<string, unknown>,
+  header: string | undefined,
+): Order {
+  const id = header ?? String(body.plugin ?? (typeof body.agent === 'string' ? 'agent' : ''))
+  const plugin = plugins.get(id)
+  if (!plugin) {
+    const message = `No plugin registered for id "${id.slice(0, 100)}"`
+    throw new AppError('upstream_failed', 'no_plugin', { message })
+  }
+  plugin.check({ body, user })
+  return { id, plugin, body, user }
+}
+
+async function pay(deps: PaidGatewayDeps, c: Context<WebEnv>, order: Order): Promise<Paid | Response> {
+  const { id, plugin, user } = order
+  const asked = c.req.header('x-payment-method')
+  const isOnChain =
+    asked === 'mpp' ||
+    c.req.header('payment-signature') !== undefined ||
+    c.req.header('authorization')?.startsWith('Payment ') === true
+  const work = { plugin: id, what: plugin.description, userId: user?.id ?? null }
+  if (user && !isOnChain) {
+    const row = await payByCredits(deps, { ...work, userId: user.id }, plugin.priceMicroUsd)
+    return { row, reference: null, sealed: (response) => response }
+  }
+  // Without chain there is nothing to show a stranger but where credits are bought.
+  if (!isOnChain && deps.chainCharges.terms === null) return askToPay(c, deps, order, null)
+  const request = new Request(`${deps.appUrl}${PATH}`, { method: 'POST', headers: c.req.raw.headers })
+  const price = { amount: formatMicroUsd(plugin.priceMicroUsd), description: plugin.description }
+  const charge = await deps.chainCharges.charge(request, price, (payment, send) =>
+    settleOnce(deps, work, payment, send),
+  )
+  if (!charge.isPaid) return askToPay(c, deps, order, charge)
+  const row = await claim(deps, charge.payment)
+  return { row, reference: charge.payment.reference, sealed: charge.sealed }
+}
+
+/** 402 with the challenge of both protocols in its headers, and as JSON for clients that read that. */
+function askToPay(
+  c: Context<WebEnv>,
+  { chainCharges, appUrl }: PaidGatewayDeps,
+  { id, plugin }: Order,
+  challenge: Extract<Charge, { isPaid: false }> | null,
+): Response {
+  const amount = formatMicroUsd(plugin.priceMicroUsd, 2)
+  const { terms } = chainCharges
+  const authenticate = challenge?.headers.get('www-authenticate') ?? null
+  const nonce = /\bid="([^"]+)"/.exec(authenticate ?? '')?.[1] ?? null
+  const expires = /\bexpires="([^"]+)"/.exec(authenticate ?? '')?.[1]
+  for (const name of ['www-authenticate', 'payment-required']) {
+    const value = challenge?.headers.get(name)
+    if (value) c.header(name, value)
+  }
+  return c.json(
+    {
+      error: 'payment_required',
+      message: challenge?.reason ?? `Payment required for ${id}. Choose payment method: Stripe or Tempo MPP.`,
+      mpp: terms && {
+        scheme: 'Payment',
+        amount,
+        currency: terms.token,
+        recipient: terms.payTo,
+        chainId: terms.chainId,
+        description: plugin.description,
+        nonce,
+        expiresAt: expires ? Date.parse(expires) : null,
+      },
+      stripe: { checkoutUrl: `${appUrl}${CREDITS_PATH}`, amount, currency: 'usd' },
+    },
+    402,
+  )
+}
+
+/** Does the work, and gives the payment back when that fails. */
+async function work(deps: PaidGatewayDeps, c: Context<WebEnv>, order: Order, paid: Paid): Promise<Response> {
+  const { id, plugin, body, user } = order
+  const { row, reference } = paid
+  c.header('x-plugin-id', id)
+  try {
+    const result = await plugin.run({ body, user, signal: c.req.raw.signal })
+    const receipt = await earn(deps, row)
+    const payment = { method: row.method === 'credits' ? 'stripe' : row.method, receipt: reference, receiptId: receipt }
+    const timestamp = deps.clock.now().toISOString()
+    return paid.sealed(c.json({ plugin: id, message: `Request processed by ${id} plugin`, timestamp, result, payment }))
+  } catch (error) {
+    const reason = error instanceof AppError ? error.message : 'The work failed'
+    if (!(error instanceof AppError)) deps.log.error({ plugin: id, error: errorMessage(error) }, 'paid work failed')
+    const { to, amountMicros, currency, receipt } = await refund(deps, row, reason)
+    const back = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receipt }
+    const message = to === 'credits' ? 'It was paid back to your credits.' : 'It is held for the address that paid.'
+    return paid.sealed(c.json({ error: reason, code: 'WORK_FAILED', message, refund: back }, 502))
+  }
+}
