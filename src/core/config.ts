@@ -122,12 +122,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     radio: { apiUrl: env.RADIO_API_URL, apiId: env.RADIO_API_ID, apiToken: env.RADIO_API_TOKEN },
     feeds: env.FEEDS,
-    video: {
-      baseUrl: env.VIDEO_BASE_URL,
-      apiKey: env.VIDEO_API_KEY,
-      model: env.VIDEO_MODEL,
-      usdPerSecond: env.VIDEO_USD_PER_SECOND,
-    },
+    video: toVideo(env),
     watchdog: toWatchdog(env),
     ai: toModels(env),
   } as const
@@ -225,6 +220,15 @@ function toIdpA(env: Settings) {
     authorizeUrl: env.IDP_A_AUTHORIZE_URL,
     tokenUrl: env.IDP_A_TOKEN_URL,
     apiUrl: env.IDP_A_API_URL,
+  }
+}
+
+function toVideo(env: Settings) {
+  return {
+    baseUrl: env.VIDEO_BASE_URL,
+    apiKey: env.VIDEO_API_KEY,
+    model: env.VIDEO_MODEL,
+    usdPerSecond: env.VIDEO_USD_PER_SECOND,
   }
 }
 

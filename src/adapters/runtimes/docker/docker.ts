@@ -108,9 +108,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     restore: (id, file) => shell.change(id, () => restoreAgent(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id, filesImages)),
     platformHost: () => shell.look(() => parts.network.open()),
-    async isAvailable() {
-      return !shell.isClosed && engine.isAnswering()
-    },
+    isAvailable: async () => !shell.isClosed && engine.isAnswering(),
     async close({ stopAgents = false } = {}) {
       if (shell.isClosed) return
       const ids = stopAgents ? await listIds().catch(() => []) : []

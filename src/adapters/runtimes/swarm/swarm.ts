@@ -55,7 +55,10 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     digestKey,
     drivers: agentDrivers,
     timing: times,
-    cluster: new ClusterGuard(times.anewMs, forgetSwarm),
+    cluster: new ClusterGuard(times.anewMs, (swarm) => {
+      log.warn({ swarm }, 'the swarm was made anew: its agents are gone, and are started in it again')
+      shell.forget()
+    }),
     filesImages,
   }
   const removedHere = new Set<string>()
@@ -68,12 +71,12 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     log.warn({ error: toAppError(error).message }, 'held agents were not started'),
   )
 
-  const inspect = async (id: string) => {
-    const found = await findAgent(parts, id)
-    if (!found) return null
-    shell.known.add(id)
-    const [inspection] = await toInspections(parts, counter, [found])
-    return inspection ?? null
+  const remove = async (id: string) => {
+    await change(id, () => {
+      removedHere.add(id)
+      return removeEverywhere(parts, id, log)
+    })
+    shell.forget(id)
   }
 
   return {
@@ -88,14 +91,8 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     stop: (id) => change(id, () => stopAgent(parts, id)),
     kill: (id) => change(id, () => killAgent(parts, id)),
     restart: (id) => change(id, () => restartAgent(parts, id)),
-    async remove(id) {
-      await change(id, () => {
-        removedHere.add(id)
-        return removeEverywhere(parts, id, log)
-      })
-      shell.forget(id)
-    },
-    inspect: (id) => shell.look(() => inspect(id)),
+    remove,
+    inspect: (id) => shell.look(() => inspectOne(parts, shell, counter, id)),
     list: () =>
       shell.look(async () => {
         const inspections = await toInspections(parts, counter, await listFound())
@@ -113,9 +110,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id)),
     platformHost: () => shell.look(() => findPlatformHost(parts)),
-    async isAvailable() {
-      return !shell.isClosed && isManager(engine).catch(() => false)
-    },
+    isAvailable: async () => !shell.isClosed && isManager(engine).catch(() => false),
     async close({ stopAgents = false } = {}) {
       if (shell.isClosed) return
       const agents = stopAgents ? await listFound().catch(() => []) : []
@@ -123,12 +118,6 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
       await shell.close()
       await Promise.all(agents.map((agent) => hold(parts, agent)))
     },
-  }
-
-  /** Nothing of what was known is in the swarm that has taken the place of the one before. */
-  function forgetSwarm(swarm: string): void {
-    log.warn({ swarm }, 'the swarm was made anew: its agents are gone, and are started in it again')
-    shell.forget()
   }
 }
 
@@ -174,4 +163,12 @@ async function openFiles(parts: SwarmDeps, id: string) {
 async function removeEverywhere(parts: SwarmDeps, id: string, log: Log): Promise<void> {
   const left = await removeAgent(parts, id)
   if (left) log.warn({ agentId: id, ...left }, 'a volume of the agent is left on another machine of the swarm')
+}
+
+async function inspectOne(parts: SwarmDeps, { known }: EngineShell, counter: RestartCounter, id: string) {
+  const found = await findAgent(parts, id)
+  if (!found) return null
+  known.add(id)
+  const [inspection] = await toInspections(parts, counter, [found])
+  return inspection ?? null
 }

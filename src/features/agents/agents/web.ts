@@ -23,6 +23,8 @@ import { createAgent } from './create-own.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
+const ofAgents = routeTraits({ scope: 'agents' })
+
 export type AgentsWebDeps = ProvisionDeps & {
   runtimes: Pick<Runtimes, 'of'>
   guards: Guards
@@ -46,77 +48,52 @@ export function agentsWeb(deps: AgentsWebDeps) {
     return c.json({ agents, count: agents.length, status: 'ok' })
   })
 
-  app.post(
-    '/api/agents/provision',
-    routeTraits({ scope: 'agents' }),
-    signedIn,
-    validate('json', ProvisionRequest),
-    forUser,
-    async (c) => {
-      const { user, once } = c.var
-      // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
-      const isAsync = c.req.header('prefer')?.includes('respond-async')
-      const provision = isAsync ? provisionAgentInBackground : provisionAgent
-      const agent = await provision(deps, user, c.req.valid('json'), once)
-      const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
-      const { status, lastError } = shown
-      return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
-    },
-  )
+  app.post('/api/agents/provision', ofAgents, signedIn, validate('json', ProvisionRequest), forUser, async (c) => {
+    const { user, once } = c.var
+    // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
+    const isAsync = c.req.header('prefer')?.includes('respond-async')
+    const provision = isAsync ? provisionAgentInBackground : provisionAgent
+    const agent = await provision(deps, user, c.req.valid('json'), once)
+    const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
+    const { status, lastError } = shown
+    return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
+  })
 
   app.get('/api/agents/provision', signedIn, (c) => {
     const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
     return c.json({ success: true, agents, count: agents.length })
   })
 
-  app.post(
-    '/api/agents',
-    routeTraits({ scope: 'agents' }),
-    signedIn,
-    validate('json', CreateAgentRequest),
-    async (c) => {
-      const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
-      return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
-    },
-  )
+  app.post('/api/agents', ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
+    const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
+    return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
+  })
 
   app.get('/api/agents/:id', signedIn, async (c) => {
     const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
     return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok' })
   })
 
-  app.put(
-    '/api/agents/:id',
-    routeTraits({ scope: 'agents' }),
-    signedIn,
-    validate('json', UpdateAgentRequest),
-    async (c) => {
-      const principal = { kind: 'user', user: c.var.user } as const
-      const request = c.req.valid('json')
-      // Whose it is comes first: an answer about a plan would tell that the agent exists.
-      const { id } = getAgent(deps.db, principal, c.req.param('id'))
-      requireSize(c.var.user, request.plan ?? request.config?.plan)
-      const agent = await updateAgent(deps, principal, id, request)
-      const { plan, aiProvider } = agent
-      return c.json({
-        ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
-        agent: { ...toWeb(agent), plan, aiProvider },
-      })
-    },
-  )
+  app.put('/api/agents/:id', ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const request = c.req.valid('json')
+    // Whose it is comes first: an answer about a plan would tell that the agent exists.
+    const { id } = getAgent(deps.db, principal, c.req.param('id'))
+    requireSize(c.var.user, request.plan ?? request.config?.plan)
+    const agent = await updateAgent(deps, principal, id, request)
+    const { plan, aiProvider } = agent
+    return c.json({
+      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+      agent: { ...toWeb(agent), plan, aiProvider },
+    })
+  })
 
-  app.patch(
-    '/api/agents/:id',
-    routeTraits({ scope: 'agents' }),
-    signedIn,
-    validate('json', RenameAgentRequest),
-    async (c) => {
-      const principal = { kind: 'user', user: c.var.user } as const
-      const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
-      const { id, name, status, updatedAt } = toWeb(agent)
-      return c.json({ success: true, agent: { id, name, status, updatedAt } })
-    },
-  )
+  app.patch('/api/agents/:id', ofAgents, signedIn, validate('json', RenameAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+    const { id, name, status, updatedAt } = toWeb(agent)
+    return c.json({ success: true, agent: { id, name, status, updatedAt } })
+  })
 
   return app
 }

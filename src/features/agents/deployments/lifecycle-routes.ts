@@ -23,6 +23,9 @@ import {
 import { rotateToken } from './rotate-token.ts'
 import { UpdateImageRequest } from './schemas.ts'
 
+const ofAgents = routeTraits({ scope: 'agents' })
+const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+
 /** Who is let in, and in which words the status of an agent is told there (decisions, 19). */
 type LifecycleFace = {
   guard: MiddlewareHandler<BackendEnv>
@@ -45,23 +48,17 @@ export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: Inter
 function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/agents/:id/start', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/start', ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toStatus(agent.status) })
   })
 
-  app.post(
-    '/api/agents/:id/stop',
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
-    guard,
-    validateAnyBody(NoBody),
-    async (c) => {
-      const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
-      return c.json({ success: true, status: toStatus(agent.status) })
-    },
-  )
+  app.post('/api/agents/:id/stop', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
+    const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
+    return c.json({ success: true, status: toStatus(agent.status) })
+  })
 
-  app.post('/api/agents/:id/restart', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/restart', ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
     // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
     const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
@@ -73,73 +70,55 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     })
   })
 
-  app.post(
-    '/api/agents/:id/update',
-    routeTraits({ scope: 'agents' }),
-    guard,
-    validateAnyBody(UpdateImageRequest),
-    async (c) => {
-      const { image } = c.req.valid('json')
-      const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
-      const status = toStatus(agent.status)
-      return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
-    },
-  )
+  app.post('/api/agents/:id/update', ofAgents, guard, validateAnyBody(UpdateImageRequest), async (c) => {
+    const { image } = c.req.valid('json')
+    const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
+    const status = toStatus(agent.status)
+    return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
+  })
 
-  app.post('/api/agents/:id/repair', routeTraits({ scope: 'agents' }), guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/repair', ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     await repairUserAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, message: 'Agent repaired successfully' })
   })
 
-  app.post(
-    '/api/agents/:id/reset-memory',
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
-    guard,
-    validateAnyBody(NoBody),
-    async (c) => {
-      await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
-      return c.json({ success: true, message: 'Memory reset successfully' })
-    },
-  )
+  app.post('/api/agents/:id/reset-memory', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
+    await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
+    return c.json({ success: true, message: 'Memory reset successfully' })
+  })
 
   app.get('/api/agents/:id/deployments', guard, (c) => {
     const deployments = listDeployments(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ deployments, count: deployments.length })
   })
 
-  app.get('/api/agents/:id/token', routeTraits({ scope: 'agents' }), guard, (c) => {
+  app.delete('/api/agents/:id', ofAgents, guard, async (c) => {
+    const id = c.req.param('id')
+    await deleteAgent(deps, c.var.principal, id)
+    return c.json({ id, deleted: true })
+  })
+
+  return app.route('/', tokenRoutes(deps, { guard, toStatus }))
+}
+
+function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
+  const app = new Hono<BackendEnv>()
+
+  app.get('/api/agents/:id/token', ofAgents, guard, (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post(
-    '/api/agents/:id/token/rotate',
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
-    guard,
-    validateAnyBody(NoBody),
-    async (c) => {
-      const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
-      const token = openTokens(deps.sealer, agent).gatewayToken
-      return c.json({ success: true, status: toStatus(agent.status), token })
-    },
-  )
+  app.post('/api/agents/:id/token/rotate', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
+    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
+    const token = openTokens(deps.sealer, agent).gatewayToken
+    return c.json({ success: true, status: toStatus(agent.status), token })
+  })
 
   // Nobody but the agent needs its new token.
-  app.post(
-    '/api/agents/:id/platform-token/rotate',
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
-    guard,
-    validateAnyBody(NoBody),
-    async (c) => {
-      const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
-      return c.json({ success: true, status: toStatus(agent.status) })
-    },
-  )
-
-  app.delete('/api/agents/:id', routeTraits({ scope: 'agents' }), guard, async (c) => {
-    const id = c.req.param('id')
-    await deleteAgent(deps, c.var.principal, id)
-    return c.json({ id, deleted: true })
+  app.post('/api/agents/:id/platform-token/rotate', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
+    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
+    return c.json({ success: true, status: toStatus(agent.status) })
   })
 
   return app

@@ -22,6 +22,9 @@ import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest } 
 const CHAT_ENDPOINT = '/v1/chat/completions'
 const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
 
+const onFullDisk = routeTraits({ worksOnFullDisk: true })
+const ofLargeBodies = routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true })
+
 export type OpenAiBackendDeps = CompleteDeps & {
   db: Db
   clock: Clock
@@ -40,55 +43,41 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.onError((error, c) => answerError(c, error, deps.log))
 
-  app.post(
-    '/v1/chat/completions',
-    routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }),
-    caller,
-    limit,
-    validate('json', CompletionRequest),
-    async (c) => {
-      const body = c.req.valid('json')
-      const json = await receiveText(c)
-      requirePlainControlKeys(json)
-      const asked = {
-        caller: c.var.caller,
-        wish: toWish(body),
-        ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
-        endpoint: CHAT_ENDPOINT,
-        signal: c.req.raw.signal,
-      }
-      // Settles only when a model has begun: until then an error is still a status. Later ones are events.
-      if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-      const answer = await complete(deps, asked)
-      tellCompleted(c, answer)
-      c.header('content-type', 'application/json')
-      return c.body(answer.json)
-    },
-  )
+  app.post('/v1/chat/completions', ofLargeBodies, caller, limit, validate('json', CompletionRequest), async (c) => {
+    const body = c.req.valid('json')
+    const json = await receiveText(c)
+    requirePlainControlKeys(json)
+    const asked = {
+      caller: c.var.caller,
+      wish: toWish(body),
+      ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
+      endpoint: CHAT_ENDPOINT,
+      signal: c.req.raw.signal,
+    }
+    // Settles only when a model has begun: until then an error is still a status. Later ones are events.
+    if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+    const answer = await complete(deps, asked)
+    tellCompleted(c, answer)
+    c.header('content-type', 'application/json')
+    return c.body(answer.json)
+  })
 
-  app.post(
-    '/v1/embeddings',
-    routeTraits({ worksOnFullDisk: true }),
-    caller,
-    limit,
-    validate('json', EmbeddingRequest),
-    async (c) => {
-      const body = c.req.valid('json')
-      const json = await receiveText(c)
-      requirePlainControlKeys(json)
-      const answer = await embed(deps, {
-        caller: c.var.caller,
-        wish: toWish(body),
-        body,
-        json,
-        endpoint: EMBEDDINGS_ENDPOINT,
-        signal: c.req.raw.signal,
-      })
-      tellCompleted(c, answer)
-      c.header('content-type', 'application/json')
-      return c.body(answer.json)
-    },
-  )
+  app.post('/v1/embeddings', onFullDisk, caller, limit, validate('json', EmbeddingRequest), async (c) => {
+    const body = c.req.valid('json')
+    const json = await receiveText(c)
+    requirePlainControlKeys(json)
+    const answer = await embed(deps, {
+      caller: c.var.caller,
+      wish: toWish(body),
+      body,
+      json,
+      endpoint: EMBEDDINGS_ENDPOINT,
+      signal: c.req.raw.signal,
+    })
+    tellCompleted(c, answer)
+    c.header('content-type', 'application/json')
+    return c.body(answer.json)
+  })
 
   app.post('/v1/tool-events', caller, limit, validate('json', ToolEventRequest), async (c) => {
     const { userId, agentId } = c.var.caller

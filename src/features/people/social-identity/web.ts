@@ -10,6 +10,8 @@ import type { SocialId } from './identity.ts'
 import { GateQuery, GateRequest, RefreshRequest, VerifyRequest } from './schemas.ts'
 import { SESSION_SECONDS, type SocialTokenIssuer } from './tokens.ts'
 
+const onFullDisk = routeTraits({ worksOnFullDisk: true })
+
 export type SocialIdentityWebDeps = {
   clock: Clock
   socialId: SocialId
@@ -37,27 +39,21 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     }),
   )
 
-  app.post(
-    '/api/auth/social-id/verify',
-    routeTraits({ worksOnFullDisk: true }),
-    limit,
-    validate('json', VerifyRequest),
-    async (c) => {
-      const { fidToken, address = null } = c.req.valid('json')
-      if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')
-      const sub = await deps.socialId.verify(fidToken)
-      const isGated = address !== null
-      if (isGated && !(await tokenGate.isOpenFor(address))) throw gateRefusal(tokenGate)
-      return c.json({
-        success: true,
-        ...deps.socialTokens.issue({ sub, address }),
-        address,
-        message: 'Social identity verification successful',
-        tokenGated: isGated,
-        accessLevel: isGated ? 'premium' : 'basic',
-      })
-    },
-  )
+  app.post('/api/auth/social-id/verify', onFullDisk, limit, validate('json', VerifyRequest), async (c) => {
+    const { fidToken, address = null } = c.req.valid('json')
+    if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')
+    const sub = await deps.socialId.verify(fidToken)
+    const isGated = address !== null
+    if (isGated && !(await tokenGate.isOpenFor(address))) throw gateRefusal(tokenGate)
+    return c.json({
+      success: true,
+      ...deps.socialTokens.issue({ sub, address }),
+      address,
+      message: 'Social identity verification successful',
+      tokenGated: isGated,
+      accessLevel: isGated ? 'premium' : 'basic',
+    })
+  })
 
   app.get('/api/auth/social-id/refresh', (c) =>
     c.json({
@@ -69,22 +65,16 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     }),
   )
 
-  app.post(
-    '/api/auth/social-id/refresh',
-    routeTraits({ worksOnFullDisk: true }),
-    limit,
-    validate('json', RefreshRequest),
-    async (c) => {
-      deps.socialId.requireConfigured()
-      const tokens = await deps.socialTokens.refresh(c.req.valid('json').refreshToken)
-      return c.json({
-        success: true,
-        ...tokens,
-        expiresIn: SESSION_SECONDS,
-        message: 'Token refreshed successfully',
-      })
-    },
-  )
+  app.post('/api/auth/social-id/refresh', onFullDisk, limit, validate('json', RefreshRequest), async (c) => {
+    deps.socialId.requireConfigured()
+    const tokens = await deps.socialTokens.refresh(c.req.valid('json').refreshToken)
+    return c.json({
+      success: true,
+      ...tokens,
+      expiresIn: SESSION_SECONDS,
+      message: 'Token refreshed successfully',
+    })
+  })
 
   app.get('/api/auth/token-gating/verify', limit, validate('query', GateQuery), async (c) => {
     const { address } = c.req.valid('query')
@@ -92,25 +82,19 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
   })
 
-  app.post(
-    '/api/auth/token-gating/verify',
-    routeTraits({ worksOnFullDisk: true }),
-    limit,
-    validate('json', GateRequest),
-    async (c) => {
-      const { fid, address } = c.req.valid('json')
-      const hasAccess = await tokenGate.isOpenFor(address)
-      return c.json({
-        fid,
-        address,
-        hasAccess,
-        tokenGated: true,
-        ...tokenGate.terms,
-        message: hasAccess ? 'The address holds enough' : 'The address does not hold enough',
-        timestamp: deps.clock.now().toISOString(),
-      })
-    },
-  )
+  app.post('/api/auth/token-gating/verify', onFullDisk, limit, validate('json', GateRequest), async (c) => {
+    const { fid, address } = c.req.valid('json')
+    const hasAccess = await tokenGate.isOpenFor(address)
+    return c.json({
+      fid,
+      address,
+      hasAccess,
+      tokenGated: true,
+      ...tokenGate.terms,
+      message: hasAccess ? 'The address holds enough' : 'The address does not hold enough',
+      timestamp: deps.clock.now().toISOString(),
+    })
+  })
 
   return app
 }

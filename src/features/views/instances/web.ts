@@ -24,6 +24,9 @@ import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
 import { getInstance } from './find.ts'
 import type { Instance, InstanceStats } from './schemas.ts'
 
+const ofAgents = routeTraits({ scope: 'agents' })
+const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+
 export type InstancesWebDeps = LifecycleDeps & {
   gateway: StatsDeps['gateway']
   guards: Guards
@@ -80,45 +83,31 @@ export function instancesWeb(deps: InstancesWebDeps) {
     return c.json(shown)
   })
 
-  app.get('/api/instance/:userId/token', routeTraits({ scope: 'agents' }), signedIn, (c) => {
+  app.get('/api/instance/:userId/token', ofAgents, signedIn, (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post('/api/instance/:userId/start', routeTraits({ scope: 'agents' }), signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/start', ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), startAgent, 'starting'),
   )
-  app.post(
-    '/api/instance/:userId/stop',
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
-    signedIn,
-    validateAnyBody(NoBody),
-    (c) => change(c, c.req.param('userId'), stopAgent, 'stopped'),
+  app.post('/api/instance/:userId/stop', ofAgentsOnFullDisk, signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), stopAgent, 'stopped'),
   )
-  app.post('/api/instance/:userId/restart', routeTraits({ scope: 'agents' }), signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/restart', ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), restartAgent, 'restarting'),
   )
-  app.post('/api/instance/:userId/repair', routeTraits({ scope: 'agents' }), signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/repair', ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
   )
-  app.post(
-    '/api/instance/:userId/reset-memory',
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
-    signedIn,
-    validateAnyBody(NoBody),
-    (c) => change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
+  app.post('/api/instance/:userId/reset-memory', ofAgentsOnFullDisk, signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
   )
-  app.post(
-    '/api/instance/:userId/update',
-    routeTraits({ scope: 'agents' }),
-    signedIn,
-    validateAnyBody(UpdateImageRequest),
-    (c) => {
-      const { image } = c.req.valid('json')
-      const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
-      return change(c, c.req.param('userId'), update, 'updating')
-    },
-  )
+  app.post('/api/instance/:userId/update', ofAgents, signedIn, validateAnyBody(UpdateImageRequest), (c) => {
+    const { image } = c.req.valid('json')
+    const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
+    return change(c, c.req.param('userId'), update, 'updating')
+  })
 
   return app
 }

@@ -53,17 +53,31 @@ export type BrowseGuards = {
 export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
   const app = new Hono<BackendEnv>()
   if (!deps.plannedEndpoints) return app
-  /** A change that adds up to so many bytes, in its turn. */
-  const change = <T>(workspace: Workspace, addedBytes: number, task: () => Promise<T>) =>
-    deps.oneAtATime(workspace, () => withinWorkspaceQuota(deps, workspace, addedBytes, task))
-  const workspaceOf = (c: Context<BackendEnv>, agentId: string | undefined) =>
-    openWorkspace(deps, c.var.principal, agentId)
-
   // The outermost handler answers and logs; here every answer says whether it is fine.
   app.onError((error) => {
     const { kind, message, extra } = toAppError(error)
     throw new AppError(kind, message, { ok: false, ...extra }, { cause: error })
   })
+
+  app.route('/', fileRoutes(deps, guard))
+  app.route('/', gitRoutes(deps, guard))
+  app.route('/', credentialRoutes(deps, credentialsGuard))
+  return app
+}
+
+/** What every route does with the workspace that it is asked for. */
+function createDesk(deps: BrowseDeps) {
+  return {
+    /** A change that adds up to so many bytes, in its turn. */
+    change: <T>(workspace: Workspace, addedBytes: number, task: () => Promise<T>) =>
+      deps.oneAtATime(workspace, () => withinWorkspaceQuota(deps, workspace, addedBytes, task)),
+    workspaceOf: (c: Context<BackendEnv>, agentId: string | undefined) => openWorkspace(deps, c.var.principal, agentId),
+  }
+}
+
+function fileRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
+  const app = new Hono<BackendEnv>()
+  const { change, workspaceOf } = createDesk(deps)
 
   app.get('/api/browse/tree', guard, validate('query', TreeQuery), async (c) => {
     const { agentId, depth } = c.req.valid('query')
@@ -83,44 +97,6 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     const bytes = Buffer.from(content)
     const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
     return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) })
-  })
-
-  app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    const look = () => workspace.use((files) => files.status())
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
-  })
-
-  app.get('/api/browse/git-diff', guard, validate('query', DiffQuery), async (c) => {
-    const { agentId, path } = c.req.valid('query')
-    const workspace = workspaceOf(c, agentId)
-    const below = path === undefined ? null : toParts(path).join('/')
-    const look = () => workspace.use((files) => files.diff(below))
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
-  })
-
-  app.post('/api/browse/git-sync', guard, validate('query', WorkspaceQuery), async (c) => {
-    const { message } = await readSyncRequest(c)
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
-    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
-  })
-
-  app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
-    const { agentId, limit } = c.req.valid('query')
-    const workspace = workspaceOf(c, agentId)
-    const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
-    const now = deps.clock.now()
-    return c.json({
-      ok: true,
-      commits: commits.map(({ hash, subject, author, time }) => ({
-        hash,
-        shortHash: hash.slice(0, 7),
-        subject,
-        author,
-        date: toRelativeTime(time, now),
-      })),
-    })
   })
 
   app.get('/api/browse/search', guard, validate('query', SearchQuery), async (c) => {
@@ -172,6 +148,58 @@ export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: Brow
     await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
     return c.json({ ok: true, path })
   })
+
+  return app
+}
+
+function gitRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
+  const app = new Hono<BackendEnv>()
+  const { change, workspaceOf } = createDesk(deps)
+
+  app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
+    const look = () => workspace.use((files) => files.status())
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+  })
+
+  app.get('/api/browse/git-diff', guard, validate('query', DiffQuery), async (c) => {
+    const { agentId, path } = c.req.valid('query')
+    const workspace = workspaceOf(c, agentId)
+    const below = path === undefined ? null : toParts(path).join('/')
+    const look = () => workspace.use((files) => files.diff(below))
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+  })
+
+  app.post('/api/browse/git-sync', guard, validate('query', WorkspaceQuery), async (c) => {
+    const { message } = await readSyncRequest(c)
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
+    const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
+    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
+  })
+
+  app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
+    const { agentId, limit } = c.req.valid('query')
+    const workspace = workspaceOf(c, agentId)
+    const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
+    const now = deps.clock.now()
+    return c.json({
+      ok: true,
+      commits: commits.map(({ hash, subject, author, time }) => ({
+        hash,
+        shortHash: hash.slice(0, 7),
+        subject,
+        author,
+        date: toRelativeTime(time, now),
+      })),
+    })
+  })
+
+  return app
+}
+
+function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuards['credentialsGuard']) {
+  const app = new Hono<BackendEnv>()
+  const { workspaceOf } = createDesk(deps)
 
   app.put(
     '/api/browse/git-credentials',
