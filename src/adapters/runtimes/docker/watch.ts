@@ -7,6 +7,8 @@ import { type EngineEvent, followEvents } from '../engine/events.ts'
 
 /** Containers are made anew, so that those which went long ago are told of no more. */
 const MAX_REMOVALS = 1000
+/** How long after a connection broke something may be told that was asked for before; a stop takes ten seconds itself. */
+const RETELL_MS = 30_000
 
 /**
  * What this platform is about to do to containers, told before it does. The engine reports that too, and nobody should
@@ -40,9 +42,12 @@ export class AskedFor {
     return this.#starts.delete(containerId)
   }
 
-  /** Nobody will hear of what was expected before the connection broke. */
-  forget(): void {
-    for (const expected of [this.#ends, this.#starts, this.#removals]) expected.clear()
+  /** Returns what forgets that which is expected by now and has not been told of until then. */
+  expectedByNow(): () => void {
+    const expected = [this.#ends, this.#starts, this.#removals].map((set) => ({ set, ids: [...set] }))
+    return () => {
+      for (const { set, ids } of expected) for (const id of ids) set.delete(id)
+    }
   }
 }
 
@@ -82,7 +87,8 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
   let isFirst = true
 
   const noteGap = async () => {
-    asked.forget()
+    // The engine tells again what happened meanwhile, unless it was started anew.
+    setTimeout(asked.expectedByNow(), RETELL_MS).unref()
     const wasFirst = isFirst
     isFirst = false
     const ids = await deps.listKnown()

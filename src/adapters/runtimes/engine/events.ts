@@ -8,6 +8,8 @@ export type EngineEvent = {
   actorId: string
   attributes: Readonly<Record<string, string>>
   at: Date
+  /** `at` in nanoseconds, by the engine's own clock. */
+  atNano: number
 }
 
 const Message = z.object({
@@ -20,29 +22,39 @@ const Message = z.object({
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 8000
 const HEARTBEAT_MS = 5000
+const NANO_PER_SECOND = 1_000_000_000
 
 /**
  * The events of this installation's objects of `type` until `signal` aborts, over any number of connections: `connected`
- * begins each, and what happened before it is told by nobody. A connection whose engine does not answer is given up.
+ * begins each. What happened since the last event of the one before is told again by the engine as far as it remembers: a
+ * few hundred events, and none after it was started anew. A connection whose engine does not answer is given up.
  */
 export async function* followEvents(
   engine: Engine,
   options: { instance: string; type: 'container' | 'service'; signal: AbortSignal },
 ): AsyncGenerator<EngineEvent | 'connected'> {
   const filters = { type: [options.type], label: [`${LABELS.instance}=${options.instance}`] }
+  let lastNano: number | null = null
   for (let pauseMs = FIRST_PAUSE_MS; !options.signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const connection = new AbortController()
     const end = () => connection.abort()
     options.signal.addEventListener('abort', end)
     const heartbeat = endWhenSilent(engine, connection)
     try {
+      const sinceNano = lastNano
+      const since = sinceNano === null ? {} : { since: sinceNano / NANO_PER_SECOND }
       const stream = await engine.stream(
-        (docker, abortSignal) => docker.getEvents({ filters, abortSignal }),
+        (docker, abortSignal) => docker.getEvents({ filters, ...since, abortSignal }),
         connection.signal,
       )
       yield 'connected'
       pauseMs = FIRST_PAUSE_MS
-      for await (const line of readLines(stream)) yield toEvent(line)
+      for await (const line of readLines(stream)) {
+        const event = toEvent(line)
+        if (sinceNano !== null && event.atNano <= sinceNano) continue
+        lastNano = Math.max(lastNano ?? 0, event.atNano)
+        yield event
+      }
     } catch {
       // Whatever ended it: the next connection begins with `connected`, and the consumer then looks for itself.
     } finally {
@@ -80,6 +92,7 @@ function toEvent(line: string): EngineEvent {
     actorId: Actor.ID,
     attributes: Actor.Attributes ?? {},
     at: new Date(timeNano / 1_000_000),
+    atNano: timeNano,
   }
 }
 
