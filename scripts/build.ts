@@ -33,8 +33,9 @@ async function build(outfile: string, webFolder: string, target: string): Promis
     sourcemap: 'linked',
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [embedSqlite(platform)],
-    // ssh2 does without it; its native code is compiled on install, which we do not run.
-    external: ['cpu-features'],
+    // ssh2 does without the first; its native code is compiled on install, which we do not run. mppx would load the second
+    // for payments inside of MCP, which we do not take.
+    external: ['cpu-features', '@modelcontextprotocol/sdk'],
     compile: {
       target: toCompileTarget(target),
       outfile,
