@@ -1,5 +1,5 @@
 /** The baseline of `summarize`: fetches the page in the first argument, parses it with linkedom, and says its title. */
-import { parseHTML } from 'linkedom'
+import { DOMParser } from 'linkedom'
 
 const [page = ''] = process.argv.slice(2)
 
@@ -8,7 +8,7 @@ const server = Bun.serve({
   port: 0,
   async fetch() {
     const response = await fetch(page)
-    const { document } = parseHTML(await response.text())
+    const document = new DOMParser().parseFromString(await response.text(), 'text/html')
     return Response.json({ title: document.title })
   },
 })

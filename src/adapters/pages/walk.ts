@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { parseHTML } from 'linkedom'
+import { DOMParser } from 'linkedom'
 
 /** What we use of a node of linkedom's document. */
 export type PageNode = {
@@ -68,7 +68,7 @@ export function scanPage(html: string, scanner: Scanner): void {
 export function parsePage(html: string): PageNode {
   // Nobody asks for document types here, and linkedom takes long to read them.
   const typeless = html.replace(DOCTYPE, '<!')
-  return toPageNode(parseHTML(withBody(typeless)).document)
+  return toPageNode(new DOMParser().parseFromString(withBody(typeless), 'text/html'))
 }
 
 function withBody(html: string): string {
