@@ -5,12 +5,27 @@ import { LedgerPage } from '../../src/features/money/ledger/schemas.ts'
 import { ReceiptList } from '../../src/features/money/receipts/schemas.ts'
 import { request } from '../api/request.ts'
 
+/** A value of an address, which the router makes a number when it looks like one. */
+const searchText = z
+  .union([z.string(), z.number().transform(String)])
+  .optional()
+  .catch(undefined)
+
 /** What the page is opened with: by the card service, and by ways that lead back here. */
 export const BillingSearch = z.object({
-  paid: z.string().optional().catch(undefined),
-  payment_cancelled: z.string().optional().catch(undefined),
-  error: z.string().optional().catch(undefined),
+  paid: searchText,
+  payment_cancelled: searchText,
+  error: searchText,
+  admin: searchText,
 })
+
+const POLL_MS = 3000
+/** Some minutes: the card service may take its time. */
+const POLLS = 100
+
+/** Asks again while a payment is awaited, and not for ever. */
+export const untilConfirmed = (query: { state: { dataUpdateCount: number } }) =>
+  query.state.dataUpdateCount < POLLS ? POLL_MS : false
 
 /** Plan, credits, storage and what there is to buy. */
 export const billingPageQuery = queryOptions({

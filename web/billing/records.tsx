@@ -4,11 +4,14 @@ import { buttonClass } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
-import { LEDGER_EXPORT_PATH, ledgerQuery, receiptsQuery } from './billing-api.ts'
+import { LEDGER_EXPORT_PATH, ledgerQuery, receiptsQuery, untilConfirmed } from './billing-api.ts'
+
+/** While a payment is awaited, what is shown is asked for again and again. */
+type RecordsProps = { isAwaited: boolean }
 
 /** What was paid; each receipt opens as a page that prints. */
-export function ReceiptsSection() {
-  const { data, error, refetch } = useQuery(receiptsQuery)
+export function ReceiptsSection({ isAwaited }: RecordsProps) {
+  const { data, error, refetch } = useQuery({ ...receiptsQuery, refetchInterval: isAwaited && untilConfirmed })
   return (
     <Section title="Receipts" lead="Each opens as a page that prints.">
       {error && <LoadProblem what="Your receipts" error={error} onRetry={refetch} />}
@@ -32,8 +35,8 @@ export function ReceiptsSection() {
 }
 
 /** Every movement of the caller's money, from the ledger. */
-export function MovementsSection() {
-  const { data, error, refetch } = useQuery(ledgerQuery)
+export function MovementsSection({ isAwaited }: RecordsProps) {
+  const { data, error, refetch } = useQuery({ ...ledgerQuery, refetchInterval: isAwaited && untilConfirmed })
   return (
     <Section
       title="Movements"
@@ -58,7 +61,8 @@ export function MovementsSection() {
               {memo} <span className="text-muted">· {<Moment at={createdAt} as="minute" />}</span>
             </span>
             <span className="tabular-nums">
-              {amount} {currency} <span className="text-muted">→ {balance}</span>
+              {amount.startsWith('-') ? amount : `+${amount}`} {currency}
+              <span className="text-muted"> · balance {balance}</span>
             </span>
           </li>
         ))}

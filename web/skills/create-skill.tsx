@@ -41,7 +41,7 @@ export function CreateSkill() {
         <input
           type="file"
           accept=".md,text/markdown"
-          className="text-sm font-normal"
+          className="w-full min-w-0 text-sm font-normal text-muted file:mr-3 file:min-h-9 file:cursor-pointer file:rounded-md file:border file:border-line file:bg-surface file:px-3 file:text-sm file:font-medium file:text-ink hover:file:border-edge"
           onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
         />
       </label>
@@ -60,6 +60,9 @@ export function CreateSkill() {
       >
         Keep skill
       </Button>
+      {text.trim() === '' && !creation.data && (
+        <p className="text-sm text-muted">There is nothing to keep until you choose a file or type its text.</p>
+      )}
       {creation.error !== null && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
       {creation.data && (
         <Notice tone="good">

@@ -62,9 +62,11 @@ export function createCards(options: CardsOptions, deps: Deps): Cards {
   }
 
   return {
-    isConfigured: options.secretKey !== undefined,
+    // What is paid is given by signed events alone: without their secret nothing may be sold.
+    isConfigured: Boolean(options.secretKey && options.webhookSecret),
     createCheckout: (checkout) =>
       ask(async (stripe) => {
+        if (!options.webhookSecret) throw notConfigured('STRIPE_WEBHOOK_SECRET')
         const session = await stripe.checkout.sessions.create(toSession(checkout), { idempotencyKey: checkout.attempt })
         if (!session.url) throw new AppError('upstream_failed', 'The card service gave no page to pay on')
         return session.url

@@ -149,6 +149,23 @@ test('without Stripe: 503 NOT_CONFIGURED that says what an operator does, and th
   })
 })
 
+test('GET /api/payments/checkout: 503 without the secret of events, because nobody would be given what was paid', async () => {
+  await using stripe = startStripeDouble()
+  const { STRIPE_SECRET_KEY, STRIPE_API_BASE } = stripe.environment
+  const { web, signIn } = testPlatform({ environment: { STRIPE_SECRET_KEY, STRIPE_API_BASE } })
+  const { cookie } = await signIn('ada@example.com')
+  const response = await web.request('/api/payments/checkout?plan=solo', { headers: cookie })
+  expect(response.status).toBe(503)
+  expect(await response.json()).toMatchObject({
+    code: 'NOT_CONFIGURED',
+    error: expect.stringContaining('STRIPE_WEBHOOK_SECRET'),
+  })
+  expect(await read(Billing, web.request('/api/billing', { headers: cookie }))).toMatchObject({
+    cardsConfigured: false,
+  })
+  expect(stripe.calls).toEqual([])
+})
+
 test('POST /api/webhooks/stripe: a subscription gives the plan of its price, and nothing else does', async () => {
   await using it = await house()
   const response = await it.send(it.event('customer.subscription.created', it.subscription({}, 6900)))

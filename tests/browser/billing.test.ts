@@ -1,0 +1,122 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { PASSWORD, signUp } from '../harness/client.ts'
+import { startServer } from '../harness/server.ts'
+import { startStripeDouble } from '../harness/stripe-double.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+/** Somebody who is no administrator: the first account of a house is one. */
+async function signInAsGuest(page: Page, web: string): Promise<void> {
+  await signUp(web, 'owner@example.com')
+  await signUp(web, 'ada@example.com')
+  await page.goto(`${web}/login`)
+  await page.getByLabel('Email').fill('ada@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL(/\/agents/)
+}
+
+async function expectNoSidewaysScrolling(page: Page): Promise<void> {
+  await page.setViewportSize(PHONE)
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+}
+
+test.skipIf(!hasBrowser())(
+  'the page of billing without cards: it says what an operator does, and offers and thanks for nothing',
+  async () => {
+    await using server = await startServer()
+    const { web } = server.urls
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInAsGuest(page, web)
+    for (const path of ['/billing', '/pricing?error=stripe_not_configured', '/checkout/success?session_id=cs_1']) {
+      await page.goto(`${web}${path}`)
+      await page.getByText(/they set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/).waitFor()
+      await page.getByText('Nothing was paid yet.').waitFor()
+      await page.getByText('Nothing has moved yet.').waitFor()
+      expect(await page.getByRole('button', { name: /^Choose|for \$|Card and invoices/ }).count()).toBe(0)
+      expect(await page.getByText('Thank you').count()).toBe(0)
+    }
+    await expectNoSidewaysScrolling(page)
+    expect(browser.complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'the page of billing with cards: a pack leads to where it is paid, the signed event shows credits and receipt, which prints',
+  async () => {
+    await using stripe = startStripeDouble()
+    await using server = await startServer(stripe.environment)
+    const { web } = server.urls
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInAsGuest(page, web)
+    await page.route(`${stripe.environment.STRIPE_API_BASE}/**`, (route) => route.fulfill({ body: 'Pay here' }))
+    await page.goto(`${web}/billing`)
+    stripe.fail('refuses')
+    await page.getByRole('button', { name: '500 for $5', exact: true }).click()
+    await page.getByText('The card service refused').waitFor()
+    expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('502')])
+
+    stripe.fail(null)
+    await page.getByRole('button', { name: '500 for $5', exact: true }).click()
+    await page.getByText('Pay here').waitFor()
+    expect(page.url()).toStartWith(`${stripe.environment.STRIPE_API_BASE}/pay/cs_`)
+    expect(browser.complaints.splice(0)).toEqual([`request to ${page.url()}`])
+    const form = stripe.calls.at(-1)?.form ?? {}
+
+    const back = new URL(form.success_url ?? '')
+    await page.goto(`${web}${back.pathname}${back.search}`)
+    await page.getByText('Thank you').waitFor()
+    await page.getByText('0 credits', { exact: true }).waitFor()
+    const event = {
+      id: 'evt_1',
+      object: 'event',
+      type: 'checkout.session.completed',
+      created: Math.floor(Date.now() / 1000),
+      data: {
+        object: {
+          id: 'cs_1',
+          mode: form.mode,
+          payment_status: 'paid',
+          amount_total: Number(form['line_items[0][price_data][unit_amount]']),
+          currency: form['line_items[0][price_data][currency]'],
+          payment_intent: 'pi_1',
+          customer: 'cus_1',
+          metadata: {
+            userId: form['metadata[userId]'],
+            purpose: form['metadata[purpose]'],
+            pack: form['metadata[pack]'],
+          },
+        },
+      },
+    }
+    const delivered = await fetch(`${web}/api/webhooks/stripe`, await stripe.deliver(event))
+    expect(delivered.status).toBe(200)
+    // Nobody reloads the page.
+    await page.getByText('500 credits', { exact: true }).first().waitFor()
+    await page.getByText('+5.00 USD').waitFor()
+    await page.getByRole('button', { name: 'Card and invoices' }).waitFor()
+
+    const opened = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: '500 credits' }).click()
+    const receipt = await opened
+    await receipt.getByRole('heading', { name: 'Receipt' }).waitFor()
+    expect(await receipt.locator('dl').textContent()).toMatch(/500 credits[\s\S]*5\.00 USD[\s\S]*Card[\s\S]*pi_1/)
+    const paper = (await receipt.pdf()).toString('latin1')
+    expect(paper).toStartWith('%PDF')
+    expect(paper.match(/\/Type\s*\/Page\b/g)).toHaveLength(1)
+    await expectNoSidewaysScrolling(receipt)
+    await receipt.close()
+    await expectNoSidewaysScrolling(page)
+    expect(browser.complaints).toEqual([])
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,169 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Billing, Subscription } from '../../src/features/money/billing/schemas.ts'
+import { sessionQuery } from '../account/session.ts'
+import { messageFor } from '../api/request.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Button } from '../ui/button.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { billingPageQuery, type ChangeOrder, changeSubscription, untilConfirmed } from './billing-api.ts'
+import { usePay } from './use-pay.ts'
+
+/** The plan that one has, what is paid for it, and the plans that there are. */
+export function PlanSection({ billing }: { billing: Billing }) {
+  const pay = usePay()
+  const change = useChange()
+  const [asked, setAsked] = useState<string | null>(null)
+  const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin ?? false
+  const own = billing.subscriptions.find(({ purpose }) => purpose === 'plan')
+  const choose = (plan: string) => (own ? setAsked(plan) : pay.mutate({ action: 'create-checkout', plan }))
+  // An administrator has all of the largest plan, and is offered none.
+  const verb = own ? 'Change to' : billing.cardsConfigured && !isAdmin ? 'Choose' : null
+  const error = pay.error ?? (asked === null ? change.error : null)
+  return (
+    <Section
+      title="Plan"
+      lead={describePlan(billing, { isPaid: own !== undefined, isAdmin })}
+      actions={
+        billing.hasCustomer && billing.cardsConfigured ? (
+          <Button isPending={pay.isPending} onClick={() => pay.mutate({ action: 'open-portal' })}>
+            Card and invoices
+          </Button>
+        ) : undefined
+      }
+    >
+      {change.data && <Notice tone="good">{change.data.message}</Notice>}
+      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      {billing.subscriptions.map((subscription) => (
+        <SubscriptionLine
+          key={subscription.id}
+          subscription={subscription}
+          isPending={change.isPending}
+          onChange={billing.cardsConfigured ? change.mutate : null}
+        />
+      ))}
+      <ul className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+        {Object.entries(billing.plans).map(([plan, offer]) => (
+          <Offer
+            key={plan}
+            offer={offer}
+            isOwn={billing.currentPlan === plan && billing.subscriptionStatus === 'active'}
+            verb={billing.cardsConfigured ? verb : null}
+            isPending={pay.isPending || change.isPending}
+            onChoose={() => choose(plan)}
+          />
+        ))}
+      </ul>
+      {asked !== null && (
+        <AskDialog
+          title={`Change to ${billing.plans[asked]?.name ?? asked}?`}
+          lead={`It costs £${billing.plans[asked]?.price} a month. The difference for the rest of this month is charged, or given back, with your next invoice.`}
+          verb="Change plan"
+          look="primary"
+          isPending={change.isPending}
+          error={change.error}
+          onConfirm={() => change.mutate({ action: 'change-plan', plan: asked }, { onSuccess: () => setAsked(null) })}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </Section>
+  )
+}
+
+/** A change of what is paid by card; the page asks again until the card service has confirmed it. */
+function useChange() {
+  const client = useQueryClient()
+  const change = useMutation({
+    mutationFn: changeSubscription,
+    onSuccess: () => client.invalidateQueries({ queryKey: billingPageQuery.queryKey }),
+  })
+  useQuery({ ...billingPageQuery, refetchInterval: change.isSuccess && untilConfirmed })
+  return change
+}
+
+function describePlan(
+  { subscriptionStatus }: Billing,
+  { isPaid, isAdmin }: { isPaid: boolean; isAdmin: boolean },
+): string {
+  if (isPaid) return 'Paid by card, a month at a time.'
+  if (isAdmin) return 'An administrator has all of the largest plan, and pays for none.'
+  if (subscriptionStatus === 'active') return 'Given by whoever runs this server: nothing is charged.'
+  return 'You have no active plan.'
+}
+
+type OfferProps = {
+  offer: Billing['plans'][string]
+  isOwn: boolean
+  /** What is done with it, null for a plan that cannot be bought. */
+  verb: string | null
+  isPending: boolean
+  onChoose: () => void
+}
+
+function Offer({ offer: { name, price, features }, isOwn, verb, isPending, onChoose }: OfferProps) {
+  return (
+    <li className="grid content-start gap-2 rounded-lg border border-line p-4">
+      <p className="font-semibold">
+        {name} <span className="font-normal text-muted">£{price} a month</span>
+      </p>
+      <ul className="text-sm text-muted">
+        {features.map((feature) => (
+          <li key={feature}>{feature}</li>
+        ))}
+      </ul>
+      {isOwn && <p className="text-sm font-medium">Your plan</p>}
+      {!isOwn && verb !== null && (
+        <Button className="justify-self-start" isPending={isPending} onClick={onChoose}>
+          {verb} {name}
+        </Button>
+      )}
+    </li>
+  )
+}
+
+type LineProps = {
+  subscription: Subscription
+  isPending: boolean
+  /** Null where cards are not configured any more. */
+  onChange: ((order: ChangeOrder) => void) | null
+}
+
+function SubscriptionLine({ subscription, isPending, onChange }: LineProps) {
+  const { id, purpose, plan, state, isEnding, paidUntil, graceEndsAt } = subscription
+  const what = purpose === 'storage' ? 'Storage' : `Plan ${plan ?? ''}`
+  const verb = isEnding ? 'Keep' : 'Cancel'
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 rounded-lg bg-sunken px-4 py-3 text-sm">
+      <p>
+        <span className="font-medium capitalize">{what}</span>{' '}
+        {state === 'past_due' && (
+          <span className="text-bad">
+            The last payment failed
+            {graceEndsAt && (
+              <>
+                ; it goes on until <Moment at={graceEndsAt} />
+              </>
+            )}
+            .
+          </span>
+        )}
+        {state === 'active' && paidUntil && (
+          <span className="text-muted">
+            {isEnding ? 'ends' : 'is renewed'} <Moment at={paidUntil} />
+          </span>
+        )}
+      </p>
+      {onChange && (
+        <Button
+          aria-label={`${verb} ${what}`}
+          isPending={isPending}
+          onClick={() => onChange({ action: isEnding ? 'restore' : 'cancel', subscriptionId: id })}
+        >
+          {verb}
+        </Button>
+      )}
+    </div>
+  )
+}
