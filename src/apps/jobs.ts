@@ -16,6 +16,7 @@ import { endSubscriptionJob } from '../features/money/cards/end.ts'
 import { cardEventsJob } from '../features/money/cards/events.ts'
 import { cardGraceJob } from '../features/money/cards/subscriptions.ts'
 import { gatewayRefundsJob } from '../features/money/paid-gateway/payments.ts'
+import { gatewaySettlementsJob } from '../features/money/paid-gateway/settle.ts'
 import { followSplitsJob, startSplitJob } from '../features/money/splits/jobs.ts'
 import { deliverMessageJob } from '../features/money/underground/deliver-message.ts'
 import { forgetMessagesJob } from '../features/money/underground/jobs.ts'
@@ -88,6 +89,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     settlePaymentsJob(money),
     followSplitsJob(money),
     cardGraceJob(money),
+    gatewaySettlementsJob(money),
     gatewayRefundsJob(money),
     cardEventsJob(money),
     scheduledTasksJob(talk),

@@ -210,7 +210,8 @@ async function signTransfer(
   return { raw, hash: keccak256(raw) }
 }
 
-async function readFees(client: PublicClient) {
+/** Enough for the price of gas to double before the transaction is in a block. */
+export async function readFees(client: PublicClient) {
   const [block, maxPriorityFeePerGas] = await Promise.all([
     client.getBlock({ blockTag: 'latest' }),
     client.estimateMaxPriorityFeePerGas(),
@@ -218,7 +219,8 @@ async function readFees(client: PublicClient) {
   return { maxPriorityFeePerGas, maxFeePerGas: (block.baseFeePerGas ?? 0n) * FEE_MARGIN + maxPriorityFeePerGas }
 }
 
-async function broadcast(ask: ReadChain, raw: Hex): Promise<Broadcast> {
+/** Sends a signed transaction; a chain that says nothing clear throws AppError `unavailable`. */
+export async function broadcast(ask: ReadChain, raw: Hex): Promise<Broadcast> {
   const viem = await loadViem()
   return ask(async (client) => {
     try {

@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { createChainReader, loadViem, type ReadChain } from '../chain/reader.ts'
+import { createChainReader, loadViem } from '../chain/reader.ts'
+import { type Authorization, createSettler, type Settler } from './settler.ts'
 
 export type ChainChargesOptions = {
   rpcUrl: string | undefined
@@ -17,7 +17,13 @@ export type ChainChargesOptions = {
 }
 
 /** A payment that somebody signed: `nonce` is used once on the chain. */
-export type SignedPayment = { payer: string; nonce: string; amountMicros: number; protocol: 'mpp' | 'x402' }
+export type SignedPayment = {
+  payer: string
+  nonce: string
+  amountMicros: number
+  protocol: 'mpp' | 'x402'
+  authorization: Authorization
+}
 
 /** What was paid, or the challenge to pay, with its headers and, after a bad credential, the reason. */
 export type Charge =
@@ -28,20 +34,17 @@ export type ChainCharges = {
   readonly terms: { chainId: number; token: string; payTo: string } | null
   /**
    * Answers a request that has no payment with a challenge, and settles one that has: `settle` is given what is signed, and
-   * takes it to the chain by `send` unless it was before. @throws AppError `unavailable` NOT_CONFIGURED.
+   * takes it to the chain unless it is there. @throws AppError `unavailable` NOT_CONFIGURED.
    */
   charge(request: Request, price: { amount: string; description: string }, settle: Settle): Promise<Charge>
+  /** Takes payments to the chain and knows what became of them. @throws AppError `unavailable` NOT_CONFIGURED. */
+  openSettler(): Promise<Settler>
 }
 /** @returns the transaction. @throws AppError when it did not pay. */
-export type Settle = (payment: SignedPayment, send: () => Promise<string>) => Promise<string>
+export type Settle = (payment: SignedPayment) => Promise<string>
 
-const TOKEN = [
-  'function name() view returns (string)',
-  'function version() view returns (string)',
-  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-] as const
+const TOKEN = ['function name() view returns (string)', 'function version() view returns (string)'] as const
 const DECIMALS = 6
-const RECEIPT_TIMEOUT_MS = 60_000
 
 /** Payments by signature (EIP-3009), asked for and taken as MPP and as x402, version 2, scheme `exact`. */
 export function createChainCharges(options: ChainChargesOptions, deps: { log: Log }): ChainCharges {
@@ -52,19 +55,25 @@ export function createChainCharges(options: ChainChargesOptions, deps: { log: Lo
     ...(settlerKey ? [] : ['GATEWAY_SETTLER_KEY']),
   ]
   const isReady = missing.length === 0
+  const requireReady = (): Ready => {
+    if (isReady && rpcUrl && payTo && settlerKey) return { ...options, rpcUrl, payTo, settlerKey }
+    const message = `Payment on chain is not configured: set ${missing.join(' and ')}`
+    throw new AppError('unavailable', message, { code: 'NOT_CONFIGURED' })
+  }
   let opened: ReturnType<typeof open> | undefined
+  let settler: Promise<Settler> | undefined
   return {
     terms: isReady && payTo ? { chainId, token: options.token, payTo } : null,
     async charge(request, price, settle) {
-      if (!isReady || !rpcUrl || !payTo || !settlerKey) {
-        const message = `Payment on chain is not configured: set ${missing.join(' and ')}`
-        throw new AppError('unavailable', message, { code: 'NOT_CONFIGURED' })
-      }
-      opened ??= open({ ...options, rpcUrl, payTo, settlerKey }).catch((error: unknown) => {
+      opened ??= open(requireReady()).catch((error: unknown) => {
         opened = undefined
         throw error
       })
       return (await opened)(request, price, settle, deps.log)
+    },
+    async openSettler() {
+      settler ??= createSettler(requireReady())
+      return settler
     },
   }
 }
@@ -81,7 +90,6 @@ async function open(options: Ready) {
     name: await client.readContract({ address: currency, abi, functionName: 'name' }),
     version: await client.readContract({ address: currency, abi, functionName: 'version' }),
   }))
-  const send = await createSettler(options, read)
 
   return async (
     request: Request,
@@ -103,8 +111,9 @@ async function open(options: Ready) {
           nonce: payload.nonce.toLowerCase(),
           amountMicros: Number(payload.value),
           protocol: request.headers.has('payment-signature') ? 'x402' : 'mpp',
+          authorization: pickAuthorization(payload),
         }
-        const reference = await settle(payment, () => send(payload)).catch((error: unknown) => {
+        const reference = await settle(payment).catch((error: unknown) => {
           problem = error instanceof AppError ? error : unknownOutcome(error)
           log.warn({ error: errorMessage(error), payer: payment.payer }, 'a payment was not settled')
           throw new Errors.VerificationFailedError({ reason: problem.message })
@@ -126,8 +135,8 @@ async function open(options: Ready) {
 
 /** It may have been paid all the same: the same signature shown again later tells. */
 function unknownOutcome(cause: unknown): AppError {
-  const message = 'The payment could not be settled. Show the same one again in two minutes.'
-  return new AppError('unavailable', message, { code: 'PAYMENT_UNKNOWN', retryAfter: '120' }, { cause })
+  const message = 'The payment could not be settled. Show the same one again in a moment.'
+  return new AppError('unavailable', message, { code: 'PAYMENT_UNKNOWN', retryAfter: '5' }, { cause })
 }
 
 async function readReason(challenge: Response): Promise<string | null> {
@@ -136,58 +145,7 @@ async function readReason(challenge: Response): Promise<string | null> {
   return typeof problem === 'object' && problem && 'detail' in problem ? String(problem.detail) : null
 }
 
-type Authorization = {
-  from: string
-  to: string
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: string
-  signature: string
-}
-
-/** Sends one payment after another: transactions of one account have to follow each other. */
-async function createSettler(options: Ready, read: ReadChain): Promise<(payload: Authorization) => Promise<string>> {
-  const viem = await loadViem()
-  const { privateKeyToAccount } = await import('viem/accounts')
-  const account = privateKeyToAccount(toHex(options.settlerKey))
-  const wallet = viem.createWalletClient({ account, transport: viem.http(options.rpcUrl) })
-  const abi = viem.parseAbi(TOKEN)
-  let last: Promise<unknown> = Promise.resolve()
-  const isRevert = (error: unknown) => error instanceof viem.ContractFunctionRevertedError
-  const submit = async ({ from, to, value, validAfter, validBefore, nonce, signature }: Authorization) => {
-    const { r, s, yParity } = viem.parseSignature(toHex(signature))
-    const times = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
-    const args = [viem.getAddress(from), viem.getAddress(to), ...times, toHex(nonce), 27 + yParity, r, s] as const
-    const call = {
-      address: viem.getAddress(options.token),
-      abi,
-      functionName: 'transferWithAuthorization',
-      args,
-    } as const
-    // What would revert is not sent: it would cost a fee and pay nothing.
-    const isRefused = await read((client) =>
-      client.simulateContract({ ...call, account }).then(
-        () => false,
-        (error: unknown) => {
-          if (error instanceof viem.BaseError && error.walk(isRevert) !== null) return true
-          throw error
-        },
-      ),
-    )
-    if (isRefused) throw new AppError('payment_required', 'The payment cannot be taken', { code: 'PAYMENT_REFUSED' })
-    return wallet.writeContract({ ...call, chain: null })
-  }
-  return async (payload) => {
-    const sent = last.then(() => submit(payload))
-    last = sent.catch(() => undefined)
-    const hash = await sent
-    const receipt = await read((client) => client.waitForTransactionReceipt({ hash, timeout: RECEIPT_TIMEOUT_MS }))
-    if (receipt.status === 'success') return hash
-    throw new AppError('payment_required', 'The payment failed on the chain', { code: 'PAYMENT_REFUSED' })
-  }
-}
-
-function toHex(text: string): Hex {
-  return `0x${text.replace(/^0x/, '')}`
+function pickAuthorization(payload: Authorization): Authorization {
+  const { from, to, value, validAfter, validBefore, nonce, signature } = payload
+  return { from, to, value, validAfter, validBefore, nonce, signature }
 }

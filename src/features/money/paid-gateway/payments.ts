@@ -1,8 +1,9 @@
-import { and, eq, lt } from 'drizzle-orm'
+import { and, eq, inArray, lt } from 'drizzle-orm'
 import type { SignedPayment } from '../../../adapters/payments/chain-charges.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newOrderedId } from '../../../core/ids.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
@@ -13,13 +14,11 @@ import { noteRefund, writeReceipt } from '../receipts/write.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
 export type PaymentDeps = { db: Db; clock: Clock }
-type Work = { plugin: string; what: string; userId: string | null }
+export type Work = { plugin: string; what: string; userId: string | null }
 
 /** Longer than any work takes: what is at it for longer was cut off with the program. */
 const ABANDONED_MS = 900_000
 const LOOK_MS = 60_000
-/** A settlement that takes longer was cut off. */
-const SETTLING_MS = 120_000
 
 /** Takes the price from a user's credits. @throws AppError `payment_required` INSUFFICIENT_FUNDS. */
 export function payByCredits(
@@ -36,55 +35,17 @@ export function payByCredits(
       payer: null,
       state: 'working',
     })
-    hold(tx, deps, row, creditsOf(work.userId), work.what)
+    hold(tx, deps, row, creditsOf(work.userId))
     return row
   })
 }
 
-/**
- * Takes a signed payment to the chain, unless it is there. @returns its transaction.
- * @throws AppError `payment_required` PAYMENT_USED for one that was worked for, `conflict` while another request has it.
- */
-export async function settleOnce(
-  deps: PaymentDeps,
-  work: Work,
-  { payer, nonce, amountMicros, protocol }: SignedPayment,
-  send: () => Promise<string>,
-): Promise<string> {
-  const id = `${payer}:${nonce}`
-  const stale = new Date(deps.clock.now().getTime() - SETTLING_MS)
-  const before = await write(deps.db, (tx) => {
-    const known = find(tx, id)
-    // Whoever was at it is gone. To send the same signature again is safe: the chain takes it once.
-    if (known?.state === 'settling' && known.changedAt < stale) {
-      change(tx, deps, id, {})
-      return null
-    }
-    if (known) return known
-    insert(tx, deps, work, { id, method: protocol, amountMicros, currency: 'USDC', payer, state: 'settling' })
-    return null
-  })
-  if (before?.state === 'settled' && before.reference !== null && before.plugin === work.plugin) return before.reference
-  if (before) throw before.state === 'settling' ? inUse() : used()
-  const reference = await send().catch(async (error: unknown) => {
-    // Refused for certain: nothing is on its way, and the same signature may be shown again.
-    if (error instanceof AppError && error.kind === 'payment_required') await write(deps.db, (tx) => forget(tx, id))
-    throw error
-  })
-  await write(deps.db, (tx) => {
-    change(tx, deps, id, { state: 'settled', reference })
-    const row = get(tx, id)
-    hold(tx, deps, row, houseAccount('chain', 'USDC'), work.what)
-  })
-  return reference
-}
-
-/** Lets one request work for a payment on chain. @throws AppError `payment_required` PAYMENT_USED. */
+/** Lets one request work for a payment on chain. @throws AppError as `requireUnworked`. */
 export function claim(deps: PaymentDeps, { payer, nonce }: SignedPayment): Promise<GatewayPaymentRow> {
   const id = `${payer}:${nonce}`
   return write(deps.db, (tx) => {
     const row = get(tx, id)
-    if (row.state !== 'settled') throw used()
+    requireUnworked(tx, row)
     change(tx, deps, id, { state: 'working' })
     return row
   })
@@ -133,21 +94,37 @@ function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: st
   return { to: userId === null ? 'payer' : 'credits', amountMicros, currency, receipt }
 }
 
-/** Gives back what was paid for work that was cut off with the program. */
+/**
+ * Nobody has worked for this payment, and it was not given back. @throws AppError `payment_required` PAYMENT_USED for one
+ * that was worked for, `conflict` PAYMENT_IN_PROGRESS or PAYMENT_REFUNDED {refund}.
+ */
+export function requireUnworked(db: Db, row: GatewayPaymentRow): void {
+  if (row.state === 'served') throw used()
+  if (row.state === 'refunded') throw refunded(db, row)
+  if (row.state !== 'settled') throw inUse()
+}
+
+/** Gives back what was paid for work that was cut off with the program, or that nobody came back for. */
 export function gatewayRefundsJob(deps: PaymentDeps): RepeatingJob {
   return { name: 'gateway.refunds', everyMs: LOOK_MS, run: () => refundAbandoned(deps) }
 }
 
 export async function refundAbandoned(deps: PaymentDeps): Promise<void> {
   const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
-  const isAbandoned = and(eq(gatewayPayments.state, 'working'), lt(gatewayPayments.changedAt, before))
+  const isUnworked = inArray(gatewayPayments.state, ['working', 'settled'])
+  const isAbandoned = and(isUnworked, lt(gatewayPayments.changedAt, before))
   const rows = deps.db.select().from(gatewayPayments).where(isAbandoned).all()
-  for (const { id } of rows) {
-    await write(deps.db, (tx) => {
-      const row = get(tx, id)
-      if (row.state === 'working' && row.changedAt < before) refundRow(tx, deps, row, 'The work was cut off')
-    })
-  }
+  for (const { id } of rows) await refundIfAbandoned(deps, id)
+}
+
+/** Gives a payment back whose work was begun or waited for too long ago. */
+export function refundIfAbandoned(deps: PaymentDeps, id: string): Promise<void> {
+  const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
+  return write(deps.db, (tx) => {
+    const row = find(tx, id)
+    const isUnworked = row?.state === 'working' || row?.state === 'settled'
+    if (isUnworked && row.changedAt < before) refundRow(tx, deps, row, 'The work was cut off')
+  })
 }
 
 /** Money that is paid and not earned yet. */
@@ -155,7 +132,9 @@ function heldFor({ id, currency }: Pick<GatewayPaymentRow, 'id' | 'currency'>): 
   return { kind: 'escrow', ownerId: `gateway:${id}`, currency }
 }
 
-function hold(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, from: Account, what: string): void {
+/** Books that a payment is here, and writes its receipt. */
+export function hold(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, from: Account): void {
+  const what = row.what ?? row.plugin
   const { id, userId, method, amountMicros, currency, payer, reference } = row
   const cause = `gateway:${id}`
   transfer(tx, deps, { cause, memo: what, from, to: heldFor(row), amount: amountMicros })
@@ -163,7 +142,7 @@ function hold(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, from: Account, 
   writeReceipt(tx, { ...paid, cause, what, createdAt: deps.clock.now() })
 }
 
-function receiptOf(tx: Tx, id: string): string {
+function receiptOf(tx: Db, id: string): string {
   const row = tx
     .select({ id: receipts.id })
     .from(receipts)
@@ -173,24 +152,24 @@ function receiptOf(tx: Tx, id: string): string {
   return row.id
 }
 
-function insert(
+export function insert(
   tx: Tx,
   { clock }: PaymentDeps,
-  { plugin, userId }: Work,
-  payment: Omit<GatewayPaymentRow, 'plugin' | 'userId' | 'reference' | 'changedAt'>,
+  { plugin, what, userId }: Work,
+  payment: Omit<typeof gatewayPayments.$inferInsert, 'plugin' | 'what' | 'userId' | 'changedAt'>,
 ): GatewayPaymentRow {
   return tx
     .insert(gatewayPayments)
-    .values({ ...payment, plugin, userId, changedAt: clock.now() })
+    .values({ ...payment, plugin, what, userId, changedAt: clock.now() })
     .returning()
     .get()
 }
 
-function change(
+export function change(
   tx: Tx,
   { clock }: PaymentDeps,
   id: string,
-  columns: Partial<Pick<GatewayPaymentRow, 'state' | 'reference'>>,
+  columns: Partial<Omit<GatewayPaymentRow, 'id' | 'changedAt'>>,
 ): void {
   tx.update(gatewayPayments)
     .set({ ...columns, changedAt: clock.now() })
@@ -198,11 +177,11 @@ function change(
     .run()
 }
 
-function forget(tx: Tx, id: string): void {
+export function forget(tx: Tx, id: string): void {
   tx.delete(gatewayPayments).where(eq(gatewayPayments.id, id)).run()
 }
 
-function find(db: Db, id: string): GatewayPaymentRow | undefined {
+export function find(db: Db, id: string): GatewayPaymentRow | undefined {
   return db.select().from(gatewayPayments).where(eq(gatewayPayments.id, id)).get()
 }
 
@@ -216,6 +195,17 @@ function used(): AppError {
   return new AppError('payment_required', 'This payment was used already', { code: 'PAYMENT_USED' })
 }
 
-function inUse(): AppError {
-  return new AppError('conflict', 'This payment is being settled', { code: 'PAYMENT_IN_PROGRESS', retryAfter: '5' })
+export function inUse(): AppError {
+  return new AppError('conflict', 'This payment is being settled or worked for', {
+    code: 'PAYMENT_IN_PROGRESS',
+    retryAfter: '5',
+  })
+}
+
+/** It was paid and given back: to ask for another payment would hide where that money is. */
+function refunded(db: Db, row: GatewayPaymentRow): AppError {
+  const { id, userId, amountMicros, currency } = row
+  const to = userId === null ? 'payer' : 'credits'
+  const refund = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receiptOf(db, id) }
+  return new AppError('conflict', 'This payment was given back', { code: 'PAYMENT_REFUNDED', refund })
 }

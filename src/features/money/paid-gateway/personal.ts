@@ -17,6 +17,6 @@ export const personalGatewayPayments: PersonalList = {
           .from(gatewayPayments)
           .where(isOnPage)
           .all()
-          .map(({ userId: _, ...payment }) => payment),
+          .map(({ userId: _, authorization: _signed, rawTransaction: _raw, ...payment }) => payment),
     }),
 }

@@ -8,11 +8,12 @@ import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
-import { claim, earn, type PaymentDeps, payByCredits, refund, settleOnce } from './payments.ts'
+import { claim, earn, payByCredits, refund } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
+import { type SettleDeps, settleOnce } from './settle.ts'
 import type { GatewayPaymentRow } from './tables.ts'
 
-export type PaidGatewayDeps = PaymentDeps & {
+export type PaidGatewayDeps = SettleDeps & {
   log: Log
   guards: Guards
   chainCharges: ChainCharges
@@ -31,6 +32,8 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
   const app = new Hono<WebEnv>()
   const limit = limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.')
 
+  const underWay = new Set<string>()
+
   app.get(PATH, limit, (c) =>
     c.json({
       plugins: [...plugins].map(([id, { name, description, priceMicroUsd }]) => ({
@@ -48,7 +51,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
     const order = readOrder(plugins, user, await readBody(c), c.req.header('x-plugin-id'))
     // Work may take longer than a listener keeps a silent connection.
     c.env.keepOpen?.(c.req.raw)
-    const paid = await pay(deps, c, order)
+    const paid = await pay(deps, c, order, underWay)
     return paid instanceof Response ? paid : work(deps, c, order, paid)
   })
 
@@ -84,7 +87,12 @@ function readOrder(
   return { id, plugin, body, user }
 }
 
-async function pay(deps: PaidGatewayDeps, c: Context<WebEnv>, order: Order): Promise<Paid | Response> {
+async function pay(
+  deps: PaidGatewayDeps,
+  c: Context<WebEnv>,
+  order: Order,
+  underWay: Set<string>,
+): Promise<Paid | Response> {
   const { id, plugin, user } = order
   const asked = c.req.header('x-payment-method')
   const isOnChain =
@@ -100,9 +108,7 @@ async function pay(deps: PaidGatewayDeps, c: Context<WebEnv>, order: Order): Pro
   if (!isOnChain && deps.chainCharges.terms === null) return askToPay(c, deps, order, null)
   const request = new Request(`${deps.appUrl}${PATH}`, { method: 'POST', headers: c.req.raw.headers })
   const price = { amount: formatMicroUsd(plugin.priceMicroUsd), description: plugin.description }
-  const charge = await deps.chainCharges.charge(request, price, (payment, send) =>
-    settleOnce(deps, work, payment, send),
-  )
+  const charge = await deps.chainCharges.charge(request, price, (payment) => settleOnce(deps, underWay, work, payment))
   if (!charge.isPaid) return askToPay(c, deps, order, charge)
   const row = await claim(deps, charge.payment)
   return { row, reference: charge.payment.reference, sealed: charge.sealed }

@@ -1,0 +1,194 @@
+import type { Address, Hex, PublicClient } from 'viem'
+import { AppError } from '../../core/errors.ts'
+import { TaskQueue } from '../../core/keyed-queue.ts'
+import { createChainReader, loadViem, type ReadChain } from '../chain/reader.ts'
+import { broadcast, readFees } from '../chain/token-chain.ts'
+
+/** What a payer signed (EIP-3009): whoever has it can pay us with it, once. Numbers are decimal text, times Unix seconds. */
+export type Authorization = {
+  from: string
+  to: string
+  value: string
+  validAfter: string
+  validBefore: string
+  nonce: string
+  signature: string
+}
+
+/** A transaction that carries an authorization to the chain. Nothing of it is on the chain before `sinceBlock`. */
+export type SettlingTransaction = { raw: string; hash: string; sinceBlock: number }
+
+/**
+ * What became of an authorization: `paid` by the transaction `reference`, whoever sent that; `refused` when it can pay us no
+ * more; `open` otherwise. `isReplaced` says that our transaction cannot get on the chain any more, because another one of
+ * the same account took its place.
+ */
+export type Outcome =
+  | { state: 'paid'; reference: string }
+  | { state: 'refused' }
+  | { state: 'open'; isReplaced: boolean }
+
+/** Takes authorizations to the chain. Everything throws AppError `unavailable` when the chain cannot be asked. */
+export type Settler = {
+  /** Does one after another what signs and sends: transactions of one account have to follow each other. */
+  inTurn<T>(task: () => Promise<T>): Promise<T>
+  /** Sends nothing. @throws AppError `payment_required` PAYMENT_REFUSED for what would fail on the chain. */
+  sign(authorization: Authorization): Promise<SettlingTransaction>
+  /** May be called again with the same transaction: the chain takes it once. */
+  broadcast(raw: string): Promise<void>
+  findOutcome(authorization: Authorization, transaction: SettlingTransaction): Promise<Outcome>
+}
+
+export type SettlerOptions = { rpcUrl: string; chainId: number; token: string; settlerKey: string }
+
+const TOKEN = [
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+] as const
+const GAS_MARGIN_PERCENT = 130n
+/** Nodes answer questions for events of a few thousand blocks at most. */
+const BLOCKS_PER_QUESTION = 2000n
+
+/** The account of `settlerKey` sends, and pays the fees. */
+export async function createSettler(options: SettlerOptions): Promise<Settler> {
+  const read = createChainReader({ rpcUrl: options.rpcUrl, chainId: options.chainId })
+  const queue = new TaskQueue()
+  return {
+    inTurn: (task) => queue.run(task),
+    sign: (authorization) => sign(options, read, authorization),
+    async broadcast(raw) {
+      const sent = await broadcast(read, toHex(raw))
+      if (!sent.isTaken) throw new AppError('unavailable', `The chain did not take the transaction: ${sent.reason}`)
+    },
+    findOutcome: (authorization, transaction) => findOutcome(options, read, authorization, transaction),
+  }
+}
+
+async function sign(options: SettlerOptions, read: ReadChain, authorization: Authorization) {
+  const [viem, { privateKeyToAccount }] = await Promise.all([loadViem(), import('viem/accounts')])
+  const account = privateKeyToAccount(toHex(options.settlerKey))
+  const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
+  const { r, s, yParity } = viem.parseSignature(toHex(signature))
+  const times = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
+  const args = [viem.getAddress(from), viem.getAddress(to), ...times, toHex(nonce), 27 + yParity, r, s] as const
+  const abi = viem.parseAbi(TOKEN)
+  const call = {
+    address: viem.getAddress(options.token),
+    abi,
+    functionName: 'transferWithAuthorization',
+    args,
+  } as const
+  const data = viem.encodeFunctionData(call)
+  const isRevert = (error: unknown) => error instanceof viem.ContractFunctionRevertedError
+  const prepared = await read(async (client) => {
+    const sinceBlock = Number(await client.getBlockNumber({ cacheTime: 0 }))
+    // What would revert is not sent: it would cost a fee and pay nothing.
+    const isRefused = await client.simulateContract({ ...call, account }).then(
+      () => false,
+      (error: unknown) => {
+        if (error instanceof viem.BaseError && error.walk(isRevert) !== null) return true
+        throw error
+      },
+    )
+    if (isRefused) return null
+    const [fees, gas, next] = await Promise.all([
+      readFees(client),
+      client.estimateGas({ account: account.address, to: call.address, data }),
+      client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
+    ])
+    return { sinceBlock, fees, gas: (gas * GAS_MARGIN_PERCENT) / 100n, nonce: next }
+  })
+  if (!prepared) throw new AppError('payment_required', 'The payment cannot be taken', { code: 'PAYMENT_REFUSED' })
+  const { sinceBlock, fees, ...place } = prepared
+  const { chainId } = options
+  const raw = await account.signTransaction({ type: 'eip1559', chainId, to: call.address, data, ...place, ...fees })
+  return { raw, hash: viem.keccak256(raw), sinceBlock }
+}
+
+async function findOutcome(
+  { token }: SettlerOptions,
+  read: ReadChain,
+  authorization: Authorization,
+  transaction: SettlingTransaction,
+): Promise<Outcome> {
+  const viem = await loadViem()
+  const serialized = toHex(transaction.raw)
+  const { nonce = 0 } = viem.parseTransaction(serialized)
+  const sender = await viem.recoverTransactionAddress({ serializedTransaction: toRaw(serialized) })
+  return read(async (client): Promise<Outcome> => {
+    // Asked before the receipt: a nonce that is used without one belongs to another transaction.
+    const next = await client.getTransactionCount({ address: sender, blockTag: 'latest' })
+    const receipt = await findReceipt(client, toHex(transaction.hash))
+    if (receipt?.status === 'success') return { state: 'paid', reference: receipt.transactionHash }
+    // The time is asked for first: what is not used by then may still be used a block later, never the other way.
+    const block = await client.getBlock({ blockTag: 'latest' })
+    const isUsed = await client.readContract({
+      address: viem.getAddress(token),
+      abi: viem.parseAbi(TOKEN),
+      functionName: 'authorizationState',
+      args: [viem.getAddress(authorization.from), toHex(authorization.nonce)],
+      // A node that lags behind the one that gave the receipt must not answer for it.
+      ...(receipt && receipt.blockNumber > block.number && { blockNumber: receipt.blockNumber }),
+    })
+    if (isUsed) return findUse(client, viem.getAddress(token), authorization, transaction.sinceBlock)
+    if (receipt || block.timestamp >= BigInt(authorization.validBefore)) return { state: 'refused' }
+    return { state: 'open', isReplaced: next > nonce }
+  })
+}
+
+/** That a nonce is used says not for what: its owner may have cancelled it, or have signed another payment with it. */
+async function findUse(
+  client: PublicClient,
+  token: Address,
+  { from, to, value, nonce }: Authorization,
+  sinceBlock: number,
+): Promise<Outcome> {
+  const viem = await loadViem()
+  const abi = viem.parseAbi(TOKEN)
+  const head = await client.getBlockNumber({ cacheTime: 0 })
+  const uses = viem.parseAbi([TOKEN[2], TOKEN[3]])
+  for (let fromBlock = BigInt(sinceBlock); fromBlock <= head; fromBlock += BLOCKS_PER_QUESTION) {
+    const lastBlock = fromBlock + BLOCKS_PER_QUESTION - 1n
+    const toBlock = lastBlock < head ? lastBlock : head
+    const range = { address: token, fromBlock, toBlock }
+    const events = await Promise.all(
+      uses.map((event) =>
+        client.getLogs({ ...range, event, args: { authorizer: viem.getAddress(from), nonce: toHex(nonce) } }),
+      ),
+    )
+    const hash = events.flat()[0]?.transactionHash
+    if (!hash) continue
+    const receipt = await client.getTransactionReceipt({ hash })
+    const logs = receipt.logs.filter(({ address }) => viem.isAddressEqual(address, token))
+    const hasPaid = viem
+      .parseEventLogs({ abi, eventName: 'Transfer', logs })
+      .some(
+        ({ args }) =>
+          viem.isAddressEqual(args.from, viem.getAddress(from)) &&
+          viem.isAddressEqual(args.to, viem.getAddress(to)) &&
+          args.value === BigInt(value),
+      )
+    return hasPaid ? { state: 'paid', reference: hash } : { state: 'refused' }
+  }
+  return { state: 'open', isReplaced: false }
+}
+
+async function findReceipt(client: PublicClient, hash: Hex) {
+  const viem = await loadViem()
+  return client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+    if (error instanceof viem.TransactionReceiptNotFoundError) return null
+    throw error
+  })
+}
+
+function toHex(text: string): Hex {
+  return `0x${text.replace(/^0x/, '')}`
+}
+
+/** What this program signs is of type 2 (EIP-1559). */
+function toRaw(hex: Hex): `0x02${string}` {
+  return `0x02${hex.slice(4)}`
+}

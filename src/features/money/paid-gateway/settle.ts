@@ -1,0 +1,193 @@
+import { and, eq, lte } from 'drizzle-orm'
+import type { ChainCharges, SignedPayment } from '../../../adapters/payments/chain-charges.ts'
+import type { Settler, SettlingTransaction } from '../../../adapters/payments/settler.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { write } from '../../../db/write.ts'
+import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
+import { houseAccount } from '../ledger/accounts.ts'
+import {
+  change,
+  find,
+  forget,
+  hold,
+  insert,
+  inUse,
+  type PaymentDeps,
+  refundIfAbandoned,
+  requireUnworked,
+  type Work,
+} from './payments.ts'
+import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
+
+export type SettleDeps = PaymentDeps & { chainCharges: ChainCharges }
+
+/** How long a request waits for the chain; then the job looks, and whoever shows the signature again. */
+const WAIT_MS = 60_000
+/** After this nobody is at it any more who has not stored what is sent. */
+const CHECK_AFTER_MS = 120_000
+const EVERY_MS = 15_000
+const MAX_PAUSE_MS = 300_000
+const BATCH = 50
+
+/**
+ * Takes a signed payment to the chain, unless it is there. What is sent is stored before it leaves, and what was stored is
+ * asked for on the chain before anything is sent again: after a crash at any point the signature pays once. `underWay` has
+ * the payments that this program is at. @returns the transaction that paid.
+ * @throws AppError `payment_required` PAYMENT_REFUSED, `unavailable` when the chain does not say yet, `conflict`
+ * PAYMENT_IN_PROGRESS or PAYMENT_OF_OTHER_WORK {plugin}, and as `requireUnworked`.
+ */
+export async function settleOnce(
+  deps: SettleDeps,
+  underWay: Set<string>,
+  work: Work,
+  payment: SignedPayment,
+): Promise<string> {
+  const id = `${payment.payer}:${payment.nonce}`
+  if (underWay.has(id)) throw inUse()
+  underWay.add(id)
+  try {
+    await refundIfAbandoned(deps, id)
+    const row = await findOrInsert(deps, id, work, payment)
+    if (row.plugin !== work.plugin && row.state !== 'served' && row.state !== 'refunded') throw ofOtherWork(row)
+    if (row.state !== 'settling') requireUnworked(deps.db, row)
+    return await untilSettled(deps, id)
+  } finally {
+    underWay.delete(id)
+  }
+}
+
+function findOrInsert(
+  deps: SettleDeps,
+  id: string,
+  work: Work,
+  { payer, amountMicros, protocol, authorization }: SignedPayment,
+): Promise<GatewayPaymentRow> {
+  const checkAt = new Date(deps.clock.now().getTime() + CHECK_AFTER_MS)
+  const signed = { method: protocol, amountMicros, currency: 'USDC', payer, authorization, checkAt } as const
+  return write(deps.db, (tx) => find(tx, id) ?? insert(tx, deps, work, { id, ...signed, state: 'settling' }))
+}
+
+/** The signer is only asked once per call to send: the same transaction needs to leave no more often. */
+async function untilSettled(deps: SettleDeps, id: string): Promise<string> {
+  const settler = await deps.chainCharges.openSettler()
+  const deadline = AbortSignal.timeout(WAIT_MS)
+  let sent: string | null = null
+  for (let pauseMs = 50; !deadline.aborted; pauseMs = Math.min(1000, pauseMs * 2)) {
+    const { row, isReplaced } = await lookAfter(deps, settler, id)
+    if (!row) throw refused()
+    if (row.state !== 'settling') return toReference(row)
+    if (sent === null || isReplaced) sent = await send(deps, settler, row, isReplaced)
+    else await pause(pauseMs, deadline)
+  }
+  const message = 'The payment is not on the chain yet. Show the same one again in a moment.'
+  throw new AppError('unavailable', message, { code: 'PAYMENT_UNKNOWN', retryAfter: '5' })
+}
+
+/** Asks the chain what became of a payment, and books that. @returns how it stands; no row when it can pay no more. */
+async function lookAfter(
+  deps: PaymentDeps,
+  settler: Settler,
+  id: string,
+): Promise<{ row: GatewayPaymentRow | undefined; isReplaced: boolean }> {
+  const row = find(deps.db, id)
+  const transaction = row?.state === 'settling' ? toTransaction(row) : null
+  if (!row?.authorization || !transaction) return { row, isReplaced: false }
+  const outcome = await settler.findOutcome(row.authorization, transaction)
+  if (outcome.state === 'open') return { row, isReplaced: outcome.isReplaced }
+  return write(deps.db, (tx) => {
+    // Somebody else may have found out the same meanwhile, or have sent another transaction.
+    const now = find(tx, id)
+    if (now?.state === 'settling' && outcome.state === 'paid') {
+      const { reference } = outcome
+      change(tx, deps, id, { state: 'settled', reference, rawTransaction: null, checkAt: null })
+      hold(tx, deps, { ...row, reference }, houseAccount('chain', 'USDC'))
+    } else if (now?.state === 'settling' && now.rawTransaction === row.rawTransaction) forget(tx, id)
+    return { row: find(tx, id), isReplaced: false }
+  })
+}
+
+/** Sends what is stored, or stores and sends what it signs when nothing is or when that can get on the chain no more. */
+function send(deps: SettleDeps, settler: Settler, row: GatewayPaymentRow, isReplaced: boolean): Promise<string> {
+  return settler.inTurn(async () => {
+    const raw = row.rawTransaction === null || isReplaced ? await signAndKeep(deps, settler, row) : row.rawTransaction
+    await settler.broadcast(raw)
+    return raw
+  })
+}
+
+async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPaymentRow): Promise<string> {
+  const { id, authorization, rawTransaction } = row
+  if (!authorization) throw new AppError('internal', 'A payment was stored without what its payer signed')
+  const isUnchanged = (now: GatewayPaymentRow | undefined) =>
+    now?.state === 'settling' && now.rawTransaction === rawTransaction
+  const signed = await settler.sign(authorization).catch(async (error: unknown) => {
+    if (!(error instanceof AppError && error.kind === 'payment_required')) throw error
+    // What was sent before may have paid: then only the chain's word on that ends the payment.
+    if (rawTransaction !== null)
+      throw new AppError('unavailable', 'The chain does not say yet what became of the payment')
+    await write(deps.db, (tx) => {
+      if (isUnchanged(find(tx, id))) forget(tx, id)
+    })
+    throw error
+  })
+  await write(deps.db, (tx) => {
+    if (!isUnchanged(find(tx, id))) throw inUse()
+    const sinceBlock = row.sinceBlock ?? signed.sinceBlock
+    change(tx, deps, id, { rawTransaction: signed.raw, reference: signed.hash, sinceBlock })
+  })
+  return signed.raw
+}
+
+type SettlementsDeps = SettleDeps & { log: Log; standsBack: boolean }
+
+/** Finds out what became of payments whose request was cut off. */
+export function gatewaySettlementsJob(deps: SettlementsDeps): RepeatingJob {
+  return { name: 'gateway.settlements', everyMs: EVERY_MS, run: () => settleInterrupted(deps) }
+}
+
+/** Nothing is sent: whoever signed may be gone, and shows the signature again if not. */
+export async function settleInterrupted(deps: SettlementsDeps): Promise<void> {
+  if (deps.standsBack) return
+  const isDue = and(eq(gatewayPayments.state, 'settling'), lte(gatewayPayments.checkAt, deps.clock.now()))
+  const rows = deps.db.select().from(gatewayPayments).where(isDue).orderBy(gatewayPayments.checkAt).limit(BATCH).all()
+  for (const row of rows) {
+    try {
+      await settleOne(deps, row)
+    } catch (error) {
+      deps.log.warn({ payment: row.id, error: errorMessage(error) }, 'a payment could not be looked after')
+    }
+  }
+}
+
+async function settleOne(deps: SettleDeps, { id, checks, rawTransaction }: GatewayPaymentRow): Promise<void> {
+  const pauseMs = Math.min(MAX_PAUSE_MS, EVERY_MS * 2 ** Math.min(checks, 5))
+  const checkAt = new Date(deps.clock.now().getTime() + pauseMs)
+  await write(deps.db, (tx) => {
+    const row = find(tx, id)
+    if (row?.state !== 'settling') return
+    // Nothing has left, and whoever still signs for it finds it gone before anything does.
+    if (row.rawTransaction === null) forget(tx, id)
+    else change(tx, deps, id, { checks: checks + 1, checkAt })
+  })
+  if (rawTransaction !== null) await lookAfter(deps, await deps.chainCharges.openSettler(), id)
+}
+
+function toTransaction({ rawTransaction, reference, sinceBlock }: GatewayPaymentRow): SettlingTransaction | null {
+  if (rawTransaction === null || reference === null || sinceBlock === null) return null
+  return { raw: rawTransaction, hash: reference, sinceBlock }
+}
+
+function toReference({ id, reference }: GatewayPaymentRow): string {
+  if (reference === null) throw new AppError('internal', `The payment ${id} is settled without a transaction`)
+  return reference
+}
+
+function refused(): AppError {
+  return new AppError('payment_required', 'The payment failed on the chain', { code: 'PAYMENT_REFUSED' })
+}
+
+function ofOtherWork({ plugin }: GatewayPaymentRow): AppError {
+  const message = `This payment is for ${plugin}: show it again with that`
+  return new AppError('conflict', message, { code: 'PAYMENT_OF_OTHER_WORK', plugin })
+}
