@@ -29,6 +29,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     state: 'running' as AgentState | typeof AWAY | null,
     exitCode: null as number | null,
     server: null as Bun.Server<undefined> | null,
+    answers: Promise.resolve(),
   }
   const events = createBroadcast<RuntimeEvent>()
   let looks = 0
@@ -36,6 +37,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     ...createNoRuntime('docker', 'Not in this test'),
     async inspect(id): Promise<Inspection | null> {
       looks += 1
+      await agent.answers
       if (agent.state === AWAY) throw engineUnavailable()
       if (agent.state === null) return null
       const rest = { kind: 'stead', host: '127.0.0.1', port, image: null, version: null, startedAt: null } as const
@@ -79,6 +81,12 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     listen() {
       const answer = () => Response.json({ ok: true, status: 'live' })
       agent.server = Bun.serve({ port, hostname: '127.0.0.1', fetch: answer })
+    },
+    /** The engine answers nobody until the function that it returns is called. */
+    keepWaiting() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      agent.answers = promise
+      return resolve
     },
     hangUp: () => agent.server?.stop(true),
     async [Symbol.asyncDispose]() {
@@ -140,6 +148,17 @@ test('one that ended and has a process again before anybody looks was down, unti
   world.happens('died', 'running')
   await world.isShown('error', 'It ended')
   world.listen()
+  await world.isShown('running', null)
+})
+
+test('one that died is down for its owner before a slow engine says how it is', async () => {
+  await using world = await openFollowed()
+  world.listen()
+  await until('the first look', () => world.looks() > 0)
+  const answer = world.keepWaiting()
+  world.happens('died', 'running')
+  await world.isShown('error', 'It ended')
+  answer()
   await world.isShown('running', null)
 })
 

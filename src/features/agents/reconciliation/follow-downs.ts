@@ -23,6 +23,8 @@ const FIRST_PAUSE_MS = 150
 const LONGEST_PAUSE_MS = 2000
 /** How soon one that is down is looked at again although no runtime tells of it: its engine may not have answered. */
 const SWEEP_MS = 5000
+/** An answer that comes sooner says more of the end than that there was one. */
+const PROMPT_MS = 100
 const ENDED = 'It ended'
 
 /**
@@ -98,13 +100,20 @@ async function followAgent(deps: FollowDownsDeps, agentId: string, { hasDied, si
 async function lookAt(deps: FollowDownsDeps, agentId: string, hasDied: boolean): Promise<boolean> {
   const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
   if (agent?.status !== 'running') return false
-  const state = await checkLiveness(deps, agent)
+  const looking = checkLiveness(deps, agent)
+  // On a busy machine it may be back before the engine answers: what is known already must not wait for that.
+  if (hasDied && (await isLate(looking))) await write(deps.db, (tx) => markDown(tx, agentId, ENDED, deps.clock.now()))
+  const state = await looking
   const reason = typeof state === 'object' ? state.reason : hasDied ? ENDED : null
   if (reason !== null) await write(deps.db, (tx) => markDown(tx, agentId, reason, deps.clock.now()))
   else if (state === 'up') await write(deps.db, (tx) => markUp(tx, agentId))
   if (state === 'unknown' || (state === 'up' && reason === null)) return false
   // One that has a process and was not seen down is perhaps slow: the watchdog finds out.
   return reason !== null || agent.downAt !== null
+}
+
+function isLate(answer: Promise<unknown>): Promise<boolean> {
+  return Promise.race([answer.then(() => false), Bun.sleep(PROMPT_MS).then(() => true)])
 }
 
 type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }
