@@ -26,6 +26,7 @@ import sql23 from './0023_brave_darwin.sql' with { type: 'text' }
 import sql24 from './0024_thick_quentin_quire.sql' with { type: 'text' }
 import sql25 from './0025_graceful_typhoid_mary.sql' with { type: 'text' }
 import sql26 from './0026_stormy_thunderbolt.sql' with { type: 'text' }
+import sql27 from './0027_regular_jazinda.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -56,4 +57,5 @@ export const migrations = [
   { name: '0024_thick_quentin_quire', sql: sql24 },
   { name: '0025_graceful_typhoid_mary', sql: sql25 },
   { name: '0026_stormy_thunderbolt', sql: sql26 },
+  { name: '0027_regular_jazinda', sql: sql27 },
 ]

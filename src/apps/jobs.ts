@@ -12,6 +12,7 @@ import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
+import { endDuplicateJob } from '../features/money/cards/duplicates.ts'
 import { endSubscriptionJob } from '../features/money/cards/end.ts'
 import { cardEventsJob } from '../features/money/cards/events.ts'
 import { cardGraceJob } from '../features/money/cards/subscriptions.ts'
@@ -53,6 +54,7 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     notifyJob(people),
     endAgentJob(agents),
     endSubscriptionJob(money),
+    endDuplicateJob(money),
     deliverMailJob(talk),
     videoJob(webTools),
     abandonStreamJob(webTools),

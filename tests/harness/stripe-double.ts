@@ -7,19 +7,26 @@ type Call = { method: string; path: string; form: Form; key: string | null }
 const SECRET_KEY = 'sk_test_of_the_double'
 const WEBHOOK_SECRET = 'whsec_of_the_double'
 
+/** What is left of a subscription that is ended with its period half over, in pence: a credit is negative. */
+const LEFT = -1450
+
 /** Stripe over HTTP as its SDK speaks to it: forms in, objects and errors out, idempotency keys kept. */
 export function startStripeDouble() {
   const calls: Call[] = []
   const answers = new Map<string, { body: string; form: string }>()
+  /** Subscriptions that were ended: was what is left of them given back? */
+  const ended = new Map<string, boolean>()
+  /** Whose a subscription is, `cus_1` unless it stands here. */
+  const customers = new Map<string, string>()
   let fault: Fault | null = null
   let made = 0
   const server: Bun.Server<undefined> = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request): Promise<Response> {
-      const { pathname: path } = new URL(request.url)
+      const { pathname: path, searchParams } = new URL(request.url)
       const text = await request.text()
-      const form: Form = Object.fromEntries(new URLSearchParams(text))
+      const form: Form = Object.fromEntries([...searchParams, ...new URLSearchParams(text)])
       const key = request.headers.get('idempotency-key')
       calls.push({ method: request.method, path, form, key })
       if (request.headers.get('authorization') !== `Bearer ${SECRET_KEY}`) return refuse(401, 'invalid_request_error')
@@ -48,10 +55,21 @@ export function startStripeDouble() {
         url: `${server.url.origin}/portal/${form.customer}`,
       }
     }
-    const id = path.split('/').at(-1)
+    if (path.endsWith('/balance_transactions')) return { id: `cbtxn_${made}`, object: 'customer_balance_transaction' }
+    const id = path.split('/').at(-1) ?? ''
+    if (method === 'DELETE') ended.set(id, form.prorate === 'true')
     const price = { id: 'price_1', object: 'price', product: 'prod_1', currency: 'gbp', unit_amount: 2900 }
-    const status = method === 'DELETE' ? 'canceled' : 'active'
-    return { id, object: 'subscription', status, items: { object: 'list', data: [{ id: 'si_1', price }] } }
+    const status = ended.has(id) ? 'canceled' : 'active'
+    const customer = customers.get(id) ?? 'cus_1'
+    const invoice = ended.get(id) ? { id: 'in_left', object: 'invoice', total: LEFT, currency: 'gbp' } : null
+    return {
+      id,
+      object: 'subscription',
+      status,
+      customer,
+      latest_invoice: invoice,
+      items: { object: 'list', data: [{ id: 'si_1', price }] },
+    }
   }
   const sdk = new Stripe(SECRET_KEY)
   return {
@@ -61,6 +79,7 @@ export function startStripeDouble() {
       STRIPE_API_BASE: server.url.origin,
     },
     calls,
+    customers,
     fail(next: Fault | null) {
       fault = next
     },

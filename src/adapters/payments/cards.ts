@@ -35,6 +35,11 @@ export type Cards = {
   setEnding(subscriptionId: string, isEnding: boolean): Promise<void>
   /** Ends a subscription now. One that has ended already stays so. */
   end(subscriptionId: string): Promise<void>
+  /**
+   * Ends a subscription now because its user pays for `keptId` as well. What is left of the paid period is credited to the
+   * customer of the kept one. Doing it again changes nothing.
+   */
+  endDuplicate(subscriptionId: string, keptId: string): Promise<void>
   /** Changes what a subscription costs a month; the difference is charged, or given back, with the next invoice. */
   changePrice(subscriptionId: string, price: { currency: 'gbp'; minorUnits: number }, attempt: string): Promise<void>
   /** @throws AppError `invalid` for a signature that is missing, wrong or older than five minutes. */
@@ -86,6 +91,7 @@ export function createCards(options: CardsOptions, deps: Deps): Cards {
           if (!isGone(error)) throw error
         })
       }),
+    endDuplicate: (id, keptId) => ask((stripe) => endDuplicate(stripe, id, keptId)),
     changePrice: (id, price, attempt) => ask((stripe) => changePrice(stripe, id, price, attempt)),
     async readEvent(body, signature) {
       if (!options.webhookSecret) throw notConfigured('STRIPE_WEBHOOK_SECRET')
@@ -135,6 +141,32 @@ function toSession({ user, product, tags, successUrl, cancelUrl }: Checkout): St
     success_url: successUrl,
     cancel_url: cancelUrl,
   }
+}
+
+/** Reads what has ended again before it goes on, so that what was interrupted between two steps is finished by the next try. */
+async function endDuplicate(stripe: Stripe, id: string, keptId: string): Promise<void> {
+  const before = await stripe.subscriptions.retrieve(id)
+  if (before.status !== 'canceled') await stripe.subscriptions.cancel(id, { prorate: true, invoice_now: true })
+  const ended = await stripe.subscriptions.retrieve(id, { expand: ['latest_invoice'] })
+  const kept = await stripe.subscriptions.retrieve(keptId)
+  const [from, to] = [idOf(ended.customer), idOf(kept.customer)]
+  const invoice = ended.latest_invoice
+  // Of one customer the credit is there already. Pages that were opened before the first payment make two.
+  if (from === to || invoice === null || typeof invoice === 'string' || invoice.total >= 0) return
+  const { total, currency } = invoice
+  const move = (customer: string, amount: number) =>
+    stripe.customers.createBalanceTransaction(
+      customer,
+      { amount, currency, description: `Left of ${id}`, metadata: { subscription: id } },
+      { idempotencyKey: `stead-duplicate-${id}-${customer}` },
+    )
+  // A negative amount is a credit.
+  await move(to, total)
+  await move(from, -total)
+}
+
+function idOf(object: string | { id: string }): string {
+  return typeof object === 'string' ? object : object.id
 }
 
 async function changePrice(

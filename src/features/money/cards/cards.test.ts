@@ -10,8 +10,11 @@ import { Billing, BillingPage } from '../billing/schemas.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { LedgerPage } from '../ledger/schemas.ts'
 import { ReceiptList } from '../receipts/schemas.ts'
+import { endDuplicateJob } from './duplicates.ts'
 import { endGraces } from './subscriptions.ts'
 
+/** Nobody stops the job. */
+const NEVER = new AbortController().signal
 const DAY_MS = 86_400_000
 const Problem = z.object({ error: z.string(), code: z.string().optional() })
 const GIGABYTE = 1024 ** 3
@@ -475,6 +478,75 @@ test('invoice.paid: revenue in the ledger and a receipt, once, also before anyth
   expect((await it.web.request(one, { headers: eve.cookie })).status).toBe(404)
   expect((await it.web.request(one)).status).toBe(404)
   expect((await it.web.request('/api/receipts')).status).toBe(401)
+})
+
+test('POST /api/webhooks/stripe: of two plans that are paid the cheaper one is ended and credited, told once; the dearer goes on', async () => {
+  await using it = await house()
+  it.stripe.customers.set('sub_2', 'cus_2')
+  await it.send(it.event('customer.subscription.created', it.subscription({}, 6900)))
+  const second = it.subscription({ id: 'sub_2', customer: 'cus_2' })
+  await it.send(it.event('customer.subscription.created', second))
+  await it.send(it.event('customer.subscription.updated', second))
+  await it.send(it.event('customer.subscription.updated', it.subscription({}, 6900)))
+  const asked = it.db.select().from(jobs).where(eq(jobs.kind, 'cards.end-duplicate')).all()
+  expect(asked).toMatchObject([{ payload: { subscriptionId: 'sub_2', keptId: 'sub_1' } }])
+  expect(it.mails()).toEqual(['duplicate-subscription'])
+  const lines = it.db.select().from(auditLog).where(eq(auditLog.action, 'subscription.duplicate')).all()
+  expect(lines).toMatchObject([
+    { actor: 'cards', target: it.ada.user.id, detail: { ended: 'sub_2', endedPlan: 'solo', kept: 'sub_1' } },
+  ])
+  expect(await read(BillingPage, it.bill({ action: 'open-portal' }))).toEqual({
+    url: expect.stringContaining('/portal/cus_1'),
+  })
+
+  const { run } = endDuplicateJob(it.platform.money)
+  const payload = asked[0]?.payload
+  it.stripe.fail('refuses')
+  await expect(run(payload, NEVER)).rejects.toThrow('The card service refused')
+  it.stripe.fail(null)
+  const before = it.stripe.calls.length
+  await run(payload, NEVER)
+  await run(payload, NEVER)
+  const changes = it.stripe.calls.slice(before).filter(({ method }) => method !== 'GET')
+  const toKept = { path: '/v1/customers/cus_1/balance_transactions', form: { amount: '-1450', currency: 'gbp' } }
+  const fromEnded = { path: '/v1/customers/cus_2/balance_transactions', form: { amount: '1450', currency: 'gbp' } }
+  expect(changes).toMatchObject([
+    { method: 'DELETE', path: '/v1/subscriptions/sub_2', form: { prorate: 'true', invoice_now: 'true' } },
+    toKept,
+    fromEnded,
+    toKept,
+    fromEnded,
+  ])
+  // The same keys: the card service books each once.
+  expect(new Set(changes.map(({ key }) => key)).size).toBe(3)
+
+  await it.send(it.event('customer.subscription.deleted', { ...second, status: 'canceled' }))
+  expect(it.row()).toMatchObject({ plan: 'collective', subscriptionId: 'sub_1' })
+  expect((await it.billing()).subscriptions).toMatchObject([{ id: 'sub_1' }])
+  expect(it.mails()).toEqual(['duplicate-subscription'])
+})
+
+test('POST /api/webhooks/stripe: of two equal plans the newer goes on; one that is ending, and storage, are left alone', async () => {
+  await using it = await house()
+  const asked = () =>
+    it.db
+      .select()
+      .from(jobs)
+      .where(eq(jobs.kind, 'cards.end-duplicate'))
+      .all()
+      .map(({ payload }) => payload)
+  const storage = { id: 'sub_9', metadata: { userId: it.ada.user.id, purpose: 'storage' } }
+  await it.send(it.event('customer.subscription.created', it.subscription(storage, 3900)))
+  await it.send(it.event('customer.subscription.created', it.subscription({ cancel_at_period_end: true })))
+  it.clock.advance(1000)
+  await it.send(it.event('customer.subscription.created', it.subscription({ id: 'sub_2' })))
+  expect(asked()).toEqual([])
+  it.clock.advance(1000)
+  await it.send(it.event('customer.subscription.created', it.subscription({ id: 'sub_3' })))
+  expect(asked()).toEqual([{ subscriptionId: 'sub_2', keptId: 'sub_3' }])
+  await endDuplicateJob(it.platform.money).run(asked()[0], NEVER)
+  // Both are of one customer, who has the credit by the proration itself.
+  expect(it.stripe.calls.filter(({ path }) => path.includes('balance'))).toEqual([])
 })
 
 test('DELETE account: what is subscribed is ended at the card service', async () => {

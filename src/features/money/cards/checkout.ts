@@ -75,13 +75,18 @@ function findCustomer(db: Db, userId: string): string | null {
 }
 
 function findPlanSubscription(db: Db, userId: string): CardSubscriptionRow | undefined {
-  return listSubscriptions(db, userId).find(({ purpose }) => purpose === 'plan')
+  return listSubscriptions(db, userId).find(isOwnPlan)
+}
+
+/** A plan that goes on: not one that is being ended because another was paid as well. */
+function isOwnPlan({ purpose, replacedBy }: CardSubscriptionRow): boolean {
+  return purpose === 'plan' && replacedBy === null
 }
 
 /** The one that is named, else that of the plan. */
 function getSubscription(db: Db, userId: string, id: string | undefined): CardSubscriptionRow {
   const all = listSubscriptions(db, userId)
-  const found = id === undefined ? all.find(({ purpose }) => purpose === 'plan') : all.find((row) => row.id === id)
+  const found = id === undefined ? all.find(isOwnPlan) : all.find((row) => row.id === id)
   if (!found) throw new AppError('not_found', 'Subscription not found')
   return found
 }

@@ -15,7 +15,7 @@ import { noteRefund, writeReceipt } from '../receipts/write.ts'
 import { InvoiceEvent, RefundEvent, SessionEvent, SubscriptionEvent } from './event-schemas.ts'
 import { CREDIT_PACKS, MICROS_PER_MINOR_UNIT, priceOfPack, requireCreditPack } from './prices.ts'
 import { applySubscription, type SubscriptionDeps, saveCustomer } from './subscriptions.ts'
-import { cardEvents, cardSubscriptions } from './tables.ts'
+import { cardCustomers, cardEvents, cardSubscriptions } from './tables.ts'
 
 const DAY_MS = 86_400_000
 /** The card service repeats an event for three days. */
@@ -61,7 +61,9 @@ function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): s
   const { userId = '' } = session.metadata
   const user = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
   if (!user) return 'nobody here'
-  if (session.customer) saveCustomer(tx, userId, session.customer, deps.clock.now())
+  // What is subscribed to tells of its customer by its own events, and of two it is that of the one which goes on.
+  const isOther = session.mode === 'subscription' && isCustomer(tx, userId)
+  if (session.customer && !isOther) saveCustomer(tx, userId, session.customer, deps.clock.now())
   if (session.mode !== 'payment' || session.metadata.purpose !== 'credits') return 'customer noted'
   if (session.payment_status !== 'paid') return 'not paid yet'
   const pack = requireCreditPack(session.metadata.pack)
@@ -83,6 +85,10 @@ function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): s
   const reference = session.payment_intent ?? session.id
   writeReceipt(tx, { ...paid, cause, what, userId, reference, createdAt: deps.clock.now() })
   return 'credits given'
+}
+
+function isCustomer(tx: Tx, userId: string): boolean {
+  return tx.select().from(cardCustomers).where(eq(cardCustomers.userId, userId)).get() !== undefined
 }
 
 /** What a subscription brought in. */

@@ -9,6 +9,7 @@ import { recordAudit } from '../../people/audit/audit.ts'
 import { enqueueMail } from '../../people/mails/send-mail.ts'
 import { PLANS } from '../../people/plans/plans.ts'
 import { type UserRow, users } from '../../people/users/tables.ts'
+import { replaceDuplicates } from './duplicates.ts'
 import type { SubscriptionEvent } from './event-schemas.ts'
 import { findPlanByPrice, STORAGE_UPGRADE } from './prices.ts'
 import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './tables.ts'
@@ -42,7 +43,6 @@ export function applySubscription(
   if (known && (known.state === 'ended' || isOlder(known, state, { type, at }))) return 'older than what is known'
   const terms = toTerms(event, known)
   if (terms === null) return 'not a price of ours'
-  saveCustomer(tx, user.id, event.customer, deps.clock.now())
   const grace = toGrace(deps, known, state, at)
   const row = {
     ...terms,
@@ -56,7 +56,10 @@ export function applySubscription(
     .values({ ...row, id: event.id, userId: user.id, createdAt: deps.clock.now() })
     .onConflictDoUpdate({ target: cardSubscriptions.id, set: row })
     .run()
-  tell(tx, deps, user, { before: known?.state, after: state })
+  replaceDuplicates(tx, deps, user)
+  if (isKept(tx, event.id)) saveCustomer(tx, user.id, event.customer, deps.clock.now())
+  // Whoever had two plans was told when the second one was paid.
+  if (!known?.replacedBy) tell(tx, deps, user, { before: known?.state, after: state })
   settleRights(tx, deps, user)
   return state
 }
@@ -94,6 +97,12 @@ function toGrace(
   // A grace that is over is not begun again by the next attempt to be paid.
   if (known?.state === 'past_due') return { pastDueSince: known.pastDueSince, graceEndsAt: known.graceEndsAt }
   return { pastDueSince: at, graceEndsAt: addDays(at, cardGraceDays) }
+}
+
+/** The customer of what goes on is the one whose card and invoices its user wants to see. */
+function isKept(tx: Tx, id: string): boolean {
+  const row = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, id)).get()
+  return row !== undefined && row.state !== 'ended' && row.replacedBy === null
 }
 
 export function saveCustomer(tx: Tx, userId: string, customerId: string, createdAt: Date): void {

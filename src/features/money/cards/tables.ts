@@ -17,7 +17,8 @@ export const cardCustomers = sqliteTable('card_customers', {
 
 /**
  * One row per subscription that is or was paid by card, as the newest event tells: `toldAt` is when that happened at the card
- * service. `plan` is null for storage. After `graceEndsAt` a subscription that is not paid counts no more. What has ended
+ * service. `plan` is null for storage. `replacedBy` is the other
+ * subscription of the user that goes on when two plans were paid: this one is being ended. After `graceEndsAt` a subscription that is not paid counts no more. What has ended
  * never begins again.
  */
 export const cardSubscriptions = sqliteTable(
@@ -34,6 +35,7 @@ export const cardSubscriptions = sqliteTable(
     paidUntil: integer({ mode: 'timestamp_ms' }),
     pastDueSince: integer({ mode: 'timestamp_ms' }),
     graceEndsAt: integer({ mode: 'timestamp_ms' }),
+    replacedBy: text(),
     toldAt: integer({ mode: 'timestamp_ms' }).notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },

@@ -107,6 +107,14 @@ export const MAILS = {
     ],
     end: 'The billing page leads to where you can change the card.',
   },
+  'duplicate-subscription': {
+    subject: 'One of your two subscriptions is ended',
+    lines: [
+      'Two plans were paid for your account. The cheaper one, or the older of equal ones, is ended now.',
+      'What is left of what you paid for it is credited to your next invoices.',
+    ],
+    end: 'The billing page shows the one that goes on.',
+  },
   'subscription-ended': {
     subject: 'Your subscription has ended',
     lines: ['Your subscription has ended and your card is charged no more.', 'Nothing was deleted.'],

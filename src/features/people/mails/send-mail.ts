@@ -36,6 +36,7 @@ export const MailRequest = z.union([
       'payment-made-good',
       'grace-ended',
       'subscription-ended',
+      'duplicate-subscription',
     ]),
     userId: z.string(),
     address: z.string(),

@@ -1,0 +1,1 @@
+ALTER TABLE `card_subscriptions` ADD `replaced_by` text;
