@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { createChainReader, loadViem } from '../chain/reader.ts'
@@ -25,10 +26,16 @@ export type SignedPayment = {
   authorization: Authorization
 }
 
-/** What was paid, or the challenge to pay, with its headers and, after a bad credential, the reason. */
+/** A signature that a request shows, whether it is good or not. */
+export type ShownSignature = { payer: string; nonce: string; signature: string }
+
+/**
+ * What was paid, or the challenge to pay, with its headers and, after a bad credential, the reason and what was shown: it
+ * may have paid before its time was over.
+ */
 export type Charge =
   | { isPaid: true; payment: SignedPayment & { reference: string }; sealed: (response: Response) => Response }
-  | { isPaid: false; headers: Headers; reason: string | null }
+  | { isPaid: false; headers: Headers; reason: string | null; shown: ShownSignature | null }
 
 export type ChainCharges = {
   readonly terms: { chainId: number; token: string; payTo: string } | null
@@ -129,7 +136,8 @@ async function open(options: Ready) {
       return { isPaid: true, payment: paid, sealed: (response) => charged.withReceipt(response) }
     }
     if (charged.status !== 402) throw new AppError('internal', 'A payment was taken without being noted')
-    return { isPaid: false, headers: charged.challenge.headers, reason: await readReason(charged.challenge) }
+    const reason = await readReason(charged.challenge)
+    return { isPaid: false, headers: charged.challenge.headers, reason, shown: await readShown(request) }
   }
 }
 
@@ -143,6 +151,37 @@ async function readReason(challenge: Response): Promise<string | null> {
   if (!challenge.headers.get('content-type')?.includes('problem+json')) return null
   const problem: unknown = await challenge.json()
   return typeof problem === 'object' && problem && 'detail' in problem ? String(problem.detail) : null
+}
+
+const Mpp = z.object({ from: z.string(), nonce: z.string(), signature: z.string() })
+const X402 = z.object({
+  payload: z.object({ authorization: z.object({ from: z.string(), nonce: z.string() }), signature: z.string() }),
+})
+
+async function readShown(request: Request): Promise<ShownSignature | null> {
+  const header = request.headers.get('payment-signature')
+  const shown = header === null ? await readMpp(request) : readX402(header)
+  return shown && { payer: shown.from.toLowerCase(), nonce: shown.nonce.toLowerCase(), signature: shown.signature }
+}
+
+async function readMpp(request: Request): Promise<z.infer<typeof Mpp> | null> {
+  const { Credential } = await import('mppx')
+  try {
+    return Mpp.safeParse(Credential.fromRequest(request).payload).data ?? null
+  } catch {
+    // What cannot be read was refused with a reason already.
+    return null
+  }
+}
+
+function readX402(header: string): z.infer<typeof Mpp> | null {
+  try {
+    const parsed = X402.safeParse(JSON.parse(Buffer.from(header, 'base64').toString()))
+    return parsed.success ? { ...parsed.data.payload.authorization, signature: parsed.data.payload.signature } : null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
 }
 
 function pickAuthorization(payload: Authorization): Authorization {

@@ -41,7 +41,10 @@ export function payByCredits(
 }
 
 /** Lets one request work for a payment on chain. @throws AppError as `requireUnworked`. */
-export function claim(deps: PaymentDeps, { payer, nonce }: SignedPayment): Promise<GatewayPaymentRow> {
+export function claim(
+  deps: PaymentDeps,
+  { payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>,
+): Promise<GatewayPaymentRow> {
   const id = `${payer}:${nonce}`
   return write(deps.db, (tx) => {
     const row = get(tx, id)

@@ -1,5 +1,5 @@
 import { and, eq, lte } from 'drizzle-orm'
-import type { ChainCharges, SignedPayment } from '../../../adapters/payments/chain-charges.ts'
+import type { ChainCharges, ShownSignature, SignedPayment } from '../../../adapters/payments/chain-charges.ts'
 import type { Settler, SettlingTransaction } from '../../../adapters/payments/settler.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
@@ -37,24 +37,57 @@ const BATCH = 50
  * @throws AppError `payment_required` PAYMENT_REFUSED, `unavailable` when the chain does not say yet, `conflict`
  * PAYMENT_IN_PROGRESS or PAYMENT_OF_OTHER_WORK {plugin}, and as `requireUnworked`.
  */
-export async function settleOnce(
+export function settleOnce(
   deps: SettleDeps,
   underWay: Set<string>,
   work: Work,
   payment: SignedPayment,
 ): Promise<string> {
-  const id = `${payment.payer}:${payment.nonce}`
+  const id = toId(payment)
+  return alone(underWay, id, async () => {
+    await refundIfAbandoned(deps, id)
+    return settleRow(deps, work, await findOrInsert(deps, id, work, payment))
+  })
+}
+
+/**
+ * Settles a payment whose signature is not taken any more, because its time is over, but was taken before.
+ * @returns the transaction that paid, null for a signature that nobody has shown before. @throws AppError as `settleOnce`.
+ */
+export async function settleShown(
+  deps: SettleDeps,
+  underWay: Set<string>,
+  work: Work,
+  shown: ShownSignature,
+): Promise<string | null> {
+  const id = toId(shown)
+  const signed = find(deps.db, id)?.authorization?.signature.toLowerCase()
+  if (signed !== shown.signature.toLowerCase()) return null
+  return alone(underWay, id, async () => {
+    await refundIfAbandoned(deps, id)
+    const row = find(deps.db, id)
+    return row ? settleRow(deps, work, row) : null
+  })
+}
+
+function toId({ payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>): string {
+  return `${payer}:${nonce}`
+}
+
+async function alone<T>(underWay: Set<string>, id: string, task: () => Promise<T>): Promise<T> {
   if (underWay.has(id)) throw inUse()
   underWay.add(id)
   try {
-    await refundIfAbandoned(deps, id)
-    const row = await findOrInsert(deps, id, work, payment)
-    if (row.plugin !== work.plugin && row.state !== 'served' && row.state !== 'refunded') throw ofOtherWork(row)
-    if (row.state !== 'settling') requireUnworked(deps.db, row)
-    return await untilSettled(deps, id)
+    return await task()
   } finally {
     underWay.delete(id)
   }
+}
+
+async function settleRow(deps: SettleDeps, work: Work, row: GatewayPaymentRow): Promise<string> {
+  if (row.plugin !== work.plugin && row.state !== 'served' && row.state !== 'refunded') throw ofOtherWork(row)
+  if (row.state !== 'settling') requireUnworked(deps.db, row)
+  return untilSettled(deps, row.id)
 }
 
 function findOrInsert(

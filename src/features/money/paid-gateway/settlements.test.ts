@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import { type Address, type Hex, keccak256, parseTransaction } from 'viem'
+import { type Address, type Hex, keccak256, parseAbi, parseSignature, parseTransaction } from 'viem'
 import { devAccount, hasAnvil } from '../../../../tests/harness/anvil.ts'
 import { DOLLAR_CODE } from '../../../../tests/harness/contract-code.ts'
 import { fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
 import { json, testPlatform } from '../../../../tests/harness/platform.ts'
 import { startTestChain, type TestChain } from '../../../../tests/harness/test-chain.ts'
 import type { ChainCharges } from '../../../adapters/payments/chain-charges.ts'
-import type { Settler } from '../../../adapters/payments/settler.ts'
+import type { Authorization, Settler } from '../../../adapters/payments/settler.ts'
 import { type Account, houseAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance } from '../ledger/post.ts'
@@ -159,6 +159,35 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'refunded')
   })
 
+  test('the time of the signature is over: what it paid before is worked for all the same, and nothing else is', async () => {
+    await using it = await open()
+    await using unpaid = await open()
+    await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
+    setSystemTime(new Date(Date.now() + 3_600_000))
+    try {
+      const other = await it.showAs('extract')
+      expect([other.status, await other.json()]).toMatchObject([409, { plugin: 'summarize' }])
+      expect([(await unpaid.show()).status, unpaid.rows()]).toEqual([402, []])
+      expect((await it.show()).status).toBe(200)
+      const again = await it.show()
+      expect([again.status, await again.json()]).toMatchObject([402, { code: 'PAYMENT_USED' }])
+    } finally {
+      setSystemTime()
+    }
+    await expectOnce(it, 'served')
+  })
+
+  test('the nonce was used for a payment to somebody else: 402, nothing is worked for and nothing kept', async () => {
+    await using it = await open()
+    await it.crash(() => ({ broadcast: die }))
+    const authorization = it.rows()[0]?.authorization
+    if (!authorization) throw new Error('Nothing was stored')
+    await payElsewhere(chain, authorization)
+    const again = await it.show()
+    expect([again.status, await again.json()]).toMatchObject([402, { code: 'PAYMENT_REFUSED' }])
+    expect([it.rows(), await it.paid(), it.reads()]).toEqual([[], 0, 0])
+  })
+
   test('nobody comes back and nothing had left: the job sends nothing', async () => {
     await using it = await open()
     await it.crash(() => ({ sign: die }))
@@ -220,6 +249,30 @@ async function sign({ web }: Pick<ReturnType<typeof testPlatform>, 'web'>, body:
   const paying = wrapFetchWithPayment(Object.assign(listening, { preconnect: () => undefined }), client)
   await paying(`http://localhost:3000${PATH}`, json('POST', body))
   return { method: 'POST', headers: Object.fromEntries(shown ?? []), body: JSON.stringify(body) }
+}
+
+/** The payer signs the same nonce for another payee, and that gets on the chain first. */
+async function payElsewhere(chain: TestChain, { nonce, value, validBefore }: Authorization): Promise<void> {
+  const times = { value: BigInt(value), validAfter: 0n, validBefore: BigInt(validBefore) }
+  const to = devAccount(8).address
+  const fields = ['address from', 'address to', 'uint256 value', 'uint256 validAfter', 'uint256 validBefore']
+  const types = [...fields, 'bytes32 nonce'].map((field) => {
+    const [type = '', name = ''] = field.split(' ')
+    return { type, name }
+  })
+  const once: Hex = `0x${nonce.slice(2)}`
+  const signature = await PAYER.signTypedData({
+    domain: { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: USDC },
+    types: { TransferWithAuthorization: types },
+    primaryType: 'TransferWithAuthorization',
+    message: { from: PAYER.address, to, ...times, nonce: once },
+  })
+  const { r, s, yParity } = parseSignature(signature)
+  const abi = parseAbi([
+    `function transferWithAuthorization(${fields.join(', ')}, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)`,
+  ])
+  const args = [PAYER.address, to, times.value, times.validAfter, times.validBefore, once, 27 + yParity, r, s]
+  await chain.call({ to: USDC, abi, functionName: 'transferWithAuthorization', args })
 }
 
 function heldFor(): Account {

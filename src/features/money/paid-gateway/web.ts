@@ -10,7 +10,7 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/session.ts'
 import { claim, earn, payByCredits, refund } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
-import { type SettleDeps, settleOnce } from './settle.ts'
+import { type SettleDeps, settleOnce, settleShown } from './settle.ts'
 import type { GatewayPaymentRow } from './tables.ts'
 
 export type PaidGatewayDeps = SettleDeps & {
@@ -109,7 +109,11 @@ async function pay(
   const request = new Request(`${deps.appUrl}${PATH}`, { method: 'POST', headers: c.req.raw.headers })
   const price = { amount: formatMicroUsd(plugin.priceMicroUsd), description: plugin.description }
   const charge = await deps.chainCharges.charge(request, price, (payment) => settleOnce(deps, underWay, work, payment))
-  if (!charge.isPaid) return askToPay(c, deps, order, charge)
+  if (!charge.isPaid) {
+    const reference = charge.shown && (await settleShown(deps, underWay, work, charge.shown))
+    if (!charge.shown || reference === null) return askToPay(c, deps, order, charge)
+    return { row: await claim(deps, charge.shown), reference, sealed: (response) => response }
+  }
   const row = await claim(deps, charge.payment)
   return { row, reference: charge.payment.reference, sealed: charge.sealed }
 }
