@@ -55,10 +55,8 @@ test(
     const told = await followKill(person, id, async () => {
       process.kill((await findAgentPids(server.dataDir)).get(id) ?? 0, 'SIGKILL')
     })
-    expect(told[0]).toMatchObject({
-      status: 'error',
-      error: 'It ended with exit code 137, and is being started again',
-    })
+    expect(told[0]?.status).toBe('error')
+    expect(told.map(({ error }) => error)).toContain('It ended with exit code 137, and is being started again')
     expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
   },
   PATIENCE_MS,
