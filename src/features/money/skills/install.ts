@@ -7,7 +7,7 @@ import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { requireSkillRoom } from './limit.ts'
+import { requireSkillQuota } from './limit.ts'
 import { getOffered } from './marketplace.ts'
 import type { EnableRequest, InstallRequest } from './schemas.ts'
 import { type InstalledSkillRow, installedSkills, skillDownloads, skillFigures } from './tables.ts'
@@ -28,7 +28,7 @@ export async function installSkill(
     const { source } = getOffered(tx, user.id, skillId)
     const existing = findInstalled(tx, agent.id, skillId)
     if (existing?.enabled) return { row: existing, agent }
-    requireSkillRoom(tx, user, skillId)
+    requireSkillQuota(tx, user, skillId)
     const target = [installedSkills.agentId, installedSkills.skillId]
     const row = tx
       .insert(installedSkills)
@@ -61,7 +61,7 @@ export async function enableSkill(
     const agent = getAgent(tx, { kind: 'user', user }, agentId)
     const existing = findInstalled(tx, agent.id, skillId)
     if (!existing) throw new AppError('not_found', 'Skill is not installed')
-    if (enabled && !existing.enabled) requireSkillRoom(tx, user, skillId)
+    if (enabled && !existing.enabled) requireSkillQuota(tx, user, skillId)
     return tx.update(installedSkills).set({ enabled }).where(eq(installedSkills.id, existing.id)).returning().get()
   })
 }

@@ -22,7 +22,7 @@ export function countEnabledSkills(db: Db, userId: string, besides = ''): number
 }
 
 /** @throws AppError `limited` {current, limit} at the plan's skills, `payment_required` without a plan. */
-export function requireSkillRoom(tx: Tx, user: SignedInUser, skillId: string): void {
+export function requireSkillQuota(tx: Tx, user: SignedInUser, skillId: string): void {
   const limit = planInForce(user).skills
   if (limit === 0) throw planRequired()
   const current = countEnabledSkills(tx, user.id, skillId)
