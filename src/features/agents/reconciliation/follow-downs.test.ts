@@ -236,3 +236,9 @@ test('POST /api/agents/:id/start: an agent that is down is brought up, not taken
   void world.web.request('/api/agents/ada-1/start', json('POST', {}, world.cookie))
   await world.isShown('provisioning', null)
 })
+
+test('when the events of the runtime break off, following ends with their reason, and can begin anew', async () => {
+  const { platform } = testPlatform({ runtime: createNoRuntime('docker', 'The engine has gone') })
+  const following = followDowns(platform, AbortSignal.timeout(60_000), { sweepMs: 60_000 })
+  await expect(following).rejects.toThrow('The engine has gone')
+})

@@ -29,13 +29,17 @@ const ENDED = 'It ended'
 
 /**
  * Notes for owners which of the agents that should run are down, from the moment at which a runtime tells of it until they
- * answer again, for as long as `signal` lets it. What is done about it is the runtime's and the watchdog's business.
+ * answer again, until `stopping` or until the runtimes tell of nothing more. What is done about it is the runtime's and the
+ * watchdog's business.
+ * @throws what the events of the runtimes throw.
  */
 export async function followDowns(
   deps: FollowDownsDeps,
-  signal: AbortSignal,
+  stopping: AbortSignal,
   { sweepMs = SWEEP_MS } = {},
 ): Promise<void> {
+  const ending = new AbortController()
+  const signal = AbortSignal.any([stopping, ending.signal])
   const following = new Map<string, Promise<void>>()
   const again = new Map<string, { hasDied: boolean }>()
   /** Resolves after its first look. */
@@ -60,16 +64,22 @@ export async function followDowns(
   const events = watchAgentEvents(deps, signal)
   const hearing = (async () => {
     for await (const { id, type } of events) void follow(id, type === 'died')
-  })()
+  })().finally(() => ending.abort())
+  // It is waited for below; until then its failure must not count as one that nobody handles.
+  hearing.catch(() => undefined)
   const sweep = (ids: string[]) =>
     inLanes(ids, AT_ONCE, async (id) => {
       if (!signal.aborted && !following.has(id)) await follow(id, false)
     })
-  // Whatever happened while nobody listened.
-  await sweep(listWanted(deps.db))
-  while (!signal.aborted) {
-    await pause(sweepMs, signal)
-    await sweep(listWanted(deps.db, isNotNull(agents.downAt)))
+  try {
+    // Whatever happened while nobody listened.
+    await sweep(listWanted(deps.db))
+    while (!signal.aborted) {
+      await pause(sweepMs, signal)
+      await sweep(listWanted(deps.db, isNotNull(agents.downAt)))
+    }
+  } finally {
+    ending.abort()
   }
   await hearing
   await Promise.all(following.values())
