@@ -194,8 +194,12 @@ test('one that ends without a word of its engine is down when agents and rows ar
   world.listen()
   await until('the first look', () => world.looks() > 0)
   world.turns('restarting', 137)
-  await createReconciler(world.platform)()
-  await world.isShown('error', 'It ended with exit code 137, and is being started again')
+  const reconcile = createReconciler(world.platform)
+  await until('the agent is shown as down', async () => {
+    // The first look may have seen it up and say so only now; the next comparison finds it down again.
+    await reconcile()
+    return (await world.list())?.lastError === 'It ended with exit code 137, and is being started again'
+  })
   world.turns('running')
   await world.isShown('running', null)
 })
