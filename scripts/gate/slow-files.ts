@@ -81,7 +81,7 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'tests/egress/hostile-urls.test.ts': 7,
   'src/features/agents/verification/verification.test.ts': 7,
   'src/features/people/sign-in/idp-a.test.ts': 7,
-  'src/agent/memory.test.ts': 7,
+  'src/agent/state/memory.test.ts': 7,
   'src/adapters/models/token-counter.test.ts': 7,
   'tests/sdk/clients.test.ts': 6,
   'tests/browser/networks.test.ts': 6,

@@ -7,7 +7,7 @@ import type { AgentEnv } from './env.ts'
 import { logFailure, toAppError, toErrorBody } from './errors.ts'
 import type { ModelEvent } from './model.ts'
 import { type ChatRequest, SessionKey } from './schemas.ts'
-import { runTurn, type TurnDeps, type TurnRequest, type TurnResult } from './turn.ts'
+import { runTurn, type TurnDeps, type TurnRequest, type TurnResult } from './turns/turn.ts'
 
 /** Fills silence, such as a long tool call, so that nobody on the way closes the connection. */
 const HEARTBEAT_MS = 5000

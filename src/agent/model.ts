@@ -2,12 +2,12 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { isStepCount, StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
-import type { Memory } from './memory.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
-import type { LoadSkills } from './skills.ts'
-import type { ToolReporter } from './tool-reports.ts'
-import { createTools } from './tools.ts'
-import type { Workspace } from './workspace.ts'
+import type { Memory } from './state/memory.ts'
+import type { Workspace } from './state/workspace.ts'
+import type { ToolReporter } from './tools/reports.ts'
+import type { LoadSkills } from './tools/skills.ts'
+import { createTools } from './tools/tools.ts'
 
 const MAX_STEPS = 8
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i

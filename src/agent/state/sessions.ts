@@ -1,8 +1,8 @@
 import { access, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Log } from '../core/log.ts'
-import { sha256 } from '../core/secrets.ts'
+import type { Log } from '../../core/log.ts'
+import { sha256 } from '../../core/secrets.ts'
 import { appendLine, readFirstLine, readLastLines, syncFolder, systemCode, writeAtomically } from './files.ts'
 
 const StoredMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.string(), timestamp: z.string() })

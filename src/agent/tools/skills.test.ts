@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { fails } from '../../tests/harness/platform-double.ts'
-import { startTestAgent } from '../../tests/harness/test-agent.ts'
+import { fails } from '../../../tests/harness/platform-double.ts'
+import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 
 const SKILL = { name: 'tour-planner', description: 'Plans a tour.', instructions: '# Tour planner\n\nRest days first.' }
 

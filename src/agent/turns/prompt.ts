@@ -1,6 +1,6 @@
-import { toDay } from '../core/clock.ts'
-import { type Fact, toMemoryLines } from '../core/memory-lines.ts'
-import type { Skill } from './skills.ts'
+import { toDay } from '../../core/clock.ts'
+import { type Fact, toMemoryLines } from '../../core/memory-lines.ts'
+import type { Skill } from '../tools/skills.ts'
 
 export type PromptParts = {
   name: string

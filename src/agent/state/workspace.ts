@@ -1,7 +1,7 @@
 import { constants, type Dirent } from 'node:fs'
 import { lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../../core/errors.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024

@@ -1,6 +1,6 @@
-import { errorMessage } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
-import { requestIdHeader } from '../core/request-id.ts'
+import { errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { requestIdHeader } from '../../core/request-id.ts'
 
 /** One use of a tool. */
 export type ToolUse = { toolName: string; success: boolean; durationMs: number }

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callsTool } from '../../tests/harness/platform-double.ts'
-import { OWNER_KEY, startTestAgent } from '../../tests/harness/test-agent.ts'
-import { until } from '../../tests/harness/until.ts'
+import { callsTool } from '../../../tests/harness/platform-double.ts'
+import { OWNER_KEY, startTestAgent } from '../../../tests/harness/test-agent.ts'
+import { until } from '../../../tests/harness/until.ts'
 
 const KEEPERS: [string, object][] = [
   ['the platform’s agent', {}],

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fails } from '../../tests/harness/platform-double.ts'
-import { startTestAgent } from '../../tests/harness/test-agent.ts'
-import { until } from '../../tests/harness/until.ts'
+import { fails } from '../../../tests/harness/platform-double.ts'
+import { startTestAgent } from '../../../tests/harness/test-agent.ts'
+import { until } from '../../../tests/harness/until.ts'
 
 test('write_file, list_files and read_file work on real files of the workspace', async () => {
   await using agent = await startTestAgent()

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { AppError, errorMessage } from '../core/errors.ts'
-import { AGENT_TOKEN_PREFIX } from '../core/ids.ts'
-import type { Log } from '../core/log.ts'
-import { requestIdHeader } from '../core/request-id.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
+import type { Log } from '../../core/log.ts'
+import { requestIdHeader } from '../../core/request-id.ts'
 
 /** What the owner of an agent has installed for it: `description` says when it fits, `instructions` what to do then. */
 export type Skill = { name: string; description: string; instructions: string }

@@ -1,4 +1,4 @@
-import type { AppError } from '../core/errors.ts'
+import type { AppError } from '../../core/errors.ts'
 
 /** Turns of one session run one after another, those of different sessions side by side. */
 export type TurnQueue = {

@@ -1,14 +1,14 @@
-import type { Clock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
-import { newId } from '../core/ids.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import type { Answer, Model, ModelEvent } from '../model.ts'
+import type { ChatMessage } from '../schemas.ts'
+import type { Memory } from '../state/memory.ts'
+import type { Sessions } from '../state/sessions.ts'
+import type { LoadSkills } from '../tools/skills.ts'
 import { boundHistory, isEnoughHistory } from './history.ts'
-import type { Memory } from './memory.ts'
-import type { Answer, Model, ModelEvent } from './model.ts'
 import { toSystemPrompt } from './prompt.ts'
-import type { ChatMessage } from './schemas.ts'
-import type { Sessions } from './sessions.ts'
-import type { LoadSkills } from './skills.ts'
-import type { TurnQueue } from './turn-queue.ts'
+import type { TurnQueue } from './queue.ts'
 
 export type TurnDeps = {
   name: string

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import type { Clock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
-import type { Fact } from '../core/memory-lines.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import type { Fact } from '../../core/memory-lines.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const MAX_FACTS = 100

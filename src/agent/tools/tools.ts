@@ -1,8 +1,8 @@
 import { tool } from 'ai'
 import { z } from 'zod'
-import type { Memory } from './memory.ts'
+import type { Memory } from '../state/memory.ts'
+import type { Workspace } from '../state/workspace.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
-import type { Workspace } from './workspace.ts'
 
 /** What one `read_file` shows the model at most: a whole file of 1 MB would outgrow its window. */
 const MAX_SHOWN_CHARS = 24_000

@@ -2,12 +2,12 @@ import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pRetry, { AbortError } from 'p-retry'
 import { z } from 'zod'
-import { AppError, errorMessage } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
-import { requestIdHeader } from '../core/request-id.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { requestIdHeader } from '../../core/request-id.ts'
+import { readProblem, toAnswerError } from '../platform-fetch.ts'
 import { syncFolder } from './files.ts'
 import { type Memory, noSuchFact, readKeptFacts, toFactText, toKey } from './memory.ts'
-import { readProblem, toAnswerError } from './platform-fetch.ts'
 
 const TIMEOUT_MS = 10_000
 /** A platform that is started again is back within a second or two. */
