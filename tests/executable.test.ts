@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'nod
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import manifest from '../package.json' with { type: 'json' }
-import { startProvider } from './harness/provider.ts'
+import { startProvider } from './harness/doubles/provider.ts'
 import { type HouseOptions, openHouse } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
 import { until } from './harness/until.ts'

@@ -65,7 +65,8 @@ test('a file is of the kind that it declares, or that its imports tell', async (
   using folder = tempFolder()
   const files = {
     'tests/declared.test.ts': '/** Long words. */\n// gate: measuring\n',
-    'src/adapters/runtimes/docker/docker.test.ts': "import { findEngine } from '../../tests/harness/engine.ts'\n",
+    'src/adapters/runtimes/docker/docker.test.ts':
+      "import { findEngine } from '../../tests/harness/engines/engine.ts'\n",
     'tests/browser/page.test.ts': "import { openBrowser } from '../harness/browser.ts'\n",
     'src/plain.test.ts': "import { expect } from 'bun:test'\n",
   }

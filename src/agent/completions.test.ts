@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { callsTool, chunk, DONE, fails, hangs, says, sends } from '../../tests/harness/platform-double.ts'
-import { atMostMs } from '../../tests/harness/promised-times.ts'
+import { callsTool, chunk, DONE, fails, hangs, says, sends } from '../../tests/harness/doubles/platform.ts'
+import { atMostMs } from '../../tests/harness/speed/promised-times.ts'
 import { startTestAgent } from '../../tests/harness/test-agent.ts'
 
 const events = (text: string) =>

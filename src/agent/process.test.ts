@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readLines } from '../../tests/harness/lines.ts'
-import { hangs, startPlatformDouble } from '../../tests/harness/platform-double.ts'
+import { hangs, startPlatformDouble } from '../../tests/harness/doubles/platform.ts'
 import { until } from '../../tests/harness/until.ts'
+import { readLines } from '../../tests/harness/wires/lines.ts'
 
 const CLI = join(import.meta.dir, '../cli/agent.ts')
 const ERRORS = join(import.meta.dir, '../core/errors.ts')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hangs } from '../../tests/harness/platform-double.ts'
+import { hangs } from '../../tests/harness/doubles/platform.ts'
 import { OWNER_KEY, startTestAgent } from '../../tests/harness/test-agent.ts'
 import { systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'

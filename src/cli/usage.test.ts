@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { readLines } from '../../tests/harness/lines.ts'
 import { findFreePorts } from '../../tests/harness/ports.ts'
 import { openHouse } from '../../tests/harness/server.ts'
+import { readLines } from '../../tests/harness/wires/lines.ts'
 import { createProgram } from './program.ts'
 
 /** Only against hanging: a spawned program takes a second, and several on a busy machine. */
 const PATIENCE_MS = 120_000
-const HOLDER = join(import.meta.dir, '../../tests/harness/database-holder.ts')
+const HOLDER = join(import.meta.dir, '../../tests/harness/programs/database-holder.ts')
 
 /** Every command with the commands below it, as words. */
 function listCommands(command: Command, path: string[] = []): { words: string[]; command: Command }[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { readLines } from '../../tests/harness/lines.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { readLines } from '../../tests/harness/wires/lines.ts'
 import { StartupError } from '../core/errors.ts'
 import { lockDataDir } from './instance-lock.ts'
 
@@ -33,6 +33,6 @@ test('a folder that cannot be written is told as such', () => {
 })
 
 function startHolder(path: string) {
-  const script = join(import.meta.dir, '../../tests/harness/lock-holder.ts')
+  const script = join(import.meta.dir, '../../tests/harness/programs/lock-holder.ts')
   return Bun.spawn([process.execPath, script, path], { stdout: 'pipe', stderr: 'pipe' })
 }

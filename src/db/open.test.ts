@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { statSync, writeFileSync } from 'node:fs'
-import { notes, openNotes } from '../../tests/harness/notes.ts'
+import { notes, openNotes } from '../../tests/harness/rows/notes.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { StartupError } from '../core/errors.ts'
 import { openDatabase } from './open.ts'

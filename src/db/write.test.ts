@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
-import { readLines } from '../../tests/harness/lines.ts'
-import { notes, openNotes } from '../../tests/harness/notes.ts'
+import { notes, openNotes } from '../../tests/harness/rows/notes.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { readLines } from '../../tests/harness/wires/lines.ts'
 import { AppError } from '../core/errors.ts'
 import { type Connection, openDatabase, type Tx } from './open.ts'
 import { findWriteFailure, write } from './write.ts'
@@ -329,7 +329,7 @@ describe('durability', () => {
 
   /** Runs the writers, kills them some way into their work and returns what had been acknowledged by then. */
   async function writeUntilKilled(file: string, firstId: number): Promise<number[]> {
-    const script = join(import.meta.dir, '../../tests/harness/durable-writer.ts')
+    const script = join(import.meta.dir, '../../tests/harness/programs/durable-writer.ts')
     const writers = Bun.spawn([process.execPath, script, file, String(firstId)], { stdout: 'pipe' })
     const killAfter = 64 + Math.floor(Math.random() * 2000)
     const ids: number[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Hono } from 'hono'
-import { countRows, dumpTables } from '../../tests/harness/dump.ts'
 import { json, testClock, testPlatform } from '../../tests/harness/platform.ts'
+import { countRows, dumpTables } from '../../tests/harness/rows/dump.ts'
 import { until } from '../../tests/harness/until.ts'
 import { AppError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'

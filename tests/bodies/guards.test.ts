@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { openRaw } from '../harness/raw-http.ts'
 import { startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { openRaw } from '../harness/wires/raw-http.ts'
 
 type Route = { method: string; path: string; port: string; guard: string }
 

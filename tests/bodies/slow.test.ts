@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { openRaw } from '../harness/raw-http.ts'
 import { SERVICE_KEY, startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { openRaw } from '../harness/wires/raw-http.ts'
 import { openReach, startAgentDouble } from '../reach/open-reach.ts'
 
 /** The real times take most of a minute: `bun run torture bodies` waits for them. */

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { PASSWORD, type Person, signIn, signUp } from '../harness/client.ts'
 import { bearer, json } from '../harness/platform.ts'
-import { openRaw, type RawConnection } from '../harness/raw-http.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { openRaw, type RawConnection } from '../harness/wires/raw-http.ts'
 
 const MEGABYTE = 1024 * 1024
 const STRANGERS = 60

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { bearer, INTERNAL_KEY, json } from '../harness/platform.ts'
-import { atMostMs } from '../harness/promised-times.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { fill, OPERATOR, openFiles } from './house.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readLines } from '../harness/lines.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
+import { readLines } from '../harness/wires/lines.ts'
 import { fill } from './house.ts'
 import { git, HAS_GIT, initRepository } from './repository.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
-import { dumpTables } from '../harness/dump.ts'
 import { bearer, json } from '../harness/platform.ts'
+import { dumpTables } from '../harness/rows/dump.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { LOGIN, startGitServer } from './git-server.ts'
 import { fill, OPERATOR, openFiles } from './house.ts'

@@ -11,9 +11,9 @@ import {
 } from '../../src/adapters/files/files.ts'
 import { listTree } from '../../src/adapters/files/list.ts'
 import { AppError } from '../../src/core/errors.ts'
-import { readLines } from '../harness/lines.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
+import { readLines } from '../harness/wires/lines.ts'
 
 const OPERATIONS = roundsOf('SWAPS', 10_000)
 const PARALLEL = 16

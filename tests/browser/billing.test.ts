@@ -2,8 +2,8 @@ import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { PASSWORD, signUp } from '../harness/client.ts'
+import { startStripeDouble } from '../harness/doubles/stripe.ts'
 import { startServer } from '../harness/server.ts'
-import { startStripeDouble } from '../harness/stripe-double.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { type Browser, buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { startTlsFront } from '../harness/doubles/tls-front.ts'
 import { startServer } from '../harness/server.ts'
-import { startTlsFront } from '../harness/tls-front.ts'
 import { until } from '../harness/until.ts'
 
 const root = join(import.meta.dir, '..', '..')
-const AGENT = [process.execPath, join(root, 'tests/harness/page-agent.ts')] as const
+const AGENT = [process.execPath, join(root, 'tests/harness/programs/page-agent.ts')] as const
 const DASHBOARD = 'https://app.stead.test'
 const ADA = 'ada@example.com'
 /** A guard against waiting for ever, nothing else. */

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { startProvider } from '../harness/provider.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { openHouse } from '../harness/server.ts'
 import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
 

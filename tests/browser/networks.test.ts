@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { hasBrowser, openBrowser } from '../harness/browser.ts'
-import { startTlsFront } from '../harness/tls-front.ts'
+import { startTlsFront } from '../harness/doubles/tls-front.ts'
 
-const LAUNCHER = join(import.meta.dir, '..', 'harness', 'deaf-browser.ts')
+const LAUNCHER = join(import.meta.dir, '..', 'harness', 'programs', 'deaf-browser.ts')
 /** An address that nobody uses. */
 const ADDRESS = '198.51.100.1/24'
 const VISITS = 25

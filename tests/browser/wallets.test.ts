@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { hasAnvil } from '../harness/anvil.ts'
 import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { hasAnvil } from '../harness/chain/anvil.ts'
 import { PASSWORD, signUp } from '../harness/client.ts'
 import { fund, PAYEE, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
 import { openHouse } from '../harness/server.ts'

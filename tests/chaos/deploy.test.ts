@@ -12,7 +12,7 @@ import { until } from '../harness/until.ts'
 
 /** `CHAOS_ROUNDS=20 bun test tests/chaos/deploy.test.ts`: how often the service is killed at every step. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
-const HARNESS = join(import.meta.dir, '..', 'harness')
+const PROGRAMS = join(import.meta.dir, '..', 'harness', 'programs')
 
 type Kind = 'deploy' | 'restart' | 'update' | 'failing update' | 'repair' | 'reset-memory'
 
@@ -33,7 +33,7 @@ test(
   async () => {
     using folder = tempFolder()
     const gate = folder.file('gate')
-    const command = [process.execPath, join(HARNESS, 'failing-agent.ts'), gate].map((word) => `"${word}"`).join(' ')
+    const command = [process.execPath, join(PROGRAMS, 'failing-agent.ts'), gate].map((word) => `"${word}"`).join(' ')
     await using house = await openHouse({
       environment: { AGENT_PROCESS_COMMAND: command, WATCHDOG_KILL_WAIT: '0.05' },
     })
@@ -72,7 +72,7 @@ test(
 test('a deployment that outlasts the caller, asked for twice, ends with one agent that runs', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
-  await using server = await startServer({}, [process.execPath, join(HARNESS, 'held-agent.ts'), gate])
+  await using server = await startServer({}, [process.execPath, join(PROGRAMS, 'held-agent.ts'), gate])
   const deploy = () =>
     fetch(`${server.urls.backend}/api/deployments`, json('POST', { agentId: 'ada-1' }, bearer(SERVICE_KEY)))
   // Longer than anybody waits: both are told that it goes on.

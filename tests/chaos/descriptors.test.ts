@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { openRaw } from '../harness/raw-http.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { openRaw } from '../harness/wires/raw-http.ts'
 
 const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
 const PROGRAM = process.env.STEAD_UNDER_TEST ? [process.env.STEAD_UNDER_TEST] : [process.execPath, MAIN]

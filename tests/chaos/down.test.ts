@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
-import { findEngine, importAgent, removeAll } from '../harness/engine.ts'
-import { readEvents } from '../harness/events.ts'
+import { findEngine, importAgent, removeAll } from '../harness/engines/engine.ts'
+import { canStartSwarm, startSwarm } from '../harness/engines/swarm.ts'
 import { findAgentPids, startServer } from '../harness/server.ts'
-import { canStartSwarm, startSwarm } from '../harness/swarm.ts'
+import { readEvents } from '../harness/wires/events.ts'
 
 const PATIENCE_MS = 600_000
 

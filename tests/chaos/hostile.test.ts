@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import type Docker from 'dockerode'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
-import { findEngine, removeAll } from '../harness/engine.ts'
-import { atMostMs } from '../harness/promised-times.ts'
+import { findEngine, removeAll } from '../harness/engines/engine.ts'
 import { startServer, type TestServer } from '../harness/server.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
 
 /**

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { agentFolder, findRecord } from '../../src/adapters/runtimes/process/files.ts'
 import { LogEvent, LogHistory } from '../../src/features/agents/logs/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
-import { execIn, findEngine } from '../harness/engine.ts'
-import { readEvents } from '../harness/events.ts'
-import { importLiveImages } from '../harness/live-image.ts'
+import { execIn, findEngine } from '../harness/engines/engine.ts'
+import { importLiveImages } from '../harness/engines/live-image.ts'
 import { read } from '../harness/platform.ts'
-import { atMostMs } from '../harness/promised-times.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { findAgentPids, openHouse, startServer } from '../harness/server.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
+import { readEvents } from '../harness/wires/events.ts'
 
-const TALKING_AGENT = join(import.meta.dir, '..', 'harness', 'talking-agent.ts')
+const TALKING_AGENT = join(import.meta.dir, '..', 'harness', 'programs', 'talking-agent.ts')
 /** Each disturbance comes once in six. */
 const LOG_ROUNDS = roundsOf('LOG_ROUNDS', 6)
 const COMMAND = [process.execPath, '--no-env-file', TALKING_AGENT] as const

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { ProvisionResponse, WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import { MessageList, SentMessage } from '../../src/features/talk/chat/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
-import { readEvents } from '../harness/events.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { json, read } from '../harness/platform.ts'
 import { findFreePorts } from '../harness/ports.ts'
-import { startProvider } from '../harness/provider.ts'
 import { openHouse } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
+import { readEvents } from '../harness/wires/events.ts'
 import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
 
-const HELD_AGENT = join(import.meta.dir, '..', 'harness', 'held-agent.ts')
+const HELD_AGENT = join(import.meta.dir, '..', 'harness', 'programs', 'held-agent.ts')
 const MODEL = 'openai/gpt-4o-mini'
 
 async function statusOf(person: Person, id: string): Promise<string> {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { ProvisionResponse, WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
-import { importAgent } from '../harness/engine.ts'
+import { importAgent } from '../harness/engines/engine.ts'
+import { canStartSwarm, type SwarmNode, startMachine, startSwarm } from '../harness/engines/swarm.ts'
 import { read } from '../harness/platform.ts'
 import { openHouse, startServer } from '../harness/server.ts'
-import { canStartSwarm, type SwarmNode, startMachine, startSwarm } from '../harness/swarm.ts'
 import { until } from '../harness/until.ts'
 
 const PATIENCE_MS = 600_000

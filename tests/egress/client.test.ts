@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { createEgress, type EgressRequest } from '../../src/adapters/egress/egress.ts'
 import { EgressError } from '../../src/adapters/egress/error.ts'
-import { atMostMs } from '../harness/promised-times.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
 import { openInternet, PUBLIC, PUBLIC_V6 } from './internet.ts'
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { signUp } from '../harness/client.ts'
-import { atMostMs } from '../harness/promised-times.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { openHouse } from '../harness/server.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 
 const RATE = 2000
 const SECONDS = roundsOf('FLOOD_SECONDS', 5)

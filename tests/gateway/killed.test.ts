@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { CreatedKey } from '../../src/features/people/keys/schemas.ts'
 import { signUp } from '../harness/client.ts'
-import { readEvents } from '../harness/events.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { bearer, json, read } from '../harness/platform.ts'
-import { startProvider } from '../harness/provider.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { readEvents } from '../harness/wires/events.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
 const NEVER_MS = 300_000

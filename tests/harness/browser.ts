@@ -70,7 +70,7 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
 
 /** A program that becomes a Chromium without news of the machine's networks. @returns its path. */
 function writeLauncher(path: string): string {
-  const command = [process.execPath, join(import.meta.dir, 'deaf-browser.ts'), CHROMIUM]
+  const command = [process.execPath, join(import.meta.dir, 'programs', 'deaf-browser.ts'), CHROMIUM]
   writeFileSync(path, `#!/bin/sh\nexec ${command.map((word) => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 })
   return path
 }

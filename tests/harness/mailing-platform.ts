@@ -1,5 +1,5 @@
+import { type MailServer, startMailServer } from './doubles/mail-server.ts'
 import { startJobs } from './jobs.ts'
-import { type MailServer, startMailServer } from './mail-server.ts'
 import { cookiesOf, json, type TestOptions, testPlatform } from './platform.ts'
 import { until } from './until.ts'
 

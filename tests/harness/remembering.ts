@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { Memory } from '../../src/features/talk/memory/schemas.ts'
 import type { Person } from './client.ts'
+import type { ProviderDouble } from './doubles/provider.ts'
 import { bearer, read } from './platform.ts'
-import type { ProviderDouble } from './provider.ts'
 
 const Token = z.object({ token: z.string() })
 const Detail = z.object({ agent: z.object({ websocketUrl: z.string() }) })

@@ -6,10 +6,10 @@ import { createProcessTable } from '../../src/adapters/runtimes/process/table.ts
 import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import { type Server, serve } from '../../src/serve.ts'
-import { readLines } from './lines.ts'
 import { findAgentPorts, findFreePorts } from './ports.ts'
 import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
+import { readLines } from './wires/lines.ts'
 
 const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
 /** What starts Stead: the executable that the gate has built, which takes a third of the time that its source does, or that. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type AgentSettings, startAgent } from '../../src/agent/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
-import { callsTool, says, startPlatformDouble } from './platform-double.ts'
+import { callsTool, says, startPlatformDouble } from './doubles/platform.ts'
 
 const TOKEN = 'gw_test-token'
 

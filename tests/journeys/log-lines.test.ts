@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { ProvisionResponse } from '../../src/features/agents/registry/schemas.ts'
 import { PASSWORD, signUp } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { json, read } from '../harness/platform.ts'
-import { startProvider } from '../harness/provider.ts'
 import { findAgentPids, startServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
@@ -15,7 +15,7 @@ const Session = z.object({ user: z.object({ id: z.string() }) })
 const Created = z.object({ agent: z.object({ id: z.string() }) })
 type Line = Record<string, unknown>
 const INFO = 30
-const HELD_AGENT = join(import.meta.dir, '..', 'harness', 'held-agent.ts')
+const HELD_AGENT = join(import.meta.dir, '..', 'harness', 'programs', 'held-agent.ts')
 
 /** A signed-in person whose every request has an id of its own choosing, and the lines that name it. */
 async function open(environment: Record<string, string> = {}, agentCommand?: readonly [string, ...string[]]) {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Person } from '../harness/client.ts'
-import { readLines } from '../harness/lines.ts'
 import { json } from '../harness/platform.ts'
 import { STEAD } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { readLines } from '../harness/wires/lines.ts'
 
 const Line = z.looseObject({ event: z.string() })
 const Key = z.object({ id: z.string(), key: z.string() })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { findFreePorts } from '../harness/ports.ts'
-import { startProvider } from '../harness/provider.ts'
 import { openHouse } from '../harness/server.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './main-job.ts'
 

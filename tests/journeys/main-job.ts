@@ -4,11 +4,11 @@ import { CostDashboard } from '../../src/features/models/usage/schemas.ts'
 import { CreatedKey } from '../../src/features/people/keys/schemas.ts'
 import { MessageList, SentMessage } from '../../src/features/talk/chat/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
-import { readAllEvents } from '../harness/events.ts'
+import type { Answer, ProviderDouble, ProviderRequest } from '../harness/doubles/provider.ts'
 import { bearer, json, read } from '../harness/platform.ts'
-import type { Answer, ProviderDouble, ProviderRequest } from '../harness/provider.ts'
 import type { House } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
+import { readAllEvents } from '../harness/wires/events.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 /** 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million. */

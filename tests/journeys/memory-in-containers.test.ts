@@ -3,7 +3,7 @@ import { createEngine } from '../../src/adapters/runtimes/engine/engine.ts'
 import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { createAgent, signUp } from '../harness/client.ts'
-import { startProvider } from '../harness/provider.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { talkTo } from '../harness/remembering.ts'
 import { startServer } from '../harness/server.ts'
 

@@ -9,7 +9,7 @@ import { read } from '../harness/platform.ts'
 import { type House, openHouse } from '../harness/server.ts'
 
 const PATIENCE_MS = 600_000
-const ROTATOR = join(import.meta.dir, '../harness/key-rotator.ts')
+const ROTATOR = join(import.meta.dir, '../harness/programs/key-rotator.ts')
 const FIRST = 'the first key that is given, 0123456789'
 const SECOND = 'the_second_key_that_is_given_0123456789'
 

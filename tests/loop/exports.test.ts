@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
 import { createAgent, signUp } from '../harness/client.ts'
-import { fillDatabase } from '../harness/large-database.ts'
-import { measureSlowness } from '../harness/machine-speed.ts'
+import { fillDatabase } from '../harness/rows/large-database.ts'
 import { openHouse } from '../harness/server.ts'
+import { measureSlowness } from '../harness/speed/machine-speed.ts'
 
 const PART = Number(process.env.LOOP_PART ?? 0.1)
 const LIMIT_MS = 50

@@ -5,9 +5,9 @@ import { write } from '../../src/db/write.ts'
 import { insertAgent } from '../../src/features/agents/registry/create.ts'
 import { agents } from '../../src/features/agents/registry/tables.ts'
 import { users } from '../../src/features/people/users/tables.ts'
-import { countRows } from '../harness/dump.ts'
 import { testPlatform } from '../harness/platform.ts'
-import { addTalkTraces } from '../harness/talk-traces.ts'
+import { countRows } from '../harness/rows/dump.ts'
+import { addTalkTraces } from '../harness/rows/talk-traces.ts'
 
 test('an index leads from every row to what refers to it: what is deleted is not searched for in whole tables', () => {
   const { platform } = testPlatform()

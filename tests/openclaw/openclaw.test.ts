@@ -5,10 +5,10 @@ import { type Deployment, DeploymentList } from '../../src/features/agents/deplo
 import { SentMessage } from '../../src/features/talk/chat/schemas.ts'
 import { Memory } from '../../src/features/talk/memory/schemas.ts'
 import { type Person, signUp } from '../harness/client.ts'
-import { execIn } from '../harness/engine.ts'
-import { findOpenClaw } from '../harness/openclaw.ts'
+import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
+import { execIn } from '../harness/engines/engine.ts'
+import { findOpenClaw } from '../harness/engines/openclaw.ts'
 import { json, read } from '../harness/platform.ts'
-import { type ProviderDouble, startProvider } from '../harness/provider.ts'
 import { startServer, type TestServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

@@ -8,10 +8,10 @@ import { issueEmailToken } from '../../src/features/people/mails/email-tokens.ts
 import { startPending } from '../../src/features/people/sign-in/pending.ts'
 import { RecoveryCodes, TwoFactorSetup } from '../../src/features/people/two-factor/schemas.ts'
 import { users } from '../../src/features/people/users/tables.ts'
-import { countRows } from '../harness/dump.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { json, read, testPlatform } from '../harness/platform.ts'
 import { roundsOf } from '../harness/rounds.ts'
+import { countRows } from '../harness/rows/dump.ts'
 
 const RUNNERS = 200
 const ROUNDS = Array.from({ length: roundsOf('RACE_ROUNDS', 1) }, (_, index) => index + 1)

@@ -5,8 +5,8 @@ import type { Runtime } from '../../src/adapters/runtimes/contract/runtime.ts'
 import { write } from '../../src/db/write.ts'
 import { insertAgent } from '../../src/features/agents/registry/create.ts'
 import { agents } from '../../src/features/agents/registry/tables.ts'
-import { countRows } from '../harness/dump.ts'
 import { json, testPlatform } from '../harness/platform.ts'
+import { countRows } from '../harness/rows/dump.ts'
 
 /** Asked at so many moments, a turn of the event loop apart: from before the row goes until after that. */
 const MOMENTS = 24

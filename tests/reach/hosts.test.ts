@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { createAgentDoor } from '../../src/apps/listeners/agent-door.ts'
-import { askRaw } from '../harness/raw-http.ts'
 import { startServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
+import { askRaw } from '../harness/wires/raw-http.ts'
 import { openReach, startAgentDouble } from './open-reach.ts'
 
 const SETTINGS = { DOMAIN: 'stead.example', APP_URL: 'https://app.stead.example', ALLOWED_HOSTS: 'nas.lan, Stead-1' }

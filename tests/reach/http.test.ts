@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { z } from 'zod'
-import { startPlatformDouble } from '../harness/platform-double.ts'
-import { atMostMs } from '../harness/promised-times.ts'
-import { openRaw } from '../harness/raw-http.ts'
+import { startPlatformDouble } from '../harness/doubles/platform.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
+import { openRaw } from '../harness/wires/raw-http.ts'
 import { openReach, startAgentDouble } from './open-reach.ts'
 
 const Told = z.record(z.string(), z.string())

@@ -3,9 +3,9 @@ import { describeRoutes } from '../../scripts/routes.ts'
 import { createApp } from '../../src/apps/app.ts'
 import { createDiskFloor } from '../../src/features/agents/storage/disk-floor.ts'
 import { watchDiskJob } from '../../src/features/agents/storage/watch-disk.ts'
+import { startReceiver } from '../harness/doubles/receivers.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { bearer, INTERNAL_KEY, json, testPlatform } from '../harness/platform.ts'
-import { startReceiver } from '../harness/receivers.ts'
 import { until } from '../harness/until.ts'
 
 const LOW = { MIN_FREE_DISK_MB: '1000000000' }

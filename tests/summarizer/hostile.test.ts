@@ -2,11 +2,11 @@ import { expect, onTestFinished, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { z } from 'zod'
-import { readLines } from '../harness/lines.ts'
-import { atMostMs } from '../harness/promised-times.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { openHouse, type Program } from '../harness/server.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
+import { readLines } from '../harness/wires/lines.ts'
 
 /** In the gate every kind there is, and some mixtures. */
 const COUNT = roundsOf('HOSTILE_BODIES', 260)

@@ -4,7 +4,7 @@ import { write } from '../../src/db/write.ts'
 import { agents } from '../../src/features/agents/registry/tables.ts'
 import { hostFaults } from '../../src/features/agents/watchdog/tables.ts'
 import { jobs } from '../../src/jobs/tables.ts'
-import { atMostMs } from '../harness/promised-times.ts'
+import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
 import { type FakeAgent, type Health, openWatch } from './watch-world.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { devAccount, hasAnvil, startAnvil } from '../../../tests/harness/anvil.ts'
+import { devAccount, hasAnvil, startAnvil } from '../../../tests/harness/chain/anvil.ts'
 import { createChain } from './chain.ts'
 
 const OWNER = devAccount(0).address

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chunk, fails, hangs, says, sends } from '../../../tests/harness/platform-double.ts'
+import { chunk, fails, hangs, says, sends } from '../../../tests/harness/doubles/platform.ts'
 import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 import { AppError } from '../../core/errors.ts'
 import { createAgentGateway } from './gateway.ts'

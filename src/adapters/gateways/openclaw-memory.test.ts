@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { refusal, SILENCE, startOpenClawDouble } from '../../../tests/harness/openclaw-double.ts'
-import { createOpenClawState } from '../../../tests/harness/openclaw-state.ts'
+import { refusal, SILENCE, startOpenClawDouble } from '../../../tests/harness/doubles/openclaw.ts'
+import { createOpenClawState } from '../../../tests/harness/doubles/openclaw-state.ts'
 import { createAgentGateway } from './gateway.ts'
 
 const gateway = createAgentGateway({ fetch })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createServer } from 'node:net'
+import { startMailServer } from '../../../tests/harness/doubles/mail-server.ts'
 import { capturedLog } from '../../../tests/harness/log.ts'
-import { startMailServer } from '../../../tests/harness/mail-server.ts'
 import { createMailer } from './mail.ts'
 
 const MAIL = {

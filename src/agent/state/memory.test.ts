@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callsTool } from '../../../tests/harness/platform-double.ts'
+import { callsTool } from '../../../tests/harness/doubles/platform.ts'
 import { OWNER_KEY, startTestAgent } from '../../../tests/harness/test-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 

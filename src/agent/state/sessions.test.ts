@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { appendFile, readdir, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { hangs } from '../../../tests/harness/platform-double.ts'
+import { hangs } from '../../../tests/harness/doubles/platform.ts'
 import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 
 type Agent = Awaited<ReturnType<typeof startTestAgent>>

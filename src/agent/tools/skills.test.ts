@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { fails } from '../../../tests/harness/platform-double.ts'
+import { fails } from '../../../tests/harness/doubles/platform.ts'
 import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 
 const SKILL = { name: 'tour-planner', description: 'Plans a tour.', instructions: '# Tour planner\n\nRest days first.' }

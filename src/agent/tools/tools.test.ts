@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fails } from '../../../tests/harness/platform-double.ts'
+import { fails } from '../../../tests/harness/doubles/platform.ts'
 import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import http from 'node:http'
-import { askRaw } from '../../../tests/harness/raw-http.ts'
 import { startServer } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
+import { askRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { openHeadRoom } from './head-room.ts'
 
 const GIGABYTE = 1024 ** 3

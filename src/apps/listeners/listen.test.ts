@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { bearer, json } from '../../../tests/harness/platform.ts'
-import { openRaw } from '../../../tests/harness/raw-http.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
+import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { listen } from './listen.ts'
 
 test.each([

@@ -3,10 +3,17 @@ import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { extract, pack } from 'tar-stream'
-import { execIn, findEngine, importAgent, PATIENT, removeAll, toVisit } from '../../../../tests/harness/engine.ts'
-import { deviations } from '../../../../tests/harness/hardened.ts'
-import { answersHealthz, runtimeContract } from '../../../../tests/harness/runtime-contract.ts'
-import { canStartSwarm, type SwarmNode, startMachine } from '../../../../tests/harness/swarm.ts'
+import {
+  execIn,
+  findEngine,
+  importAgent,
+  PATIENT,
+  removeAll,
+  toVisit,
+} from '../../../../tests/harness/engines/engine.ts'
+import { deviations } from '../../../../tests/harness/engines/hardened.ts'
+import { answersHealthz, runtimeContract } from '../../../../tests/harness/engines/runtime-contract.ts'
+import { canStartSwarm, type SwarmNode, startMachine } from '../../../../tests/harness/engines/swarm.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { randomText } from '../../../core/ids.ts'

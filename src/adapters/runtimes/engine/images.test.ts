@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { findEngine } from '../../../../tests/harness/engine.ts'
-import { EMPTY_LAYER, startRegistry } from '../../../../tests/harness/registry.ts'
+import { EMPTY_LAYER, startRegistry } from '../../../../tests/harness/doubles/registry.ts'
+import { findEngine } from '../../../../tests/harness/engines/engine.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { orNull } from './engine.ts'
 import { hasImage, type PullLimits, pullImage } from './images.ts'

@@ -4,9 +4,9 @@ import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'nod
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { HostOrder } from '../../../../tests/harness/process-test-host.ts'
+import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/engines/runtime-contract.ts'
+import type { HostOrder } from '../../../../tests/harness/programs/process-test-host.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
-import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/runtime-contract.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { createLog } from '../../../core/log.ts'
 import type { AgentSpec, LogLine, Runtime } from '../contract/runtime.ts'
@@ -14,9 +14,9 @@ import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } 
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
 import { createProcessTable, psTable } from './table.ts'
 
-const HARNESS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness')
-const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(HARNESS, 'process-test-agent.ts')]
-const HOST = join(HARNESS, 'process-test-host.ts')
+const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs')
+const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(PROGRAMS, 'process-test-agent.ts')]
+const HOST = join(PROGRAMS, 'process-test-host.ts')
 const PATIENCE_MS = 120_000
 const KILLS = roundsOf('PROCESS_KILLS', 6)
 const hasProc = existsSync('/proc/self/environ')

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 const Created = z.object({ id: z.string() })

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { dumpTables } from '../../../../tests/harness/dump.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { ConfigResponse, ProvisionResponse } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 

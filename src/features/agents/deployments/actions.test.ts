@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dumpTables } from '../../../../tests/harness/dump.ts'
 import { bearer, INTERNAL_KEY, json, testPlatform } from '../../../../tests/harness/platform.ts'
+import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/create.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { bearer, INTERNAL_KEY, json, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import { write } from '../../../db/write.ts'

@@ -2,17 +2,17 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent, type Person, signUp } from '../../../../tests/harness/client.ts'
-import { readEvents } from '../../../../tests/harness/events.ts'
 import { bearer, json, read } from '../../../../tests/harness/platform.ts'
 import { findFreePorts } from '../../../../tests/harness/ports.ts'
 import { findAgentPids, SERVICE_KEY, startServer, type TestServer } from '../../../../tests/harness/server.ts'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { VERSION } from '../../../core/version.ts'
 import { SessionResponse } from '../../people/accounts/schemas.ts'
 import { AgentEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 
-const HELD_AGENT = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'held-agent.ts')
+const HELD_AGENT = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs', 'held-agent.ts')
 /** What a program says that has found its settings to be wrong. */
 const BROKEN_AGENT = [process.execPath, '-e', 'process.exit(78)'] as const
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { createAgent, type Person, signUp } from '../../../../tests/harness/client.ts'
-import { dumpTables } from '../../../../tests/harness/dump.ts'
+import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
-import { startProvider } from '../../../../tests/harness/provider.ts'
+import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { findAgentPids, SERVICE_KEY, startServer, type TestServer } from '../../../../tests/harness/server.ts'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { until } from '../../../../tests/harness/until.ts'
@@ -20,9 +20,9 @@ import { WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { DeploymentList } from './schemas.ts'
 
-const HARNESS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness')
-const FAILING_AGENT = join(HARNESS, 'failing-agent.ts')
-const HELD_AGENT = join(HARNESS, 'held-agent.ts')
+const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs')
+const FAILING_AGENT = join(PROGRAMS, 'failing-agent.ts')
+const HELD_AGENT = join(PROGRAMS, 'held-agent.ts')
 /** Repairs wait between their steps; here they need not. */
 const OPERATOR = bearer(INTERNAL_KEY)
 const QUICK = { WATCHDOG_KILL_WAIT: '0.05' }

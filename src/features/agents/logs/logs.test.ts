@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { readEvents } from '../../../../tests/harness/events.ts'
 import { bearer, INTERNAL_KEY, read, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/create.ts'
 import { forgetLogsJob } from './jobs.ts'

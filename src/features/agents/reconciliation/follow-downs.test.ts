@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { readEvents } from '../../../../tests/harness/events.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { createBroadcast } from '../../../adapters/runtimes/contract/events.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { dumpTables } from '../../../../tests/harness/dump.ts'
 import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { messages } from '../../talk/chat/tables.ts'
 import { toSpec } from '../deployments/spec.ts'

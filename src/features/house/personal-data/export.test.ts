@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
-import { addTalkTraces } from '../../../../tests/harness/talk-traces.ts'
+import { addTalkTraces } from '../../../../tests/harness/rows/talk-traces.ts'
 import { write } from '../../../db/write.ts'
 import { installations } from '../../agents/installations/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'

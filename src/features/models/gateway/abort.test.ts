@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { signUp } from '../../../../tests/harness/client.ts'
-import { readEvents } from '../../../../tests/harness/events.ts'
+import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { bearer, json, read } from '../../../../tests/harness/platform.ts'
-import { startProvider } from '../../../../tests/harness/provider.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { CreatedKey } from '../../people/keys/schemas.ts'
 import { CostDashboard } from '../usage/schemas.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform, echoProvider } from '../../../../tests/harness/ai-platform.ts'
+import { type Fault, startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { bearer, INTERNAL_KEY, json, testPlatform } from '../../../../tests/harness/platform.ts'
-import { type Fault, startProvider } from '../../../../tests/harness/provider.ts'
 import { createHttpProvider } from '../../../adapters/models/provider.ts'
 import { write } from '../../../db/write.ts'
 import { PLANS } from '../../people/plans/plans.ts'

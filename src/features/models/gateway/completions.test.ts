@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform, echoProvider } from '../../../../tests/harness/ai-platform.ts'
-import { readAllEvents } from '../../../../tests/harness/events.ts'
+import type { Fault } from '../../../../tests/harness/doubles/provider.ts'
 import { bearer, INTERNAL_KEY, json, testPlatform } from '../../../../tests/harness/platform.ts'
-import type { Fault } from '../../../../tests/harness/provider.ts'
+import { readAllEvents } from '../../../../tests/harness/wires/events.ts'
 import { write } from '../../../db/write.ts'
 import { usageMonths } from '../usage/tables.ts'
 

@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
-import { readAllEvents } from '../../../../tests/harness/events.ts'
+import {
+  type Answering,
+  type Fault,
+  type ProviderDouble,
+  startProvider,
+} from '../../../../tests/harness/doubles/provider.ts'
 import { bearer } from '../../../../tests/harness/platform.ts'
-import { type Answering, type Fault, type ProviderDouble, startProvider } from '../../../../tests/harness/provider.ts'
+import { readAllEvents } from '../../../../tests/harness/wires/events.ts'
 import { createHttpProvider } from '../../../adapters/models/provider.ts'
 import { TIERS } from './tiers.ts'
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
-import { hasAnvil } from '../../../../tests/harness/anvil.ts'
+import { hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
+import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
 import {
   fund,
   openPaying,
@@ -11,7 +12,6 @@ import {
   USDC,
 } from '../../../../tests/harness/paying-platform.ts'
 import { bearer, INTERNAL_KEY, json, read } from '../../../../tests/harness/platform.ts'
-import type { TestChain } from '../../../../tests/harness/test-chain.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { settlePayments } from '../wallets/jobs.ts'

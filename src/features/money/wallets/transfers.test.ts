@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Address, Hex } from 'viem'
-import { hasAnvil } from '../../../../tests/harness/anvil.ts'
+import { hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
+import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
 import {
   fund,
   openPaying,
@@ -11,7 +12,6 @@ import {
   USDC,
 } from '../../../../tests/harness/paying-platform.ts'
 import { json, read } from '../../../../tests/harness/platform.ts'
-import type { TestChain } from '../../../../tests/harness/test-chain.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { hasAnvil } from '../../../../tests/harness/anvil.ts'
-import { startColonyDouble } from '../../../../tests/harness/colony-double.ts'
+import { hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
+import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
+import { startColonyDouble } from '../../../../tests/harness/doubles/colony.ts'
 import {
   addAgent,
   fund,
@@ -13,7 +14,6 @@ import {
   USDC,
 } from '../../../../tests/harness/paying-platform.ts'
 import { bearer, json, read, type testPlatform } from '../../../../tests/harness/platform.ts'
-import type { TestChain } from '../../../../tests/harness/test-chain.ts'
 import { createColonyUpstream } from '../../../adapters/colony/upstream.ts'
 import { write } from '../../../db/write.ts'
 import { addSpell } from '../../agents/watchdog/uptime.ts'

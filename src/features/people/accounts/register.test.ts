@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { countRows } from '../../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { listCommonPasswords, requireUncommon } from '../passwords/common-passwords.ts'
 import { users } from '../users/tables.ts'
 import { RegisterResponse } from './schemas.ts'

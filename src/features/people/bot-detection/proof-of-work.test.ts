@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { countRows } from '../../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { solve } from '../../../../tests/harness/proof.ts'
+import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { createProofOfWork } from './proof-of-work.ts'
 import { Challenge } from './schemas.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { countRows, dumpTables } from '../../../../tests/harness/dump.ts'
 import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { auditLog } from '../audit/tables.ts'
 import { InviteResponse } from './schemas.ts'
 import { invites } from './tables.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { dumpTables } from '../../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'
 import { CreatedKey, Key, RotatedKey } from './schemas.ts'

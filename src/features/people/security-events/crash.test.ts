@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { signIn, signUp } from '../../../../tests/harness/client.ts'
-import { settingsFor, startEventIssuer } from '../../../../tests/harness/event-issuer.ts'
+import { settingsFor, startEventIssuer } from '../../../../tests/harness/doubles/event-issuer.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { openHouse } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq, sql } from 'drizzle-orm'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { type EventIssuer, forge, settingsFor, startEventIssuer } from '../../../../tests/harness/event-issuer.ts'
+import {
+  type EventIssuer,
+  forge,
+  settingsFor,
+  startEventIssuer,
+} from '../../../../tests/harness/doubles/event-issuer.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { until } from '../../../../tests/harness/until.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { countRows } from '../../../../tests/harness/dump.ts'
 import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { SessionResponse } from '../accounts/schemas.ts'
 import { CreatedKey } from '../keys/schemas.ts'

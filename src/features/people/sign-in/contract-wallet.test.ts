@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Address, concatHex, encodeAbiParameters, type Hex, parseAbiParameters } from 'viem'
-import { type Anvil, devAccount, hasAnvil, startAnvil } from '../../../../tests/harness/anvil.ts'
-import { countRows } from '../../../../tests/harness/dump.ts'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
-import { siweMessage } from '../../../../tests/harness/siwe.ts'
+import { type Anvil, devAccount, hasAnvil, startAnvil } from '../../../../tests/harness/chain/anvil.ts'
+import { siweMessage } from '../../../../tests/harness/chain/siwe.ts'
 import {
   CREATE2_FACTORY,
   counterfactual,
@@ -11,7 +9,9 @@ import {
   REFUSING,
   WRITING,
   WRITING_FACTORY,
-} from '../../../../tests/harness/wallet-contracts.ts'
+} from '../../../../tests/harness/chain/wallet-contracts.ts'
+import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { createChain } from '../../../adapters/chain/chain.ts'
 import { NonceResponse } from './schemas.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { type EventIssuer, forge, startEventIssuer } from '../../../../tests/harness/event-issuer.ts'
+import { type EventIssuer, forge, startEventIssuer } from '../../../../tests/harness/doubles/event-issuer.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 
 const VERIFY = '/api/auth/social-id/verify'

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { createAgent, signUp } from '../../../../tests/harness/client.ts'
-import { readAllEvents, readEvents } from '../../../../tests/harness/events.ts'
+import { type Fault, startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { json, read } from '../../../../tests/harness/platform.ts'
-import { type Fault, startProvider } from '../../../../tests/harness/provider.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import { readAllEvents, readEvents } from '../../../../tests/harness/wires/events.ts'
 import { MessageList, SentMessage } from './schemas.ts'
 
 /** A service with a provider double and an agent of Ada's that runs. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { watchLoop } from '../../../../tests/harness/loop-hold.ts'
+import { watchLoop } from '../../../../tests/harness/speed/loop-hold.ts'
 import { findNextRun } from './cron.ts'
 
 /** The next `count` times after `from`. */

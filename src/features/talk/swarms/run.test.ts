@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { startAgentDouble } from '../../../../tests/harness/agent-double.ts'
+import { startAgentDouble } from '../../../../tests/harness/doubles/agent.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { findFreePorts } from '../../../../tests/harness/ports.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq, sql } from 'drizzle-orm'
-import { countRows } from '../../../../tests/harness/dump.ts'
 import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { users } from '../../people/users/tables.ts'

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentSpec, LogLine, Runtime, RuntimeEvent } from '../../src/adapters/runtimes/contract/runtime.ts'
+import type { AgentSpec, LogLine, Runtime, RuntimeEvent } from '../../../src/adapters/runtimes/contract/runtime.ts'
 
 /**
  * A runtime under test. `makeSpec` answers a new id and a free port each time; its agent must answer `GET /healthz` with

@@ -1,4 +1,4 @@
-import { refusal } from './openclaw-double.ts'
+import { refusal } from './openclaw.ts'
 
 /** Sessions and files of an OpenClaw agent, and its answers to the calls that look at them and change them. */
 export function createOpenClawState({ hasWorkspace = true } = {}) {

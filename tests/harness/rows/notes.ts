@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { type Connection, openDatabase } from '../../src/db/open.ts'
-import { openWriteQueue } from '../../src/db/write.ts'
+import { type Connection, openDatabase } from '../../../src/db/open.ts'
+import { openWriteQueue } from '../../../src/db/write.ts'
 
 /** The smallest table that a test of the database needs. */
 export const notes = sqliteTable('notes', { id: integer().primaryKey(), text: text().notNull() })

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { type Address, type Hex, parseAbi, parseSignature } from 'viem'
-import { TaskQueue } from '../../src/core/keyed-queue.ts'
-import type { TestChain } from './test-chain.ts'
+import { TaskQueue } from '../../../src/core/keyed-queue.ts'
+import type { TestChain } from '../chain/test-chain.ts'
 
 const DOLLAR_ABI = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',

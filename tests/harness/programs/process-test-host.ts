@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { AgentSpec } from '../../src/adapters/runtimes/contract/runtime.ts'
-import { createProcessRuntime } from '../../src/adapters/runtimes/process/process.ts'
-import { systemClock } from '../../src/core/clock.ts'
-import { createLog } from '../../src/core/log.ts'
+import { AgentSpec } from '../../../src/adapters/runtimes/contract/runtime.ts'
+import { createProcessRuntime } from '../../../src/adapters/runtimes/process/process.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { createLog } from '../../../src/core/log.ts'
 
 const Order = z.object({
   dir: z.string(),

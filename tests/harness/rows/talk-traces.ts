@@ -1,10 +1,10 @@
-import type { Tx } from '../../src/db/open.ts'
-import { agentCredentials, agentSkills } from '../../src/features/talk/agent-talk/tables.ts'
-import { chatSessions } from '../../src/features/talk/chat/tables.ts'
-import { inboxMessages } from '../../src/features/talk/inbox/tables.ts'
-import { agentMemory } from '../../src/features/talk/memory/tables.ts'
-import { radioStreams } from '../../src/features/web-tools/radio/tables.ts'
-import { videos } from '../../src/features/web-tools/video/tables.ts'
+import type { Tx } from '../../../src/db/open.ts'
+import { agentCredentials, agentSkills } from '../../../src/features/talk/agent-talk/tables.ts'
+import { chatSessions } from '../../../src/features/talk/chat/tables.ts'
+import { inboxMessages } from '../../../src/features/talk/inbox/tables.ts'
+import { agentMemory } from '../../../src/features/talk/memory/tables.ts'
+import { radioStreams } from '../../../src/features/web-tools/radio/tables.ts'
+import { videos } from '../../../src/features/web-tools/video/tables.ts'
 
 /** Sessions, memory, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
 export function addTalkTraces(

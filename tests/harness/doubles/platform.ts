@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createMemoryDouble } from './memory-double.ts'
+import { createMemoryDouble } from './memory.ts'
 
 const Asked = z.object({
   model: z.string(),

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { Db } from '../../src/db/open.ts'
+import type { Db } from '../../../src/db/open.ts'
 
 /** What a sealed value looks like, alone or within another text: version, and IV with tag at least. */
 const SEALED = /\bv1\.[\w-]{38,}/

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { until } from './until.ts'
+import { until } from '../until.ts'
 
 /** An answer as it came; `body` is what has arrived of it. */
 type RawAnswer = { status: number; headers: Headers; body: string }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createServer } from 'node:tls'
 
-const FIXTURES = join(import.meta.dir, '..', 'fixtures', 'tls')
+const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures', 'tls')
 
 /** What stands before a service that is reached over https: ends TLS, with a certificate nobody trusts, and changes nothing. */
 export async function startTlsFront(url: string): Promise<{ port: number } & Disposable> {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
+import { hasImage } from '../../../src/adapters/runtimes/engine/images.ts'
 import { findEngine, type TestEngine } from './engine.ts'
 
-const BUILD = join(import.meta.dir, '..', '..', 'scripts', 'openclaw-image.sh')
+const BUILD = join(import.meta.dir, '..', '..', '..', 'scripts', 'openclaw-image.sh')
 
 /** Where the real OpenClaw can run: an engine that has its images, oldest version first. */
 type OpenClawEngine = TestEngine & { images: readonly string[] }

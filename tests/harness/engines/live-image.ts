@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type Docker from 'dockerode'
 import { pack } from 'tar-stream'
-import { orNull } from '../../src/adapters/runtimes/engine/engine.ts'
+import { orNull } from '../../../src/adapters/runtimes/engine/engine.ts'
 
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
 const REPOSITORY = 'stead-test-live'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'bun:test'
-import { startAgentDouble } from './agent-double.ts'
+import { startAgentDouble } from './agent.ts'
 
 /** An agent until the test ends that says `Done.`, at once or when it is let go, or refuses with a status. */
 export function startHeldAgentDouble() {

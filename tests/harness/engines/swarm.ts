@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Docker from 'dockerode'
+import { until } from '../until.ts'
 import { canStartEngines } from './engine.ts'
-import { until } from './until.ts'
 
 /**
  * A machine of the test swarm: an engine in a network namespace of its own. `address` is where the test and the other

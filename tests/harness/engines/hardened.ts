@@ -1,5 +1,5 @@
 import type Docker from 'dockerode'
-import type { AgentSpec } from '../../src/adapters/runtimes/contract/runtime.ts'
+import type { AgentSpec } from '../../../src/adapters/runtimes/contract/runtime.ts'
 
 type HostConfig = Docker.ContainerInspectInfo['HostConfig']
 /** A container, or the order for one. */

@@ -1,6 +1,6 @@
 /** A process to be killed: many writers at once, each telling on standard output what was acknowledged to it. */
-import { write } from '../../src/db/write.ts'
-import { notes, openNotes } from './notes.ts'
+import { write } from '../../../src/db/write.ts'
+import { notes, openNotes } from '../rows/notes.ts'
 
 const WRITERS = 64
 const [file = '', firstId = '0'] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { Db } from '../../src/db/open.ts'
+import type { Db } from '../../../src/db/open.ts'
 
 /** Every row of every table as text: what somebody learns who gets hold of the database file. */
 export function dumpTables(db: Db): string {
