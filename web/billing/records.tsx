@@ -40,7 +40,7 @@ export function MovementsSection({ isAwaited }: RecordsProps) {
   return (
     <Section
       title="Movements"
-      lead="What came to your credits and what was spent, newest first."
+      lead="What came to your credits, what was spent, and what left your wallets, newest first."
       actions={
         <a href={LEDGER_EXPORT_PATH} download className={buttonClass('plain')}>
           <Download aria-hidden className="size-4" />
@@ -62,7 +62,7 @@ export function MovementsSection({ isAwaited }: RecordsProps) {
             </span>
             <span className="tabular-nums">
               {amount.startsWith('-') ? amount : `+${amount}`} {currency}
-              <span className="text-muted"> · balance {balance}</span>
+              <span className="text-muted">{account === 'wallets' ? ' · wallets' : ` · balance ${balance}`}</span>
             </span>
           </li>
         ))}

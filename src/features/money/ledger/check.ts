@@ -53,11 +53,30 @@ const RULES: readonly Rule[] = [
       FROM users u WHERE "is" <> should`,
     tell: ({ subject, is, should }) => `user ${subject}: is shown ${is} credits, the ledger says ${should}`,
   },
+  {
+    find: sql`SELECT p.id || ' (' || p.status || ')' AS subject,
+        iif(p.status = 'succeeded', -p.amount_micro_usd, 0) AS should,
+        coalesce((SELECT sum(l.amount) FROM ledger_entries e JOIN ledger_lines l ON l.entry_id = e.id
+          JOIN ledger_accounts a ON a.id = l.account_id AND a.kind = 'wallets' AND a.currency = p.currency
+          WHERE e.cause > 'wallet:' || p.id || ':' AND e.cause < 'wallet:' || p.id || ';'), 0) AS "is"
+      FROM wallet_payments p WHERE p.kind <> 'upstream' AND "is" <> should`,
+    tell: ({ subject, is, should }) =>
+      `payment ${subject}: moved ${formatMicroUsd(should, 2)} in its wallet, the ledger says ${formatMicroUsd(is, 2)}`,
+  },
+  {
+    find: sql`SELECT g.id || ' (' || g.state || ')' AS subject, iif(g.state IN ('settled', 'working'), g.amount_micros, 0) AS should,
+        coalesce((SELECT a.balance FROM ledger_accounts a WHERE a.kind = 'escrow' AND a.owner_id = 'gateway:' || g.id
+          AND a.currency = g.currency), 0) AS "is"
+      FROM gateway_payments g WHERE "is" <> should`,
+    tell: ({ subject, is, should }) =>
+      `paid call ${subject}: ${formatMicroUsd(should, 2)} is to be held for it, ${formatMicroUsd(is, 2)} is`,
+  },
 ]
 
 /**
  * Adds the books up again from their lines: every entry is balanced, every balance is the sum of its lines, every line
- * follows from those before it, no account that holds money is below zero, and what users see as credits is their balance.
+ * follows from those before it, no account that holds money is below zero, what users see as credits is their balance, each
+ * payment from a wallet moved what the ledger says, and what is held for a paid call is what it still waits for.
  */
 export function checkLedger(db: Db): LedgerReport {
   const count = (table: string) => db.select({ rows: sql<number>`count(*)` }).from(sql.raw(table)).get()?.rows ?? 0

@@ -8,7 +8,7 @@ import { formatMicroUsd } from '../../../core/money.ts'
 import { migrate } from '../../../db/migrate.ts'
 import { type Connection, openDatabase } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { type Account, creditsOf, houseAccount } from './accounts.ts'
+import { type Account, creditsOf, houseAccount, walletsOf } from './accounts.ts'
 import { checkLedger } from './check.ts'
 import { type Posting, post, readBalance, transfer } from './post.ts'
 import { Credits, LedgerPage } from './schemas.ts'
@@ -298,4 +298,39 @@ test('credits from before there was a ledger are its first entries', () => {
   expect(checkLedger(db)).toEqual({ entries: 2, lines: 4, accounts: 3, faults: [] })
   expect(readBalance(db, creditsOf('usr_c'))).toBe(350_000)
   expect(readBalance(db, houseAccount('grants', 'USD'))).toBe(-450_000)
+})
+
+test('payments from wallets of before the ledger kept them are its entries, one each', () => {
+  const { sqlite, db } = openDatabase(':memory:')
+  const first = migrations.findIndex(({ sql: text }) => text.includes("'wallets', 'payees'"))
+  migrate(sqlite, migrations.slice(0, first))
+  sqlite.exec("INSERT INTO users (id, email, name, created_at, updated_at) VALUES ('usr_a', 'a@example.com', '', 0, 0)")
+  const insert = sqlite.prepare(`INSERT INTO wallet_payments
+    (id, user_id, kind, purpose, reference, currency, recipient, amount_micro_usd, status, created_at)
+    VALUES (?, ?, ?, 'send', ?, ?, '0xb', ?, ?, 0)`)
+  const rows: [string, string | null, string, string, number, string][] = [
+    ['pay_1', 'usr_a', 'transfer', 'USDC', 3 * DOLLAR, 'succeeded'],
+    ['pay_2', 'usr_a', 'authorization', 'USDC', DOLLAR, 'succeeded'],
+    ['pay_3', null, 'transfer', 'pathUSD', 7, 'succeeded'],
+    ['pay_4', 'usr_a', 'transfer', 'USDC', DOLLAR, 'failed'],
+    ['pay_5', 'usr_a', 'upstream', 'EUR', DOLLAR, 'succeeded'],
+  ]
+  for (const [id, userId, kind, currency, amount, status] of rows)
+    insert.run(id, userId, kind, id, currency, amount, status)
+  migrate(sqlite, migrations)
+  expect(checkLedger(db)).toEqual({ entries: 3, lines: 6, accounts: 4, faults: [] })
+  expect(readBalance(db, walletsOf('usr_a', 'USDC'))).toBe(-4 * DOLLAR)
+  expect(readBalance(db, houseAccount('payees', 'pathUSD'))).toBe(7)
+})
+
+test('the check names a payment of which the books do not tell', () => {
+  const { sqlite, db } = openTestDatabase()
+  sqlite.exec(`INSERT INTO wallet_payments (id, kind, purpose, reference, currency, recipient, amount_micro_usd, status, created_at)
+    VALUES ('pay_1', 'transfer', 'send', 'one', 'USDC', '0xb', 1500000, 'succeeded', 0)`)
+  sqlite.exec(`INSERT INTO gateway_payments (id, plugin, method, amount_micros, currency, state, changed_at)
+    VALUES ('0xb:1', 'agent', 'x402', 50000, 'USDC', 'settled', 0)`)
+  expect(checkLedger(db).faults).toEqual([
+    'payment pay_1 (succeeded): moved -1.50 in its wallet, the ledger says 0.00',
+    'paid call 0xb:1 (settled): 0.05 is to be held for it, 0.00 is',
+  ])
 })

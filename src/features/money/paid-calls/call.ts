@@ -117,7 +117,7 @@ async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: Autho
   const now = deps.clock.now()
   const { nonce, validBefore } = signed
   const sent = await write(deps.db, (tx) =>
-    changePayment(tx, payment.id, ['created'], {
+    changePayment(tx, deps, payment.id, ['created'], {
       status: 'sent',
       sentAt: now,
       checkAt: new Date(now.getTime() + GRACE_MS),
@@ -135,14 +135,14 @@ async function endUnsigned(deps: PaidCallDeps, ordered: PaymentRow, error: unkno
   const now = deps.clock.now()
   const reason = error instanceof AppError ? error.message : 'It could not be signed'
   const ended = { status: 'failed', reason, settledAt: now, finalAt: now, checkAt: null } as const
-  await write(deps.db, (tx) => changePayment(tx, payment.id, ['created'], ended))
+  await write(deps.db, (tx) => changePayment(tx, deps, payment.id, ['created'], ended))
   throw error
 }
 
 /** A signature has left and no answer came: nobody knows until the chain says so. */
 async function leaveUnknown(deps: PaidCallDeps, { id }: PaymentRow, error: unknown): Promise<never> {
   const reason = 'The seller did not answer after it was paid'
-  await write(deps.db, (tx) => changePayment(tx, id, ['sent'], { status: 'unknown', reason }))
+  await write(deps.db, (tx) => changePayment(tx, deps, id, ['sent'], { status: 'unknown', reason }))
   throw unanswered(id, error)
 }
 

@@ -23,7 +23,7 @@ export async function settleAuthorization(
 ): Promise<PaymentRow> {
   const now = deps.clock.now()
   const change = (next: Partial<PaymentRow>) =>
-    write(deps.db, (tx) => changePayment(tx, payment.id, [payment.status], next) ?? getPayment(tx, payment.id))
+    write(deps.db, (tx) => changePayment(tx, deps, payment.id, [payment.status], next) ?? getPayment(tx, payment.id))
   const ended = { settledAt: now, finalAt: now, checkAt: null }
   if (payment.status === 'created') return change({ status: 'failed', reason: 'Nothing was signed for it', ...ended })
   const found = await findOnChain(deps, payment)

@@ -23,7 +23,8 @@ export function approvePayment(deps: ApproveDeps, userId: string, id: string): P
     const wallet = tx.select().from(managedWallets).where(isOwn).get()
     if (!wallet) throw new AppError('not_found', 'Wallet not found')
     requireWithinPolicy(tx, wallet, payment, now)
-    return decide(tx, payment, userId, { status: 'created', keepsTrying: true, checkAt: checkAtOf(payment, now) }, now)
+    const approved = { status: 'created', keepsTrying: true, checkAt: checkAtOf(payment, now) } as const
+    return decide(tx, deps, payment, userId, approved)
   })
 }
 
@@ -40,24 +41,30 @@ export function denyPayment(deps: ApproveDeps, userId: string, id: string): Prom
   return write(deps.db, (tx) => {
     const payment = getOwnPayment(tx, userId, id)
     requireWaiting(payment, now)
-    return decide(tx, payment, userId, denied('Its owner denied it', now), now)
+    return decide(tx, deps, payment, userId, denied('Its owner denied it', now))
   })
 }
 
 /** Denies what waited for too long. */
-export function expireApproval({ db, clock }: ApproveDeps, payment: PaymentRow): Promise<PaymentRow | null> {
-  const now = clock.now()
-  return write(db, (tx) =>
-    changePayment(tx, payment.id, ['awaiting_approval'], denied('Nobody approved it in time', now)),
+export function expireApproval(deps: ApproveDeps, payment: PaymentRow): Promise<PaymentRow | null> {
+  const now = deps.clock.now()
+  return write(deps.db, (tx) =>
+    changePayment(tx, deps, payment.id, ['awaiting_approval'], denied('Nobody approved it in time', now)),
   )
 }
 
-function decide(tx: Tx, payment: PaymentRow, userId: string, change: Partial<PaymentRow>, now: Date): PaymentRow {
-  const decided = changePayment(tx, payment.id, ['awaiting_approval'], { ...change, decidedBy: userId })
+function decide(
+  tx: Tx,
+  deps: ApproveDeps,
+  payment: PaymentRow,
+  userId: string,
+  change: Partial<PaymentRow>,
+): PaymentRow {
+  const decided = changePayment(tx, deps, payment.id, ['awaiting_approval'], { ...change, decidedBy: userId })
   if (!decided) throw noLongerWaiting()
   const action = decided.status === 'denied' ? 'wallet.payment.denied' : 'wallet.payment.approved'
   const detail = { paymentId: payment.id }
-  recordAudit(tx, { actor: userId, action, target: payment.walletId ?? payment.id, detail }, now)
+  recordAudit(tx, { actor: userId, action, target: payment.walletId ?? payment.id, detail }, deps.clock.now())
   return decided
 }
 

@@ -1,6 +1,8 @@
 import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { bookChange } from './book-payment.ts'
 import { type PaymentRow, type PaymentStatus, walletPayments } from './tables.ts'
 
 /** @throws AppError `not_found`. */
@@ -46,15 +48,20 @@ export function listDue(db: Db, now: Date, limit: number): PaymentRow[] {
     .all()
 }
 
-/** Changes a payment that is still in one of `from`; null when something else came first. */
+/** Changes a payment that is still in one of `from`, and the ledger with it; null when something else came first. */
 export function changePayment(
   tx: Tx,
+  deps: { clock: Clock },
   id: string,
   from: readonly PaymentStatus[],
   change: Partial<PaymentRow>,
 ): PaymentRow | null {
   const isStill = and(eq(walletPayments.id, id), inArray(walletPayments.status, [...from]))
-  return tx.update(walletPayments).set(change).where(isStill).returning().get() ?? null
+  const before = tx.select({ status: walletPayments.status }).from(walletPayments).where(isStill).get()
+  if (!before) return null
+  const after = tx.update(walletPayments).set(change).where(isStill).returning().get()
+  bookChange(tx, deps, before, after)
+  return after
 }
 
 /** Nonces of our transactions that have not ended for certain, and so may still be on the chain. */

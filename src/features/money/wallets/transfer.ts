@@ -114,7 +114,9 @@ async function signAndKeep(deps: TransferDeps, payment: PaymentRow): Promise<Pay
       reason: null,
     } as const
     const checkAt = new Date(now.getTime() + FIRST_PAUSE_MS)
-    return changePayment(tx, payment.id, ['created'], { ...sent, checks: 0, checkAt }) ?? getPayment(tx, payment.id)
+    return (
+      changePayment(tx, deps, payment.id, ['created'], { ...sent, checks: 0, checkAt }) ?? getPayment(tx, payment.id)
+    )
   })
 }
 
@@ -226,7 +228,7 @@ function markUndone(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow
       settledAt: null,
     } as const
     return (
-      changePayment(tx, id, [payment.status], { ...open, checkAt: new Date(now.getTime() + FIRST_PAUSE_MS) }) ??
+      changePayment(tx, deps, id, [payment.status], { ...open, checkAt: new Date(now.getTime() + FIRST_PAUSE_MS) }) ??
       getPayment(tx, id)
     )
   })
@@ -245,7 +247,10 @@ function findStanding(deps: TransferDeps, payment: PaymentRow): Promise<Standing
 
 /** Changes the payment unless something else has meanwhile. @returns how it stands. */
 function changed(deps: TransferDeps, payment: PaymentRow, change: Partial<PaymentRow>): Promise<PaymentRow> {
-  return write(deps.db, (tx) => changePayment(tx, payment.id, [payment.status], change) ?? getPayment(tx, payment.id))
+  return write(
+    deps.db,
+    (tx) => changePayment(tx, deps, payment.id, [payment.status], change) ?? getPayment(tx, payment.id),
+  )
 }
 
 function later({ clock }: TransferDeps, { checks }: PaymentRow): Partial<PaymentRow> {

@@ -16,6 +16,9 @@ import { until } from '../../../../tests/harness/until.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { auditLog } from '../../people/audit/tables.ts'
+import { checkLedger } from '../ledger/check.ts'
+import { listLedger } from '../ledger/list.ts'
+import { LedgerPage } from '../ledger/schemas.ts'
 import { settlePayments } from './jobs.ts'
 import { orderPayment } from './order.ts'
 import { getPayment } from './payments.ts'
@@ -94,6 +97,12 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     ])
     const { payments } = await read(PaymentList, paying.web.request('/api/wallet/payments', { headers: paying.cookie }))
     expect(payments).toEqual([payment])
+    const ledger = await read(LedgerPage, paying.web.request('/api/ledger', { headers: paying.cookie }))
+    expect(ledger.balances).toEqual([{ kind: 'wallets', currency: 'USDC', balance: '-0.30' }])
+    expect(ledger.lines.map(({ amount, memo }) => [amount, memo])).toEqual([
+      ['-0.30', `Paid from a wallet to ${payee} (send)`],
+    ])
+    expect(checkLedger(paying.platform.db)).toEqual({ entries: 1, lines: 2, accounts: 2, faults: [] })
   })
 
   test('POST /api/wallet/send: 402 without enough, and nothing is moved', async () => {
@@ -105,6 +114,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       error: 'Payment failed: The wallet holds too little USDC',
     })
     expect(await paid(paying.wallet.address)).toBe(DOLLAR)
+    expect(checkLedger(paying.platform.db)).toEqual({ entries: 0, lines: 0, accounts: 0, faults: [] })
   })
 
   test('200 requests with one Idempotency-Key are one payment', async () => {
@@ -329,6 +339,13 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       paying.web.request(`/api/wallet/payments/${payment.id}`, { headers: paying.cookie }),
     )
     expect(shown.payment.undoneAt).not.toBeNull()
+    const { lines } = listLedger(paying.platform.db, paying.user.id, { limit: 10 })
+    expect(lines.map(({ amount, balance }) => [amount, balance])).toEqual([
+      ['-1.00', '-1.00'],
+      ['1.00', '0.00'],
+      ['-1.00', '-1.00'],
+    ])
+    expect(checkLedger(paying.platform.db).faults).toEqual([])
   })
 
   test('after twelve blocks a payment is final: what was signed is forgotten and nothing looks at it again', async () => {

@@ -47,7 +47,7 @@ async function payOnce(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRo
   const now = deps.clock.now()
   const claimed = await write(deps.db, (tx) => {
     const checkAt = new Date(now.getTime() + CHECK_MS)
-    return changePayment(tx, id, ['created'], { status: 'sent', sentAt: now, checkAt })
+    return changePayment(tx, deps, id, ['created'], { status: 'sent', sentAt: now, checkAt })
   })
   if (!claimed) return getPayment(deps.db, id)
   const verdict = await askToPay(upstream, claimed)
@@ -129,14 +129,14 @@ async function askAfter(upstream: ColonyUpstream, payment: PaymentRow): Promise<
 }
 
 /** Writes the verdict unless another came first. */
-function settle({ db, clock }: UpstreamPaymentDeps, payment: PaymentRow, verdict: Verdict): Promise<PaymentRow> {
-  const now = clock.now()
+function settle(deps: UpstreamPaymentDeps, payment: PaymentRow, verdict: Verdict): Promise<PaymentRow> {
+  const now = deps.clock.now()
   const { status, reason, answer } = verdict
   const pauseMs = Math.min(MAX_PAUSE_MS, 5000 * 2 ** Math.min(payment.checks, 10))
   const open = { checks: payment.checks + 1, checkAt: new Date(now.getTime() + pauseMs) }
   const ended = { settledAt: now, finalAt: now, checkAt: null }
   const hash = answer?.transactionHash ?? answer?.txHash
-  return write(db, (tx) => {
+  return write(deps.db, (tx) => {
     const change = {
       status,
       reason,
@@ -145,7 +145,7 @@ function settle({ db, clock }: UpstreamPaymentDeps, payment: PaymentRow, verdict
       ...(typeof hash === 'string' && { transactionHash: hash.slice(0, 100) }),
       ...(status === 'unknown' ? open : ended),
     }
-    return changePayment(tx, payment.id, [payment.status], change) ?? getPayment(tx, payment.id)
+    return changePayment(tx, deps, payment.id, [payment.status], change) ?? getPayment(tx, payment.id)
   })
 }
 

@@ -1,0 +1,30 @@
+import { and, count, gt, lt } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import type { Tx } from '../../../db/open.ts'
+import type { Account } from './accounts.ts'
+import { transfer } from './post.ts'
+import { ledgerEntries } from './tables.ts'
+
+/** What a chain moved; `isUndone` when it has taken that back. `reference` names the payment among all causes. */
+export type ChainMovement = {
+  reference: string
+  memo: string
+  from: Account
+  to: Account
+  amount: number
+  isUndone: boolean
+}
+
+/**
+ * Books what moved on a chain, and the way back when the chain takes it back. A chain may change its mind more than once, so
+ * each turn of a payment is an entry of its own: the caller sees to it that there is one for each change.
+ */
+export function postTurn(tx: Tx, deps: { clock: Clock }, movement: ChainMovement): void {
+  const { reference, memo, from, to, amount, isUndone } = movement
+  // The semicolon follows the colon: between them is every turn of this payment, found by the index.
+  const isOfIt = and(gt(ledgerEntries.cause, `${reference}:`), lt(ledgerEntries.cause, `${reference};`))
+  const turn = tx.select({ entries: count() }).from(ledgerEntries).where(isOfIt).get()?.entries ?? 0
+  const cause = `${reference}:${turn + 1}`
+  if (isUndone) transfer(tx, deps, { cause, memo: `${memo}, taken back by the chain`, from: to, to: from, amount })
+  else transfer(tx, deps, { cause, memo, from, to, amount })
+}
