@@ -110,6 +110,8 @@ export async function startEngine(): Promise<PrivateEngine> {
     pid: () => pid,
     start,
     async [Symbol.asyncDispose]() {
+      // A test that failed while the daemon was frozen has left it so, and then no signal ends it.
+      thaw(pid)
       if (!(await isAnswering(socket))) await start()
       for (const { Id } of await docker.listContainers({ all: true })) {
         await docker.getContainer(Id).remove({ force: true, v: true })
@@ -117,6 +119,14 @@ export async function startEngine(): Promise<PrivateEngine> {
       await end()
       Bun.spawnSync(['sh', '-c', CLEAN_UP, folder.path])
     },
+  }
+}
+
+function thaw(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {
+    // It has ended.
   }
 }
 

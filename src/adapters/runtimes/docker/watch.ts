@@ -1,4 +1,5 @@
 import { errorMessage } from '../../../core/errors.ts'
+import { inLanes } from '../../../core/in-lanes.ts'
 import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'
 import { BAD_CONFIGURATION_EXIT, type RuntimeEvent } from '../contract/runtime.ts'
@@ -9,6 +10,8 @@ import { type EngineEvent, followEvents } from '../engine/events.ts'
 const MAX_REMOVALS = 1000
 /** How long after a connection broke something may be told that was asked for before; a stop takes ten seconds itself. */
 const RETELL_MS = 30_000
+/** Agents that are looked at together after a gap. */
+const AT_ONCE = 8
 
 /**
  * What this platform is about to do to containers, told before it does. The engine reports that too, and nobody should
@@ -86,16 +89,16 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
   const outOfMemory = new Set<string>()
   let isFirst = true
 
+  const warn = (error: unknown) => log.warn({ error: errorMessage(error) }, 'cannot look after agents')
   const noteGap = async () => {
     // The engine tells again what happened meanwhile, unless it was started anew.
     setTimeout(asked.expectedByNow(), RETELL_MS).unref()
     const wasFirst = isFirst
     isFirst = false
-    const ids = await deps.listKnown()
-    for (const id of ids) {
-      await deps.giveUp(id)
+    await inLanes(await deps.listKnown(), AT_ONCE, async (id) => {
+      await deps.giveUp(id).catch(warn)
       if (!wasFirst) broadcast.tell({ id, type: 'changed', at: new Date() })
-    }
+    })
   }
   const note = async (event: EngineEvent) => {
     const id = event.attributes[LABELS.agent]
@@ -111,8 +114,9 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
   const run = async () => {
     const { engine, instance } = deps
     for await (const event of followEvents(engine, { instance, type: 'container', signal: closing.signal })) {
-      const work = event === 'connected' ? noteGap() : note(event)
-      await work.catch((error: unknown) => log.warn({ error: errorMessage(error) }, 'cannot look after agents'))
+      const work = (event === 'connected' ? noteGap() : note(event)).catch(warn)
+      // The looks after a gap are as slow as the engine, and what it tells meanwhile must not become old behind them.
+      if (event !== 'connected') await work
     }
   }
   run().catch((error: unknown) => log.error({ error: errorMessage(error) }, 'agents are no longer watched'))

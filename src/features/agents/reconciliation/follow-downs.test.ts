@@ -162,6 +162,18 @@ test('one that died is down for its owner before a slow engine says how it is', 
   await world.isShown('running', null)
 })
 
+test('one that was back when its end was told runs, although its engine answers nobody from then on', async () => {
+  await using world = await openFollowed()
+  world.listen()
+  await until('the first look', () => world.looks() > 0)
+  const looks = world.looks()
+  world.happens('died', 'running')
+  await until('the look that finds it back', () => world.looks() > looks)
+  world.turns(AWAY)
+  await until('the next look', () => world.looks() > looks + 1)
+  await world.isShown('running', null)
+})
+
 test('GET /api/agents/:id/events: one that ended and answers again before anybody looks is told as down, then as back', async () => {
   await using world = await openFollowed()
   world.listen()

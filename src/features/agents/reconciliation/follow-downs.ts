@@ -50,7 +50,8 @@ export async function followDowns(
       return Promise.resolve()
     }
     const looked = Promise.withResolvers<void>()
-    const done = followAgent(deps, agentId, { hasDied, signal, onLook: looked.resolve })
+    const hasDiedSince = () => again.get(agentId)?.hasDied === true
+    const done = followAgent(deps, agentId, { hasDied, hasDiedSince, signal, onLook: looked.resolve })
       .catch((error) => deps.log.warn({ agent: agentId, error: errorMessage(error) }, 'cannot tell whether it is down'))
       .finally(() => {
         looked.resolve()
@@ -93,33 +94,43 @@ function listWanted(db: Db, which?: SQL): string[] {
   return wanted.all().map(({ id }) => id)
 }
 
-type Follow = { hasDied: boolean; signal: AbortSignal; onLook: () => void }
+type Follow = { hasDied: boolean; hasDiedSince: () => boolean; signal: AbortSignal; onLook: () => void }
 
 /** Until the agent answers, or should not run any more, or nobody can say how it is. */
-async function followAgent(deps: FollowDownsDeps, agentId: string, { hasDied, signal, onLook }: Follow): Promise<void> {
-  let isDown = await lookAt(deps, agentId, hasDied)
-  onLook()
-  for (let pauseMs = FIRST_PAUSE_MS; isDown; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+async function followAgent(deps: FollowDownsDeps, agentId: string, follow: Follow): Promise<void> {
+  const { signal } = follow
+  let look = await lookAt(deps, agentId, follow)
+  follow.onLook()
+  for (let pauseMs = FIRST_PAUSE_MS; look.isDown; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     await pause(pauseMs, signal)
+    const wasUp = look.state === 'up'
+    if (!signal.aborted) look = await lookAt(deps, agentId, { ...follow, hasDied: false })
+    // It was back already when its end was noted, and who cannot look again knows nothing newer.
+    if (wasUp && (signal.aborted || look.state === 'unknown')) await write(deps.db, (tx) => markUp(tx, agentId))
     if (signal.aborted) return
-    isDown = await lookAt(deps, agentId, false)
   }
 }
 
+type Look = { state: Liveness; isDown: boolean }
+
 /** Is it down? Notes the answer. One that `hasDied` was down, however late it is looked at. */
-async function lookAt(deps: FollowDownsDeps, agentId: string, hasDied: boolean): Promise<boolean> {
+async function lookAt(
+  deps: FollowDownsDeps,
+  agentId: string,
+  { hasDied, hasDiedSince }: Pick<Follow, 'hasDied' | 'hasDiedSince'>,
+): Promise<Look> {
   const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
-  if (agent?.status !== 'running') return false
+  if (agent?.status !== 'running') return { state: 'unknown', isDown: false }
   const looking = checkLiveness(deps, agent)
   // On a busy machine it may be back before the engine answers: what is known already must not wait for that.
   if (hasDied && (await isLate(looking))) await write(deps.db, (tx) => markDown(tx, agentId, ENDED, deps.clock.now()))
   const state = await looking
   const reason = typeof state === 'object' ? state.reason : hasDied ? ENDED : null
   if (reason !== null) await write(deps.db, (tx) => markDown(tx, agentId, reason, deps.clock.now()))
-  else if (state === 'up') await write(deps.db, (tx) => markUp(tx, agentId))
-  if (state === 'unknown' || (state === 'up' && reason === null)) return false
+  else if (state === 'up' && !hasDiedSince()) await write(deps.db, (tx) => markUp(tx, agentId))
+  if (state === 'unknown' || (state === 'up' && reason === null)) return { state, isDown: false }
   // One that has a process and was not seen down is perhaps slow: the watchdog finds out.
-  return reason !== null || agent.downAt !== null
+  return { state, isDown: reason !== null || agent.downAt !== null }
 }
 
 function isLate(answer: Promise<unknown>): Promise<boolean> {
