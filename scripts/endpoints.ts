@@ -8,6 +8,7 @@ import { openPlatform } from '../src/apps/platform.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { readConfig } from '../src/core/config.ts'
 import { createLog } from '../src/core/log.ts'
+import { PASSWORD_COST } from '../src/features/people/passwords/passwords.ts'
 import { describeRoutes } from './routes.ts'
 
 const file = join(import.meta.dir, '..', 'tests/endpoints.txt')
@@ -37,6 +38,7 @@ function createEmptyApp() {
     fetch,
     connection: openMigrated(':memory:', config.dataDir).connection,
     encryptionKey: 'only for listing routes',
+    passwordCost: PASSWORD_COST,
     runtimes: onlyRuntime(createNoRuntime('process', 'Only routes are listed here.')),
     standsBack: false,
     providers: [],

@@ -17,6 +17,7 @@ import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
 import { findOriginal } from '../features/agents/residence/find-original.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/residence/settle.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
+import { PASSWORD_COST } from '../features/people/passwords/passwords.ts'
 import { noteKey } from '../features/people/sealing/check-key.ts'
 import { readKeptKey } from '../features/people/sealing/kept-keys.ts'
 import { freeLeases } from '../jobs/queue.ts'
@@ -67,6 +68,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     clock: systemClock,
     fetch,
     connection,
+    passwordCost: PASSWORD_COST,
     runtimes,
     standsBack: objection !== null,
     openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),

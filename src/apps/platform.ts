@@ -16,6 +16,7 @@ import { createClonePaymentBooks } from '../features/money/ledger/clone-payments
 import { createGrantCredits } from '../features/money/ledger/credits.ts'
 import { openMoney } from '../features/money/open.ts'
 import { openPeople } from '../features/people/open.ts'
+import type { PasswordCost } from '../features/people/passwords/passwords.ts'
 import { clearMemory } from '../features/talk/memory/forget.ts'
 import { createMemoryInstruction } from '../features/talk/memory/instruct.ts'
 import { openTalk } from '../features/talk/open.ts'
@@ -30,6 +31,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   config: Config
   connection: Connection
   encryptionKey: string
+  /** Tests alone hand in less than `PASSWORD_COST`. */
+  passwordCost: PasswordCost
   runtimes: Runtimes
   /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
   standsBack: boolean
@@ -49,12 +52,12 @@ export type Platform = ReturnType<typeof openPlatform>
  * lower wing sets off in a higher one is handed to it as a function. Closing the platform closes the database as well.
  */
 export function openPlatform(parts: PlatformParts) {
-  const { clock, log, fetch, connection, standsBack, bound } = parts
+  const { clock, log, fetch, connection, passwordCost, standsBack, bound } = parts
   const { db } = connection
   const queue = createJobQueue({ db, clock, log })
   const enqueue = standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
   const base: Base = { db, clock, log, sealer: createSealer(parts.encryptionKey), enqueue, fetch }
-  const settings = { ...parts.config, appUrl: parts.config.appUrl ?? bound.webUrl }
+  const settings = { ...parts.config, passwordCost, appUrl: parts.config.appUrl ?? bound.webUrl }
 
   const forPeople = {
     takeOver: (tx: Tx, userId: string) => takeOver(tx, base, userId),

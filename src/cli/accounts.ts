@@ -14,7 +14,7 @@ import { createAccount, resetPassword } from '../features/house/administration/c
 import { toAdminUser } from '../features/house/administration/list-users.ts'
 import { AccountChange } from '../features/house/administration/schemas.ts'
 import { RegisterRequest } from '../features/people/accounts/schemas.ts'
-import { createPasswords } from '../features/people/passwords/passwords.ts'
+import { createPasswords, PASSWORD_COST } from '../features/people/passwords/passwords.ts'
 import { requirePlanName } from '../features/people/plans/plans.ts'
 import { type UserRow, users } from '../features/people/users/tables.ts'
 import { isAdmin } from '../features/people/users/users.ts'
@@ -32,7 +32,7 @@ export function withAccounts(command: (accounts: AccountCommands) => Promise<Rep
 
 function accountCommands({ db }: Connection, config: Config) {
   const signUp = { firstUserOwnsHouse: config.mode === 'home' }
-  const deps = { db, clock: systemClock, passwords: createPasswords(1), signUp }
+  const deps = { db, clock: systemClock, passwords: createPasswords(1, PASSWORD_COST), signUp }
   const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
   const report = (row: UserRow, text: string): Report => ({ text, json: { user: toAdminUser(row, rules) } })
 

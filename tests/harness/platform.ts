@@ -18,6 +18,7 @@ import type { Connection } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
 import type { OpenProvider } from '../../src/features/models/own-keys/own-keys.ts'
 import { insertUser } from '../../src/features/people/accounts/register.ts'
+import type { PasswordCost } from '../../src/features/people/passwords/passwords.ts'
 import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/session-cookie.ts'
@@ -25,6 +26,9 @@ import { openTestDatabase } from './database.ts'
 
 /** The bearer that every test platform expects on its backend. */
 export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
+
+/** The least that argon2id takes: a thousandth of what a real account costs, for tests that sign in hundreds of times. */
+export const LOW_PASSWORD_COST: PasswordCost = { memoryCost: 8, timeCost: 1 }
 
 /** Rates are out of the way unless a test sets one: tests share an address. */
 const NO_RATES = Object.fromEntries(
@@ -96,6 +100,7 @@ export function testPlatform(options: TestOptions = {}) {
     fetch: options.fetch ?? fetch,
     connection: options.connection ?? openConnection(options, dataDir),
     encryptionKey: 'a key that only tests use',
+    passwordCost: LOW_PASSWORD_COST,
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     standsBack: options.standsBack ?? false,
     providers: options.providers ?? [],

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,6 +65,19 @@ test('what is stored is for its owner alone, and no secret is told in a log, an 
   expect(told).toContain(agentId)
   for (const secret of [PASSWORD, key, session, SERVICE_KEY, 'sk-or-the-double', ...agentTokens])
     expect(told.includes(secret)).toBe(false)
+}, 300_000)
+
+test('the passwords of a service and of the command line are hashed as OWASP asks', async () => {
+  await using house = await openHouse()
+  const program = await house.start()
+  await signUp(program.urls.web)
+  const created = await house.run(['user', 'create', 'bo@example.com', '--password-stdin', '--plan', 'solo'], {
+    stdin: PASSWORD,
+  })
+  expect([created.exitCode, created.stderr]).toEqual([0, ''])
+  const hashes = readPasswordHashes(house.dataDir)
+  expect(hashes.length).toBe(2)
+  for (const hash of hashes) expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
 }, 300_000)
 
 test('after everything an account can do, neither a table nor a log line holds what opens anything', async () => {
@@ -195,6 +209,15 @@ test('after everything an account can do, neither a table nor a log line holds w
   expect([...secrets].filter(([, value]) => told.includes(value)).map(([name]) => name)).toEqual([])
   expect(secrets.size).toBeGreaterThan(40)
 }, 300_000)
+
+function readPasswordHashes(dataDir: string): string[] {
+  using database = new Database(join(dataDir, 'stead.db'), { readonly: true })
+  const rows = database.query('SELECT password_hash AS hash FROM users').all()
+  return z
+    .array(z.object({ hash: z.string() }))
+    .parse(rows)
+    .map(({ hash }) => hash)
+}
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777

@@ -23,7 +23,7 @@ import { createChannels } from './notifications/channels.ts'
 import { enqueueNotification } from './notifications/notify.ts'
 import type { Notification } from './notifications/schemas.ts'
 import { readOrCreateWebhookKey } from './notifications/webhook-key.ts'
-import { createPasswords } from './passwords/passwords.ts'
+import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import { createSecurityEventVerifier } from './security-events/verify.ts'
 import { createSessions } from './sessions/sessions.ts'
 import type { TakeOver } from './sign-in/take-over.ts'
@@ -32,8 +32,11 @@ import { createSocialId } from './social-identity/identity.ts'
 import { createSocialTokens } from './social-identity/tokens.ts'
 import { createUserFinder, toSignedInUser } from './users/users.ts'
 
-/** Who uses the house, and how they prove it. `appUrl` is where browsers find the house. */
-type PeopleSettings = { appUrl: string } & Pick<
+/**
+ * Who uses the house, and how they prove it. `appUrl` is where browsers find the house; `passwordCost` is no setting of the
+ * operator, so that nobody can lower it.
+ */
+type PeopleSettings = { appUrl: string; passwordCost: PasswordCost } & Pick<
   Config,
   | 'adminEmails'
   | 'baseRpcUrl'
@@ -106,7 +109,7 @@ function openAccounts(base: Base, settings: PeopleSettings) {
     sessions,
     verifyKey,
     findUser,
-    passwords: createPasswords(Math.max(1, availableParallelism() - 1)),
+    passwords: createPasswords(Math.max(1, availableParallelism() - 1), settings.passwordCost),
     knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
     guards: createGuards({ findUserBySession: sessions.find, findUserByKey }, { isHttps }),
     internalKey: requireInternalKey(settings.internalApiKey, findUser),

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
-import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, LOW_PASSWORD_COST, read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { CreatedKey } from '../keys/schemas.ts'
@@ -190,7 +190,7 @@ test('POST /api/auth/login: what was hashed with other parameters is hashed anew
   expect(hash()).toBe(old)
   expect((await login(ADA)).status).toBe(200)
   const renewed = hash()
-  expect(renewed).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+  expect(renewed).toStartWith(`$argon2id$v=19$m=${LOW_PASSWORD_COST.memoryCost},t=${LOW_PASSWORD_COST.timeCost},p=1$`)
   expect((await login(ADA)).status).toBe(200)
   expect(hash()).toBe(renewed)
 })

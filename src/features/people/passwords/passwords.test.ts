@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { createPasswords } from './passwords.ts'
+import { createPasswords, PASSWORD_COST } from './passwords.ts'
 
-test('a password matches its hash and no other', async () => {
-  const { hash, verify } = createPasswords(1)
+test('a password costs what OWASP asks for, and matches its hash and no other', async () => {
+  const { hash, verify } = createPasswords(1, PASSWORD_COST)
   const stored = await hash('correct horse')
   expect(stored).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
   expect(await verify('correct horse', stored)).toBe(true)
@@ -13,14 +13,14 @@ test('a password matches its hash and no other', async () => {
 test.each([null, '', 'no hash at all', '$argon2id$v=19$m=19456,t=2,p=1$', '$2b$10$short'])(
   'the stored hash %p matches nothing, for one call',
   async (stored) => {
-    const passwords = createPasswords(1)
+    const passwords = createPasswords(1, PASSWORD_COST)
     expect(await passwords.verify('correct horse', stored)).toBe(false)
     expect(passwords.calls).toBe(1)
   },
 )
 
 test('hashes of other parameters and algorithms match and are outdated', async () => {
-  const passwords = createPasswords(1)
+  const passwords = createPasswords(1, PASSWORD_COST)
   const password = 'correct horse'
   for (const options of [
     { algorithm: 'bcrypt', cost: 4 },
@@ -35,7 +35,7 @@ test('hashes of other parameters and algorithms match and are outdated', async (
 })
 
 test('32 wait for a hasher, the next are refused at once, and those who waited are served', async () => {
-  const { verify } = createPasswords(2)
+  const { verify } = createPasswords(2, PASSWORD_COST)
   const all = await Promise.allSettled(Array.from({ length: 50 }, () => verify('x', null)))
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(34)
   for (const outcome of all.slice(34)) {
@@ -45,7 +45,7 @@ test('32 wait for a hasher, the next are refused at once, and those who waited a
 })
 
 test('as many works are admitted as the hasher takes and lets wait; the next are refused before they begin', async () => {
-  const { admit } = createPasswords(2)
+  const { admit } = createPasswords(2, PASSWORD_COST)
   let begun = 0
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const ask = () =>

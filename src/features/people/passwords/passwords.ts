@@ -1,10 +1,10 @@
 import { AppError } from '../../../core/errors.ts'
 
-/** OWASP's minimum for argon2id: 19 MiB, two passes, about 20 ms. */
-const OPTIONS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
-const PREFIX = `$argon2id$v=19$m=${OPTIONS.memoryCost},t=${OPTIONS.timeCost},p=1$`
-/** A hash of the current parameters that no known password has. */
-const NOBODYS_HASH = `${PREFIX}${'N'.repeat(42)}A$${'Q'.repeat(42)}A`
+/** What one hash of argon2id takes: `memoryCost` in KiB, `timeCost` in passes over them. */
+export type PasswordCost = Readonly<{ memoryCost: number; timeCost: number }>
+
+/** OWASP's minimum for argon2id: 19 MiB, two passes, about 20 ms. No setting lowers it. */
+export const PASSWORD_COST: PasswordCost = { memoryCost: 19_456, timeCost: 2 }
 const MAX_WAITING = 32
 
 export type Passwords = {
@@ -25,10 +25,12 @@ export type Passwords = {
 }
 
 /**
- * Argon2id behind a gate of `parallel` hashers, so that a flood of sign-ins cannot starve the rest of the process.
- * @throws AppError `limited` when too many wait already.
+ * Argon2id behind a gate of `parallel` hashers, so that a flood of sign-ins cannot starve the rest of the process. Whatever
+ * keeps real accounts hands in `PASSWORD_COST`. @throws AppError `limited` when too many wait already.
  */
-export function createPasswords(parallel: number): Passwords {
+export function createPasswords(parallel: number, cost: PasswordCost): Passwords {
+  const prefix = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$`
+  const nobodysHash = toNobodysHash(prefix)
   const waiting: (() => void)[] = []
   let admitted = 0
   let busy = 0
@@ -56,9 +58,10 @@ export function createPasswords(parallel: number): Passwords {
   }
 
   return {
-    hash: (password) => inTurn(() => Bun.password.hash(password, OPTIONS)),
-    verify: (password, hash) => inTurn(async () => (await isMatch(password, hash ?? NOBODYS_HASH)) && hash !== null),
-    isOutdated: (hash) => !hash.startsWith(PREFIX),
+    hash: (password) => inTurn(() => Bun.password.hash(password, { algorithm: 'argon2id', ...cost })),
+    verify: (password, hash) =>
+      inTurn(async () => (await isMatch(password, hash ?? nobodysHash, nobodysHash)) && hash !== null),
+    isOutdated: (hash) => !hash.startsWith(prefix),
     requireHashingCapacity,
     async admit(work) {
       requireHashingCapacity()
@@ -75,16 +78,21 @@ export function createPasswords(parallel: number): Passwords {
   }
 }
 
+/** A hash of the parameters of `prefix` that no known password has. */
+function toNobodysHash(prefix: string): string {
+  return `${prefix}${'N'.repeat(42)}A$${'Q'.repeat(42)}A`
+}
+
 function tooMany(): AppError {
   return new AppError('limited', 'Too many requests', { retryAfter: '1' })
 }
 
 /** A stored hash that cannot be read matches nothing: the account is closed to guesses, not broken for the caller. */
-async function isMatch(password: string, hash: string): Promise<boolean> {
+async function isMatch(password: string, hash: string, nobodysHash: string): Promise<boolean> {
   try {
     return await Bun.password.verify(password, hash)
   } catch {
-    await Bun.password.verify(password, NOBODYS_HASH)
+    await Bun.password.verify(password, nobodysHash)
     return false
   }
 }
