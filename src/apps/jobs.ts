@@ -29,6 +29,7 @@ import { deliveriesJob, notifyJob } from '../features/people/notifications/jobs.
 import { securityEventJob } from '../features/people/security-events/jobs.ts'
 import { sessionsJob } from '../features/people/sessions/jobs.ts'
 import { signInsJob } from '../features/people/sign-in/jobs.ts'
+import { expireApprovalsJob } from '../features/talk/approvals/decide.ts'
 import { heartbeatJob } from '../features/talk/heartbeat/due.ts'
 import { deliverMailJob } from '../features/talk/inbox/jobs.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/talk/scheduled-tasks/jobs.ts'
@@ -96,6 +97,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     cardEventsJob(money),
     scheduledTasksJob(talk),
     heartbeatJob(talk),
+    expireApprovalsJob(talk),
     webhookEventsJob(webTools),
     videoFilesJob(webTools),
     cleanUpJob(people),

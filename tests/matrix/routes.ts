@@ -43,6 +43,7 @@ const RUN = { of: (person: Person) => `run_${person.canary}`, missing: 'run_miss
 const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
 const PAYMENT_ROW = { of: (person: Person) => `pay_${person.canary}`, missing: 'pay_missing' }
 const VIDEO = { of: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
+const APPROVAL = { of: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
 const EMAIL = { of: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
@@ -357,6 +358,13 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /v1/memory backend': reached,
   'POST /v1/memory backend': { status: 200, body: () => ({ key: 'a', memory: 'x' }) },
   'POST /v1/memory/import backend': { status: 200, body: () => ({ facts: [{ key: 'a', text: 'x' }] }) },
+  'POST /v1/approvals backend': { status: 201, body: () => ({ tool: 'delete_file', arguments: '{}' }) },
+  'GET /v1/approvals/:id backend': { status: 200, names: APPROVAL },
+  'POST /v1/approvals/:id/use backend': {
+    status: 409,
+    names: APPROVAL,
+    body: () => ({ tool: 'delete_file', arguments: '{}' }),
+  },
   'GET /v1/models backend': reached,
   'POST /v1/tool-events backend': {
     status: 204,
@@ -571,6 +579,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `${toRunPath(id)}/cancel`,
   },
   'GET /api/inbox web': { names: AGENT, status: 200, path: (id) => `/api/inbox?agentId=${id}` },
+  'GET /api/approvals web': { names: AGENT, status: 200, path: (id) => `/api/approvals?agentId=${id}` },
+  'POST /api/approvals/:id/approve web': { names: APPROVAL, status: 200 },
+  'POST /api/approvals/:id/deny web': { names: APPROVAL, status: 200 },
   'GET /api/radio/live web': reached,
   'GET /api/radio/streams web': reached,
   'POST /api/radio/streams web': { status: 403, body: () => ({ wallet: `0x${'ab'.repeat(20)}` }) },

@@ -1,12 +1,13 @@
 import type { Tx } from '../../../src/db/open.ts'
 import { agentCredentials, agentSkills } from '../../../src/features/talk/agent-talk/tables.ts'
+import { approvals } from '../../../src/features/talk/approvals/tables.ts'
 import { chatSessions } from '../../../src/features/talk/chat/tables.ts'
 import { inboxMessages } from '../../../src/features/talk/inbox/tables.ts'
 import { agentMemory } from '../../../src/features/talk/memory/tables.ts'
 import { radioStreams } from '../../../src/features/web-tools/radio/tables.ts'
 import { videos } from '../../../src/features/web-tools/video/tables.ts'
 
-/** Sessions, memory, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
+/** Sessions, memory, a question, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
 export function addTalkTraces(
   tx: Tx,
   { userId, agentId, canary, sealed, now }: Record<'userId' | 'agentId' | 'canary' | 'sealed', string> & { now: Date },
@@ -17,6 +18,11 @@ export function addTalkTraces(
     .run()
   tx.insert(agentMemory)
     .values({ agentId, key: 'likes', value: JSON.stringify(canary), source: 'agent', updatedAt: now })
+    .run()
+  const question = { tool: 'delete_file', arguments: JSON.stringify({ path: canary }), status: 'waiting' } as const
+  const asked = { ...question, argumentsHash: canary, createdAt: now, expiresAt: new Date(now.getTime() + 1e9) }
+  tx.insert(approvals)
+    .values({ ...asked, id: `apr_${canary}`, agentId })
     .run()
   tx.insert(agentSkills).values({ userId, skillId: 'browser', enabled: true, updatedAt: now }).run()
   tx.insert(agentCredentials).values({ userId, key: 'openai', sealedValue: sealed, updatedAt: now }).run()

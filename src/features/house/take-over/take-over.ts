@@ -18,6 +18,7 @@ import { identities, wallets } from '../../people/sign-in/tables.ts'
 import { removeTwoFactor } from '../../people/two-factor/two-factor.ts'
 import { users } from '../../people/users/tables.ts'
 import { forgetCredentials } from '../../talk/agent-talk/credentials.ts'
+import { denyAllApprovals } from '../../talk/approvals/decide.ts'
 import { switchOffHeartbeat } from '../../talk/heartbeat/settings.ts'
 import { switchOffTasks } from '../../talk/scheduled-tasks/tasks.ts'
 import { cancelAllRuns } from '../../talk/swarms/start-run.ts'
@@ -54,6 +55,7 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   tx.delete(wallets).where(eq(wallets.userId, userId)).run()
   switchOffTasks(tx, userId, now)
   switchOffHeartbeat(tx, userId, now)
+  denyAllApprovals(tx, userId, now)
   cancelAllRuns(tx, userId, now)
   forgetOwnKeys(tx, userId)
   freezeWallets(tx, userId, now)

@@ -86,6 +86,14 @@ export const MAILS = {
     ],
     end: 'The costs page shows what used them. You can switch these mails off in your settings.',
   },
+  'approval-wanted': {
+    subject: 'An agent of yours asks for your approval',
+    lines: [
+      'One of your agents wants to do something that it must not do without you.',
+      'The approvals page of the dashboard shows what exactly. Without an answer it is denied by itself.',
+    ],
+    end: 'Further questions within ten minutes come without a mail of their own.',
+  },
   'payment-failed': {
     subject: 'Your card could not be charged',
     lines: [

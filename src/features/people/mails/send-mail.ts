@@ -32,6 +32,7 @@ export const MailRequest = z.union([
       'key-usage-50',
       'key-usage-80',
       'key-usage-100',
+      'approval-wanted',
       'payment-failed',
       'payment-made-good',
       'grace-ended',

@@ -1,0 +1,86 @@
+import { and, count, eq, gt, inArray } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { enqueueMail } from '../../people/mails/send-mail.ts'
+import { users } from '../../people/users/tables.ts'
+import type { ApprovalRequest } from './schemas.ts'
+import { type ApprovalRow, approvals } from './tables.ts'
+
+const MAX_WAITING = 20
+/** Further questions within this time go without a mail of their own. */
+const MAIL_PAUSE_MS = 10 * 60_000
+
+export type AskDeps = { db: Db; clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number }
+
+/**
+ * Puts a question of an agent before its owner, and mails them that one waits. The same question again, such as after a
+ * restart of the agent, is the one that waits or was approved already and not used.
+ * @throws AppError `forbidden` for an agent without an owner, `limited` while 20 of its questions wait.
+ */
+export async function askOwner(deps: AskDeps, agentId: string, request: ApprovalRequest): Promise<ApprovalRow> {
+  const argumentsHash = hashOf(request)
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const open = findOpen(tx, agentId, argumentsHash, now)
+    if (open) return open
+    const owner = requireOwner(tx, agentId)
+    requireQuota(tx, agentId, now)
+    const wasTold = isToldOf(tx, owner.id, now)
+    const expiresAt = new Date(now.getTime() + deps.approvalExpiryMinutes * 60_000)
+    const asked = { ...request, id: newId('apr'), agentId, argumentsHash, status: 'waiting', expiresAt } as const
+    if (!wasTold) enqueueMail(tx, deps.enqueue, { mail: 'approval-wanted', userId: owner.id, address: owner.email })
+    return tx
+      .insert(approvals)
+      .values({ ...asked, createdAt: now })
+      .returning()
+      .get()
+  })
+}
+
+/** What makes two questions the same one. */
+export function hashOf(request: { tool: string; arguments: string }): string {
+  return sha256(JSON.stringify([request.tool, request.arguments]))
+}
+
+function findOpen(tx: Tx, agentId: string, argumentsHash: string, now: Date): ApprovalRow | undefined {
+  const isSame = and(eq(approvals.agentId, agentId), eq(approvals.argumentsHash, argumentsHash))
+  const isOpen = and(inArray(approvals.status, ['waiting', 'approved']), gt(approvals.expiresAt, now))
+  return tx.select().from(approvals).where(and(isSame, isOpen)).get()
+}
+
+function requireOwner(tx: Tx, agentId: string): { id: string; email: string } {
+  const owner = tx
+    .select({ id: users.id, email: users.email })
+    .from(agents)
+    .innerJoin(users, eq(users.id, agents.ownerId))
+    .where(eq(agents.id, agentId))
+    .get()
+  if (!owner) throw new AppError('forbidden', 'This agent has no owner who could approve that', { code: 'NO_OWNER' })
+  return owner
+}
+
+function requireQuota(tx: Tx, agentId: string, now: Date): void {
+  const isWaiting = and(eq(approvals.status, 'waiting'), gt(approvals.expiresAt, now))
+  const ofAgent = and(eq(approvals.agentId, agentId), isWaiting)
+  const waiting = tx.select({ waiting: count() }).from(approvals).where(ofAgent).get()?.waiting ?? 0
+  if (waiting < MAX_WAITING) return
+  throw new AppError('limited', `${MAX_WAITING} questions to the owner wait already`, { limit: MAX_WAITING })
+}
+
+function isToldOf(tx: Tx, ownerId: string, now: Date): boolean {
+  const isRecent = gt(approvals.createdAt, new Date(now.getTime() - MAIL_PAUSE_MS))
+  const recent = tx
+    .select({ id: approvals.id })
+    .from(approvals)
+    .innerJoin(agents, eq(agents.id, approvals.agentId))
+    .where(and(eq(agents.ownerId, ownerId), eq(approvals.status, 'waiting'), isRecent))
+    .limit(1)
+    .get()
+  return recent !== undefined
+}

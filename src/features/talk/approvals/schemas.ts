@@ -1,0 +1,74 @@
+import { z } from 'zod'
+
+const MAX_PAGE = 100
+const MAX_ARGUMENT_CHARACTERS = 64_000
+const MAX_WAIT_SECONDS = 30
+
+const Tool = z.string('tool must be text').min(1, 'tool is required').max(200, 'tool is too long')
+/** Kept as the text that it is: what the owner is shown is what may be carried out, letter for letter. */
+const Arguments = z
+  .string('arguments must be the JSON text of an object')
+  .max(MAX_ARGUMENT_CHARACTERS, `arguments have at most ${MAX_ARGUMENT_CHARACTERS} characters`)
+  .refine(isJsonObject, 'arguments must be the JSON text of an object')
+
+/** `POST /v1/approvals`: an agent asks its owner whether it may use a tool with these arguments. */
+export const ApprovalRequest = z.object({
+  tool: Tool,
+  arguments: Arguments,
+  session: z.string('session must be text').max(256, 'session is too long').optional(),
+})
+export type ApprovalRequest = z.infer<typeof ApprovalRequest>
+
+/** `POST /v1/approvals/:id/use`: what is about to be done must be what was approved. */
+export const ApprovalUse = z.object({ tool: Tool, arguments: Arguments })
+export type ApprovalUse = z.infer<typeof ApprovalUse>
+
+/** `GET /v1/approvals/:id?wait=`: answers when it is decided, or after so many seconds. */
+export const WaitQuery = z.object({
+  wait: z.coerce
+    .number('wait must be a number of seconds')
+    .min(0)
+    .max(MAX_WAIT_SECONDS, `wait must be at most ${MAX_WAIT_SECONDS}`)
+    .default(0),
+})
+
+export const APPROVAL_STATUSES = ['waiting', 'approved', 'denied', 'expired', 'used'] as const
+
+/** `GET /api/approvals`: newest first, `before` is the `next` of the page before. */
+export const ApprovalQuery = z.object({
+  agentId: z.string().max(100).optional(),
+  status: z.enum(APPROVAL_STATUSES, `status must be one of ${APPROVAL_STATUSES.join(', ')}`).optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_PAGE, `limit must be at most ${MAX_PAGE}`).default(50),
+  before: z.coerce.number().int().positive().optional(),
+})
+export type ApprovalQuery = z.infer<typeof ApprovalQuery>
+
+/** One question of an agent. `arguments` is JSON text exactly as it would be carried out; times are ISO 8601. */
+export const Approval = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  agentName: z.string(),
+  tool: z.string(),
+  arguments: z.string(),
+  session: z.string().nullable(),
+  status: z.enum(APPROVAL_STATUSES),
+  decidedVia: z.string().nullable(),
+  createdAt: z.string(),
+  expiresAt: z.string(),
+  decidedAt: z.string().nullable(),
+})
+export type Approval = z.infer<typeof Approval>
+
+export const ApprovalList = z.object({ approvals: z.array(Approval), next: z.number().nullable() })
+export type ApprovalList = z.infer<typeof ApprovalList>
+
+export const ApprovalAnswer = z.object({ approval: Approval })
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}

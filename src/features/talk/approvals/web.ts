@@ -1,0 +1,38 @@
+import { type Context, Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { type DecideDeps, decideApproval } from './decide.ts'
+import { listApprovals, toApproval } from './list.ts'
+import { ApprovalQuery } from './schemas.ts'
+
+export type ApprovalsWebDeps = DecideDeps & { guards: Guards }
+
+/** What one's agents ask before they do it. Only a session or a key without limits decides: a limited key is often an agent's. */
+export function approvalsWeb(deps: ApprovalsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/approvals', signedIn, validate('query', ApprovalQuery), (c) =>
+    c.json(listApprovals(deps, c.var.user, c.req.valid('query'))),
+  )
+
+  app.post('/api/approvals/:id/approve', signedIn, async (c) => c.json(await decide(deps, c, 'approved')))
+
+  app.post('/api/approvals/:id/deny', signedIn, async (c) => c.json(await decide(deps, c, 'denied')))
+
+  return app
+}
+
+async function decide(
+  deps: ApprovalsWebDeps,
+  c: Context<WebEnv, '/api/approvals/:id/approve'>,
+  decision: 'approved' | 'denied',
+) {
+  const { user } = c.var
+  const by = { userId: user.id, via: 'web', address: c.env.address }
+  const row = await decideApproval(deps, by, c.req.param('id'), decision)
+  const { name } = getAgent(deps.db, { kind: 'user', user }, row.agentId)
+  return { approval: toApproval(row, name, deps.clock.now()) }
+}
