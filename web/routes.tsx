@@ -102,6 +102,11 @@ const agentSettings = createRoute({
   path: '/agents/$agentId/settings',
   component: lazyRouteComponent(() => import('./agent/agent-settings-page.tsx'), 'AgentSettingsPage'),
 })
+const approvals = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/approvals',
+  component: lazyRouteComponent(() => import('./approvals/approvals-page.tsx'), 'ApprovalsPage'),
+})
 const cost = createRoute({
   getParentRoute: () => signedIn,
   path: '/cost',
@@ -208,6 +213,7 @@ const routeTree = root.addChildren([
     agentOverview,
     agentLogs,
     agentSettings,
+    approvals,
     cost,
     skills,
     events,

@@ -1,6 +1,15 @@
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { BookOpen, CalendarDays, GraduationCap, LogOut, Settings, UserRound, UsersRound } from 'lucide-react'
+import {
+  BookOpen,
+  CalendarDays,
+  GraduationCap,
+  LogOut,
+  Settings,
+  ShieldCheck,
+  UserRound,
+  UsersRound,
+} from 'lucide-react'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { signOut } from './session.ts'
 
@@ -28,6 +37,9 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
       }
     >
       <p className="max-w-64 truncate px-2.5 pt-1.5 pb-2 text-sm text-muted">{email}</p>
+      <MenuItem Icon={ShieldCheck} onSelect={() => void navigate({ to: '/approvals' })}>
+        Approvals
+      </MenuItem>
       <MenuItem Icon={GraduationCap} onSelect={() => void navigate({ to: '/skills' })}>
         Skills
       </MenuItem>

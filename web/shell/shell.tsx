@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
-import { Bot, CalendarDays, ChartColumn, GraduationCap, Settings, UsersRound } from 'lucide-react'
+import { Bot, CalendarDays, ChartColumn, GraduationCap, Settings, ShieldCheck, UsersRound } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
@@ -12,6 +12,7 @@ const places = [
 ] as const
 /** On small screens these stand in the account menu only. */
 const quietPlaces = [
+  { to: '/approvals', label: 'Approvals', Icon: ShieldCheck },
   { to: '/skills', label: 'Skills', Icon: GraduationCap },
   { to: '/events', label: 'Events', Icon: CalendarDays },
   { to: '/settings', label: 'Settings', Icon: Settings },

@@ -1,0 +1,22 @@
+import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
+import { ApprovalAnswer, ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** What agents have asked, newest first; looked at often, for an agent waits. */
+export const approvalsQuery = infiniteQueryOptions({
+  queryKey: ['approvals'],
+  queryFn: ({ pageParam, signal }) =>
+    request(ApprovalList, `/api/approvals?limit=30${pageParam === null ? '' : `&before=${pageParam}`}`, { signal }),
+  initialPageParam: null as number | null,
+  getNextPageParam: (page) => page.next,
+  refetchInterval: 5000,
+})
+
+export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
+  try {
+    await request(ApprovalAnswer, `/api/approvals/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
+  } finally {
+    // Also when somebody else was faster: then the list says how.
+    await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })
+  }
+}
