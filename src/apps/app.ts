@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
-import { boundBodies } from '../http/body.ts'
+import { boundBodies } from '../http/bodies/body.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
 import { frame } from '../http/frame.ts'

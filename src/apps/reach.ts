@@ -15,7 +15,7 @@ import type { Db } from '../db/open.ts'
 import { createGatewayFinder } from '../features/agents/reach/find.ts'
 import { createHostReader } from '../features/agents/reach/host.ts'
 import { addressKey } from '../http/address.ts'
-import type { Bodies } from '../http/bodies.ts'
+import type { Bodies } from '../http/bodies/unfinished.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
 import { STANDS_BACK } from './stand-back.ts'
 

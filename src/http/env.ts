@@ -1,5 +1,5 @@
 import type { Tx } from '../db/open.ts'
-import type { Bodies } from './bodies.ts'
+import type { Bodies } from './bodies/unfinished.ts'
 
 /** The three listeners; each calls the one app with its own face. */
 export type Face = 'web' | 'backend' | 'summarizer'

@@ -7,7 +7,7 @@ import { type Sealer, type SealPurpose, sha256 } from '../core/secrets.ts'
 import { deleteInBatches } from '../db/in-batches.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
-import { receiveText } from './body.ts'
+import { receiveText } from './bodies/body.ts'
 import type { BackendEnv, Once, OnceEnv, WebEnv } from './env.ts'
 import { idempotencyKeys } from './tables.ts'
 

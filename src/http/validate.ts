@@ -1,7 +1,7 @@
 import { zValidator } from '@hono/zod-validator'
 import type { ZodType } from 'zod'
 import { AppError } from '../core/errors.ts'
-import { hasBody, hasJsonType, receiveText } from './body.ts'
+import { hasBody, hasJsonType, receiveText } from './bodies/body.ts'
 
 /**
  * Checks one part of the request against `schema`; fields it does not name are stripped (decisions, 11). A body is received

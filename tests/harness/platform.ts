@@ -21,7 +21,7 @@ import { insertUser } from '../../src/features/people/accounts/register.ts'
 import type { PasswordCost } from '../../src/features/people/passwords/passwords.ts'
 import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
-import { companionOf, SESSION_COOKIE } from '../../src/http/session-cookie.ts'
+import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
 import { openTestDatabase } from './database.ts'
 
 /** The bearer that every test platform expects on its backend. */

@@ -2,7 +2,7 @@ import { count, eq } from 'drizzle-orm'
 import { inPages } from '../../../db/in-pages.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import { writeJsonArray } from '../../../http/send-pieces.ts'
+import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { type InstallationRow, installations } from './tables.ts'
 
 /**

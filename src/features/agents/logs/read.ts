@@ -1,7 +1,7 @@
 import type { ChangeFeed } from '../../../db/change-feed.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import type { EventStream } from '../../../http/sse.ts'
+import type { EventStream } from '../../../http/streams/sse.ts'
 import { findAgent, getAgent } from '../registry/list.ts'
 import type { ActiveLogs, LogEntry, LogEvent, LogHistory, LogHistoryQuery } from './schemas.ts'
 import { countLines, findStart, type LineReader, searchLines } from './store.ts'

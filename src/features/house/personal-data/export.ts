@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { writeJsonArray } from '../../../http/send-pieces.ts'
+import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { type AccountSettings, getSettings } from '../../people/accounts/settings.ts'
 import { PERSONAL_LISTS } from './lists.ts'
 

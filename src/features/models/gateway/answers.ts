@@ -4,7 +4,7 @@ import type { AppError, ErrorKind } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
 import { toAppError } from '../../../http/errors.ts'
-import { eventStream } from '../../../http/sse.ts'
+import { eventStream } from '../../../http/streams/sse.ts'
 import type { CallerEnv } from './callers.ts'
 import type { Completed, Served } from './complete.ts'
 

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { isPlanName, type PlanName } from '../../people/plans/plans.ts'
 import {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { receiveText } from '../../../http/body.ts'
+import { receiveText } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'

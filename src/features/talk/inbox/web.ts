@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { listInbox } from './list.ts'
 import { InboxQuery } from './schemas.ts'

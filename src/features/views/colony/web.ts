@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { ColonyQuery } from './schemas.ts'
 import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'

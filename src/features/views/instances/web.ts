@@ -4,7 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Principal, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
 import {
   type LifecycleDeps,

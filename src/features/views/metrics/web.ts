@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { getPlatformMetrics, type PlatformMetricsDeps } from './platform.ts'
 
 /** Everything about one's own agents on one page (Interface 4.15). */

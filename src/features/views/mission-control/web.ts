@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import type { UsageRecorder } from '../../models/usage/record.ts'
 import { listBookings } from './bookings.ts'
 import { getFleetCosts } from './costs.ts'

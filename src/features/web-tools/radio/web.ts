@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { createStream, type RadioDeps } from './create.ts'
 import { deleteStream } from './delete.ts'

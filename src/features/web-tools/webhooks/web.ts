@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { receiveBytes } from '../../../http/body.ts'
+import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
-import { errorMessage } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
-import type { BaseEnv } from './env.ts'
+import { errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { BaseEnv } from '../env.ts'
 import { streamText } from './stream-text.ts'
 
 /** A client that takes nothing for so long is dropped. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { testApp } from '../../tests/harness/http.ts'
-import { cookiesOf, read } from '../../tests/harness/platform.ts'
-import { clearSessionCookies, findSessionToken, readSessionTokens, setSessionCookies } from './session-cookie.ts'
+import { testApp } from '../../../tests/harness/http.ts'
+import { cookiesOf, read } from '../../../tests/harness/platform.ts'
+import { clearSessionCookies, findSessionToken, readSessionTokens, setSessionCookies } from './cookie.ts'
 
 const Told = z.object({ token: z.string().nullable() })
 const THIRTY_DAYS_SECONDS = 2_592_000

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { testApp } from '../../tests/harness/http.ts'
-import type { SignedInUser } from './env.ts'
-import { guardName } from './guard-label.ts'
-import { routeTraits } from './route-traits.ts'
+import { testApp } from '../../../tests/harness/http.ts'
+import type { SignedInUser } from '../env.ts'
+import { guardName } from '../guard-label.ts'
+import { routeTraits } from '../route-traits.ts'
 import { createGuards } from './session.ts'
-import { SESSION_COOKIE } from './session-cookie.ts'
+import { SESSION_COOKIE } from './cookie.ts'
 
 const ADA = userNamed('Ada')
 const BO = userNamed('Bo')

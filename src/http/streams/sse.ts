@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
-import { AppError, errorMessage } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
-import type { BaseEnv, Principal } from './env.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { BaseEnv, Principal } from '../env.ts'
 
 /** Below the 10 s after which a server closes a silent connection. */
 const HEARTBEAT_MS = 5000

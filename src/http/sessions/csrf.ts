@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Context, Next } from 'hono'
-import type { Clock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
-import { isSameSecret, sha256 } from '../core/secrets.ts'
-import { findRouteTraits } from './route-traits.ts'
-import { readSessionTokens } from './session-cookie.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { isSameSecret, sha256 } from '../../core/secrets.ts'
+import { findRouteTraits } from '../route-traits.ts'
+import { readSessionTokens } from './cookie.ts'
 
 const LIFETIME_MS = 24 * 60 * 60_000
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])

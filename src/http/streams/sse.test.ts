@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from 'bun:test'
 import { connect } from 'node:net'
-import { testApp } from '../../tests/harness/http.ts'
-import type { Principal } from './env.ts'
+import { testApp } from '../../../tests/harness/http.ts'
+import type { Principal } from '../env.ts'
 import { createLiveStreams, type EventStream, eventStream, liveStream } from './sse.ts'
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { AppError } from '../core/errors.ts'
-import { createBodies, type Holder } from './bodies.ts'
+import { AppError } from '../../core/errors.ts'
+import { createBodies, type Holder } from './unfinished.ts'
 
 const LIMITS = { totalBytes: 100, strangersBytes: 40, holderBytes: 50, strangerBytes: 20 }
 const user = (key: string): Holder => ({ key, isKnown: true })

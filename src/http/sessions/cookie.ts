@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
-import { isSameSecret, sha256 } from '../core/secrets.ts'
+import { isSameSecret, sha256 } from '../../core/secrets.ts'
 
 export const SESSION_COOKIE = 'service-session'
 /**

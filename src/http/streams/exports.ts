@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import { AppError } from '../core/errors.ts'
-import type { WebEnv } from './env.ts'
+import { AppError } from '../../core/errors.ts'
+import type { WebEnv } from '../env.ts'
 import { type Pieces, sendPieces } from './send-pieces.ts'
 
 /** Who is being sent an export. One for the whole platform. */

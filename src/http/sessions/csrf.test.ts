@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { settableClock } from '../../tests/harness/clock.ts'
-import { testApp } from '../../tests/harness/http.ts'
+import { settableClock } from '../../../tests/harness/clock.ts'
+import { testApp } from '../../../tests/harness/http.ts'
 import { createCsrf } from './csrf.ts'
-import { routeTraits } from './route-traits.ts'
-import { SESSION_COOKIE } from './session-cookie.ts'
+import { routeTraits } from '../route-traits.ts'
+import { SESSION_COOKIE } from './cookie.ts'
 
 const OWN = 'https://stead.example'
 const FOREIGN = 'https://evil.example'

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { post, testApp } from '../../tests/harness/http.ts'
-import { until } from '../../tests/harness/until.ts'
-import { openRaw } from '../../tests/harness/wires/raw-http.ts'
+import { post, testApp } from '../../../tests/harness/http.ts'
+import { until } from '../../../tests/harness/until.ts'
+import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from './body.ts'
-import { routeTraits } from './route-traits.ts'
-import { validate } from './validate.ts'
+import { routeTraits } from '../route-traits.ts'
+import { validate } from '../validate.ts'
 
 const MEGABYTE = 1024 * 1024
 const TOO_LARGE = { error: 'Request body too large' }

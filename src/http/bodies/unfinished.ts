@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../../core/errors.ts'
 
 const MEGABYTE = 1024 * 1024
 /** How many bytes of unfinished request bodies may be in memory, and how long one body may take. */

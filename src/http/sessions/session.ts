@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { AppError } from '../core/errors.ts'
-import { requireScope, type Scope } from '../core/scopes.ts'
-import type { BackendEnv, SignedInUser, WebEnv } from './env.ts'
-import { label } from './guard-label.ts'
-import { readBearer } from './internal-key.ts'
-import { findRouteTraits } from './route-traits.ts'
-import { findSessionToken } from './session-cookie.ts'
+import { AppError } from '../../core/errors.ts'
+import { requireScope, type Scope } from '../../core/scopes.ts'
+import type { BackendEnv, SignedInUser, WebEnv } from '../env.ts'
+import { label } from '../guard-label.ts'
+import { readBearer } from '../internal-key.ts'
+import { findRouteTraits } from '../route-traits.ts'
+import { findSessionToken } from './cookie.ts'
 
 /** Who a credential belongs to, as accounts and keys know it. */
 export type Lookups = {

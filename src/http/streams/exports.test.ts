@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { testApp } from '../../tests/harness/http.ts'
-import { until } from '../../tests/harness/until.ts'
+import { testApp } from '../../../tests/harness/http.ts'
+import { until } from '../../../tests/harness/until.ts'
 import { createExports, sendExport } from './exports.ts'
 
 const MEGABYTE = 'x'.repeat(1024 * 1024)
