@@ -24,7 +24,7 @@ async function build(outfile: string, webFolder: string, target: string): Promis
       join(root, 'src/adapters/pages/worker.ts'),
       join(root, 'src/adapters/git/worker.ts'),
       join(root, 'src/adapters/models/token-worker.ts'),
-      join(root, 'src/db/checkpoint-worker.ts'),
+      join(root, 'src/db/wal/checkpoint-worker.ts'),
     ],
     minify: true,
     // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import type { ChangeFeed } from '../../../db/change-feed.ts'
+import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
 import type { WebEnv } from '../../../http/env.ts'

@@ -1,4 +1,4 @@
-import type { ChangeFeed } from '../../../db/change-feed.ts'
+import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { EventStream } from '../../../http/streams/sse.ts'

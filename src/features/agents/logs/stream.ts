@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import type { ChangeFeed } from '../../../db/change-feed.ts'
+import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { BaseEnv, Principal } from '../../../http/env.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { getAgent } from '../registry/list.ts'

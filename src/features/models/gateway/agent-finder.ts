@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
-import { memoize } from '../../../db/memo.ts'
+import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
 import { agents } from '../../agents/registry/tables.ts'

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { toMemoryLines } from '../../../core/memory-lines.ts'
-import { memoize } from '../../../db/memo.ts'
+import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
 import { agents } from '../../agents/registry/tables.ts'

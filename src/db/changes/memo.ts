@@ -1,4 +1,4 @@
-import type { Connection, Db } from './open.ts'
+import type { Connection, Db } from '../open.ts'
 
 /** Guesses at tokens must not fill the memory. */
 const MAX_ENTRIES = 10_000

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3'
-import { errorMessage } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
-import { startWorker } from '../core/start-worker.ts'
+import { errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { startWorker } from '../../core/start-worker.ts'
 import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
-import { BUSY_TIMEOUT_MS } from './open.ts'
+import { BUSY_TIMEOUT_MS } from '../open.ts'
 import { checkpoint } from './wal.ts'
 
 const PAGE_BYTES = 4096
