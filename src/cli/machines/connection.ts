@@ -1,5 +1,5 @@
-import type { Machine, PlatformClient } from '../adapters/platform/client.ts'
-import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
+import type { Machine, PlatformClient } from '../../adapters/platform/client.ts'
+import { AppError, type ErrorKind, errorMessage } from '../../core/errors.ts'
 
 /** What will be the same at the next attempt: the key, the address, what we say. */
 const FINAL: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'forbidden', 'invalid', 'not_found'])

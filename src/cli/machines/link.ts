@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import type { AgentEndpoint } from '../adapters/gateways/endpoint.ts'
-import { createAgentGateway } from '../adapters/gateways/gateway.ts'
-import { AppError } from '../core/errors.ts'
-import { addExample } from './example.ts'
-import { UsageError } from './exit.ts'
+import type { AgentEndpoint } from '../../adapters/gateways/endpoint.ts'
+import { createAgentGateway } from '../../adapters/gateways/gateway.ts'
+import { AppError } from '../../core/errors.ts'
+import { addExample } from '../example.ts'
+import { UsageError } from '../exit.ts'
 import { addMachineOptions, type Gateway, type MachineOptions, readSecret, readUrl, runMachine } from './machine.ts'
 
 const PROBE_TIMEOUT_MS = 5000

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { systemClock } from '../core/clock.ts'
-import { errorMessage, StartupError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
-import { createLog } from '../core/log.ts'
-import { VERSION } from '../core/version.ts'
-import { MAX_TURN_MS, PLATFORM_IDLE_MS, STOP_GRACE_MS } from './agent.ts'
-import { addExample } from './example.ts'
-import { UsageError } from './exit.ts'
+import { systemClock } from '../../core/clock.ts'
+import { errorMessage, StartupError } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import { createLog } from '../../core/log.ts'
+import { VERSION } from '../../core/version.ts'
+import { MAX_TURN_MS, PLATFORM_IDLE_MS, STOP_GRACE_MS } from '../agent.ts'
+import { addExample } from '../example.ts'
+import { UsageError } from '../exit.ts'
 import { addMachineOptions, type Gateway, type MachineOptions, runMachine } from './machine.ts'
 
 /** 43 of 62 characters: 256 bits. */
@@ -49,7 +49,7 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
     const { image, model } = options
     return startHomeContainer({ image, port, name, model, platform, gatewayToken, instance, dockerHost }, log)
   }
-  const { startAgent } = await import('../agent/server.ts')
+  const { startAgent } = await import('../../agent/server.ts')
   const agent = await startAgent(
     {
       host: options.host,
