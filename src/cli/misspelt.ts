@@ -1,5 +1,5 @@
 import { SETTING_NAMES } from '../core/config.ts'
-import { findNearName } from '../core/near-name.ts'
+import { findNearName } from '../core/text/near-name.ts'
 
 /** What the agent and the commands for machines read beside the settings of the service. */
 const OTHER_NAMES = [

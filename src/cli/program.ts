@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { findNearName } from '../core/near-name.ts'
+import { findNearName } from '../core/text/near-name.ts'
 import { adoptCommand } from './adopt.ts'
 import { agentCommand } from './agent.ts'
 import { configCommand } from './config.ts'

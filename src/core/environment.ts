@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { hasVersion, ImageReference } from './image-reference.ts'
+import { hasVersion, ImageReference } from './text/image-reference.ts'
 import { VERSION } from './version.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const

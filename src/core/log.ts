@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
-import { withoutUserinfo } from './url-userinfo.ts'
+import { withoutUserinfo } from './text/url-userinfo.ts'
 
 export type Log = Logger
 

@@ -1,6 +1,6 @@
 import { inArray, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { spareTurn } from '../core/spare-turn.ts'
+import { spareTurn } from '../core/concurrency/spare-turn.ts'
 import type { Db, Tx } from './open.ts'
 import { write } from './write.ts'
 

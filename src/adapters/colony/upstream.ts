@@ -1,5 +1,5 @@
 import { AppError, errorMessage } from '../../core/errors.ts'
-import { withoutUserinfo } from '../../core/url-userinfo.ts'
+import { withoutUserinfo } from '../../core/text/url-userinfo.ts'
 import { isUnsent } from '../egress/unsent.ts'
 
 /** What a gateway elsewhere answered: its status and its JSON, null when that cannot be read as an object. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { startWorker } from '../../core/start-worker.ts'
+import { startWorker } from '../../core/concurrency/start-worker.ts'
 import type { PageResult, PageSource } from './worker.ts'
 
 export type ReadPage = Exclude<PageResult, { error: string }>

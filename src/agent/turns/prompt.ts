@@ -1,5 +1,5 @@
 import { toDay } from '../../core/clock.ts'
-import { type Fact, toMemoryLines } from '../../core/memory-lines.ts'
+import { type Fact, toMemoryLines } from '../../core/text/memory-lines.ts'
 import type { Skill } from '../tools/skills.ts'
 
 export type PromptParts = {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { startWorker } from '../../core/start-worker.ts'
+import { startWorker } from '../../core/concurrency/start-worker.ts'
 import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
 import { BUSY_TIMEOUT_MS } from '../open.ts'
 import { checkpoint } from './wal.ts'

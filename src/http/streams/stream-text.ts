@@ -1,4 +1,4 @@
-import { spareTurn } from '../../core/spare-turn.ts'
+import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 
 /**
  * Texts as bytes that are made only when the client takes them, so that nothing gathers for a slow one. Each piece has a

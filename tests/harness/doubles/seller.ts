@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { type Address, type Hex, parseAbi, parseSignature } from 'viem'
-import { TaskQueue } from '../../../src/core/keyed-queue.ts'
+import { TaskQueue } from '../../../src/core/concurrency/keyed-queue.ts'
 import type { TestChain } from '../chain/test-chain.ts'
 
 const DOLLAR_ABI = parseAbi([

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { KeyedQueue } from '../../../core/keyed-queue.ts'
+import { KeyedQueue } from '../../../core/concurrency/keyed-queue.ts'
 import type { Log } from '../../../core/log.ts'
 import { VERSION } from '../../../core/version.ts'
 import {

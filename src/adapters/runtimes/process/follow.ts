@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../core/clock.ts'
-import { withAppErrors } from '../../../core/keyed-queue.ts'
+import { withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
 import type { LogLine } from '../contract/runtime.ts'
 import type { ProcessLog } from './log.ts'
 

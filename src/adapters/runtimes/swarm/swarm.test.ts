@@ -7,7 +7,7 @@ import { execIn, importAgent, PATIENT } from '../../../../tests/harness/engines/
 import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/engines/runtime-contract.ts'
 import { canStartSwarm, startSwarm } from '../../../../tests/harness/engines/swarm.ts'
 import { systemClock } from '../../../core/clock.ts'
-import { TaskQueue } from '../../../core/keyed-queue.ts'
+import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
 import { createLog } from '../../../core/log.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
 import { createEngine, orNull } from '../engine/engine.ts'

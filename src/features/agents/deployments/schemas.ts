@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
-import { ImageReference } from '../../../core/image-reference.ts'
+import { ImageReference } from '../../../core/text/image-reference.ts'
 import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../registry/schemas.ts'
 
 const Word = (name: string) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { withoutUserinfo } from '../../../core/url-userinfo.ts'
+import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
 
 export const MODES = ['home', 'link', 'cloud'] as const
 export const STATUSES = ['active', 'inactive'] as const

@@ -1,6 +1,6 @@
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError } from '../../../core/errors.ts'
-import { toRepository } from '../../../core/image-reference.ts'
+import { toRepository } from '../../../core/text/image-reference.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { OPERATOR } from './operations.ts'
 

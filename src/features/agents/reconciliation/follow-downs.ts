@@ -3,7 +3,7 @@ import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runti
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import { inLanes } from '../../../core/in-lanes.ts'
+import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { toMemoryLines } from '../../../core/memory-lines.ts'
+import { toMemoryLines } from '../../../core/text/memory-lines.ts'
 import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'

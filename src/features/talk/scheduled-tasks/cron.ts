@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { spareTurn } from '../../../core/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 
 /** A cron expression of 5 or 6 fields (the first of 6 are seconds) and the IANA time zone it is meant in. */
 export type Schedule = { cronSchedule: string; timezone: string }

@@ -1,4 +1,4 @@
-import { createLanes } from '../../../core/keyed-queue.ts'
+import { createLanes } from '../../../core/concurrency/keyed-queue.ts'
 import type { Workspace } from './open-workspace.ts'
 
 /** Changes of one workspace happen one after another, so that nothing of ours comes between a check and what depends on it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { withoutUserinfo } from '../../../core/url-userinfo.ts'
+import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
 
 const words = (name: string, limit = 2000) =>
   z

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 
 /** Takes all descriptors but those the process keeps for itself, and says what becomes of a worker that is started then. */
 const FIXTURE = `

@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts'
+import { AppError } from '../errors.ts'
 
 /** Does one task at a time, in the order they came; one that fails holds up none. */
 export class TaskQueue {
