@@ -73,7 +73,7 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'src/features/people/security-events/security-events.test.ts': 8,
   'src/features/people/keys/keys.test.ts': 8,
   'src/features/people/invites/invites.test.ts': 8,
-  'src/features/models/gateway/routing.test.ts': 8,
+  'src/features/models/gateway/routing/routing.test.ts': 8,
   'src/features/models/gateway/abandoned.test.ts': 8,
   'src/features/people/email-addresses/verify-email.test.ts': 8,
   'src/adapters/runtimes/engine/container.test.ts': 8,

@@ -19,11 +19,11 @@ import {
   limitCaller,
   requirePlannedCaller,
 } from './callers.ts'
-import type { Catalogue, CatalogueModel } from './catalogue.ts'
+import type { Catalogue, CatalogueModel } from './catalogue/catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
 import type { ProviderHealth } from './health.ts'
 import { getMyUsage } from './my-usage.ts'
-import { listForTask } from './route.ts'
+import { listForTask } from './routing/route.ts'
 import { ChatRequest, EstimateRequest, SelectRequest } from './schemas.ts'
 
 export type AiBackendDeps = CompleteDeps & {

@@ -1,5 +1,5 @@
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue } from './catalogue/catalogue.ts'
 
 const HOUR_MS = 3_600_000
 

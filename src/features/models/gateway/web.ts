@@ -6,7 +6,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import type { VerifyKey } from '../../people/keys/verify.ts'
 import { NO_PLAN, PLANS, planInForce } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/record.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue } from './catalogue/catalogue.ts'
 import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
 import type { ListedModel } from './schemas.ts'
 

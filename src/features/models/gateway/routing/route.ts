@@ -1,7 +1,7 @@
-import { AppError } from '../../../core/errors.ts'
-import { NO_PLAN, planRequired } from '../../people/plans/plans.ts'
-import type { OwnKeys } from '../own-keys/own-keys.ts'
-import type { Spender } from '../usage/quota.ts'
+import { AppError } from '../../../../core/errors.ts'
+import { NO_PLAN, planRequired } from '../../../people/plans/plans.ts'
+import type { OwnKeys } from '../../own-keys/own-keys.ts'
+import type { Spender } from '../../usage/quota.ts'
 import {
   type Catalogue,
   type CatalogueModel,
@@ -9,7 +9,7 @@ import {
   isListedForKey,
   requireAllowed,
   requireIncluded,
-} from './catalogue.ts'
+} from '../catalogue/catalogue.ts'
 import { findTier, PROVIDER_MODELS, TIERS } from './tiers.ts'
 
 /** Every attempt may take 30 s. */

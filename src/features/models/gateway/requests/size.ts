@@ -1,4 +1,4 @@
-import { EMBEDDED_TOKENS } from '../../../adapters/models/token-text.ts'
+import { EMBEDDED_TOKENS } from '../../../../adapters/models/token-text.ts'
 
 /** How many tokens a call may take at most. `isBounded`: the caller has said how long the answer may be. */
 export type RequestSize = { inputTokens: number; outputTokens: number; isBounded: boolean }

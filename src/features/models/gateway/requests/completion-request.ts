@@ -1,7 +1,7 @@
-import type { KeyLimits } from '../../people/keys/limits.ts'
-import type { Plan } from '../../people/plans/plans.ts'
-import type { Budget } from '../usage/quota.ts'
-import type { Wish } from './route.ts'
+import type { KeyLimits } from '../../../people/keys/limits.ts'
+import type { Plan } from '../../../people/plans/plans.ts'
+import type { Budget } from '../../usage/quota.ts'
+import type { Wish } from '../routing/route.ts'
 
 /**
  * Who pays for a call and what limits it: the plan, the key when it has limits of its own, and a budget where a route has

@@ -1,5 +1,5 @@
-import { ProviderError } from '../../../adapters/models/provider.ts'
-import type { CatalogueModel } from './catalogue.ts'
+import { ProviderError } from '../../../../adapters/models/provider.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Cooldowns } from './cooldowns.ts'
 
 /** What one of the targets gave, and how many were asked for it. */

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
-import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
+import { aiPlatform } from '../../../../../tests/harness/ai-platform.ts'
 import {
   type Answering,
   type Fault,
   type ProviderDouble,
   startProvider,
-} from '../../../../tests/harness/doubles/provider.ts'
-import { bearer } from '../../../../tests/harness/platform.ts'
-import { readAllEvents } from '../../../../tests/harness/wires/events.ts'
-import { createHttpProvider } from '../../../adapters/models/provider.ts'
+} from '../../../../../tests/harness/doubles/provider.ts'
+import { bearer } from '../../../../../tests/harness/platform.ts'
+import { readAllEvents } from '../../../../../tests/harness/wires/events.ts'
+import { createHttpProvider } from '../../../../adapters/models/provider.ts'
 import { TIERS } from './tiers.ts'
 
 const CHAT = '/api/ai/chat'

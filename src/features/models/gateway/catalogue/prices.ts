@@ -1,4 +1,4 @@
-import type { TokenPrice } from '../../../core/money.ts'
+import type { TokenPrice } from '../../../../core/money.ts'
 import table from './prices.tsv' with { type: 'text' }
 
 /** What is known of a model without asking anybody; `contextLength` is in tokens, null where it is not known. */

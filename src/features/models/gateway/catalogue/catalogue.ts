@@ -1,9 +1,9 @@
-import type { AiProvider, ListedProviderModel } from '../../../adapters/models/provider.ts'
-import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { TokenPrice } from '../../../core/money.ts'
-import { type Plan, PREMIUM_MODEL } from '../../people/plans/plans.ts'
-import type { Spender } from '../usage/quota.ts'
+import type { AiProvider, ListedProviderModel } from '../../../../adapters/models/provider.ts'
+import { AppError, errorMessage } from '../../../../core/errors.ts'
+import type { Log } from '../../../../core/log.ts'
+import type { TokenPrice } from '../../../../core/money.ts'
+import { type Plan, PREMIUM_MODEL } from '../../../people/plans/plans.ts'
+import type { Spender } from '../../usage/quota.ts'
 import { BUILT_IN_MODELS, type BuiltInModel } from './prices.ts'
 
 /** Whose models are allowed. */

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { aiPlatform, echoProvider } from '../../../../tests/harness/ai-platform.ts'
-import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
-import { until } from '../../../../tests/harness/until.ts'
-import { createHttpProvider } from '../../../adapters/models/provider.ts'
-import { createKey } from '../../people/keys/create.ts'
-import { createAiHealth } from './health.ts'
-import { ModelList } from './schemas.ts'
+import { aiPlatform, echoProvider } from '../../../../../tests/harness/ai-platform.ts'
+import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../../tests/harness/platform.ts'
+import { until } from '../../../../../tests/harness/until.ts'
+import { createHttpProvider } from '../../../../adapters/models/provider.ts'
+import { createKey } from '../../../people/keys/create.ts'
+import { createAiHealth } from '../health.ts'
+import { ModelList } from '../schemas.ts'
 
 const Models = z.looseObject({ models: z.array(z.looseObject({ id: z.string() })), count: z.number() })
 const NEVER = new AbortController().signal

@@ -1,5 +1,5 @@
-import type { ProviderError } from '../../../adapters/models/provider.ts'
-import type { CatalogueModel } from './catalogue.ts'
+import type { ProviderError } from '../../../../adapters/models/provider.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
 
 /** So many failures in a row, and a target is left alone for a while. */
 const FAILURES_UNTIL_REST = 3

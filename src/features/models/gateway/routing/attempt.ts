@@ -1,13 +1,13 @@
-import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../adapters/models/provider.ts'
-import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
-import type { TokenCount } from '../../../adapters/models/token-worker.ts'
-import { errorMessage } from '../../../core/errors.ts'
-import { type MicroUsd, tokenCost, toMicroUsd } from '../../../core/money.ts'
-import { PLANS } from '../../people/plans/plans.ts'
-import type { Bill, Spendings } from '../usage/spend.ts'
-import type { CatalogueModel } from './catalogue.ts'
-import type { Caller, CompletionRequest } from './completion-request.ts'
-import type { RequestSize } from './request-size.ts'
+import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../../adapters/models/provider.ts'
+import type { TokenCounter } from '../../../../adapters/models/token-counter.ts'
+import type { TokenCount } from '../../../../adapters/models/token-worker.ts'
+import { errorMessage } from '../../../../core/errors.ts'
+import { type MicroUsd, tokenCost, toMicroUsd } from '../../../../core/money.ts'
+import { PLANS } from '../../../people/plans/plans.ts'
+import type { Bill, Spendings } from '../../usage/spend.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { Caller, CompletionRequest } from '../requests/completion-request.ts'
+import type { RequestSize } from '../requests/size.ts'
 
 export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter }
 /** One request to one model; `number` counts those of a call from 1. */

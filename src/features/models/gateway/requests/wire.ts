@@ -1,7 +1,7 @@
-import type { CompletionBody } from '../../../adapters/models/provider.ts'
-import type { CatalogueModel } from './catalogue.ts'
+import type { CompletionBody } from '../../../../adapters/models/provider.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { CompletionRequest } from './completion-request.ts'
-import { DEFAULT_MAX_TOKENS, type RequestSize } from './request-size.ts'
+import { DEFAULT_MAX_TOKENS, type RequestSize } from './size.ts'
 
 /** A request as a provider gets it. */
 export type Wire = { body: CompletionBody; json: string }
