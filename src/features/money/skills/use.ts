@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { askModel } from './ask-model.ts'
+import { askModel } from './runners/ask-model.ts'
 import { BUILT_IN } from './built-in.ts'
-import { parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
+import { parseCall, type RunnerDeps, type SkillCall } from './runners/calls.ts'
 import { getOffered } from './marketplace.ts'
-import { hasActions, runActions } from './runners.ts'
+import { hasActions, runActions } from './runners/runners.ts'
 
 const Input = z.object({
   input: z

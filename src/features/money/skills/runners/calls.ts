@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
-import { AppError } from '../../../core/errors.ts'
-import type { Db } from '../../../db/open.ts'
-import type { Once, SignedInUser } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
-import type { TokenChains } from '../wallets/balance.ts'
+import type { Clock } from '../../../../core/clock.ts'
+import { AppError } from '../../../../core/errors.ts'
+import type { Db } from '../../../../db/open.ts'
+import type { Once, SignedInUser } from '../../../../http/env.ts'
+import type { Enqueue } from '../../../../jobs/queue.ts'
+import type { TokenChains } from '../../wallets/balance.ts'
 import type { AskDeps } from './ask-model.ts'
 
 export type RunnerDeps = AskDeps & { db: Db; clock: Clock; enqueue: Enqueue; tokenChains: TokenChains }

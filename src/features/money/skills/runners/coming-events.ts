@@ -1,9 +1,9 @@
 import { and, asc, eq, gte, lte, type SQL, sql } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
-import { AppError } from '../../../core/errors.ts'
-import { formatMicroUsd } from '../../../core/money.ts'
-import type { Db } from '../../../db/open.ts'
-import { type EventRow, events } from '../underground/tables.ts'
+import type { Clock } from '../../../../core/clock.ts'
+import { AppError } from '../../../../core/errors.ts'
+import { formatMicroUsd } from '../../../../core/money.ts'
+import type { Db } from '../../../../db/open.ts'
+import { type EventRow, events } from '../../underground/tables.ts'
 
 type Deps = { db: Db; clock: Clock }
 

@@ -1,9 +1,9 @@
 import { desc, eq, or } from 'drizzle-orm'
 import { z } from 'zod'
-import { AppError } from '../../../core/errors.ts'
-import { formatMicroUsd, shareOut, toUsd } from '../../../core/money.ts'
-import type { Db } from '../../../db/open.ts'
-import { wallets as signInWallets } from '../../people/sign-in/tables.ts'
+import { AppError } from '../../../../core/errors.ts'
+import { formatMicroUsd, shareOut, toUsd } from '../../../../core/money.ts'
+import type { Db } from '../../../../db/open.ts'
+import { wallets as signInWallets } from '../../../people/sign-in/tables.ts'
 import {
   type BookingRow,
   feeOf,
@@ -15,12 +15,12 @@ import {
   refundFee,
   releaseFee,
   setRules,
-} from '../settlement/escrow.ts'
-import type { SplitRule } from '../settlement/tables.ts'
-import { chainAddress, percentage, WHOLE } from '../splits/schemas.ts'
-import { amount } from '../underground/schemas.ts'
-import { bookings } from '../underground/tables.ts'
-import { managedWallets } from '../wallets/tables.ts'
+} from '../../settlement/escrow.ts'
+import type { SplitRule } from '../../settlement/tables.ts'
+import { chainAddress, percentage, WHOLE } from '../../splits/schemas.ts'
+import { amount } from '../../underground/schemas.ts'
+import { bookings } from '../../underground/tables.ts'
+import { managedWallets } from '../../wallets/tables.ts'
 import { line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
 
 type Deps = Pick<RunnerDeps, 'db' | 'clock'>

@@ -1,10 +1,10 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import { formatMicroUsd } from '../../../core/money.ts'
-import type { Db } from '../../../db/open.ts'
-import { getSplitDetail, listSplits } from '../splits/list-splits.ts'
-import { royaltyParts, royaltySplits } from '../splits/tables.ts'
-import { walletPayments } from '../wallets/tables.ts'
+import { formatMicroUsd } from '../../../../core/money.ts'
+import type { Db } from '../../../../db/open.ts'
+import { getSplitDetail, listSplits } from '../../splits/list-splits.ts'
+import { royaltyParts, royaltySplits } from '../../splits/tables.ts'
+import { walletPayments } from '../../wallets/tables.ts'
 import { parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
 
 const LATEST = 20

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
-import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
-import { fund, openPaying, readToken, startTokenChain, USDC } from '../../../../tests/harness/paying-platform.ts'
-import { json, read } from '../../../../tests/harness/platform.ts'
-import { until } from '../../../../tests/harness/until.ts'
-import { followSplits } from '../splits/jobs.ts'
-import { settlePayments } from '../wallets/jobs.ts'
+import { hasAnvil } from '../../../../../tests/harness/chain/anvil.ts'
+import type { TestChain } from '../../../../../tests/harness/chain/test-chain.ts'
+import { fund, openPaying, readToken, startTokenChain, USDC } from '../../../../../tests/harness/paying-platform.ts'
+import { json, read } from '../../../../../tests/harness/platform.ts'
+import { until } from '../../../../../tests/harness/until.ts'
+import { followSplits } from '../../splits/jobs.ts'
+import { settlePayments } from '../../wallets/jobs.ts'
 
 const DOLLAR = 1_000_000n
 const Answer = z.looseObject({ success: z.literal(true) })

@@ -1,7 +1,7 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { z } from 'zod'
-import { amount } from '../underground/schemas.ts'
-import { bookings } from '../underground/tables.ts'
+import { amount } from '../../underground/schemas.ts'
+import { bookings } from '../../underground/tables.ts'
 import { line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
 import { getComingEvent, searchComingEvents, toFoundEvent, toWords } from './coming-events.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../../core/errors.ts'
+import { AppError } from '../../../../core/errors.ts'
 import { SETTLEMENT_FACTS, useBookingSettlement } from './booking-settlement.ts'
 import type { RunnerDeps, SkillCall } from './calls.ts'
 import { useEventScheduler } from './event-scheduler.ts'

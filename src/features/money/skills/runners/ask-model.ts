@@ -1,7 +1,7 @@
-import type { SignedInUser } from '../../../http/env.ts'
-import { DIRECT } from '../../models/gateway/callers.ts'
-import { type CompleteDeps, complete } from '../../models/gateway/complete.ts'
-import { planInForce } from '../../people/plans/plans.ts'
+import type { SignedInUser } from '../../../../http/env.ts'
+import { DIRECT } from '../../../models/gateway/callers.ts'
+import { type CompleteDeps, complete } from '../../../models/gateway/complete.ts'
+import { planInForce } from '../../../people/plans/plans.ts'
 
 export type AskDeps = CompleteDeps
 

@@ -1,10 +1,10 @@
 import { and, asc, count, eq, gte, isNull } from 'drizzle-orm'
 import { z } from 'zod'
-import { AppError } from '../../../core/errors.ts'
-import { newId } from '../../../core/ids.ts'
-import { write } from '../../../db/write.ts'
+import { AppError } from '../../../../core/errors.ts'
+import { newId } from '../../../../core/ids.ts'
+import { write } from '../../../../db/write.ts'
 import { day, line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
-import { type CalendarEntryRow, calendarEntries } from './tables.ts'
+import { type CalendarEntryRow, calendarEntries } from '../tables.ts'
 
 type Deps = Pick<RunnerDeps, 'db' | 'clock'>
 
