@@ -106,7 +106,7 @@ test('usage is recorded in one place', () => {
   const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter((file) => !file.endsWith('.test.ts'))
   const filesWith = (pattern: RegExp) => files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))
   expect(filesWith(/\busage\.record\(/)).toEqual(['src/features/models/usage/spend.ts'])
-  expect(filesWith(/insert\(usageLogs\)|INTO usage_logs/i)).toEqual(['src/features/models/usage/save.ts'])
+  expect(filesWith(/insert\(usageLogs\)|INTO usage_logs/i)).toEqual(['src/features/models/usage/recording/save.ts'])
 })
 
 /** The world gives agents that are made in it the ports from here on. */

@@ -12,12 +12,12 @@ import { createCooldowns } from './gateway/routing/cooldowns.ts'
 import { createAiHealth } from './gateway/health.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createQuota } from './usage/quota.ts'
-import { createUsageRecorder } from './usage/record.ts'
+import { createUsageRecorder } from './usage/recording/record.ts'
 import { createDaySums, createKeySums, createUserSums } from './usage/running-sums.ts'
-import { createUsageWriter } from './usage/save.ts'
+import { createUsageWriter } from './usage/recording/save.ts'
 import { createSpendings } from './usage/spend.ts'
-import { createUsageSpool } from './usage/spool.ts'
-import { createUnderWayFile } from './usage/under-way.ts'
+import { createUsageSpool } from './usage/recording/spool.ts'
+import { createUnderWayFile } from './usage/recording/under-way.ts'
 
 type ModelsSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
 

@@ -8,7 +8,7 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../people/plans/plans.ts'
-import type { UsageRecorder } from '../usage/record.ts'
+import type { UsageRecorder } from '../usage/recording/record.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
 import { streamChunks, tellCompleted, toUsage } from './answers.ts'
 import {

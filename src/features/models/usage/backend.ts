@@ -10,7 +10,7 @@ import {
   type QueryDeps,
   summarizeUsage,
 } from './queries.ts'
-import type { UsageRecorder } from './record.ts'
+import type { UsageRecorder } from './recording/record.ts'
 import { MonthQuery, ToolQuery, WeekQuery } from './schemas.ts'
 
 export type UsageBackendDeps = QueryDeps & {

@@ -4,7 +4,7 @@ import { read, testPlatform } from '../../../../tests/harness/platform.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
-import type { UsageEvent } from './event.ts'
+import type { UsageEvent } from './recording/event.ts'
 import { CostDashboard } from './schemas.ts'
 
 const DAY_MS = 86_400_000

@@ -4,7 +4,7 @@ import { bearer, INTERNAL_KEY, json, read, type TestOptions, testPlatform } from
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'
-import type { UsageEvent } from './event.ts'
+import type { UsageEvent } from './recording/event.ts'
 
 const DAY_MS = 86_400_000
 const MINI = 'openai/gpt-4o-mini'

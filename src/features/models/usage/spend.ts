@@ -1,9 +1,9 @@
 import type { Clock } from '../../../core/clock.ts'
 import { newOrderedId } from '../../../core/ids.ts'
-import type { Timed, UsageEvent } from './event.ts'
+import type { Timed, UsageEvent } from './recording/event.ts'
 import type { Estimate, Quota, Spender } from './quota.ts'
-import type { UsageRecorder } from './record.ts'
-import type { UnderWayFile } from './under-way.ts'
+import type { UsageRecorder } from './recording/record.ts'
+import type { UnderWayFile } from './recording/under-way.ts'
 
 /** What is about to be spent: for whom, by which agent and route, and how much at most. */
 export type SpendingOrder = { spender: Spender; agentId: string; endpoint: string; estimate: Estimate }

@@ -8,7 +8,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
 import { exportUsageCsv } from './export-csv.ts'
-import type { UsageRecorder } from './record.ts'
+import type { UsageRecorder } from './recording/record.ts'
 import { CostQuery, MonthQuery } from './schemas.ts'
 
 export type UsageWebDeps = {

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import type { UsageRecorder } from '../../models/usage/record.ts'
+import type { UsageRecorder } from '../../models/usage/recording/record.ts'
 import { listBookings } from './bookings.ts'
 import { getFleetCosts } from './costs.ts'
 import { type GraphDeps, getFleetGraph } from './graph.ts'

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
-import { errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
+import { errorMessage } from '../../../../core/errors.ts'
+import type { Log } from '../../../../core/log.ts'
 import type { Timed } from './event.ts'
 import type { UsageWriter } from './save.ts'
 

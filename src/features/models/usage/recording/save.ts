@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
-import { toDay, toMonth } from '../../../core/clock.ts'
-import type { Db, Tx } from '../../../db/open.ts'
-import { write } from '../../../db/write.ts'
+import { toDay, toMonth } from '../../../../core/clock.ts'
+import type { Db, Tx } from '../../../../db/open.ts'
+import { write } from '../../../../db/write.ts'
 import type { Timed } from './event.ts'
 import {
   addedDaySums,
@@ -11,7 +11,7 @@ import {
   usageKeyMonths,
   usageLogs,
   usageMonths,
-} from './tables.ts'
+} from '../tables.ts'
 
 /** Writes events with their sums, each event once: `saveMissing` leaves out those that are there already, or given twice. */
 export type UsageWriter = {

@@ -1,4 +1,4 @@
-import type { MicroUsd } from '../../../core/money.ts'
+import type { MicroUsd } from '../../../../core/money.ts'
 
 /**
  * One completion, successful or not. `generationId` is told to the caller as well, and is recorded once. `model` and

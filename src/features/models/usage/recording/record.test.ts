@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { testPlatform } from '../../../../tests/harness/platform.ts'
-import { newId } from '../../../core/ids.ts'
-import { write } from '../../../db/write.ts'
+import { testPlatform } from '../../../../../tests/harness/platform.ts'
+import { newId } from '../../../../core/ids.ts'
+import { write } from '../../../../db/write.ts'
 import type { UsageEvent } from './event.ts'
-import { usageDays, usageKeyMonths, usageLogs, usageMonths } from './tables.ts'
+import { usageDays, usageKeyMonths, usageLogs, usageMonths } from '../tables.ts'
 
 const EVENT = {
   keyId: null,
