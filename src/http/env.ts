@@ -42,7 +42,7 @@ export type RateStanding = { limit: number; remaining: number; resetTime: Date |
 
 /**
  * `rateLimit` is the count of the limiter that ran last, `shownLimit` the one that the headers tell. `holder` is the id of
- * the user whose request it is, set by the guard that identifies them. The rest belongs to `http/body.ts`.
+ * the user whose request it is, set by the guard that identifies them. The rest belongs to `http/bodies/body.ts`.
  */
 type BaseVariables = {
   requestId: string

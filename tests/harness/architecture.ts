@@ -120,7 +120,7 @@ function judgeCode(file: string, text: string): string[] {
     [
       isIn(file, ['src/features', 'src/apps', 'src/agent']) && !isTest(file),
       /\breq\.(?:json|text|arrayBuffer|bytes|blob|formData|parseBody)\(|\breq\.raw\.(?:body|json|text|arrayBuffer)\b/,
-      'reads a body past http/body.ts, which bounds its size and its time',
+      'reads a body past http/bodies/body.ts, which bounds its size and its time',
     ],
   ]
   return rules.filter(([holds, pattern]) => holds && pattern.test(code)).map(([, , reason]) => reason)

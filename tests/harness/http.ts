@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
-import { createBodies } from '../../src/http/bodies/unfinished.ts'
 import { boundBodies } from '../../src/http/bodies/body.ts'
+import { createBodies } from '../../src/http/bodies/unfinished.ts'
 import type { BackendEnv, BaseEnv, Bindings, WebEnv } from '../../src/http/env.ts'
 import { errorHandler, notFound } from '../../src/http/errors.ts'
 import { frame } from '../../src/http/frame.ts'

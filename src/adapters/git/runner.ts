@@ -1,6 +1,6 @@
-import { AppError } from '../../core/errors.ts'
 import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
 import { startWorker } from '../../core/concurrency/start-worker.ts'
+import { AppError } from '../../core/errors.ts'
 import type { GitOperation, GitOperations, GitReply } from './worker.ts'
 
 /** Repositories are strangers: they are looked at in workers, with an end to time and memory. */

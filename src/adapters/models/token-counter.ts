@@ -1,6 +1,6 @@
+import { startWorker } from '../../core/concurrency/start-worker.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { startWorker } from '../../core/concurrency/start-worker.ts'
 import type { TokenCount, TokenSource } from './token-worker.ts'
 
 /** Counts tokens where no provider has: about, because every model has a tokenizer of its own. */

@@ -1,6 +1,6 @@
 import type { Address, Hex, PublicClient } from 'viem'
-import { AppError } from '../../core/errors.ts'
 import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
+import { AppError } from '../../core/errors.ts'
 import { createChainReader, loadViem, type ReadChain } from '../chain/reader.ts'
 import { broadcast, readFees } from '../chain/token-chain.ts'
 

@@ -1,6 +1,6 @@
+import { holdDescriptors, releaseDescriptors } from '../../core/concurrency/spare-descriptors.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { holdDescriptors, releaseDescriptors } from '../../core/concurrency/spare-descriptors.ts'
 
 /** All the ports of the program; see `Door`. */
 type Doors = { shut(): void; reopen(): void }

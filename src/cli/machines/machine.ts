@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 import { createPlatformClient, type Machine } from '../../adapters/platform/client.ts'
 import { AppError, errorMessage, StartupError } from '../../core/errors.ts'
 import { pause } from '../../jobs/runner.ts'
-import { type ConnectionEvent, keepConnected } from './connection.ts'
 import { UsageError } from '../exit.ts'
 import { warnOfMisspelt } from '../misspelt.ts'
 import { firstSignal } from '../signals.ts'
+import { type ConnectionEvent, keepConnected } from './connection.ts'
 
 const MAX_NAME_LENGTH = 64
 const DEFAULT_EVERY_SECONDS = 60

@@ -1,5 +1,5 @@
-import { countChanges } from './memo.ts'
 import type { Db } from '../open.ts'
+import { countChanges } from './memo.ts'
 
 /** One look for all who wait, however many they are, and none while nobody waits. */
 const LOOK_MS = 100

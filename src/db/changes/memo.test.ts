@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import Database from 'better-sqlite3'
 import { sql } from 'drizzle-orm'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
-import { memoize } from './memo.ts'
 import { openDatabase } from '../open.ts'
 import { openWriteQueue, write } from '../write.ts'
+import { memoize } from './memo.ts'
 
 test('what was read is remembered until something is written, and read again after that at once', async () => {
   const connection = openDatabase(':memory:')

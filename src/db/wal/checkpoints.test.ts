@@ -6,9 +6,9 @@ import { capturedLog } from '../../../tests/harness/log.ts'
 import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
-import { startCheckpoints } from './checkpoints.ts'
 import { openDatabase } from '../open.ts'
 import { openWriteQueue, write } from '../write.ts'
+import { startCheckpoints } from './checkpoints.ts'
 
 const MEGABYTE = 1024 * 1024
 /** The rows of one write, 100 KB of them. */

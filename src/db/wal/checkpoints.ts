@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3'
+import { startWorker } from '../../core/concurrency/start-worker.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { startWorker } from '../../core/concurrency/start-worker.ts'
-import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
 import { BUSY_TIMEOUT_MS } from '../open.ts'
+import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
 import { checkpoint } from './wal.ts'
 
 const PAGE_BYTES = 4096
@@ -27,7 +27,7 @@ const DEFAULT_AUTOCHECKPOINT = 1000
 
 /** The executable carries the worker under its path from `src`; `scripts/build.ts` names it. */
 const WORKER = Bun.isStandaloneExecutable
-  ? './db/checkpoint-worker.ts'
+  ? './db/wal/checkpoint-worker.ts'
   : new URL('./checkpoint-worker.ts', import.meta.url).href
 
 /** `quietMs` is how long nothing must have been written until the last few frames are copied. */

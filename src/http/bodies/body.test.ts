@@ -5,9 +5,9 @@ import { z } from 'zod'
 import { post, testApp } from '../../../tests/harness/http.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
-import { MAX_LARGE_BODY_BYTES, receiveText } from './body.ts'
 import { routeTraits } from '../route-traits.ts'
 import { validate } from '../validate.ts'
+import { MAX_LARGE_BODY_BYTES, receiveText } from './body.ts'
 
 const MEGABYTE = 1024 * 1024
 const TOO_LARGE = { error: 'Request body too large' }

@@ -1,9 +1,9 @@
 import type { Context, Next } from 'hono'
 import { AppError } from '../../core/errors.ts'
 import { addressKey } from '../address.ts'
-import type { Bodies } from './unfinished.ts'
 import type { BaseEnv } from '../env.ts'
 import { findRouteTraits } from '../route-traits.ts'
+import type { Bodies } from './unfinished.ts'
 
 const KILOBYTE = 1024
 /** Interface 4.1: JSON bodies are limited to 1 MB, chunked ones as well. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { settableClock } from '../../../tests/harness/clock.ts'
 import { testApp } from '../../../tests/harness/http.ts'
-import { createCsrf } from './csrf.ts'
 import { routeTraits } from '../route-traits.ts'
 import { SESSION_COOKIE } from './cookie.ts'
+import { createCsrf } from './csrf.ts'
 
 const OWN = 'https://stead.example'
 const FOREIGN = 'https://evil.example'

@@ -3,8 +3,8 @@ import { testApp } from '../../../tests/harness/http.ts'
 import type { SignedInUser } from '../env.ts'
 import { guardName } from '../guard-label.ts'
 import { routeTraits } from '../route-traits.ts'
-import { createGuards } from './session.ts'
 import { SESSION_COOKIE } from './cookie.ts'
+import { createGuards } from './session.ts'
 
 const ADA = userNamed('Ada')
 const BO = userNamed('Bo')

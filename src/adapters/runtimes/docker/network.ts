@@ -1,5 +1,5 @@
-import { AppError } from '../../../core/errors.ts'
 import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
+import { AppError } from '../../../core/errors.ts'
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 
 /** The network of this installation's agents: they reach the world and the platform's gateway, and not each other. */

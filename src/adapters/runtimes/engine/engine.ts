@@ -1,6 +1,6 @@
 import Docker from 'dockerode'
-import { AppError } from '../../../core/errors.ts'
 import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
+import { AppError } from '../../../core/errors.ts'
 import { agentNotFound, engineUnavailable, imageNotFound, portTaken } from '../contract/runtime.ts'
 
 const PING_CACHE_MS = 5000

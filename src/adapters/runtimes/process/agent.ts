@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import type { Clock } from '../../../core/clock.ts'
-import { AppError, errorMessage } from '../../../core/errors.ts'
 import { TaskQueue, withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import {
   type AgentSpec,

@@ -1,8 +1,8 @@
 import { statSync, truncateSync } from 'node:fs'
 import { appendFile, open, rename, rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { randomText } from '../../../core/ids.ts'
 import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
+import { randomText } from '../../../core/ids.ts'
 import { type AgentFolder, errorCode, readIfExists, writeFileAtomically } from './files.ts'
 
 /** Reading from the end stops here, so one call never holds more than this of a log. */

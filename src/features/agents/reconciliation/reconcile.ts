@@ -1,7 +1,7 @@
 import { and, eq, inArray, lte, notExists, sql } from 'drizzle-orm'
 import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
-import { errorMessage } from '../../../core/errors.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { errorMessage } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'

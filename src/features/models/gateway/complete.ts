@@ -7,14 +7,14 @@ import {
 import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Spendings } from '../usage/spend.ts'
-import { type Attempt, type Billed, beginAttempt } from './routing/attempt.ts'
 import type { CatalogueModel } from './catalogue/catalogue.ts'
 import type { CompletionRequest } from './requests/completion-request.ts'
-import type { Cooldowns } from './routing/cooldowns.ts'
 import { type RequestSize, sizeOfCompletion, sizeOfEmbedding } from './requests/size.ts'
+import { toBound, toUsageWish, toWire, type Wire } from './requests/wire.ts'
+import { type Attempt, type Billed, beginAttempt } from './routing/attempt.ts'
+import type { Cooldowns } from './routing/cooldowns.ts'
 import { chooseTargets, type RouteDeps } from './routing/route.ts'
 import { type Attempted, tryInTurn } from './routing/try-in-turn.ts'
-import { toBound, toUsageWish, toWire, type Wire } from './requests/wire.ts'
 
 export type CompleteDeps = RouteDeps & { cooldowns: Cooldowns; spendings: Spendings; tokens: TokenCounter }
 

@@ -1,7 +1,7 @@
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type AlertDeps, sendUsageAlerts } from './alerts.ts'
-import type { Spendings } from './spend.ts'
 import type { UsageSpool } from './recording/spool.ts'
+import type { Spendings } from './spend.ts'
 
 const DRAIN_MS = 10_000
 const ALERT_MS = 60_000

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import { newOrderedId } from '../../../core/ids.ts'
-import type { Timed, UsageEvent } from './recording/event.ts'
 import type { Estimate, Quota, Spender } from './quota.ts'
+import type { Timed, UsageEvent } from './recording/event.ts'
 import type { UsageRecorder } from './recording/record.ts'
 import type { UnderWayFile } from './recording/under-way.ts'
 

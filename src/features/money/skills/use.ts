@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { askModel } from './runners/ask-model.ts'
 import { BUILT_IN } from './built-in.ts'
-import { parseCall, type RunnerDeps, type SkillCall } from './runners/calls.ts'
 import { getOffered } from './marketplace.ts'
+import { askModel } from './runners/ask-model.ts'
+import { parseCall, type RunnerDeps, type SkillCall } from './runners/calls.ts'
 import { hasActions, runActions } from './runners/runners.ts'
 
 const Input = z.object({

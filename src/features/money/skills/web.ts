@@ -5,10 +5,10 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import type { RunnerDeps } from './runners/calls.ts'
 import { enableSkill, installSkill, removeSkill } from './install.ts'
 import { getSkillDetail, listMarketplace, toSkill } from './marketplace.ts'
 import { createOwnSkill, deleteOwnSkill } from './own.ts'
+import type { RunnerDeps } from './runners/calls.ts'
 import { factsOf } from './runners/runners.ts'
 import {
   CreateSkillRequest,

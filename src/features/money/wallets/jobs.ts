@@ -1,5 +1,5 @@
-import { errorMessage } from '../../../core/errors.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { errorMessage } from '../../../core/errors.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { expireApproval } from './approve.ts'
 import { listDue } from './payments.ts'

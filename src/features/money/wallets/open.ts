@@ -1,6 +1,6 @@
 import { createTokenChain } from '../../../adapters/chain/token-chain.ts'
-import type { Config } from '../../../core/config.ts'
 import { createLanes } from '../../../core/concurrency/keyed-queue.ts'
+import type { Config } from '../../../core/config.ts'
 
 export type WalletSettings = Pick<
   Config,

@@ -1,7 +1,7 @@
 import { type ColonyUpstream, type UpstreamAnswer, UpstreamSilence } from '../../../adapters/colony/upstream.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { AppError } from '../../../core/errors.ts'
 import type { RunInLane } from '../../../core/concurrency/keyed-queue.ts'
+import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { changePayment, getPayment } from '../wallets/payments.ts'

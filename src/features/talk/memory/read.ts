@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
-import { AppError } from '../../../core/errors.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { AppError } from '../../../core/errors.ts'
 import { bytesOf, inPages, takePage } from '../../../db/in-pages.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import { toDay, toMonth } from '../../../../core/clock.ts'
 import type { Db, Tx } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
-import type { Timed } from './event.ts'
 import {
   addedDaySums,
   addedKeySums,
@@ -12,6 +11,7 @@ import {
   usageLogs,
   usageMonths,
 } from '../tables.ts'
+import type { Timed } from './event.ts'
 
 /** Writes events with their sums, each event once: `saveMissing` leaves out those that are there already, or given twice. */
 export type UsageWriter = {

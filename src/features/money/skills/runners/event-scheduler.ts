@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { AppError } from '../../../../core/errors.ts'
 import { newId } from '../../../../core/ids.ts'
 import { write } from '../../../../db/write.ts'
-import { day, line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
 import { type CalendarEntryRow, calendarEntries } from '../tables.ts'
+import { day, line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
 
 type Deps = Pick<RunnerDeps, 'db' | 'clock'>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../../../core/errors.ts'
-import { askModel } from './ask-model.ts'
 import { BUILT_IN } from '../built-in.ts'
+import { askModel } from './ask-model.ts'
 import { line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
 
 const NAME = 'setlist-oracle'
