@@ -1,5 +1,5 @@
+import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import { inLanes } from '../../../core/in-lanes.ts'
 import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'
 import { BAD_CONFIGURATION_EXIT, type RuntimeEvent } from '../contract/runtime.ts'
