@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import type { WebEnv } from '../../../http/env.ts'
-import type { Guards } from '../../../http/session.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type DecideDeps, decideApproval } from './decide.ts'
