@@ -37,6 +37,9 @@ export type Once = { made: string | null; note: (tx: Tx, reference: string) => v
 /** What handlers behind `idempotency` find. */
 export type OnceEnv = { Variables: { once: Once } }
 
+/** Who pays for a request that anybody may make: null for somebody without an account. */
+export type PayerEnv = { Variables: { payer: SignedInUser | null } }
+
 /** How one rate limit stands after a request was counted. */
 export type RateStanding = { limit: number; remaining: number; resetTime: Date | undefined }
 

@@ -8,7 +8,7 @@ import { deleteInBatches } from '../db/in-batches.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
 import { receiveText } from './bodies/body.ts'
-import type { BackendEnv, Once, OnceEnv, WebEnv } from './env.ts'
+import type { BackendEnv, Once, OnceEnv, PayerEnv, WebEnv } from './env.ts'
 import { idempotencyKeys } from './tables.ts'
 
 export type IdempotencyDeps = { db: Db; clock: Clock; sealer: Sealer; waitMs?: number }
@@ -20,11 +20,16 @@ const DAYS_KEPT = 1
 const WAIT_MS = 25_000
 /** The answer says to try again, which would be useless if it were kept. What was made all the same is gone on with. */
 const NOT_KEPT = new Set([429, 503, 504])
+/** So do a demand for payment and one that is being settled, where a request pays for itself. */
+const NOT_KEPT_OF_PAID = new Set([...NOT_KEPT, 402, 409])
+/** Without an account only the key tells whose answer it is, so it must not be guessed. */
+const STRANGERS_KEY = /^.{16,}$/
 
 type Row = typeof idempotencyKeys.$inferSelect
 type Answered = Row & { status: number; answer: string }
 type Request = { id: string; requestHash: string }
-type Asked = { caller: string; begin: (once: Once) => void }
+/** `more` is what the request says beside its body. */
+type Asked = { caller: string; begin: (once: Once) => void; notKept?: ReadonlySet<number>; more?: string | undefined }
 
 /**
  * `Idempotency-Key` (decisions, 22): the first answer to a caller's key is given again for a day, to the same request only.
@@ -56,7 +61,11 @@ export function createIdempotency(deps: IdempotencyDeps) {
     }
   }
 
-  const answerOnce = async (c: Context, next: Next, { caller, begin }: Asked): Promise<Response | undefined> => {
+  const answerOnce = async (
+    c: Context,
+    next: Next,
+    { caller, begin, notKept = NOT_KEPT, more = '' }: Asked,
+  ): Promise<Response | undefined> => {
     const key = c.req.header('idempotency-key')
     if (key === undefined) {
       begin({ made: null, note: () => undefined })
@@ -64,7 +73,7 @@ export function createIdempotency(deps: IdempotencyDeps) {
       return undefined
     }
     if (!KEY.test(key)) throw new AppError('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
-    const requestHash = sha256(`${c.req.method} ${c.req.path}\n${await receiveText(c)}`)
+    const requestHash = sha256(`${c.req.method} ${c.req.path}${more}\n${await receiveText(c)}`)
     const request = { id: sha256(`${caller} ${key}`), requestHash }
     const endTurn = await findAnswerOrTurn(request)
     if (typeof endTurn !== 'function') return replay(deps.sealer, c, endTurn)
@@ -72,7 +81,7 @@ export function createIdempotency(deps: IdempotencyDeps) {
       const cutShort = await write(deps.db, (tx) => claim(tx, request, deps.clock.now()))
       begin({ made: cutShort?.reference ?? null, note: (tx, reference) => note(tx, request.id, reference) })
       await next()
-      await keep(deps, request.id, c.res)
+      await keep(deps, request.id, c.res, notKept)
       return undefined
     } finally {
       endTurn()
@@ -87,6 +96,17 @@ export function createIdempotency(deps: IdempotencyDeps) {
       const { principal } = c.var
       const caller = principal.kind === 'user' ? principal.user.id : 'operator'
       return answerOnce(c, next, { caller, begin: (once) => c.set('once', once) })
+    }),
+    /** For what anybody may ask for who pays. @throws AppError `invalid` for a short key of somebody without an account. */
+    forPayer: createMiddleware<WebEnv & OnceEnv & PayerEnv>((c, next) => {
+      const { payer } = c.var
+      const key = c.req.header('idempotency-key')
+      if (payer === null && key !== undefined && !STRANGERS_KEY.test(key)) {
+        throw new AppError('invalid', 'Without an account an Idempotency-Key has at least 16 characters')
+      }
+      const begin = (once: Once) => c.set('once', once)
+      const more = c.req.header('x-plugin-id')
+      return answerOnce(c, next, { caller: payer?.id ?? 'anybody', begin, notKept: NOT_KEPT_OF_PAID, more })
     }),
     /** Forgets answers that are a day old. */
     async deleteExpired(signal: AbortSignal): Promise<void> {
@@ -148,9 +168,14 @@ function replay(sealer: Sealer, c: Context, { id, status, answer }: Answered): R
   return new Response(sealer.open(answer, purposeOf(id)), { status, headers })
 }
 
-async function keep(deps: IdempotencyDeps, id: string, response: Response): Promise<void> {
+async function keep(
+  deps: IdempotencyDeps,
+  id: string,
+  response: Response,
+  notKept: ReadonlySet<number>,
+): Promise<void> {
   const isThis = eq(idempotencyKeys.id, id)
-  if (NOT_KEPT.has(response.status)) {
+  if (notKept.has(response.status)) {
     const hasMadeNothing = and(isThis, isNull(idempotencyKeys.reference))
     await write(deps.db, (tx) => tx.delete(idempotencyKeys).where(hasMadeNothing).run())
     return

@@ -1,6 +1,6 @@
 import { and, count, gt, lt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import type { Account } from './accounts.ts'
 import { transfer } from './post.ts'
 import { ledgerEntries } from './tables.ts'
@@ -21,10 +21,14 @@ export type ChainMovement = {
  */
 export function postTurn(tx: Tx, deps: { clock: Clock }, movement: ChainMovement): void {
   const { reference, memo, from, to, amount, isUndone } = movement
-  // The semicolon follows the colon: between them is every turn of this payment, found by the index.
-  const isOfIt = and(gt(ledgerEntries.cause, `${reference}:`), lt(ledgerEntries.cause, `${reference};`))
-  const turn = tx.select({ entries: count() }).from(ledgerEntries).where(isOfIt).get()?.entries ?? 0
-  const cause = `${reference}:${turn + 1}`
+  const cause = `${reference}:${countEntries(tx, reference) + 1}`
   if (isUndone) transfer(tx, deps, { cause, memo: `${memo}, taken back by the chain`, from: to, to: from, amount })
   else transfer(tx, deps, { cause, memo, from, to, amount })
+}
+
+/** Entries whose cause is `reference` with something behind a colon. */
+export function countEntries(db: Db, reference: string): number {
+  // The semicolon follows the colon: between them is all that belongs to it, found by the index.
+  const isOfIt = and(gt(ledgerEntries.cause, `${reference}:`), lt(ledgerEntries.cause, `${reference};`))
+  return db.select({ entries: count() }).from(ledgerEntries).where(isOfIt).get()?.entries ?? 0
 }

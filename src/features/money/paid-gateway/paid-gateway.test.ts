@@ -10,6 +10,7 @@ import { startTestChain, type TestChain } from '../../../../tests/harness/chain/
 import { fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
 import { json } from '../../../../tests/harness/platform.ts'
 import { write } from '../../../db/write.ts'
+import { idempotencyKeys } from '../../../http/tables.ts'
 import { creditsOf, houseAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance, transfer } from '../ledger/post.ts'
@@ -20,6 +21,7 @@ import { gatewayPayments } from './tables.ts'
 /** The account that settles; the fourth of the chain's own. */
 const SETTLER_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
 const PATH = '/api/v1/gateway'
+const ONCE = { made: null, note: () => undefined }
 const CENT = 10_000
 const Served = z.object({
   plugin: z.string(),
@@ -29,19 +31,24 @@ const Served = z.object({
 const Failed = z.object({
   error: z.string(),
   code: z.string(),
+  message: z.string(),
   refund: z.object({ to: z.string(), amount: z.string(), currency: z.string(), receiptId: z.string() }),
 })
 const TEXT = { plugin: 'generate-text', model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }] }
 
 /** A platform with a page to read and a model to ask, and somebody with credits. */
 async function house(environment: Record<string, string> = {}, cents = 5) {
+  let reads = 0
+  let isGone = true
   const page = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: (request) =>
-      request.url.endsWith('/gone')
+    fetch: (request) => {
+      reads++
+      return request.url.endsWith('/gone') && isGone
         ? new Response('no', { status: 500 })
-        : new Response('<title>Hello</title><h1>World</h1>', { headers: { 'content-type': 'text/html' } }),
+        : new Response('<title>Hello</title><h1>World</h1>', { headers: { 'content-type': 'text/html' } })
+    },
   })
   const it = await aiPlatform({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', USDC_ADDRESS: USDC, ...environment } })
   const { user, cookie } = await it.signIn('ada@example.com')
@@ -68,6 +75,11 @@ async function house(environment: Record<string, string> = {}, cents = 5) {
     url: `http://localhost:3000${PATH}`,
     readable: { plugin: 'summarize', url: `${page.url}` },
     gone: { plugin: 'summarize', url: `${page.url}gone` },
+    /** What was gone is there again. */
+    mend: () => {
+      isGone = false
+    },
+    reads: () => reads,
     balance: () => readBalance(db, creditsOf(user.id)),
     payments: () => db.select().from(gatewayPayments).all(),
     [Symbol.asyncDispose]: async () => {
@@ -126,7 +138,8 @@ test('POST /api/v1/gateway: work that fails is paid back to the credits, and say
 test('what was paid for work that a crash cut off comes back', async () => {
   await using it = await house()
   const deps = { db: it.db, clock: it.clock }
-  await payByCredits(deps, { plugin: 'summarize', what: 'Summary', userId: it.user.id }, CENT)
+  const work = { plugin: 'summarize', what: 'Summary', userId: it.user.id, requestHash: 'one', once: ONCE }
+  await payByCredits(deps, work, CENT)
   await refundAbandoned(deps)
   expect(it.balance()).toBe(4 * CENT)
   it.clock.advance(901_000)
@@ -134,6 +147,67 @@ test('what was paid for work that a crash cut off comes back', async () => {
   await refundAbandoned(deps)
   expect(it.balance()).toBe(5 * CENT)
   expect(checkLedger(it.db).faults).toEqual([])
+})
+
+test('POST /api/v1/gateway with an Idempotency-Key: 200 at once are paid and worked for once, and get the first answer', async () => {
+  await using it = await house()
+  const keyed = { ...it.cookie, 'idempotency-key': 'one' }
+  const answers = await Promise.all(Array.from({ length: 200 }, () => it.send(it.readable, keyed)))
+  const bodies = new Set(await Promise.all(answers.map((answer) => answer.text())))
+  expect([new Set(answers.map(({ status }) => status)), bodies.size]).toEqual([new Set([200]), 1])
+  expect([it.balance(), it.reads(), it.payments().length]).toEqual([4 * CENT, 1, 1])
+  const other = await it.send({ ...it.readable, plugin: 'extract' }, keyed)
+  expect([other.status, await other.json()]).toMatchObject([409, { code: 'IDEMPOTENCY_MISMATCH' }])
+  expect((await it.send(it.readable, { ...keyed, 'x-plugin-id': 'extract' })).status).toBe(409)
+  expect(checkLedger(it.db).faults).toEqual([])
+}, 60_000)
+
+test('POST /api/v1/gateway with an Idempotency-Key: too little is asked for again, and paid when it is there', async () => {
+  await using it = await house({}, 0)
+  const keyed = { ...it.cookie, 'idempotency-key': 'one' }
+  expect((await it.send(it.readable, keyed)).status).toBe(402)
+  const ends = { from: houseAccount('cards', 'USD'), to: creditsOf(it.user.id) }
+  await write(it.db, (tx) => transfer(tx, it, { cause: 'later', memo: 'Card', ...ends, amount: CENT }))
+  expect((await it.send(it.readable, keyed)).status).toBe(200)
+  const again = await it.send(it.readable, keyed)
+  expect([again.status, again.headers.get('idempotency-replayed'), it.balance()]).toEqual([200, 'true', 0])
+})
+
+test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the work, it goes on without paying again', async () => {
+  await using it = await house()
+  const earned = () => readBalance(it.db, houseAccount('sales', 'USD'))
+  const keyed = { ...it.cookie, 'idempotency-key': 'one' }
+  const cutOff = (state: 'working' | 'served') =>
+    write(it.db, (tx) => {
+      tx.update(idempotencyKeys).set({ status: null, answer: null }).run()
+      tx.update(gatewayPayments).set({ state }).run()
+    })
+  expect((await it.send(it.readable, keyed)).status).toBe(200)
+  // The answer had not been kept, and so had not left either.
+  await cutOff('served')
+  expect((await it.send(it.readable, keyed)).status).toBe(200)
+  expect([it.balance(), earned(), it.reads()]).toEqual([4 * CENT, CENT, 2])
+  await cutOff('working')
+  expect((await it.send(it.readable, keyed)).status).toBe(200)
+  expect([it.balance(), earned(), it.reads()]).toEqual([4 * CENT, CENT, 3])
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
+test('POST /api/v1/gateway: without an account a key that can be guessed is 400', async () => {
+  await using it = await house()
+  expect((await it.send(it.readable, { 'idempotency-key': 'one' })).status).toBe(400)
+  expect((await it.send(it.readable, { 'idempotency-key': crypto.randomUUID() })).status).toBe(402)
+})
+
+test('POST /api/v1/gateway: 429 above 100 a minute', async () => {
+  await using it = await house({ RATE_LIMIT_AGENTS: '' })
+  const statuses = async (times: number) =>
+    (await Promise.all(Array.from({ length: times }, () => it.send({ plugin: 'summarize' })))).map(
+      ({ status }) => status,
+    )
+  expect(new Set(await statuses(100))).toEqual(new Set([400]))
+  const limited = await it.send({ plugin: 'summarize' })
+  expect([limited.status, limited.headers.has('retry-after')]).toEqual([429, true])
 })
 
 test('POST /api/v1/gateway: what cannot be worked on is refused before anything is paid', async () => {
@@ -260,9 +334,15 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
 
   test('work that fails after payment: a user gets credits, a stranger’s money is held for the address', async () => {
     await using it = await open()
+    const shown: Request[] = []
+    const listening = (input: string | URL | Request, init?: RequestInit) => {
+      const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
+      shown.push(new Request(request))
+      return it.asClient(request)
+    }
     const pay = async (headers: Record<string, string>) => {
       const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(payer))
-      return wrapFetchWithPayment(it.asClient, client)(
+      return wrapFetchWithPayment(Object.assign(listening, { preconnect: () => undefined }), client)(
         it.url,
         json('POST', it.gone, { 'x-payment-method': 'mpp', ...headers }),
       )
@@ -274,9 +354,28 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     ])
     expect(it.balance()).toBe(CENT)
     const stranger = await pay({})
-    expect(Failed.parse(await stranger.json()).refund).toMatchObject({ to: 'payer', amount: '0.01' })
+    const failed = Failed.parse(await stranger.json())
+    expect(failed).toMatchObject({
+      message: expect.stringContaining('show the same payment with the same request again'),
+      refund: { to: 'payer', amount: '0.01' },
+    })
+    const receipt = () => it.web.request(`/api/receipts/${failed.refund.receiptId}`).then((answer) => answer.json())
+    expect(await receipt()).toMatchObject({ refunded: '0.01', refundedTo: 'payer' })
     const ownerId = `payer:${payer.address.toLowerCase()}`
-    expect(readBalance(it.db, { kind: 'escrow', ownerId, currency: 'USDC' })).toBe(CENT)
+    const heldForPayer = () => readBalance(it.db, { kind: 'escrow', ownerId, currency: 'USDC' })
+    expect(heldForPayer()).toBe(CENT)
+    const before = await held()
+    const last = shown.at(-1)
+    const again = () => it.asClient(last ? new Request(last) : '')
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(Failed.parse(await (await again()).json()).refund).toMatchObject({ to: 'payer', amount: '0.01' })
+      expect(heldForPayer()).toBe(CENT)
+    }
+    it.mend()
+    const served = await again()
+    expect([served.status, heldForPayer(), await held()]).toEqual([200, 0, before])
+    expect(await receipt()).toMatchObject({ refunded: null, refundedTo: null, refundReason: null })
+    expect((await again()).status).toBe(402)
     expect(checkLedger(it.db).faults).toEqual([])
   })
 

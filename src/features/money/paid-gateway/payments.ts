@@ -1,20 +1,23 @@
 import { and, eq, inArray, lt } from 'drizzle-orm'
-import type { SignedPayment } from '../../../adapters/payments/chain-charges.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newOrderedId } from '../../../core/ids.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Once } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type Account, creditsOf, houseAccount } from '../ledger/accounts.ts'
 import { post, transfer } from '../ledger/post.ts'
+import { countEntries } from '../ledger/take-turns.ts'
 import { receipts } from '../receipts/tables.ts'
 import { noteRefund, writeReceipt } from '../receipts/write.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
 export type PaymentDeps = { db: Db; clock: Clock }
-export type Work = { plugin: string; what: string; userId: string | null }
+
+/** What is asked for, and by whom: `userId` is null for somebody without an account, `requestHash` tells requests apart. */
+export type Work = { plugin: string; what: string; userId: string | null; requestHash: string; once: Once }
 
 /** Longer than any work takes: what is at it for longer was cut off with the program. */
 const ABANDONED_MS = 900_000
@@ -36,28 +39,46 @@ export function payByCredits(
       state: 'working',
     })
     hold(tx, deps, row, creditsOf(work.userId))
+    work.once.note(tx, toWorkedFor(row.id))
     return row
   })
 }
 
 /** Lets one request work for a payment on chain. @throws AppError as `requireUnworked`. */
-export function claim(
-  deps: PaymentDeps,
-  { payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>,
-): Promise<GatewayPaymentRow> {
-  const id = `${payer}:${nonce}`
+export function claim(deps: PaymentDeps, id: string, { note }: Once): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
     const row = get(tx, id)
     requireUnworked(tx, row)
     change(tx, deps, id, { state: 'working' })
+    note(tx, toWorkedFor(id))
     return row
   })
 }
 
-/** The work was done: the money is earned. @returns the id of the receipt. */
+const WORKED_FOR = 'worked:'
+
+/** How a request notes that it, and no other, works for a payment; before that it notes the payment alone. */
+function toWorkedFor(id: string): string {
+  return `${WORKED_FOR}${id}`
+}
+
+/**
+ * What an earlier attempt of the same request had paid with: `isAtWork` when that was at the work, or done without its answer
+ * having left. Null when there is none, and when it was given back to credits: then it is paid anew.
+ */
+export function findPaid(db: Db, { made }: Once): { row: GatewayPaymentRow; isAtWork: boolean } | null {
+  if (made === null) return null
+  const isClaimed = made.startsWith(WORKED_FOR)
+  const row = find(db, isClaimed ? made.slice(WORKED_FOR.length) : made)
+  if (!row || (row.state === 'refunded' && row.userId !== null)) return null
+  return { row, isAtWork: isClaimed && (row.state === 'working' || row.state === 'served') }
+}
+
+/** The work was done: the money is earned, once. @returns the id of the receipt. */
 export function earn(deps: PaymentDeps, { id }: GatewayPaymentRow): Promise<string> {
   return write(deps.db, (tx) => {
     const row = get(tx, id)
+    if (row.state === 'served') return receiptOf(tx, id)
     if (row.state !== 'working') throw used()
     change(tx, deps, id, { state: 'served' })
     const ends = { from: heldFor(row), to: houseAccount('sales', row.currency), amount: row.amountMicros }
@@ -78,14 +99,13 @@ export function refund(deps: PaymentDeps, { id }: GatewayPaymentRow, reason: str
 }
 
 function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: string): Refund {
-  const { id, userId, amountMicros, currency, payer } = row
+  const { id, userId, amountMicros, currency } = row
   change(tx, deps, id, { state: 'refunded' })
   const receipt = receiptOf(tx, id)
   noteRefund(tx, receipt, amountMicros, reason)
   const lines = [{ account: heldFor(row), amount: -amountMicros }]
   if (userId === null) {
-    const account: Account = { kind: 'escrow', ownerId: `payer:${payer}`, currency }
-    lines.push({ account, amount: amountMicros })
+    lines.push({ account: heldForPayer(row), amount: amountMicros })
   } else {
     lines.push({ account: creditsOf(userId), amount: amountMicros })
     if (currency !== 'USD') {
@@ -93,8 +113,32 @@ function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: st
       lines.push({ account: houseAccount('sales', 'USD'), amount: -amountMicros })
     }
   }
-  post(tx, deps, { cause: `gateway:${id}:refund`, memo: `Refund: ${reason}`, lines })
+  post(tx, deps, { cause: nextCause(tx, id), memo: `Refund: ${reason}`, lines })
   return { to: userId === null ? 'payer' : 'credits', amountMicros, currency, receipt }
+}
+
+/**
+ * Takes what is held for somebody without an account for another attempt at the work that failed: it is the one way back of
+ * their money that needs nobody else. @throws AppError as `requireUnworked` for what is not held any more.
+ */
+export function takeHeld(deps: PaymentDeps, id: string): Promise<GatewayPaymentRow> {
+  return write(deps.db, (tx) => {
+    const row = get(tx, id)
+    if (row.state !== 'refunded' || row.userId !== null) {
+      requireUnworked(tx, row)
+      return row
+    }
+    change(tx, deps, id, { state: 'settled' })
+    noteRefund(tx, receiptOf(tx, id), 0, null)
+    const ends = { from: heldForPayer(row), to: heldFor(row), amount: row.amountMicros }
+    transfer(tx, deps, { cause: nextCause(tx, id), memo: `Another attempt: ${row.what ?? row.plugin}`, ...ends })
+    return row
+  })
+}
+
+/** A payment may be given back more than once: each time is an entry of its own. */
+function nextCause(tx: Tx, id: string): string {
+  return `gateway:${id}:${countEntries(tx, `gateway:${id}`) + 1}`
 }
 
 /**
@@ -135,6 +179,11 @@ function heldFor({ id, currency }: Pick<GatewayPaymentRow, 'id' | 'currency'>): 
   return { kind: 'escrow', ownerId: `gateway:${id}`, currency }
 }
 
+/** What is owed to an address whose work failed. */
+function heldForPayer({ payer, currency }: Pick<GatewayPaymentRow, 'payer' | 'currency'>): Account {
+  return { kind: 'escrow', ownerId: `payer:${payer}`, currency }
+}
+
 /** Books that a payment is here, and writes its receipt. */
 export function hold(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, from: Account): void {
   const what = row.what ?? row.plugin
@@ -158,12 +207,12 @@ function receiptOf(tx: Db, id: string): string {
 export function insert(
   tx: Tx,
   { clock }: PaymentDeps,
-  { plugin, what, userId }: Work,
-  payment: Omit<typeof gatewayPayments.$inferInsert, 'plugin' | 'what' | 'userId' | 'changedAt'>,
+  { plugin, what, userId, requestHash }: Work,
+  payment: Omit<typeof gatewayPayments.$inferInsert, 'plugin' | 'what' | 'userId' | 'requestHash' | 'changedAt'>,
 ): GatewayPaymentRow {
   return tx
     .insert(gatewayPayments)
-    .values({ ...payment, plugin, what, userId, changedAt: clock.now() })
+    .values({ ...payment, plugin, what, userId, requestHash, changedAt: clock.now() })
     .returning()
     .get()
 }
@@ -205,10 +254,19 @@ export function inUse(): AppError {
   })
 }
 
+/** Where the money is, and how to have something of it. */
+export function describeRefund(to: Refund['to']): string {
+  if (to === 'credits') return 'It was paid back to your credits.'
+  return 'It is held for the address that paid: show the same payment with the same request again, and the work is tried again for it.'
+}
+
 /** It was paid and given back: to ask for another payment would hide where that money is. */
 function refunded(db: Db, row: GatewayPaymentRow): AppError {
   const { id, userId, amountMicros, currency } = row
   const to = userId === null ? 'payer' : 'credits'
   const refund = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receiptOf(db, id) }
-  return new AppError('conflict', 'This payment was given back', { code: 'PAYMENT_REFUNDED', refund })
+  return new AppError('conflict', `This payment was given back. ${describeRefund(to)}`, {
+    code: 'PAYMENT_REFUNDED',
+    refund,
+  })
 }

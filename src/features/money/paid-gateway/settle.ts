@@ -16,6 +16,7 @@ import {
   type PaymentDeps,
   refundIfAbandoned,
   requireUnworked,
+  takeHeld,
   type Work,
 } from './payments.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
@@ -70,7 +71,17 @@ export async function settleShown(
   })
 }
 
-function toId({ payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>): string {
+/** Goes on with the payment of an earlier attempt that a crash or a slow chain cut off. @throws AppError as `settleOnce`. */
+export function settleAgain(
+  deps: SettleDeps,
+  underWay: Set<string>,
+  work: Work,
+  row: GatewayPaymentRow,
+): Promise<string> {
+  return alone(underWay, row.id, () => settleRow(deps, work, row))
+}
+
+export function toId({ payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>): string {
   return `${payer}:${nonce}`
 }
 
@@ -85,9 +96,16 @@ async function alone<T>(underWay: Set<string>, id: string, task: () => Promise<T
 }
 
 async function settleRow(deps: SettleDeps, work: Work, row: GatewayPaymentRow): Promise<string> {
-  if (row.plugin !== work.plugin && row.state !== 'served' && row.state !== 'refunded') throw ofOtherWork(row)
+  const isSame = isOfThis(row, work)
+  if (!isSame && row.state !== 'served' && row.state !== 'refunded') throw ofOtherWork(row)
+  if (isSame && row.state === 'refunded') return toReference(await takeHeld(deps, row.id))
   if (row.state !== 'settling') requireUnworked(deps.db, row)
   return untilSettled(deps, row.id)
+}
+
+/** Whoever shows a payment again shows it with the request it was signed for: a signature on the chain is known to all. */
+function isOfThis(row: GatewayPaymentRow, { plugin, requestHash }: Work): boolean {
+  return row.plugin === plugin && (row.requestHash === null || row.requestHash === requestHash)
 }
 
 function findOrInsert(
@@ -98,7 +116,12 @@ function findOrInsert(
 ): Promise<GatewayPaymentRow> {
   const checkAt = new Date(deps.clock.now().getTime() + CHECK_AFTER_MS)
   const signed = { method: protocol, amountMicros, currency: 'USDC', payer, authorization, checkAt } as const
-  return write(deps.db, (tx) => find(tx, id) ?? insert(tx, deps, work, { id, ...signed, state: 'settling' }))
+  return write(deps.db, (tx) => {
+    const found = find(tx, id)
+    if (found) return found
+    work.once.note(tx, id)
+    return insert(tx, deps, work, { id, ...signed, state: 'settling' })
+  })
 }
 
 /** The signer is only asked once per call to send: the same transaction needs to leave no more often. */
@@ -221,6 +244,6 @@ function refused(): AppError {
 }
 
 function ofOtherWork({ plugin }: GatewayPaymentRow): AppError {
-  const message = `This payment is for ${plugin}: show it again with that`
+  const message = `This payment is for another request, to ${plugin}: show it again with that`
   return new AppError('conflict', message, { code: 'PAYMENT_OF_OTHER_WORK', plugin })
 }

@@ -9,6 +9,9 @@ import { fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-p
 import { json, testPlatform } from '../../../../tests/harness/platform.ts'
 import type { ChainCharges } from '../../../adapters/payments/chain-charges.ts'
 import type { Authorization, Settler } from '../../../adapters/payments/settler.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { idempotencyKeys } from '../../../http/tables.ts'
 import { type Account, houseAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance } from '../ledger/post.ts'
@@ -71,6 +74,9 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
       db: platform.db,
       show: (headers: Record<string, string> = {}) =>
         web.request(PATH, { ...signed, headers: { ...signed.headers, ...headers } }),
+      /** As somebody would who has read the signature on the chain. */
+      steal: () =>
+        web.request(PATH, { ...signed, body: JSON.stringify({ plugin: 'summarize', url: `${page.url}mine` }) }),
       showAs: (plugin: string) =>
         web.request(PATH, { ...signed, headers: { ...signed.headers, 'x-plugin-id': plugin } }),
       /** Shows the signature to a program that dies where `dying` says, and starts it again. */
@@ -81,7 +87,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
         use(chainCharges)
         return response
       },
-      async crashBeforeWork() {
+      async crashBeforeWork(headers: Record<string, string> = {}) {
         use({
           ...chainCharges,
           charge: async (...order) => {
@@ -89,10 +95,13 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
             return die()
           },
         })
-        const response = await web.request(PATH, signed)
+        const response = await web.request(PATH, { ...signed, headers: { ...signed.headers, ...headers } })
         use(chainCharges)
         return response
       },
+      /** As a client asks again that kept nothing but its key. */
+      askAgain: (headers: Record<string, string>) =>
+        web.request(PATH, { ...json('POST', {}, headers), body: signed.body }),
       rows: () => platform.db.select().from(gatewayPayments).all(),
       reads: () => reads,
       paid: async () => Number((await readToken(chain, USDC, PAYEE)) - before),
@@ -136,7 +145,26 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect((await it.crashBeforeWork()).status).toBe(500)
     expect(it.rows()).toMatchObject([{ state: 'settled' }])
     expect((await it.showAs('extract')).status).toBe(409)
+    const stolen = await it.steal()
+    expect([stolen.status, await stolen.json()]).toMatchObject([409, { code: 'PAYMENT_OF_OTHER_WORK' }])
+    const { user: _user, cookie } = await it.signIn('eve@example.com')
+    expect((await it.show(cookie)).status).toBe(409)
+    expect(it.reads()).toBe(0)
     expect((await it.show()).status).toBe(200)
+    await expectOnce(it, 'served')
+  })
+
+  test('a client that kept its Idempotency-Key alone asks again: it gets what it paid for, and pays no second time', async () => {
+    await using it = await open()
+    const key = { 'idempotency-key': crypto.randomUUID() }
+    expect((await it.crashBeforeWork(key)).status).toBe(500)
+    await forgetAnswer(it.db)
+    const stolen = await it.steal()
+    expect(stolen.status).toBe(409)
+    const again = await it.askAgain(key)
+    expect([again.status, await again.json()]).toMatchObject([200, { payment: { method: 'x402' } }])
+    const replayed = await it.askAgain(key)
+    expect([replayed.status, replayed.headers.get('idempotency-replayed')]).toEqual([200, 'true'])
     await expectOnce(it, 'served')
   })
 
@@ -151,12 +179,14 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     it.clock.advance(901_000)
     await Promise.all([it.abandoned(), it.abandoned()])
     await expectOnce(it, 'refunded')
-    const late = await it.show()
-    expect([late.status, await late.json()]).toMatchObject([
+    const stolen = await it.steal()
+    expect([stolen.status, await stolen.json()]).toMatchObject([
       409,
       { code: 'PAYMENT_REFUNDED', refund: { to: 'payer', amount: '0.01', receiptId: expect.any(String) } },
     ])
     await expectOnce(it, 'refunded')
+    expect((await it.show()).status).toBe(200)
+    await expectOnce(it, 'served')
   })
 
   test('the time of the signature is over: what it paid before is worked for all the same, and nothing else is', async () => {
@@ -273,6 +303,13 @@ async function payElsewhere(chain: TestChain, { nonce, value, validBefore }: Aut
   ])
   const args = [PAYER.address, to, times.value, times.validAfter, times.validBefore, once, 27 + yParity, r, s]
   await chain.call({ to: USDC, abi, functionName: 'transferWithAuthorization', args })
+}
+
+/** What a program leaves that died: the answer of this one, which only failed, was kept. */
+function forgetAnswer(db: Db): Promise<void> {
+  return write(db, (tx) => {
+    tx.update(idempotencyKeys).set({ status: null, answer: null }).run()
+  })
 }
 
 function heldFor(): Account {

@@ -11,7 +11,8 @@ const STATES = ['settling', 'settled', 'working', 'served', 'refunded'] as const
  * `settling`: it may be on its way to the chain; `settled`: it is there and nothing was done for it yet; `working`: one
  * request is at it. Amounts are millionths of `currency`. `reference` is the transaction; while `settling`, the one that is
  * stored in `rawTransaction` before it is sent, and that cannot have been on the chain before `sinceBlock`.
- * `authorization` is what the payer signed. `checkAt` is when the chain is asked about it next.
+ * `authorization` is what the payer signed. `checkAt` is when the chain is asked about it next. `requestHash` is of the
+ * request that it was shown with first: from the chain anybody can read the signature, but not what was asked for with it.
  */
 export const gatewayPayments = sqliteTable(
   'gateway_payments',
@@ -20,6 +21,7 @@ export const gatewayPayments = sqliteTable(
     userId: text(),
     plugin: text().notNull(),
     what: text(),
+    requestHash: text(),
     method: text({ enum: METHODS }).notNull(),
     amountMicros: integer().notNull(),
     currency: text({ enum: CURRENCIES }).notNull(),

@@ -1,21 +1,25 @@
 import { type Context, Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import type { ChainCharges, Charge } from '../../../adapters/payments/chain-charges.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
+import { sha256 } from '../../../core/secrets.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
-import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { OnceEnv, PayerEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import { claim, earn, payByCredits, refund } from './payments.ts'
+import { claim, describeRefund, earn, findPaid, payByCredits, refund, type Work } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
-import { type SettleDeps, settleOnce, settleShown } from './settle.ts'
+import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
 import type { GatewayPaymentRow } from './tables.ts'
 
 export type PaidGatewayDeps = SettleDeps & {
   log: Log
   guards: Guards
+  idempotency: Idempotency
   chainCharges: ChainCharges
   appUrl: string
   requestsPerMinute: { agents: number }
@@ -24,12 +28,13 @@ export type PaidGatewayDeps = SettleDeps & {
 const PATH = '/api/v1/gateway'
 const CREDITS_PATH = '/api/payments/credits?price=50'
 
+type GatewayEnv = WebEnv & OnceEnv & PayerEnv
 type Order = { id: string; plugin: Plugin; body: Record<string, unknown>; user: SignedInUser | null }
 type Paid = { row: GatewayPaymentRow; reference: string | null; sealed(response: Response): Response }
 
 /** Work that is paid with the request: from credits, or on chain by MPP or x402 (Interface 4.15). */
 export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
-  const app = new Hono<WebEnv>()
+  const app = new Hono<GatewayEnv>()
   const limit = limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.')
 
   const underWay = new Set<string>()
@@ -46,11 +51,15 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
     }),
   )
 
-  app.post(PATH, routeTraits({ scope: 'payments' }), limit, async (c) => {
-    const user = await deps.guards.findUser(c)
-    const order = readOrder(plugins, user, await readBody(c), c.req.header('x-plugin-id'))
+  const enter = createMiddleware<GatewayEnv>(async (c, next) => {
+    c.set('payer', await deps.guards.findUser(c))
     // Work may take longer than a listener keeps a silent connection.
     c.env.keepOpen?.(c.req.raw)
+    await next()
+  })
+
+  app.post(PATH, routeTraits({ scope: 'payments' }), limit, enter, deps.idempotency.forPayer, async (c) => {
+    const order = readOrder(plugins, c.var.payer, await readBody(c), c.req.header('x-plugin-id'))
     const paid = await pay(deps, c, order, underWay)
     return paid instanceof Response ? paid : work(deps, c, order, paid)
   })
@@ -59,7 +68,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
 }
 
 /** What is no JSON object counts as an empty one, as existing clients expect. */
-async function readBody(c: Context<WebEnv>): Promise<Record<string, unknown>> {
+async function readBody(c: Context<GatewayEnv>): Promise<Record<string, unknown>> {
   const text = await receiveText(c)
   try {
     const body: unknown = text === '' ? {} : JSON.parse(text)
@@ -89,17 +98,21 @@ function readOrder(
 
 async function pay(
   deps: PaidGatewayDeps,
-  c: Context<WebEnv>,
+  c: Context<GatewayEnv>,
   order: Order,
   underWay: Set<string>,
 ): Promise<Paid | Response> {
-  const { id, plugin, user } = order
+  const { id, plugin, user, body } = order
+  const { once } = c.var
+  const requestHash = sha256(JSON.stringify([id, user?.id ?? null, body]))
+  const work: Work = { plugin: id, what: plugin.description, userId: user?.id ?? null, requestHash, once }
+  const paidBefore = await payAgain(deps, work, underWay)
+  if (paidBefore) return paidBefore
   const asked = c.req.header('x-payment-method')
   const isOnChain =
     asked === 'mpp' ||
     c.req.header('payment-signature') !== undefined ||
     c.req.header('authorization')?.startsWith('Payment ') === true
-  const work = { plugin: id, what: plugin.description, userId: user?.id ?? null }
   if (user && !isOnChain) {
     const row = await payByCredits(deps, { ...work, userId: user.id }, plugin.priceMicroUsd)
     return { row, reference: null, sealed: (response) => response }
@@ -112,15 +125,25 @@ async function pay(
   if (!charge.isPaid) {
     const reference = charge.shown && (await settleShown(deps, underWay, work, charge.shown))
     if (!charge.shown || reference === null) return askToPay(c, deps, order, charge)
-    return { row: await claim(deps, charge.shown), reference, sealed: (response) => response }
+    return { row: await claim(deps, toId(charge.shown), once), reference, sealed: (response) => response }
   }
-  const row = await claim(deps, charge.payment)
+  const row = await claim(deps, toId(charge.payment), once)
   return { row, reference: charge.payment.reference, sealed: charge.sealed }
+}
+
+/** Goes on with what an earlier attempt of the same request has paid with, if any: nothing is paid for twice. */
+async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>): Promise<Paid | null> {
+  const paid = findPaid(deps.db, work.once)
+  if (!paid) return null
+  const sealed = (response: Response) => response
+  if (paid.isAtWork) return { row: paid.row, reference: paid.row.reference, sealed }
+  const reference = await settleAgain(deps, underWay, work, paid.row)
+  return { row: await claim(deps, paid.row.id, work.once), reference, sealed }
 }
 
 /** 402 with the challenge of both protocols in its headers, and as JSON for clients that read that. */
 function askToPay(
-  c: Context<WebEnv>,
+  c: Context<GatewayEnv>,
   { chainCharges, appUrl }: PaidGatewayDeps,
   { id, plugin }: Order,
   challenge: Extract<Charge, { isPaid: false }> | null,
@@ -155,7 +178,7 @@ function askToPay(
 }
 
 /** Does the work, and gives the payment back when that fails. */
-async function work(deps: PaidGatewayDeps, c: Context<WebEnv>, order: Order, paid: Paid): Promise<Response> {
+async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order, paid: Paid): Promise<Response> {
   const { id, plugin, body, user } = order
   const { row, reference } = paid
   c.header('x-plugin-id', id)
@@ -170,7 +193,6 @@ async function work(deps: PaidGatewayDeps, c: Context<WebEnv>, order: Order, pai
     if (!(error instanceof AppError)) deps.log.error({ plugin: id, error: errorMessage(error) }, 'paid work failed')
     const { to, amountMicros, currency, receipt } = await refund(deps, row, reason)
     const back = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receipt }
-    const message = to === 'credits' ? 'It was paid back to your credits.' : 'It is held for the address that paid.'
-    return paid.sealed(c.json({ error: reason, code: 'WORK_FAILED', message, refund: back }, 502))
+    return paid.sealed(c.json({ error: reason, code: 'WORK_FAILED', message: describeRefund(to), refund: back }, 502))
   }
 }

@@ -14,6 +14,13 @@ const METHODS: Readonly<Record<string, string>> = {
   x402: 'On chain (x402)',
 }
 
+/** What is held is not paid back yet, and the page says how to have something of it. */
+function describeRefund({ refunded, refundedTo, refundReason, currency }: Receipt): [string, string | null] {
+  if (refundedTo !== 'payer') return ['Paid back', refunded && `${refunded} ${currency}: ${refundReason ?? ''}`]
+  const how = 'Show the same payment with the same request again, and the work is tried again for it.'
+  return ['Held for the payer', `${refunded} ${currency}: ${refundReason ?? ''}. ${how}`]
+}
+
 /** A receipt as a page that prints: one sheet, no script, nothing from elsewhere. */
 export function showReceipt(c: Context, receipt: Receipt): Response {
   c.header('content-security-policy', `${POLICY}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`)
@@ -25,7 +32,7 @@ export function showReceipt(c: Context, receipt: Receipt): Response {
     ['By', METHODS[receipt.method] ?? receipt.method],
     ['Payer', receipt.payer],
     ['Reference', receipt.reference],
-    ['Paid back', receipt.refunded && `${receipt.refunded} ${receipt.currency}: ${receipt.refundReason ?? ''}`],
+    describeRefund(receipt),
   ]
   const rows = lines.flatMap(([name, value]) =>
     value === null ? [] : [`<dt>${name}</dt><dd>${Bun.escapeHTML(value)}</dd>`],

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A payment that was taken; amounts are decimal numbers of `currency` as text, `refunded` null when nothing went back. */
+/**
+ * A payment that was taken; amounts are decimal numbers of `currency` as text. `refunded` is null when nothing went back;
+ * `refundedTo` says whether it went to the credits of the account, or is held for the address that paid.
+ */
 export const Receipt = z.object({
   id: z.string(),
   createdAt: z.string(),
@@ -11,6 +14,7 @@ export const Receipt = z.object({
   reference: z.string().nullable(),
   payer: z.string().nullable(),
   refunded: z.string().nullable(),
+  refundedTo: z.enum(['credits', 'payer']).nullable(),
   refundReason: z.string().nullable(),
 })
 export type Receipt = z.infer<typeof Receipt>

@@ -18,8 +18,8 @@ export function writeReceipt(
   return getRow(tx, eq(receipts.cause, receipt.cause))
 }
 
-/** Notes that a payment, or what is left of it, went back. */
-export function noteRefund(tx: Tx, id: string, refundedMicros: number, refundReason: string): void {
+/** Notes that a payment, or what is left of it, went back, or with 0 that it is used after all. */
+export function noteRefund(tx: Tx, id: string, refundedMicros: number, refundReason: string | null): void {
   tx.update(receipts).set({ refundedMicros, refundReason }).where(eq(receipts.id, id)).run()
 }
 
@@ -61,6 +61,7 @@ export function toReceipt(row: ReceiptRow): Receipt {
     reference: row.reference,
     payer: row.payer,
     refunded: row.refundedMicros === 0 ? null : formatMicroUsd(row.refundedMicros, 2),
+    refundedTo: row.refundedMicros === 0 ? null : row.userId === null ? 'payer' : 'credits',
     refundReason: row.refundReason,
   }
 }

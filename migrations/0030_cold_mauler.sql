@@ -1,0 +1,1 @@
+ALTER TABLE `gateway_payments` ADD `request_hash` text;
