@@ -160,7 +160,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: 200 at once are paid and wor
   expect([other.status, await other.json()]).toMatchObject([409, { code: 'IDEMPOTENCY_MISMATCH' }])
   expect((await it.send(it.readable, { ...keyed, 'x-plugin-id': 'extract' })).status).toBe(409)
   expect(checkLedger(it.db).faults).toEqual([])
-}, 60_000)
+}, 300_000)
 
 test('POST /api/v1/gateway with an Idempotency-Key: too little is asked for again, and paid when it is there', async () => {
   await using it = await house({}, 0)
