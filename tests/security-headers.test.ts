@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Face } from '../src/http/env.ts'
-import { bearer, INTERNAL_KEY, testPlatform } from './harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from './harness/platform.ts'
+import { bearer } from './harness/requests.ts'
 
 type Route = { method: string; path: string; face: Face; guard: string }
 

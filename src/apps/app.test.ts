@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { bearer, INTERNAL_KEY, json, testPlatform } from '../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../tests/harness/platform.ts'
+import { bearer, json } from '../../tests/harness/requests.ts'
 import { write } from '../db/write.ts'
 import { createApp } from './app.ts'
 import type { Dashboard } from './dashboard.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Hono } from 'hono'
-import { json, testClock, testPlatform } from '../../tests/harness/platform.ts'
+import { testClock, testPlatform } from '../../tests/harness/platform.ts'
+import { json } from '../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../tests/harness/rows/dump.ts'
 import { until } from '../../tests/harness/until.ts'
 import { AppError } from '../core/errors.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { type Person, signUp } from '../harness/client.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { openHouse, SERVICE_KEY } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { openRaw } from '../harness/wires/raw-http.ts'

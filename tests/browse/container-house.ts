@@ -11,8 +11,9 @@ import { write } from '../../src/db/write.ts'
 import { insertAgent } from '../../src/features/agents/registry/create.ts'
 import { agents } from '../../src/features/agents/registry/tables.ts'
 import { removeAll, type TestEngine } from '../harness/engines/engine.ts'
-import { json, testPlatform } from '../harness/platform.ts'
+import { testPlatform } from '../harness/platform.ts'
 import { findFreePorts } from '../harness/ports.ts'
+import { json } from '../harness/requests.ts'
 import { until } from '../harness/until.ts'
 
 /** Whoever the test agent is in its container. */

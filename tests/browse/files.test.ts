@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { bearer, INTERNAL_KEY, json } from '../harness/platform.ts'
+import { INTERNAL_KEY } from '../harness/platform.ts'
+import { bearer, json } from '../harness/requests.ts'
 import { atMostMs } from '../harness/speed/promised-times.ts'
 import { fill, OPERATOR, openFiles } from './house.ts'
 

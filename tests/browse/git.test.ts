@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { json } from '../harness/platform.ts'
+import { json } from '../harness/requests.ts'
 import { atMostMs } from '../harness/speed/promised-times.ts'
 import { fill, OPERATOR, openFiles } from './house.ts'
 import { git, HAS_GIT, initRepository } from './repository.ts'

@@ -6,7 +6,8 @@ import type { Runtime } from '../../src/adapters/runtimes/contract/runtime.ts'
 import { write } from '../../src/db/write.ts'
 import { insertAgent } from '../../src/features/agents/registry/create.ts'
 import { CreatedKey } from '../../src/features/people/keys/schemas.ts'
-import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../harness/platform.ts'
+import { bearer, json, read } from '../harness/requests.ts'
 
 export const OPERATOR = bearer(INTERNAL_KEY)
 

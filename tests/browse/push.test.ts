@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
-import { bearer, json } from '../harness/platform.ts'
+import { bearer, json } from '../harness/requests.ts'
 import { dumpTables } from '../harness/rows/dump.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { LOGIN, startGitServer } from './git-server.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { json } from '../harness/platform.ts'
+import { json } from '../harness/requests.ts'
 import { fill, OPERATOR, openFiles } from './house.ts'
 
 const CANARY = 'canary-outside-the-workspace'

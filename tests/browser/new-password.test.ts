@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { PASSWORD, type Person, signIn, signUp } from '../harness/client.ts'
-import { bearer, read } from '../harness/platform.ts'
+import { bearer, read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

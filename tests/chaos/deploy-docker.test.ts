@@ -8,7 +8,7 @@ import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { findEngine } from '../harness/engines/engine.ts'
 import { importLiveImages, type LiveImages } from '../harness/engines/live-image.ts'
 import { type AgentPlace, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { type House, openHouse, type Program } from '../harness/server.ts'
 

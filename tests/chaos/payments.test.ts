@@ -8,7 +8,7 @@ import { hasAnvil } from '../harness/chain/anvil.ts'
 import { type Person, signIn, signUp } from '../harness/client.ts'
 import { FAULTS, type Fault, startColonyDouble } from '../harness/doubles/colony.ts'
 import { fund, PAYEE, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
-import { json } from '../harness/platform.ts'
+import { json } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

@@ -3,7 +3,7 @@ import { ProvisionResponse, WebAgentDetail } from '../../src/features/agents/reg
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { importAgent } from '../harness/engines/engine.ts'
 import { canStartSwarm, type SwarmNode, startMachine, startSwarm } from '../harness/engines/swarm.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { openHouse, startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { QueuedSplit, SplitDetail } from '../../src/features/money/splits/schemas.ts'
 import { hasAnvil } from '../harness/chain/anvil.ts'
 import { fund, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
-import { bearer, json, read } from '../harness/platform.ts'
+import { bearer, json, read } from '../harness/requests.ts'
 import { openHouse, SERVICE_KEY } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

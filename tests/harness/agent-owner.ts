@@ -1,7 +1,8 @@
 import { write } from '../../src/db/write.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/registry/create.ts'
 import type { PlanName } from '../../src/features/people/plans/plans.ts'
-import { bearer, json, type TestOptions, testPlatform } from './platform.ts'
+import { type TestOptions, testPlatform } from './platform.ts'
+import { bearer, json } from './requests.ts'
 
 type Method = 'GET' | Parameters<typeof json>[0]
 

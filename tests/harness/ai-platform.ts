@@ -6,7 +6,8 @@ import { usageLogs } from '../../src/features/models/usage/tables.ts'
 import { createKey } from '../../src/features/people/keys/create.ts'
 import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import { startProvider } from './doubles/provider.ts'
-import { json, type TestOptions, testPlatform } from './platform.ts'
+import { type TestOptions, testPlatform } from './platform.ts'
+import { json } from './requests.ts'
 
 /** A test platform whose aggregator is a provider double, reached over a real socket. */
 export async function aiPlatform(options: TestOptions & { timeoutMs?: number } = {}) {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cookiesOf, json } from './platform.ts'
+import { cookiesOf, json } from './requests.ts'
 
 /** What everybody here signs in with. */
 export const PASSWORD = 'correct horse battery staple'

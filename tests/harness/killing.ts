@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { type Deployment, DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
 import { ProvisionResponse } from '../../src/features/agents/registry/schemas.ts'
 import type { Person } from './client.ts'
-import { json, read } from './platform.ts'
+import { json, read } from './requests.ts'
 import type { Program } from './server.ts'
 import { until } from './until.ts'
 

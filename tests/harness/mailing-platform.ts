@@ -1,6 +1,7 @@
 import { type MailServer, startMailServer } from './doubles/mail-server.ts'
 import { startJobs } from './jobs.ts'
-import { cookiesOf, json, type TestOptions, testPlatform } from './platform.ts'
+import { type TestOptions, testPlatform } from './platform.ts'
+import { cookiesOf, json } from './requests.ts'
 import { until } from './until.ts'
 
 export type MailingPlatform = Awaited<ReturnType<typeof mailingPlatform>>

@@ -2,7 +2,6 @@ import { onTestFinished } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ZodType } from 'zod'
 import type { AiProvider } from '../../src/adapters/models/provider.ts'
 import { createTokenCounter, type TokenCounter } from '../../src/adapters/models/token-counter.ts'
 import { createNoRuntime } from '../../src/adapters/runtimes/contract/no-runtime.ts'
@@ -151,28 +150,4 @@ export function testPlatform(options: TestOptions = {}) {
 
 function openConnection({ databaseFile }: TestOptions, dataDir: string): Connection {
   return databaseFile === undefined ? openTestDatabase() : openMigrated(databaseFile, dataDir).connection
-}
-
-/** A JSON request; `headers` are added. */
-export function json(
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-  body: unknown,
-  headers: Record<string, string> = {},
-): RequestInit {
-  return { method, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
-}
-
-/** What a browser would send after this answer. */
-export function cookiesOf(response: Response): string {
-  const kept = response.headers.getSetCookie().filter((line) => !line.includes('Max-Age=0'))
-  return kept.map((line) => line.split(';')[0]).join('; ')
-}
-
-export function bearer(token: string): Record<string, string> {
-  return { authorization: `Bearer ${token}` }
-}
-
-/** The body of a response, which must have the shape that its schema promises. */
-export async function read<T>(schema: ZodType<T>, response: Response | Promise<Response>): Promise<T> {
-  return schema.parse(await (await response).json())
 }

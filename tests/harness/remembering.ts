@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Memory } from '../../src/features/talk/memory/schemas.ts'
 import type { Person } from './client.ts'
 import type { ProviderDouble } from './doubles/provider.ts'
-import { bearer, read } from './platform.ts'
+import { bearer, read } from './requests.ts'
 
 const Token = z.object({ token: z.string() })
 const Detail = z.object({ agent: z.object({ websocketUrl: z.string() }) })

@@ -5,7 +5,7 @@ import { endProcesses } from '../../src/adapters/runtimes/process/spawn.ts'
 import { createProcessTable } from '../../src/adapters/runtimes/process/table.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
-import { type Server, serve } from '../../src/serve.ts'
+import type { Server } from '../../src/serve.ts'
 import { findAgentPorts, findFreePorts } from './ports.ts'
 import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
@@ -47,6 +47,8 @@ export async function startServer(
   const folder = tempFolder()
   const dataDir = folder.file('data')
   const logLines: string[] = []
+  // Whoever starts programs alone need not load all of one.
+  const { serve } = await import('../../src/serve.ts')
   const server = await serve({
     config: readConfig({ ...(await settings(dataDir)), ...environment }),
     log: createLog('info', { write: (line) => void logLines.push(line) }),

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { createProcessTable } from '../../src/adapters/runtimes/process/table.ts'
 import { WebAgentDetail, WebAgentList } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { findAgentPids, type House, openHouse, type Program } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Person } from '../harness/client.ts'
-import { json } from '../harness/platform.ts'
+import { json } from '../harness/requests.ts'
 import { STEAD } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { readLines } from '../harness/wires/lines.ts'

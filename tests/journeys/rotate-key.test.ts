@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { z } from 'zod'
 import { ROTATION_STEPS } from '../../src/apps/keys/rotate-key.ts'
 import { createAgent, signIn, signUp } from '../harness/client.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { type House, openHouse } from '../harness/server.ts'
 
 const PATIENCE_MS = 600_000

@@ -3,7 +3,7 @@ import { Run, Swarm } from '../../src/features/talk/swarms/schemas.ts'
 import { FleetGraph, Trace } from '../../src/features/views/mission-control/schemas.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

@@ -6,7 +6,7 @@ import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { execIn, findEngine, removeAll } from '../harness/engines/engine.ts'
 import { importLiveImages } from '../harness/engines/live-image.ts'
 import { canStartSwarm, startSwarm } from '../harness/engines/swarm.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

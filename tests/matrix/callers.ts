@@ -1,4 +1,5 @@
-import { bearer, INTERNAL_KEY } from '../harness/platform.ts'
+import { INTERNAL_KEY } from '../harness/platform.ts'
+import { bearer } from '../harness/requests.ts'
 import type { Person, World } from './world.ts'
 
 /** What kind of proof a caller brings; guards look at nothing else. */

@@ -1,4 +1,4 @@
-import { json } from '../harness/platform.ts'
+import { json } from '../harness/requests.ts'
 import type { Caller } from './callers.ts'
 import { PASSWORD, type Person } from './world.ts'
 

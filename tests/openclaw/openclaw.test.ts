@@ -8,7 +8,7 @@ import { type Person, signUp } from '../harness/client.ts'
 import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
 import { execIn } from '../harness/engines/engine.ts'
 import { findOpenClaw } from '../harness/engines/openclaw.ts'
-import { json, read } from '../harness/platform.ts'
+import { json, read } from '../harness/requests.ts'
 import { startServer, type TestServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

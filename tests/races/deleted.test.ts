@@ -5,7 +5,8 @@ import type { Runtime } from '../../src/adapters/runtimes/contract/runtime.ts'
 import { write } from '../../src/db/write.ts'
 import { insertAgent } from '../../src/features/agents/registry/create.ts'
 import { agents } from '../../src/features/agents/registry/tables.ts'
-import { json, testPlatform } from '../harness/platform.ts'
+import { testPlatform } from '../harness/platform.ts'
+import { json } from '../harness/requests.ts'
 import { countRows } from '../harness/rows/dump.ts'
 
 /** Asked at so many moments, a turn of the event loop apart: from before the row goes until after that. */

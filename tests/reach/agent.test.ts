@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createAgent, signUp } from '../harness/client.ts'
-import { bearer, json } from '../harness/platform.ts'
+import { bearer, json } from '../harness/requests.ts'
 import { startServer } from '../harness/server.ts'
 
 const Agent = z.object({ agent: z.object({ websocketUrl: z.string() }) })

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { CreatedKey } from '../../src/features/people/keys/schemas.ts'
 import { signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { startServer } from '../harness/server.ts'
 
 const MODEL = 'openai/gpt-4o-mini'

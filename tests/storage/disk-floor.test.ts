@@ -5,7 +5,8 @@ import { createDiskFloor } from '../../src/features/agents/storage/disk-floor.ts
 import { watchDiskJob } from '../../src/features/agents/storage/watch-disk.ts'
 import { startReceiver } from '../harness/doubles/receivers.ts'
 import { startJobs } from '../harness/jobs.ts'
-import { bearer, INTERNAL_KEY, json, testPlatform } from '../harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../harness/platform.ts'
+import { bearer, json } from '../harness/requests.ts'
 import { until } from '../harness/until.ts'
 
 const LOW = { MIN_FREE_DISK_MB: '1000000000' }

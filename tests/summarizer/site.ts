@@ -2,7 +2,8 @@ import { onTestFinished } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Extract, Summary } from '../../src/features/web-tools/summarizer/schemas.ts'
-import { json, read, testPlatform } from '../harness/platform.ts'
+import { testPlatform } from '../harness/platform.ts'
+import { json, read } from '../harness/requests.ts'
 
 const FOLDER = join(import.meta.dir, '../fixtures/pages')
 

@@ -7,7 +7,7 @@ import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startReceiver } from '../harness/doubles/receivers.ts'
 import { findEngine } from '../harness/engines/engine.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

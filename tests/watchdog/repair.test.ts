@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { type Receiver, startReceiver } from '../harness/doubles/receivers.ts'
-import { read } from '../harness/platform.ts'
+import { read } from '../harness/requests.ts'
 import { findAgentPids, openHouse, startServer } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 

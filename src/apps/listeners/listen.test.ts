@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { bearer, json } from '../../../tests/harness/platform.ts'
+import { bearer, json } from '../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
 import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { listen } from './listen.ts'

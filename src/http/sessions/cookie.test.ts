@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { testApp } from '../../../tests/harness/http.ts'
-import { cookiesOf, read } from '../../../tests/harness/platform.ts'
+import { cookiesOf, read } from '../../../tests/harness/requests.ts'
 import { clearSessionCookies, findSessionToken, readSessionTokens, setSessionCookies } from './cookie.ts'
 
 const Told = z.object({ token: z.string().nullable() })

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
-import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { signIn, signUp } from '../../../../tests/harness/client.ts'
-import { json, read } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { openHouse } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { ProvisionResponse, WebAgentList } from '../registry/schemas.ts'

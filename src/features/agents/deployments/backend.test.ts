@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
-import { bearer, INTERNAL_KEY, json, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { CreatedKey } from '../../people/keys/schemas.ts'
 import { Installations } from './schemas.ts'
 import { markSilent } from './seen.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { bearer, INTERNAL_KEY, read, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { write } from '../../../db/write.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { createBroadcast } from '../../../adapters/runtimes/contract/events.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { bearer, INTERNAL_KEY, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import type { Notification } from '../../people/notifications/schemas.ts'
 import { insertAgent } from '../registry/create.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'
 import { AuditList } from '../../people/audit/schemas.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
-import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { addTalkTraces } from '../../../../tests/harness/rows/talk-traces.ts'
 import { until } from '../../../../tests/harness/until.ts'

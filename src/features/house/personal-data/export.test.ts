@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { addTalkTraces } from '../../../../tests/harness/rows/talk-traces.ts'
 import { write } from '../../../db/write.ts'
 import { installations } from '../../agents/installations/tables.ts'

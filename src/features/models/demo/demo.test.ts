@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
-import { json, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { json } from '../../../../tests/harness/requests.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { DEMO_MODELS } from './models.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import type { Answer } from '../../../../tests/harness/doubles/provider.ts'
-import { bearer, json } from '../../../../tests/harness/platform.ts'
+import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readAllEvents, readEvents } from '../../../../tests/harness/wires/events.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
-import { bearer, json } from '../../../../tests/harness/platform.ts'
+import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { createHttpProvider } from '../../../adapters/models/provider.ts'
 import { write } from '../../../db/write.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { json, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { createKey } from '../../people/keys/create.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'

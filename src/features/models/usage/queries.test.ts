@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { bearer, INTERNAL_KEY, json, read, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, type TestOptions, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'

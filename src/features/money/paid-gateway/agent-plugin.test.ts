@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { createAgent, signUp } from '../../../../tests/harness/client.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
-import { json, read } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { Credits } from '../ledger/schemas.ts'
 

@@ -11,7 +11,8 @@ import {
   startTokenChain,
   USDC,
 } from '../../../../tests/harness/paying-platform.ts'
-import { bearer, INTERNAL_KEY, json, read } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { settlePayments } from '../wallets/jobs.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { UndergroundEvent, UndergroundEventList } from './schemas.ts'

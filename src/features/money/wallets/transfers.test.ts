@@ -11,7 +11,7 @@ import {
   startTokenChain,
   USDC,
 } from '../../../../tests/harness/paying-platform.ts'
-import { json, read } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'

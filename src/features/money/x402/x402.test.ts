@@ -13,7 +13,8 @@ import {
   startTokenChain,
   USDC,
 } from '../../../../tests/harness/paying-platform.ts'
-import { bearer, json, read, type testPlatform } from '../../../../tests/harness/platform.ts'
+import type { testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { createColonyUpstream } from '../../../adapters/colony/upstream.ts'
 import { write } from '../../../db/write.ts'
 import { addSpell } from '../../agents/watchdog/uptime.ts'

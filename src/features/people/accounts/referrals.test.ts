@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../users/tables.ts'

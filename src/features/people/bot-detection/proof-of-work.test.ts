@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { solve } from '../../../../tests/harness/proof.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { createProofOfWork } from './proof-of-work.ts'

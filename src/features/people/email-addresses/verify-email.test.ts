@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type MailingPlatform, mailingPlatform } from '../../../../tests/harness/mailing-platform.ts'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { jobs } from '../../../jobs/tables.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { bearer, INTERNAL_KEY, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { auditLog } from '../audit/tables.ts'
 import { InviteResponse } from './schemas.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { bearer, json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'

@@ -10,7 +10,8 @@ import {
   WRITING,
   WRITING_FACTORY,
 } from '../../../../tests/harness/chain/wallet-contracts.ts'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { createChain } from '../../../adapters/chain/chain.ts'
 import { NonceResponse } from './schemas.ts'

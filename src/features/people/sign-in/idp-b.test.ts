@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type OidcFault, startOidcProvider } from '../../../../tests/harness/doubles/oidc-provider.ts'
-import { read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
 import { createIdpB } from '../../../adapters/identity/idp-b.ts'

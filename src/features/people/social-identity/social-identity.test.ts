@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { type EventIssuer, forge, startEventIssuer } from '../../../../tests/harness/doubles/event-issuer.ts'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 
 const VERIFY = '/api/auth/social-id/verify'
 const REFRESH = '/api/auth/social-id/refresh'

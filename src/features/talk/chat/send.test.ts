@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createAgent, signUp } from '../../../../tests/harness/client.ts'
 import { type Fault, startProvider } from '../../../../tests/harness/doubles/provider.ts'
-import { json, read } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readAllEvents, readEvents } from '../../../../tests/harness/wires/events.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createAgent, signIn, signUp } from '../../../../tests/harness/client.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
-import { json, read } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { openHouse, startServer } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { MessageList } from '../chat/schemas.ts'

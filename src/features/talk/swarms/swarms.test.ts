@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq, sql } from 'drizzle-orm'
-import { json, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'

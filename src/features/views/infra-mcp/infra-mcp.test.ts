@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { bearer, INTERNAL_KEY, json, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json } from '../../../../tests/harness/requests.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 const PATHS = ['health', 'info', 'setup', 'tools', 'examples', 'docs', 'github']

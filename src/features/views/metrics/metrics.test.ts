@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { bearer, INTERNAL_KEY, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, read } from '../../../../tests/harness/requests.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import { type AgentStats, agentNotRunning, type Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError } from '../../../core/errors.ts'

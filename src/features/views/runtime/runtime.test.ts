@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createAgent, signUp } from '../../../../tests/harness/client.ts'
-import { bearer, INTERNAL_KEY, read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, read } from '../../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer } from '../../../../tests/harness/server.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import type { Inspection, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'

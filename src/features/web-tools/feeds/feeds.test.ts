@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'bun:test'
-import { read, testPlatform } from '../../../../tests/harness/platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { findFreePorts } from '../../../../tests/harness/ports.ts'
+import { read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { Feed, FeedList } from './schemas.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../../tests/harness/ai-platform.ts'
-import { bearer } from '../../../../../tests/harness/platform.ts'
+import { bearer } from '../../../../../tests/harness/requests.ts'
 
 const CHAT = '/v1/chat/completions'
 const EMBEDDINGS = '/v1/embeddings'

@@ -6,7 +6,7 @@ import {
   type ProviderDouble,
   startProvider,
 } from '../../../../../tests/harness/doubles/provider.ts'
-import { bearer } from '../../../../../tests/harness/platform.ts'
+import { bearer } from '../../../../../tests/harness/requests.ts'
 import { readAllEvents } from '../../../../../tests/harness/wires/events.ts'
 import { createHttpProvider } from '../../../../adapters/models/provider.ts'
 import { TIERS } from './tiers.ts'
