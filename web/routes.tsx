@@ -197,6 +197,11 @@ const adminAudit = createRoute({
   path: '/audit',
   component: lazyRouteComponent(() => import('./admin/audit-page.tsx'), 'AuditPage'),
 })
+const adminDeadLetters = createRoute({
+  getParentRoute: () => admin,
+  path: '/dead-letters',
+  component: lazyRouteComponent(() => import('./admin/dead-letters-page.tsx'), 'DeadLettersPage'),
+})
 
 const routeTree = root.addChildren([
   start,
@@ -226,7 +231,7 @@ const routeTree = root.addChildren([
     billing,
     pricing,
     checkoutSuccess,
-    admin.addChildren([adminStart, adminUsers, adminAudit]),
+    admin.addChildren([adminStart, adminUsers, adminAudit, adminDeadLetters]),
   ]),
 ])
 

@@ -1,10 +1,13 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/house/administration/schemas.ts'
+import { MessagePage, ShownMessage } from '../../src/features/money/underground/schemas.ts'
 import { AuditList } from '../../src/features/people/audit/schemas.ts'
 import { request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']
+const DEAD_LETTERS_KEY = ['admin', 'dead-letters']
+const DEAD_LETTERS_PATH = '/api/admin/bus/dead-letters'
 const FIRST_USER: string | null = null
 const FIRST_ENTRY: number | null = null
 
@@ -32,6 +35,25 @@ export function auditQuery() {
     initialPageParam: FIRST_ENTRY,
     getNextPageParam: ({ next }) => next,
   })
+}
+
+/** Messages between agents that nobody tries to deliver any more, newest first, page by page. */
+export function deadLettersQuery() {
+  return infiniteQueryOptions({
+    queryKey: DEAD_LETTERS_KEY,
+    queryFn: ({ signal, pageParam }) => {
+      const query = pageParam === null ? '' : `?before=${pageParam}`
+      return request(MessagePage, `${DEAD_LETTERS_PATH}${query}`, { signal })
+    },
+    initialPageParam: FIRST_ENTRY,
+    getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** Has a dead letter delivered after all, and reads the list anew. */
+export async function replayDeadLetter(client: QueryClient, id: number): Promise<void> {
+  await request(z.object({ message: ShownMessage }), `${DEAD_LETTERS_PATH}/${id}/replay`, { method: 'POST' })
+  await client.invalidateQueries({ queryKey: DEAD_LETTERS_KEY })
 }
 
 /** Changes somebody's account and reads the lists anew. */

@@ -10,6 +10,7 @@ import { Tabs } from '../ui/tabs.tsx'
 const places = [
   { to: '/admin/users', label: 'Users' },
   { to: '/admin/audit', label: 'Audit log' },
+  { to: '/admin/dead-letters', label: 'Dead letters' },
 ] as const
 
 /** Search of `/admin/users`: what the list is narrowed to. */

@@ -17,8 +17,7 @@ export type CardsWebDeps = CheckoutDeps & SubscriptionDeps & { log: Log; guards:
 export function cardsWeb(deps: CardsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
-  // Whoever has no room left buys some, or a larger plan.
-  const leadsToPay = routeTraits({ scope: 'payments', worksOnFullDisk: true })
+  const leadsToPay = routeTraits({ scope: 'payments' })
 
   app.get('/api/payments/checkout', leadsToPay, signedIn, (c) =>
     lead(c, '/pricing', async () => {
@@ -34,7 +33,9 @@ export function cardsWeb(deps: CardsWebDeps) {
     lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
   )
 
-  app.post('/api/payments/storage-upgrade', leadsToPay, signedIn, async (c) => {
+  // Whoever has no room left buys some.
+  const onFullDisk = routeTraits({ scope: 'payments', worksOnFullDisk: true })
+  app.post('/api/payments/storage-upgrade', onFullDisk, signedIn, async (c) => {
     if (!findPlan(c.var.user.plan))
       throw new AppError('payment_required', 'Choose a plan first', { code: 'PLAN_REQUIRED' })
     return c.json({ url: await startStorageCheckout(deps, c.var.user) })

@@ -1,13 +1,16 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newOrderedId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
+import { enqueueMail } from '../../people/mails/send-mail.ts'
+import { users } from '../../people/users/tables.ts'
 import { requireWithinPolicy } from './policy.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
-export type OrderDeps = { clock: Clock; approvalExpiryMinutes: number; standsBack: boolean }
+export type OrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
 
 /**
  * A payment as a spender wants it. `reference` names it among all payments, such as `split:12:3`: ordering it again is the
@@ -25,7 +28,7 @@ export type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'pur
 
 /**
  * Writes a payment down, in the closure of its cause: nothing leaves before that is durable. It counts against the limits of
- * the wallet from now on.
+ * the wallet from now on. The owner is mailed that one waits for them.
  * @returns the payment, `created` or `awaiting_approval`; or the one that this reference names already.
  * @throws AppError `unavailable` in a copy of an installation, `forbidden` as `requireWithinPolicy`; `conflict` when the reference names another payment.
  */
@@ -37,6 +40,7 @@ export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): Paym
   const now = clock.now()
   const { wallet, ...columns } = order
   const { needsApproval } = wallet ? requireWithinPolicy(tx, wallet, order, now) : { needsApproval: false }
+  if (needsApproval) tellOwner(tx, deps, order.userId)
   const approvalExpiresAt = needsApproval ? new Date(now.getTime() + approvalExpiryMinutes * 60_000) : null
   const row = tx
     .insert(walletPayments)
@@ -61,6 +65,26 @@ export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): Paym
     now,
   )
   return row
+}
+
+/** Further payments that begin to wait within this time go without a mail of their own. */
+const MAIL_PAUSE_MS = 10 * 60_000
+
+function tellOwner(tx: Tx, { clock, enqueue }: OrderDeps, userId: string | null): void {
+  const owner = tx
+    .select({ id: users.id, email: users.email })
+    .from(users)
+    .where(eq(users.id, userId ?? ''))
+    .get()
+  if (!owner) return
+  const since = new Date(clock.now().getTime() - MAIL_PAUSE_MS)
+  const wasTold = and(
+    eq(walletPayments.userId, owner.id),
+    eq(walletPayments.status, 'awaiting_approval'),
+    gt(walletPayments.createdAt, since),
+  )
+  if (tx.select({ id: walletPayments.id }).from(walletPayments).where(wasTold).limit(1).get()) return
+  enqueueMail(tx, enqueue, { mail: 'payment-approval-wanted', userId: owner.id, address: owner.email })
 }
 
 /** How long an order is left to whoever made it before the job looks after it. */

@@ -94,6 +94,14 @@ export const MAILS = {
     ],
     end: 'Further questions within ten minutes come without a mail of their own.',
   },
+  'payment-approval-wanted': {
+    subject: 'A payment waits for your approval',
+    lines: [
+      'A payment from one of your wallets is above what may be paid without asking you.',
+      'The wallets page of the dashboard shows whom it goes to and how much it is. Without an answer it is denied by itself.',
+    ],
+    end: 'Further payments within ten minutes come without a mail of their own.',
+  },
   'payment-failed': {
     subject: 'Your card could not be charged',
     lines: [

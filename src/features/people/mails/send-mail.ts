@@ -33,6 +33,7 @@ export const MailRequest = z.union([
       'key-usage-80',
       'key-usage-100',
       'approval-wanted',
+      'payment-approval-wanted',
       'payment-failed',
       'payment-made-good',
       'grace-ended',
