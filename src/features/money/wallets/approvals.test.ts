@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { mailingPlatform } from '../../../../tests/harness/mailing-platform.ts'
 import { USDC } from '../../../../tests/harness/paying-platform.ts'
-import { json } from '../../../../tests/harness/platform.ts'
+import { json } from '../../../../tests/harness/requests.ts'
 
 test('a payment that waits for its owner is mailed to them, and those that follow it at once go without a mail', async () => {
   // Nothing is listening there: what waits for an approval asks no chain.
