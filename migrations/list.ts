@@ -30,6 +30,7 @@ import sql27 from './0027_regular_jazinda.sql' with { type: 'text' }
 import sql28 from './0028_flat_mystique.sql' with { type: 'text' }
 import sql29 from './0029_productive_satana.sql' with { type: 'text' }
 import sql30 from './0030_cold_mauler.sql' with { type: 'text' }
+import sql31 from './0031_low_carnage.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -64,4 +65,5 @@ export const migrations = [
   { name: '0028_flat_mystique', sql: sql28 },
   { name: '0029_productive_satana', sql: sql29 },
   { name: '0030_cold_mauler', sql: sql30 },
+  { name: '0031_low_carnage', sql: sql31 },
 ]

@@ -20,6 +20,7 @@ import { busBackend } from '../features/money/underground/backend.ts'
 import { undergroundRoutes } from '../features/money/underground/routes.ts'
 import { invitesBackend } from '../features/people/invites/backend.ts'
 import { keysBackend } from '../features/people/keys/backend.ts'
+import { agentToolsBackend } from '../features/talk/agent-tools/backend.ts'
 import { approvalsBackend } from '../features/talk/approvals/backend.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
 import { memoryBackend } from '../features/talk/memory/backend.ts'
@@ -77,5 +78,6 @@ export function backendApp(platform: Platform) {
   app.route('/', openAiBackend(models))
   app.route('/', memoryBackend(talk))
   app.route('/', approvalsBackend(talk))
+  app.route('/', agentToolsBackend(talk))
   return app
 }

@@ -39,6 +39,7 @@ import { signInWeb } from '../features/people/sign-in/web.ts'
 import { socialIdentityWeb } from '../features/people/social-identity/web.ts'
 import { twoFactorWeb } from '../features/people/two-factor/web.ts'
 import { agentTalkWeb } from '../features/talk/agent-talk/web.ts'
+import { agentToolsWeb } from '../features/talk/agent-tools/web.ts'
 import { approvalsWeb } from '../features/talk/approvals/web.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
 import { chatWeb } from '../features/talk/chat/web.ts'
@@ -103,6 +104,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', notificationsWeb(people))
   app.route('/', chatWeb(talk))
   app.route('/', approvalsWeb(talk))
+  app.route('/', agentToolsWeb(talk, owner))
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(views))
   app.route('/', agentTalkWeb(talk))

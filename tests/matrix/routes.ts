@@ -358,6 +358,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /v1/memory backend': reached,
   'POST /v1/memory backend': { status: 200, body: () => ({ key: 'a', memory: 'x' }) },
   'POST /v1/memory/import backend': { status: 200, body: () => ({ facts: [{ key: 'a', text: 'x' }] }) },
+  'GET /v1/tools backend': reached,
   'POST /v1/approvals backend': { status: 201, body: () => ({ tool: 'delete_file', arguments: '{}' }) },
   'GET /v1/approvals/:id backend': { status: 200, names: APPROVAL },
   'POST /v1/approvals/:id/use backend': {
@@ -579,6 +580,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `${toRunPath(id)}/cancel`,
   },
   'GET /api/inbox web': { names: AGENT, status: 200, path: (id) => `/api/inbox?agentId=${id}` },
+  'GET /api/agents/:id/tools web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/tools web': { names: AGENT, status: 200, body: () => ({ profile: 'minimal' }) },
   'GET /api/approvals web': { names: AGENT, status: 200, path: (id) => `/api/approvals?agentId=${id}` },
   'POST /api/approvals/:id/approve web': { names: APPROVAL, status: 200 },
   'POST /api/approvals/:id/deny web': { names: APPROVAL, status: 200 },

@@ -20,6 +20,7 @@ import { personalMailedLinks } from '../../people/mails/personal.ts'
 import { personalSessions } from '../../people/sessions/personal.ts'
 import { personalIdentities, personalWallets } from '../../people/sign-in/personal.ts'
 import { personalCredentials, personalSkills } from '../../talk/agent-talk/personal.ts'
+import { personalToolSettings } from '../../talk/agent-tools/personal.ts'
 import { personalApprovals } from '../../talk/approvals/personal.ts'
 import { personalChatSessions, personalMessages } from '../../talk/chat/personal.ts'
 import { personalHeartbeat } from '../../talk/heartbeat/personal.ts'
@@ -48,6 +49,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalSwarmRuns,
   personalMemory,
   personalApprovals,
+  personalToolSettings,
   personalSkills,
   personalCredentials,
   personalRadioStreams,

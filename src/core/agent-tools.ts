@@ -1,0 +1,57 @@
+import { z } from 'zod'
+
+/** From the fewest tools to all of them; each profile has what the one before it has. */
+export const TOOL_PROFILES = ['minimal', 'messaging', 'coding', 'full'] as const
+export type ToolProfile = (typeof TOOL_PROFILES)[number]
+
+type Tool = {
+  /** The smallest profile that has it. */
+  profile: ToolProfile
+  /** `always`: each use waits for the owner. `sometimes`: some do, as the tool says itself. */
+  approval: 'never' | 'sometimes' | 'always'
+}
+
+/** Every tool of the built-in agent. */
+export const AGENT_TOOLS = {
+  remember: { profile: 'minimal', approval: 'never' },
+  recall: { profile: 'minimal', approval: 'never' },
+  forget: { profile: 'minimal', approval: 'never' },
+  use_skill: { profile: 'minimal', approval: 'never' },
+  list_files: { profile: 'messaging', approval: 'never' },
+  read_file: { profile: 'messaging', approval: 'never' },
+  write_file: { profile: 'messaging', approval: 'never' },
+  patch_file: { profile: 'coding', approval: 'never' },
+  search_files: { profile: 'coding', approval: 'never' },
+  move_file: { profile: 'coding', approval: 'never' },
+  delete_file: { profile: 'coding', approval: 'always' },
+} as const satisfies Record<string, Tool>
+export type ToolName = keyof typeof AGENT_TOOLS
+
+export const TOOL_NAMES = Object.keys(AGENT_TOOLS).filter(isToolName)
+
+/** The interface's smallest plan is for talking; the larger ones work. */
+export function profileOfPlan(plan: string): ToolProfile {
+  return plan === 'solo' ? 'messaging' : 'coding'
+}
+
+/** Does `profile` have the tool of this name? */
+export function isInProfile(name: ToolName, profile: ToolProfile): boolean {
+  return TOOL_PROFILES.indexOf(AGENT_TOOLS[name].profile) <= TOOL_PROFILES.indexOf(profile)
+}
+
+export function isToolName(name: string): name is ToolName {
+  return Object.hasOwn(AGENT_TOOLS, name)
+}
+
+export const LIMITS = { modelTurns: { usual: 16, max: 100 }, toolCalls: { usual: 40, max: 500 } } as const
+
+/**
+ * `GET /v1/tools`: what an agent may use in the turn that begins, and how much. `maxUsd` null is no limit; `price` is that
+ * of its model in US dollars a million tokens, null when nobody knows it, and then money cannot be counted.
+ */
+export const ToolSettings = z.object({
+  tools: z.array(z.string()),
+  limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
+  price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
+})
+export type ToolSettings = z.infer<typeof ToolSettings>

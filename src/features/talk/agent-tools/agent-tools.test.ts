@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test'
+import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
+import { read } from '../../../../tests/harness/platform.ts'
+import { ToolSettings } from '../../../core/agent-tools.ts'
+import { AgentTools } from './schemas.ts'
+
+async function open() {
+  const owner = await agentOwner()
+  const { asOwner, asAgent, agent } = owner
+  const path = `/api/agents/${agent.id}/tools`
+  return {
+    ...owner,
+    path,
+    change: (body: object) => asOwner(path, 'PUT', body),
+    seen: () => read(AgentTools, asOwner(path)),
+    settings: (headers = agent.headers) => read(ToolSettings, asAgent('/v1/tools', 'GET', undefined, headers)),
+  }
+}
+
+test('GET /v1/tools: the profile of the plan until the owner chooses another: solo talks, the others work', async () => {
+  const { settings, seen, change, add, user } = await open()
+  expect((await settings()).tools).toContain('delete_file')
+  const solo = await add(user.id, 'Solo', 'solo')
+  const { tools } = await settings(solo.headers)
+  expect(tools).toContain('write_file')
+  expect(tools).not.toContain('delete_file')
+  expect(await seen()).toMatchObject({ profile: 'coding', isChosen: false })
+  expect((await change({ profile: 'minimal' })).status).toBe(200)
+  expect((await settings()).tools).toEqual(['remember', 'recall', 'forget', 'use_skill'])
+  await change({ profile: null })
+  expect(await seen()).toMatchObject({ profile: 'coding', isChosen: false })
+})
+
+test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the profile, null lets go of it', async () => {
+  const { settings, change, seen } = await open()
+  await change({ profile: 'minimal', switches: { list_files: true, forget: false } })
+  expect((await settings()).tools).toEqual(['remember', 'recall', 'use_skill', 'list_files'])
+  await change({ switches: { forget: null } })
+  expect((await settings()).tools).toContain('forget')
+  expect((await seen()).tools.find(({ name }) => name === 'delete_file')).toEqual({
+    name: 'delete_file',
+    profile: 'coding',
+    isOn: false,
+    approval: 'always',
+  })
+})
+
+test('PUT /api/agents/:id/tools: limits of a turn; what is left out stays, null is the usual again', async () => {
+  const { settings, change } = await open()
+  expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 40, maxUsd: null })
+  await change({ limits: { modelTurns: 3, maxUsd: 0.25 } })
+  await change({ limits: { toolCalls: 5 } })
+  expect((await settings()).limits).toEqual({ modelTurns: 3, toolCalls: 5, maxUsd: 0.25 })
+  await change({ limits: { modelTurns: null, maxUsd: null } })
+  expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 5, maxUsd: null })
+})
+
+test.each([
+  [{ profile: 'everything' }],
+  [{ switches: { launch_rockets: true } }],
+  [{ limits: { modelTurns: 0 } }],
+  [{ limits: { maxUsd: -1 } }],
+  [{ colour: 'red' }],
+])('PUT /api/agents/:id/tools: 400 for %j, and nothing changes', async (body) => {
+  const { change, seen } = await open()
+  const before = await seen()
+  expect((await change(body)).status).toBe(400)
+  expect(await seen()).toEqual(before)
+})
+
+test('another owner gets 404, nobody signed in 401', async () => {
+  const { asStranger, path, web, asAgent } = await open()
+  expect((await asStranger(path)).status).toBe(404)
+  expect((await asStranger(path, 'PUT', { profile: 'full' })).status).toBe(404)
+  expect((await web.request(path)).status).toBe(401)
+  expect((await asAgent('/v1/tools', 'GET', undefined, { authorization: 'Bearer agt_wrong' })).status).toBe(401)
+})

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { LIMITS, TOOL_NAMES, TOOL_PROFILES } from '../../../core/agent-tools.ts'
+
+const badLimit = (name: string, max: number) => `${name} must be a whole number from 1 to ${max}`
+const Limit = (name: string, max: number) =>
+  z.int(badLimit(name, max)).min(1, badLimit(name, max)).max(max, badLimit(name, max))
+const BAD_USD = 'maxUsd must be a number of dollars from 0.001 to 1000, or null'
+
+/** `PUT /api/agents/:id/tools`: what is left out stays; null goes back to what is usual. */
+export const ToolsRequest = z.strictObject({
+  profile: z.enum(TOOL_PROFILES, `profile must be one of ${TOOL_PROFILES.join(', ')}`).nullish(),
+  switches: z
+    .partialRecord(z.enum(TOOL_NAMES, 'switches names a tool that there is not'), z.boolean().nullable())
+    .optional(),
+  limits: z
+    .strictObject({
+      modelTurns: Limit('modelTurns', LIMITS.modelTurns.max).nullish(),
+      toolCalls: Limit('toolCalls', LIMITS.toolCalls.max).nullish(),
+      maxUsd: z.number(BAD_USD).min(0.001, BAD_USD).max(1000, BAD_USD).nullish(),
+    })
+    .optional(),
+})
+export type ToolsRequest = z.infer<typeof ToolsRequest>
+
+/** `isChosen` tells whether the owner has chosen the profile; otherwise it is that of the plan. */
+export const AgentTools = z.object({
+  profile: z.enum(TOOL_PROFILES),
+  isChosen: z.boolean(),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      profile: z.enum(TOOL_PROFILES),
+      isOn: z.boolean(),
+      approval: z.enum(['never', 'sometimes', 'always']),
+    }),
+  ),
+  limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
+})
+export type AgentTools = z.infer<typeof AgentTools>

@@ -1,0 +1,101 @@
+import { eq } from 'drizzle-orm'
+import {
+  AGENT_TOOLS,
+  isInProfile,
+  LIMITS,
+  profileOfPlan,
+  TOOL_NAMES,
+  type ToolName,
+  type ToolSettings,
+} from '../../../core/agent-tools.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Catalogue } from '../../models/gateway/catalogue.ts'
+import type { AgentTools, ToolsRequest } from './schemas.ts'
+import { agentToolSettings, type ToolSettingsRow } from './tables.ts'
+
+const MICRO_USD = 1_000_000
+
+type Chosen = Omit<ToolSettingsRow, 'agentId' | 'updatedAt'>
+const USUAL: Chosen = {
+  profile: null,
+  switches: {},
+  modelTurns: LIMITS.modelTurns.usual,
+  toolCalls: LIMITS.toolCalls.usual,
+  microUsdPerTurn: null,
+}
+
+/** The tools of an agent as its owner sees them. */
+export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
+  const chosen = readChosen(db, agent.id)
+  return {
+    profile: chosen.profile ?? profileOfPlan(agent.plan),
+    isChosen: chosen.profile !== null,
+    tools: TOOL_NAMES.map((name) => ({ name, isOn: isOn(agent, chosen, name), ...AGENT_TOOLS[name] })),
+    limits: toLimits(chosen),
+  }
+}
+
+/** What an agent may use in the turn that begins. */
+export function readToolSettings(
+  deps: { db: Db; catalogue: Pick<Catalogue, 'findPrice'> },
+  agent: AgentRow,
+): ToolSettings {
+  const chosen = readChosen(deps.db, agent.id)
+  const price = deps.catalogue.findPrice(agent.model)
+  return {
+    tools: TOOL_NAMES.filter((name) => isOn(agent, chosen, name)),
+    limits: toLimits(chosen),
+    price: price && {
+      inputUsdPerMillion: price.inputUsdPerMillion,
+      outputUsdPerMillion: price.outputUsdPerMillion,
+    },
+  }
+}
+
+/** Changes what `request` names; it counts from the next turn on. @throws AppError `not_found`. */
+export function changeTools(
+  deps: { db: Db; clock: Clock },
+  principal: Principal,
+  id: string,
+  request: ToolsRequest,
+): Promise<AgentTools> {
+  return write(deps.db, (tx) => {
+    const agent = getAgent(tx, principal, id)
+    const changed = { ...toChanged(readChosen(tx, id), request), updatedAt: deps.clock.now() }
+    tx.insert(agentToolSettings)
+      .values({ agentId: id, ...changed })
+      .onConflictDoUpdate({ target: agentToolSettings.agentId, set: changed })
+      .run()
+    return showTools(tx, agent)
+  })
+}
+
+function toChanged(before: Chosen, { profile, switches = {}, limits = {} }: ToolsRequest): Chosen {
+  const { modelTurns, toolCalls, maxUsd } = limits
+  const switched = Object.entries({ ...before.switches, ...switches })
+  return {
+    profile: profile === undefined ? before.profile : profile,
+    switches: Object.fromEntries(switched.filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean')),
+    modelTurns: modelTurns === undefined ? before.modelTurns : (modelTurns ?? USUAL.modelTurns),
+    toolCalls: toolCalls === undefined ? before.toolCalls : (toolCalls ?? USUAL.toolCalls),
+    microUsdPerTurn:
+      maxUsd === undefined ? before.microUsdPerTurn : maxUsd === null ? null : Math.round(maxUsd * MICRO_USD),
+  }
+}
+
+function readChosen(db: Db | Tx, agentId: string): Chosen {
+  return db.select().from(agentToolSettings).where(eq(agentToolSettings.agentId, agentId)).get() ?? USUAL
+}
+
+function isOn(agent: AgentRow, { profile, switches }: Chosen, name: ToolName): boolean {
+  return switches[name] ?? isInProfile(name, profile ?? profileOfPlan(agent.plan))
+}
+
+function toLimits({ modelTurns, toolCalls, microUsdPerTurn }: Chosen) {
+  return { modelTurns, toolCalls, maxUsd: microUsdPerTurn === null ? null : microUsdPerTurn / MICRO_USD }
+}
