@@ -3,23 +3,15 @@ import { isStepCount, StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
-import type { Memory } from './state/memory.ts'
-import type { Workspace } from './state/workspace.ts'
 import type { ToolReporter } from './tools/reports.ts'
-import type { LoadSkills } from './tools/skills.ts'
-import { createTools } from './tools/tools.ts'
+import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
 
-const MAX_STEPS = 8
+/** What a turn ends with whose limits were reached before the model had answered. */
+const STOPPED = 'I stopped here: this turn has reached the limits that my owner has set.'
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
 
 export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
-export type ModelDeps = {
-  fetch: typeof fetch
-  workspace: Workspace
-  memory: Memory
-  loadSkills: LoadSkills
-  reportTool: ToolReporter
-}
+export type ModelDeps = ToolDeps & { fetch: typeof fetch; reportTool: ToolReporter }
 
 /** `model` is the one the platform said it used. Token counts are those it reported, absent when it did not. */
 export type Answer = {
@@ -31,6 +23,8 @@ export type ModelEvent = { type: 'answering'; model: string } | { type: 'text'; 
 
 export type ModelRequest = {
   toInstructions: (canUseTools: boolean) => string
+  /** Null for a conversation that nobody keeps. */
+  sessionKey: string | null
   messages: { role: 'user' | 'assistant'; content: string }[]
   signal: AbortSignal
 }
@@ -51,19 +45,16 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
     fetch: createPlatformFetch(deps.fetch, settings.idleMs),
   })
   const model = provider(settings.model)
-  const tools = createTools(deps.workspace, deps.memory, deps.loadSkills)
+  const openTools = createTools(deps)
   let canUseTools = true
 
-  const attempt = async (request: ModelRequest, withTools: boolean, onEvent: (event: ModelEvent) => void) => {
+  const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
     const result = streamText({
       model,
-      instructions: request.toInstructions(withTools),
+      instructions: request.toInstructions(use !== null),
       messages: request.messages,
       abortSignal: request.signal,
       maxRetries: 0,
-      stopWhen: isStepCount(MAX_STEPS),
-      // The last step must be words: a turn that ends in a tool call says nothing.
-      prepareStep: ({ stepNumber }) => (stepNumber === MAX_STEPS - 1 ? { toolChoice: 'none' } : {}),
       include: { rawChunks: true },
       // The default prints to the console; the same error arrives as a part of the stream and is thrown there.
       onError: () => undefined,
@@ -73,7 +64,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
           success: toolOutput.type === 'tool-result',
           durationMs: toolExecutionMs,
         }),
-      ...(withTools && { tools }),
+      ...(use && toLoop(use)),
     })
     try {
       return await readAnswer(result.stream, onEvent)
@@ -85,21 +76,43 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
 
   return {
     async answer(request, onEvent) {
-      if (!canUseTools) return attempt(request, false, onEvent)
+      if (!canUseTools) return attempt(request, null, onEvent)
+      const use = await openTools(request.sessionKey, request.signal)
       let hasBegun = false
       try {
-        return await attempt(request, true, (event) => {
+        return await attempt(request, use, (event) => {
           hasBegun = true
           onEvent(event)
         })
       } catch (error) {
         if (hasBegun || !isToolRefusal(error)) throw error
-        const answer = await attempt(request, false, onEvent)
+        const answer = await attempt(request, null, onEvent)
         canUseTools = false
         return answer
       }
     },
   }
+}
+
+/** As many steps as the owner allows, while they cost no more than that. */
+function toLoop({ tools, limits, price }: TurnTools) {
+  const { modelTurns, maxUsd } = limits
+  const isOverspent = (steps: readonly Step[]) => maxUsd !== null && price !== null && costOf(steps, price) >= maxUsd
+  return {
+    tools,
+    stopWhen: [isStepCount(modelTurns), ({ steps }: { steps: readonly Step[] }) => isOverspent(steps)],
+    // The last step must be words: a turn that ends in a tool call says nothing.
+    prepareStep: ({ stepNumber }: { stepNumber: number }) =>
+      stepNumber === modelTurns - 1 ? { toolChoice: 'none' as const } : {},
+  }
+}
+
+type Step = { usage: { inputTokens: number | undefined; outputTokens: number | undefined } }
+
+function costOf(steps: readonly Step[], price: NonNullable<TurnTools['price']>): number {
+  return steps.reduce((sum, { usage: { inputTokens = 0, outputTokens = 0 } }) => {
+    return sum + (inputTokens * price.inputUsdPerMillion + outputTokens * price.outputUsdPerMillion) / 1_000_000
+  }, 0)
 }
 
 type Parts = ReturnType<typeof streamText>['stream']
@@ -124,6 +137,10 @@ async function readAnswer(parts: Parts, onEvent: (event: ModelEvent) => void): P
       throw part.error
     } else if (part.type === 'finish') {
       if (part.finishReason === 'error') throw new AppError('upstream_failed', 'The model’s answer was cut off')
+      if (part.finishReason === 'tool-calls') {
+        onEvent({ type: 'text', text: `${length > 0 ? '\n\n' : ''}${STOPPED}` })
+        length += STOPPED.length
+      }
       if (length === 0) throw new AppError('upstream_failed', 'The model gave an empty answer')
       if (model === null) throw new AppError('upstream_failed', 'The platform did not say which model answered')
       return { model, finishReason: toFinishReason(part.finishReason), usage: toUsage(part.totalUsage) }
@@ -146,7 +163,7 @@ function isToolRefusal(error: unknown): boolean {
 }
 
 function toFinishReason(reason: string): Answer['finishReason'] {
-  if (reason === 'length') return 'length'
+  if (reason === 'length' || reason === 'tool-calls') return 'length'
   return reason === 'content-filter' ? 'content_filter' : 'stop'
 }
 

@@ -7,11 +7,14 @@ import { toListenError } from '../core/listen-error.ts'
 import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
 import type { Model } from './model.ts'
+import { createPlatformCall } from './platform-call.ts'
 import { createLocalMemory, type Memory } from './state/memory.ts'
 import { createPlatformMemory } from './state/platform-memory.ts'
 import { createSessions } from './state/sessions.ts'
 import { createWorkspace } from './state/workspace.ts'
+import { createApprovals } from './tools/approvals.ts'
 import { createToolReporter } from './tools/reports.ts'
+import { createToolSettingsLoader } from './tools/settings.ts'
 import { createSkillLoader } from './tools/skills.ts'
 import { createTurnQueue } from './turns/queue.ts'
 
@@ -32,6 +35,9 @@ export type AgentSettings = {
   idleMs: number
   maxTurnMs: number
 }
+/** How much of a turn may be spent waiting for the owner: the rest is for saying so. */
+const APPROVAL_SHARE = 0.8
+
 export type AgentDeps = { clock: Clock; fetch: typeof fetch; log: Log }
 
 export type RunningAgent = {
@@ -52,6 +58,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const memory = createMemory(settings, deps, stopping.signal)
   const queue = createTurnQueue()
   const loadSkills = createSkillLoader(settings, deps)
+  const call = createPlatformCall(settings, deps.fetch)
 
   const app = createAgentApp({
     ...settings,
@@ -64,7 +71,9 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       ...deps,
       memory,
       loadSkills,
-      workspace: createWorkspace(folders.workspace),
+      workspace: createWorkspace(folders.workspace, deps.clock),
+      loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
+      approvals: createApprovals(call, settings.maxTurnMs * APPROVAL_SHARE),
       reportTool: createToolReporter(settings, deps),
     }),
     folders: Object.values(folders),

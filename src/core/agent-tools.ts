@@ -9,21 +9,23 @@ type Tool = {
   profile: ToolProfile
   /** `always`: each use waits for the owner. `sometimes`: some do, as the tool says itself. */
   approval: 'never' | 'sometimes' | 'always'
+  /** Who carries it out. */
+  where: 'agent' | 'platform'
 }
 
 /** Every tool of the built-in agent. */
 export const AGENT_TOOLS = {
-  remember: { profile: 'minimal', approval: 'never' },
-  recall: { profile: 'minimal', approval: 'never' },
-  forget: { profile: 'minimal', approval: 'never' },
-  use_skill: { profile: 'minimal', approval: 'never' },
-  list_files: { profile: 'messaging', approval: 'never' },
-  read_file: { profile: 'messaging', approval: 'never' },
-  write_file: { profile: 'messaging', approval: 'never' },
-  patch_file: { profile: 'coding', approval: 'never' },
-  search_files: { profile: 'coding', approval: 'never' },
-  move_file: { profile: 'coding', approval: 'never' },
-  delete_file: { profile: 'coding', approval: 'always' },
+  remember: { profile: 'minimal', approval: 'never', where: 'agent' },
+  recall: { profile: 'minimal', approval: 'never', where: 'agent' },
+  forget: { profile: 'minimal', approval: 'never', where: 'agent' },
+  use_skill: { profile: 'minimal', approval: 'never', where: 'agent' },
+  list_files: { profile: 'messaging', approval: 'never', where: 'agent' },
+  read_file: { profile: 'messaging', approval: 'never', where: 'agent' },
+  write_file: { profile: 'messaging', approval: 'never', where: 'agent' },
+  patch_file: { profile: 'coding', approval: 'never', where: 'agent' },
+  search_files: { profile: 'coding', approval: 'never', where: 'agent' },
+  move_file: { profile: 'coding', approval: 'never', where: 'agent' },
+  delete_file: { profile: 'coding', approval: 'always', where: 'agent' },
 } as const satisfies Record<string, Tool>
 export type ToolName = keyof typeof AGENT_TOOLS
 

@@ -9,9 +9,8 @@ import { callsTool, says, startPlatformDouble } from './doubles/platform.ts'
 const TOKEN = 'gw_test-token'
 
 /** A real agent on a free port, with a folder and a platform of its own; `await using` takes it all away. */
-export async function startTestAgent(settings: Partial<AgentSettings> = {}) {
+export async function startTestAgent(settings: Partial<AgentSettings> = {}, platform = startPlatformDouble()) {
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
-  const platform = startPlatformDouble()
   const start = () =>
     startAgent(
       {

@@ -1,25 +1,41 @@
 import { constants, type Dirent } from 'node:fs'
-import { lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { lstat, open, readdir, realpath } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { systemCode, writeAtomically } from './files.ts'
+import { writeAtomically } from './files.ts'
+import { makeFolders, requireReplaceable, toParts, toPathError, toRealPath } from './paths.ts'
+import { discardFile, moveFile, TRASH } from './trash.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
 const MAX_LISTED = 500
-const MAX_PATH_CHARS = 512
 
 /** Text files an agent may keep, at most 1 MB each. Paths are relative, with `/`; what leaves the folder is `invalid`. */
 export type Workspace = {
-  /** Files below `folder`, at most 500; links are not followed. `isComplete` tells whether that was all. */
+  /** Files below `folder`, at most 500; links are not followed, and the trash is shown only when it is asked for. `isComplete` tells whether that was all. */
   list(folder: string): Promise<{ files: { path: string; sizeBytes: number }[]; isComplete: boolean }>
   /** @throws AppError `not_found`, `invalid` for a bad path or binary, `too_large`. */
   read(path: string): Promise<string>
   /** Replaces the file as a whole; makes the folders it needs. @throws AppError `invalid`, `too_large`. */
   write(path: string, text: string): Promise<{ sizeBytes: number }>
+  /** Replaces `oldText`, which must stand in the file exactly once. @throws AppError as `read` and `write`. */
+  patch(path: string, oldText: string, newText: string): Promise<{ sizeBytes: number }>
+  /** Lines with `text`, whatever its case, at most 100. `isComplete` tells whether that was all. */
+  search(text: string, folder: string): Promise<{ lines: FoundLine[]; isComplete: boolean }>
+  /** Replaces nothing. @throws AppError `not_found`, `invalid`, `conflict` when there is a file at `to`. */
+  move(from: string, to: string): Promise<{ path: string }>
+  /** Moves a file into the trash, where it lies for 30 days. @throws AppError `not_found`, `invalid`. */
+  discard(path: string): Promise<{ movedTo: string }>
 }
 
-export function createWorkspace(root: string): Workspace {
-  return {
+/** `number` counts from 1; a long line is cut. */
+export type FoundLine = { path: string; number: number; text: string }
+
+const MAX_FOUND = 100
+const MAX_LINE_CHARS = 300
+
+export function createWorkspace(root: string, clock: Clock): Workspace {
+  const workspace: Workspace = {
     async list(folder) {
       const top = await toRealPath(root, folder)
       return listBelow(await realpath(root), top)
@@ -38,60 +54,40 @@ export function createWorkspace(root: string): Workspace {
       await writeAtomically(join(folder, name), text)
       return { sizeBytes }
     },
+    async patch(path, oldText, newText) {
+      const text = await workspace.read(path)
+      const at = text.indexOf(oldText)
+      if (at === -1) throw new AppError('invalid', 'The old text does not stand in the file')
+      if (text.indexOf(oldText, at + 1) !== -1) {
+        throw new AppError('invalid', 'The old text stands in the file more than once: give more of what is around it')
+      }
+      return workspace.write(path, text.slice(0, at) + newText + text.slice(at + oldText.length))
+    },
+    async search(text, folder) {
+      const { files, isComplete } = await workspace.list(folder)
+      const lines: FoundLine[] = []
+      for (const file of files) {
+        // What is no text or too large holds no lines.
+        const content = await workspace.read(file.path).catch(() => '')
+        for (const line of findLines(file.path, content, text.toLowerCase())) {
+          if (lines.length === MAX_FOUND) return { lines, isComplete: false }
+          lines.push(line)
+        }
+      }
+      return { lines, isComplete }
+    },
+    move: (from, to) => moveFile(root, from, to),
+    discard: (path) => discardFile(root, path, clock.now()),
   }
+  return workspace
 }
 
-/** The rules that need no disk: relative, no `..`, no NUL, no backslash that another system takes for a separator. */
-function toParts(path: string): string[] {
-  const isBad =
-    path.length > MAX_PATH_CHARS || path.startsWith('/') || /[\0\\]/.test(path) || path.split('/').includes('..')
-  if (isBad) throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path.slice(0, 100))}`)
-  return path.split('/').filter((part) => part !== '' && part !== '.')
-}
-
-/** Follows links and then looks where they led. */
-async function toRealPath(root: string, path: string): Promise<string> {
-  const wanted = join(root, ...toParts(path))
-  try {
-    return await requireInside(root, await realpath(wanted), path)
-  } catch (error) {
-    throw toPathError(error, path)
-  }
-}
-
-/** One folder at a time, each checked before the next is made inside it. */
-async function makeFolders(root: string, parts: string[]): Promise<string> {
-  let folder = await realpath(root)
-  try {
-    for (const part of parts) folder = await makeFolder(root, join(folder, part))
-  } catch (error) {
-    throw toPathError(error, parts.join('/'))
-  }
-  return folder
-}
-
-async function makeFolder(root: string, path: string): Promise<string> {
-  try {
-    await mkdir(path)
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error
-  }
-  return requireInside(root, await realpath(path), relative(root, path))
-}
-
-async function requireInside(root: string, realTarget: string, path: string): Promise<string> {
-  const realRoot = await realpath(root)
-  if (realTarget === realRoot || realTarget.startsWith(realRoot + sep)) return realTarget
-  throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path)}`)
-}
-
-/** A rename would replace a link by a file, silently: links and folders are refused. */
-async function requireReplaceable(target: string, path: string): Promise<void> {
-  try {
-    if (!(await lstat(target)).isFile()) throw new AppError('invalid', `Not a regular file: ${path}`)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return
-    throw toPathError(error, path)
+function* findLines(path: string, content: string, lowerText: string): Generator<FoundLine> {
+  for (const [index, line] of content.split('\n').entries()) {
+    const at = line.toLowerCase().indexOf(lowerText)
+    if (at === -1) continue
+    const start = line.length <= MAX_LINE_CHARS ? 0 : Math.max(0, at - MAX_LINE_CHARS / 2)
+    yield { path, number: index + 1, text: line.slice(start, start + MAX_LINE_CHARS) }
   }
 }
 
@@ -125,7 +121,7 @@ async function listBelow(realRoot: string, top: string) {
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
     for (const entry of await readFolder(folder)) {
       const path = join(folder, entry.name)
-      if (entry.isDirectory()) folders.push(path)
+      if (entry.isDirectory() && entry.name !== TRASH) folders.push(path)
       if (!entry.isFile()) continue
       if (files.length === MAX_LISTED) return { files, isComplete: false }
       files.push({ path: relative(realRoot, path), sizeBytes: (await lstat(path)).size })
@@ -141,13 +137,4 @@ async function readFolder(folder: string): Promise<Dirent[]> {
   } catch (error) {
     throw toPathError(error, basename(folder))
   }
-}
-
-function toPathError(error: unknown, path: string): unknown {
-  const code = systemCode(error)
-  if (code === 'ENOENT') return new AppError('not_found', `There is no ${path || dirname(path)}`)
-  if (code === 'ENOTDIR') return new AppError('invalid', `Not a folder: ${path}`)
-  if (code === 'ELOOP') return new AppError('invalid', `Not a path inside the workspace: ${path}`)
-  if (code === 'ENAMETOOLONG') return new AppError('invalid', 'The path is too long')
-  return error
 }

@@ -7,14 +7,14 @@ const SKILL = { name: 'tour-planner', description: 'Plans a tour.', instructions
 test('a skill that its owner installs is known at the next turn, is read by a tool, and is gone when it is removed', async () => {
   await using agent = await startTestAgent()
   await agent.chat('Hi')
-  expect(agent.prompt()).not.toContain('read_skill')
+  expect(agent.prompt()).not.toContain('use_skill')
   agent.platform.skills.push(SKILL)
-  expect(JSON.parse(await agent.runTool('read_skill', { name: 'tour-planner' }))).toEqual({
+  expect(JSON.parse(await agent.runTool('use_skill', { name: 'tour-planner' }))).toEqual({
     instructions: SKILL.instructions,
   })
   expect(agent.prompt()).toContain('- tour-planner: Plans a tour.')
   expect(agent.prompt()).not.toContain('Rest days first.')
-  expect(await agent.runTool('read_skill', { name: 'other' })).toContain('There is no skill other')
+  expect(await agent.runTool('use_skill', { name: 'other' })).toContain('There is no skill other')
   agent.platform.skills.pop()
   await agent.chat('Hi')
   expect(agent.prompt()).not.toContain('tour-planner')

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fails } from '../../../tests/harness/doubles/platform.ts'
-import { startTestAgent } from '../../../tests/harness/test-agent.ts'
+import { callsTool, fails, says } from '../../../tests/harness/doubles/platform.ts'
+import { OWNER_KEY, startTestAgent } from '../../../tests/harness/test-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 
 test('write_file, list_files and read_file work on real files of the workspace', async () => {
@@ -85,6 +85,85 @@ test('what is no text file of at most 1 MB is refused, and a pipe does not hang 
   expect(await agent.runTool('write_file', { path: 'big/x', content: '' })).toContain('Not a')
   const tooMuch = { path: 'x', content: 'x'.repeat(1024 * 1024 + 1) }
   expect(await agent.runTool('write_file', tooMuch)).toContain('at most 1 MB')
+})
+
+test('patch_file replaces one passage, and refuses one that is missing or not the only one', async () => {
+  await using agent = await startTestAgent()
+  const file = join(agent.folder, 'workspace/a.md')
+  await writeFile(file, 'one two two three')
+  expect(await agent.runTool('patch_file', { path: 'a.md', oldText: 'two', newText: '2' })).toContain('more than once')
+  expect(await agent.runTool('patch_file', { path: 'a.md', oldText: 'four', newText: '4' })).toContain('does not stand')
+  await agent.runTool('patch_file', { path: 'a.md', oldText: 'two three', newText: '$& 3' })
+  expect(await readFile(file, 'utf8')).toBe('one two $& 3')
+})
+
+test('search_files finds lines whatever their case, with a bound, and skips what is no text', async () => {
+  await using agent = await startTestAgent()
+  const workspace = join(agent.folder, 'workspace')
+  await mkdir(join(workspace, 'notes'))
+  await writeFile(join(workspace, 'notes/a.md'), 'first\nThe Tea is hot\n')
+  await writeFile(join(workspace, 'binary'), new Uint8Array([0xff, 0x74, 0x65, 0x61]))
+  expect(JSON.parse(await agent.runTool('search_files', { text: 'tea' }))).toEqual({
+    lines: [{ path: 'notes/a.md', number: 2, text: 'The Tea is hot' }],
+    isComplete: true,
+  })
+  await writeFile(join(workspace, 'many'), 'tea\n'.repeat(150))
+  const many = JSON.parse(await agent.runTool('search_files', { text: 'TEA' }))
+  expect([many.lines.length, many.isComplete]).toEqual([100, false])
+})
+
+test('move_file makes folders, keeps what stands at the new place, and does not leave the workspace', async () => {
+  await using agent = await startTestAgent()
+  const workspace = join(agent.folder, 'workspace')
+  await writeFile(join(workspace, 'a'), 'a')
+  await writeFile(join(workspace, 'b'), 'b')
+  expect(await agent.runTool('move_file', { from: 'a', to: 'b' })).toContain('There is a file already')
+  expect(await agent.runTool('move_file', { from: 'a', to: '../c' })).toContain('Not a path inside')
+  expect(await agent.runTool('move_file', { from: '../memory.json', to: 'c' })).toContain('Not a path inside')
+  expect(await agent.runTool('move_file', { from: 'none', to: 'c' })).toContain('There is no none')
+  expect(await agent.runTool('move_file', { from: 'a', to: 'new/c' })).toContain('new/c')
+  expect((await readdir(workspace, { recursive: true })).sort()).toEqual(['b', 'new', 'new/c'])
+})
+
+test('a turn that may use no more tools is told to answer, and ends within its model turns', async () => {
+  await using agent = await startTestAgent()
+  agent.platform.toolSettings.limits.toolCalls = 1
+  agent.platform.next(callsTool('list_files', {}), callsTool('list_files', {}), says('done'))
+  expect((await agent.chat('go')).status).toBe(200)
+  const results = agent.platform.asked.at(-1)?.messages.filter(({ role }) => role === 'tool')
+  expect(results?.map(({ content }) => String(content).includes('at most 1 tools'))).toEqual([false, true])
+  agent.platform.toolSettings.limits = { modelTurns: 2, toolCalls: 9, maxUsd: null }
+  const before = agent.platform.asked.length
+  agent.platform.next(callsTool('list_files', {}), says('done'))
+  await agent.chat('go')
+  expect(agent.platform.asked.length - before).toBe(2)
+  expect(agent.platform.asked.at(-1)?.tool_choice).toBe('none')
+})
+
+test('a turn that has cost what it may asks the model no more, and says why it stopped', async () => {
+  await using agent = await startTestAgent()
+  // The double counts 10 tokens in and 5 out for each answer.
+  agent.platform.toolSettings.price = { inputUsdPerMillion: 1000, outputUsdPerMillion: 2000 }
+  agent.platform.toolSettings.limits.maxUsd = 0.03
+  agent.platform.next(callsTool('list_files', {}), callsTool('list_files', {}), says('never asked'))
+  const answer = await agent.chat('go')
+  expect(await answer.json()).toMatchObject({
+    choices: [
+      {
+        finish_reason: 'length',
+        message: { content: 'I stopped here: this turn has reached the limits that my owner has set.' },
+      },
+    ],
+  })
+  expect(agent.platform.asked).toHaveLength(2)
+})
+
+test('an agent elsewhere, which can ask no owner, has no tool that needs one', async () => {
+  await using agent = await startTestAgent({ platformToken: OWNER_KEY })
+  await agent.chat('hi')
+  const tools = agent.platform.asked.at(-1)?.tools?.map(({ function: { name } }) => name)
+  expect(tools).toContain('patch_file')
+  expect(tools).not.toContain('delete_file')
 })
 
 test('read_file shows a long file in parts', async () => {

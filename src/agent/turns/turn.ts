@@ -63,6 +63,7 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
   let text = ''
   const answer = await model.answer(
     {
+      sessionKey,
       signal,
       messages: [...boundHistory(stored ?? []), ...added],
       toInstructions: (canUseTools) =>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TOOL_NAMES, type ToolSettings } from '../../../src/core/agent-tools.ts'
 import { createMemoryDouble } from './memory.ts'
 
 const Asked = z.object({
@@ -12,9 +13,20 @@ const Asked = z.object({
 type Asked = z.infer<typeof Asked>
 type Answerer = (asked: Asked, request: Request) => Response | Promise<Response>
 
-/** A platform on loopback that speaks the real protocol and answers what a test tells it to, in order; then it echoes. */
-export function startPlatformDouble() {
+/** Everything that the built-in agent has, as much as anybody uses. */
+const ALL_TOOLS: ToolSettings = {
+  tools: [...TOOL_NAMES],
+  limits: { modelTurns: 8, toolCalls: 40, maxUsd: null },
+  price: null,
+}
+
+/**
+ * A platform on loopback that speaks the real protocol and answers what a test tells it to, in order; then it echoes.
+ * With `forward` only the model is a double, and everything else is asked there.
+ */
+export function startPlatformDouble(forward?: (request: Request) => Response | Promise<Response>) {
   const asked: Asked[] = []
+  const toolSettings = structuredClone(ALL_TOOLS)
   const tokens: (string | null)[] = []
   const script: Answerer[] = []
   const toolReports: unknown[] = []
@@ -28,6 +40,8 @@ export function startPlatformDouble() {
       self.timeout(request, 0)
       const url = new URL(request.url)
       const { pathname } = url
+      if (forward && pathname !== '/v1/chat/completions') return forward(request)
+      if (pathname === '/v1/tools') return Response.json(toolSettings)
       if (pathname === '/v1/memory' || pathname === '/v1/memory/import') return memory.answer(request, url)
       if (pathname === '/v1/skills') return Response.json({ skills })
       if (pathname === '/v1/tool-events') {
@@ -47,6 +61,8 @@ export function startPlatformDouble() {
     asked,
     tokens,
     memory,
+    /** What the owner lets the agent use. */
+    toolSettings,
     /** What the owner has installed for the agent. */
     skills,
     /** What the agent told of the tools it used. */

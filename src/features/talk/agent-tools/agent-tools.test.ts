@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
-import { read } from '../../../../tests/harness/platform.ts'
+import { read } from '../../../../tests/harness/requests.ts'
 import { ToolSettings } from '../../../core/agent-tools.ts'
 import { AgentTools } from './schemas.ts'
 

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
-import type { Catalogue } from '../../models/gateway/catalogue.ts'
+import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
 import { readToolSettings } from './settings.ts'
 
 export type AgentToolsBackendDeps = { db: Db; callers: CallerFinder; catalogue: Pick<Catalogue, 'findPrice'> }

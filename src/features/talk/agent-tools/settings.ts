@@ -14,7 +14,7 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import type { Catalogue } from '../../models/gateway/catalogue.ts'
+import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
 import type { AgentTools, ToolsRequest } from './schemas.ts'
 import { agentToolSettings, type ToolSettingsRow } from './tables.ts'
 

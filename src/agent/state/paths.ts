@@ -1,0 +1,70 @@
+import { lstat, mkdir, realpath } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { AppError } from '../../core/errors.ts'
+import { systemCode } from './files.ts'
+
+const MAX_PATH_CHARS = 512
+
+/** The rules that need no disk: relative, no `..`, no NUL, no backslash that another system takes for a separator. */
+export function toParts(path: string): string[] {
+  const isBad =
+    path.length > MAX_PATH_CHARS || path.startsWith('/') || /[\0\\]/.test(path) || path.split('/').includes('..')
+  if (isBad) throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path.slice(0, 100))}`)
+  return path.split('/').filter((part) => part !== '' && part !== '.')
+}
+
+/** Follows links and then looks where they led. @throws AppError `invalid`, `not_found`. */
+export async function toRealPath(root: string, path: string): Promise<string> {
+  const wanted = join(root, ...toParts(path))
+  try {
+    return await requireInside(root, await realpath(wanted), path)
+  } catch (error) {
+    throw toPathError(error, path)
+  }
+}
+
+/** One folder at a time, each checked before the next is made inside it. */
+export async function makeFolders(root: string, parts: string[]): Promise<string> {
+  let folder = await realpath(root)
+  try {
+    for (const part of parts) folder = await makeFolder(root, join(folder, part))
+  } catch (error) {
+    throw toPathError(error, parts.join('/'))
+  }
+  return folder
+}
+
+async function makeFolder(root: string, path: string): Promise<string> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+  }
+  return requireInside(root, await realpath(path), relative(root, path))
+}
+
+async function requireInside(root: string, realTarget: string, path: string): Promise<string> {
+  const realRoot = await realpath(root)
+  if (realTarget === realRoot || realTarget.startsWith(realRoot + sep)) return realTarget
+  throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path)}`)
+}
+
+/** A rename would replace a link by a file, silently: links and folders are refused. */
+export async function requireReplaceable(target: string, path: string): Promise<void> {
+  try {
+    if (!(await lstat(target)).isFile()) throw new AppError('invalid', `Not a regular file: ${path}`)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return
+    throw toPathError(error, path)
+  }
+}
+
+/** What the system says of a path, in words for the model. */
+export function toPathError(error: unknown, path: string): unknown {
+  const code = systemCode(error)
+  if (code === 'ENOENT') return new AppError('not_found', `There is no ${path || dirname(path)}`)
+  if (code === 'ENOTDIR') return new AppError('invalid', `Not a folder: ${path}`)
+  if (code === 'ELOOP') return new AppError('invalid', `Not a path inside the workspace: ${path}`)
+  if (code === 'ENAMETOOLONG') return new AppError('invalid', 'The path is too long')
+  return error
+}

@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test'
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
+import { until } from '../../../tests/harness/until.ts'
+
+async function open(settings: { maxTurnMs?: number } = {}) {
+  const started = await startOwnedAgent({}, settings)
+  const workspace = join(started.running.folder, 'workspace')
+  await writeFile(join(workspace, 'a.md'), 'kept')
+  return {
+    ...started,
+    workspace,
+    remove: (path = 'a.md') => started.running.runTool('delete_file', { path }),
+    isThere: () =>
+      access(join(workspace, 'a.md')).then(
+        () => true,
+        () => false,
+      ),
+  }
+}
+
+test('delete_file waits for the owner, who sees exactly what is asked; approved, the file lies in the trash', async () => {
+  await using agent = await open()
+  const removal = agent.remove()
+  const question = await agent.question()
+  expect(question).toMatchObject({ tool: 'delete_file', arguments: '{"path":"a.md"}' })
+  expect(await agent.isThere()).toBe(true)
+  await agent.decide(question.id, 'approve')
+  const { movedTo } = JSON.parse(await removal)
+  expect(movedTo).toMatch(/^\.trash\/.+-a\.md$/)
+  expect(await agent.isThere()).toBe(false)
+  expect(await readFile(join(agent.workspace, movedTo), 'utf8')).toBe('kept')
+  expect(await agent.list()).toMatchObject([{ id: question.id, status: 'used' }])
+  expect(JSON.parse(await agent.running.runTool('list_files', {}))).toMatchObject({ files: [] })
+  await agent.running.runTool('move_file', { from: movedTo, to: 'a.md' })
+  expect(await agent.isThere()).toBe(true)
+})
+
+test('denied, nothing is deleted and the model is told so', async () => {
+  await using agent = await open()
+  const removal = agent.remove()
+  await agent.decide((await agent.question()).id, 'deny')
+  expect(await removal).toContain('Your owner has denied it')
+  expect(await agent.isThere()).toBe(true)
+})
+
+test('an approval is good for one use: the same deletion again asks again', async () => {
+  await using agent = await open()
+  const removal = agent.remove()
+  await agent.decide((await agent.question()).id, 'approve')
+  await removal
+  await writeFile(join(agent.workspace, 'a.md'), 'new')
+  const again = agent.remove()
+  await agent.decide((await agent.question()).id, 'deny')
+  expect(await again).toContain('denied')
+  expect(await agent.isThere()).toBe(true)
+})
+
+test('a turn that ends before the owner has answered says so; approved later, the same call does it without asking again', async () => {
+  await using agent = await open({ maxTurnMs: 1500 })
+  const early = await agent.remove()
+  expect(early).toContain('has not answered yet')
+  expect(await agent.isThere()).toBe(true)
+  await agent.decide((await agent.question()).id, 'approve')
+  expect(await agent.remove()).toContain('movedTo')
+  expect(await agent.list()).toHaveLength(1)
+})
+
+test('an agent that is stopped while it waits finds its question again, decided meanwhile', async () => {
+  await using agent = await open()
+  const cut = agent.remove().catch((error: Error) => error.message)
+  const question = await agent.question()
+  await agent.running.stop(0)
+  await cut
+  await agent.decide(question.id, 'approve')
+  await agent.running.restart()
+  // The answer that the model never came to give.
+  await agent.running.chat('hello')
+  expect(await agent.isThere()).toBe(true)
+  expect(await agent.remove()).toContain('movedTo')
+  expect(await agent.list()).toMatchObject([{ id: question.id, status: 'used' }])
+})
+
+test('a platform that is started again while an agent waits loses neither the question nor the answer', async () => {
+  await using agent = await open()
+  const removal = agent.remove()
+  const question = await agent.question()
+  agent.setDown(true)
+  await agent.decide(question.id, 'approve')
+  agent.setDown(false)
+  expect(await removal).toContain('movedTo')
+})
+
+test('two calls of one turn are two questions, and one answer is none for the other', async () => {
+  await using agent = await open()
+  await writeFile(join(agent.workspace, 'b.md'), 'kept')
+  const first = agent.remove('a.md')
+  await agent.decide((await agent.question()).id, 'approve')
+  await first
+  const second = agent.remove('b.md')
+  const question = await agent.question()
+  expect(question.arguments).toBe('{"path":"b.md"}')
+  await agent.decide(question.id, 'deny')
+  expect(await second).toContain('denied')
+  expect(await readdir(agent.workspace)).toContain('b.md')
+})
+
+test('a tool that the owner switches off is gone from the next turn on', async () => {
+  await using agent = await open()
+  await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { delete_file: false } })
+  expect(await agent.remove()).toContain('delete_file')
+  expect(await agent.list()).toEqual([])
+  expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('delete_file')
+})
+
+test('a file in a folder that only looks like the trash is deleted like any other', async () => {
+  await using agent = await open()
+  await mkdir(join(agent.workspace, 'x'))
+  await writeFile(join(agent.workspace, 'x/a.md'), 'kept')
+  const removal = agent.remove('x/a.md')
+  await agent.decide((await agent.question()).id, 'approve')
+  const { movedTo } = JSON.parse(await removal)
+  await until('the file in the trash', async () => (await readdir(join(agent.workspace, '.trash'))).length === 1)
+  const trashed = agent.remove(movedTo)
+  await agent.decide((await agent.question()).id, 'approve')
+  expect(await trashed).toContain('in the trash already')
+})

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import type { PlatformCall } from '../platform-call.ts'
+
+/** How long the platform holds one look at a question that waits. */
+const LOOK_SECONDS = 25
+const SLACK_MS = 10_000
+
+const Asked = z.object({ id: z.string(), status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
+type Asked = z.infer<typeof Asked>
+
+/** What is asked for: `json` is what the owner is shown, and what alone is then done. */
+export type Question = { tool: string; json: string; sessionKey: string | null }
+
+export type Approvals = {
+  /** The id of the owner's approval. @throws AppError `forbidden` when it was denied or nobody answered in time. */
+  ask(question: Question, signal: AbortSignal): Promise<string>
+  /** Uses an approval up, before what it allows is done here. @throws AppError `conflict` when it is not good any more. */
+  claim(id: string, question: Question, signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Asks the owner through the platform, which keeps the question: an agent that is started again finds the same one when it
+ * asks the same. Within a turn it waits for `waitMs`.
+ */
+export function createApprovals(call: PlatformCall, waitMs: number): Approvals {
+  const ask = ({ tool, json, sessionKey }: Question, signal: AbortSignal) => {
+    const body = { tool, arguments: json, ...(sessionKey !== null && { session: sessionKey }) }
+    return call(Asked, { path: '/v1/approvals', method: 'POST', body, signal })
+  }
+  const look = async (asked: Asked, leftMs: number, signal: AbortSignal) => {
+    const seconds = Math.min(LOOK_SECONDS, leftMs / 1000)
+    const path = `/v1/approvals/${asked.id}`
+    const timeoutMs = seconds * 1000 + SLACK_MS
+    try {
+      return await call(Asked, { path, query: { wait: String(seconds) }, timeoutMs, signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      // A platform that is being started again for longer than a call waits loses no question.
+      if (error instanceof AppError && error.kind.startsWith('upstream_')) return asked
+      throw error
+    }
+  }
+  return {
+    async ask(question, signal) {
+      const endsAt = performance.now() + waitMs
+      let asked = await ask(question, signal)
+      for (;;) {
+        const leftMs = endsAt - performance.now()
+        if (asked.status !== 'waiting' || leftMs <= 0) break
+        asked = await look(asked, leftMs, signal)
+      }
+      if (asked.status === 'approved') return asked.id
+      throw new AppError('forbidden', describe(asked))
+    },
+    async claim(id, { tool, json }, signal) {
+      const body = { tool, arguments: json }
+      await call(Asked, { path: `/v1/approvals/${id}/use`, method: 'POST', body, signal, isOnce: true })
+    },
+  }
+}
+
+function describe({ status }: Asked): string {
+  if (status === 'waiting') {
+    return 'Your owner has not answered yet, and the question still waits for them. Tell them so and do not try another way. Once they have approved it, call this tool again with exactly the same arguments.'
+  }
+  const why = status === 'denied' ? 'Your owner has denied it.' : 'Your owner did not answer in time, so it is denied.'
+  return `${why} Do not try another way to do the same.`
+}

@@ -1,0 +1,55 @@
+import { type FlexibleSchema, type ToolSet, tool } from 'ai'
+import type { z } from 'zod'
+
+/** What a use of a tool is done with. `approvalId` is that of the owner's approval, null where none is needed. */
+export type ToolUse = { signal: AbortSignal; approvalId: string | null }
+
+/**
+ * One thing that a model may do. What `execute` throws goes back to the model as its result, so that it can try otherwise.
+ * `needsOwner` says of an input whether the owner must approve it first.
+ */
+export type AgentTool = {
+  description: string
+  inputSchema: FlexibleSchema<unknown>
+  needsOwner(input: unknown): boolean
+  /** The platform carries it out, and uses the approval up itself. */
+  isDoneByPlatform: boolean
+  execute(input: unknown, use: ToolUse): Promise<unknown>
+}
+
+/** A tool whose input is parsed by `inputSchema`: what is approved, shown and done is what came out of that. */
+export function defineTool<Schema extends z.ZodType>(definition: {
+  description: string
+  inputSchema: Schema
+  /** No use of it by default. */
+  needsOwner?: (input: z.infer<Schema>) => boolean
+  isDoneByPlatform?: boolean
+  execute: (input: z.infer<Schema>, use: ToolUse) => Promise<unknown>
+}): AgentTool {
+  const { description, inputSchema, needsOwner = () => false, isDoneByPlatform = false, execute } = definition
+  return {
+    description,
+    inputSchema,
+    isDoneByPlatform,
+    needsOwner: (input) => needsOwner(inputSchema.parse(input)),
+    execute: async (input, use) => execute(inputSchema.parse(input), use),
+  }
+}
+
+/** What stands before each use: counting it, asking the owner, and doing it with what came of that. */
+export type Guard = (name: string, agentTool: AgentTool, input: unknown, signal: AbortSignal) => Promise<unknown>
+
+/** The tools as the AI SDK takes them, each behind `guard`. */
+export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Guard): ToolSet {
+  const never = new AbortController().signal
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, agentTool]) => [
+      name,
+      tool({
+        description: agentTool.description,
+        inputSchema: agentTool.inputSchema,
+        execute: (input, { abortSignal = never }) => guard(name, agentTool, input, abortSignal),
+      }),
+    ]),
+  )
+}

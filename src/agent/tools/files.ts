@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import type { Workspace } from '../state/workspace.ts'
+import { defineTool } from './define.ts'
+import { toPart } from './parts.ts'
+
+const path = z.string().describe('Path relative to the workspace, such as notes/today.md')
+
+/** What a model does with the files of its workspace. */
+export function createFileTools(workspace: Workspace) {
+  return {
+    list_files: defineTool({
+      description: 'Lists the files of your workspace, or of one folder in it, with their sizes in bytes.',
+      inputSchema: z.object({ folder: z.string().default('').describe('Empty for the whole workspace') }),
+      execute: ({ folder }) => workspace.list(folder),
+    }),
+    read_file: defineTool({
+      description: 'Reads a text file of your workspace. A long file comes in parts: go on at nextOffset.',
+      inputSchema: z.object({ path, offset: z.number().int().min(0).default(0) }),
+      execute: async (input) => toPart(await workspace.read(input.path), input.offset),
+    }),
+    write_file: defineTool({
+      description: 'Writes a text file of your workspace, replacing what was there.',
+      inputSchema: z.object({ path, content: z.string() }),
+      execute: (input) => workspace.write(input.path, input.content),
+    }),
+    patch_file: defineTool({
+      description:
+        'Replaces one passage of a text file. The old text must stand in the file exactly once: give enough around it.',
+      inputSchema: z.object({ path, oldText: z.string().min(1), newText: z.string() }),
+      execute: (input) => workspace.patch(input.path, input.oldText, input.newText),
+    }),
+    search_files: defineTool({
+      description: 'Finds lines of text files that hold a text, whatever its case, with their paths and numbers.',
+      inputSchema: z.object({ text: z.string().min(1).max(200), folder: z.string().default('') }),
+      execute: ({ text, folder }) => workspace.search(text, folder),
+    }),
+    move_file: defineTool({
+      description: 'Moves or renames a file. A file that is at the new place already stays: then nothing is moved.',
+      inputSchema: z.object({ from: path, to: path }),
+      execute: ({ from, to }) => workspace.move(from, to),
+    }),
+    delete_file: defineTool({
+      description:
+        'Deletes a file. Your owner is asked first, so this may take long. It lies in .trash for 30 days, from where move_file brings it back.',
+      inputSchema: z.object({ path }),
+      needsOwner: () => true,
+      execute: (input) => workspace.discard(input.path),
+    }),
+  }
+}

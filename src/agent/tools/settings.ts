@@ -1,0 +1,31 @@
+import { AGENT_TOOLS, LIMITS, TOOL_NAMES, ToolSettings } from '../../core/agent-tools.ts'
+import { AppError } from '../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
+import type { PlatformCall } from '../platform-call.ts'
+
+/** What may be used in the turn that begins. */
+export type LoadToolSettings = (signal: AbortSignal) => Promise<ToolSettings>
+
+/** What needs neither a platform that does it nor an owner who can be asked. */
+const ALONE: readonly string[] = TOOL_NAMES.filter(
+  (name) => AGENT_TOOLS[name].approval === 'never' && AGENT_TOOLS[name].where === 'agent',
+)
+const USUAL_LIMITS = { modelTurns: LIMITS.modelTurns.usual, toolCalls: LIMITS.toolCalls.usual, maxUsd: null }
+
+/**
+ * Asks the platform at every turn, so that what the owner switches off is off at once; a turn whose tools nobody knows
+ * fails. An agent that runs elsewhere with its owner's key, or at a platform that knows no such settings, has what it can
+ * do alone.
+ */
+export function createToolSettingsLoader(platformToken: string, call: PlatformCall): LoadToolSettings {
+  const alone: ToolSettings = { tools: [...ALONE], limits: USUAL_LIMITS, price: null }
+  if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return async () => alone
+  return async (signal) => {
+    try {
+      return await call(ToolSettings, { path: '/v1/tools', signal })
+    } catch (error) {
+      if (error instanceof AppError && error.kind === 'not_found') return alone
+      throw error
+    }
+  }
+}

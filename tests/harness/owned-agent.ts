@@ -1,0 +1,39 @@
+import { openTokens } from '../../src/features/agents/registry/create.ts'
+import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
+import { agentOwner } from './agent-owner.ts'
+import { startPlatformDouble } from './doubles/platform.ts'
+import type { TestOptions } from './platform.ts'
+import { read } from './requests.ts'
+import { startTestAgent } from './test-agent.ts'
+import { until } from './until.ts'
+
+/**
+ * A real agent at a real platform, of which only the model is a double: what a test lets it say is done with the real
+ * tools, and its owner decides by the real API. `await using` takes it all away.
+ */
+export async function startOwnedAgent(options: TestOptions = {}, settings: { maxTurnMs?: number } = {}) {
+  const owner = await agentOwner(options)
+  const { app, asOwner, agent } = owner
+  let isDown = false
+  const double = startPlatformDouble((request) => {
+    if (isDown) return Response.json({ error: 'Starting' }, { status: 503 })
+    return app.fetch(request, { face: 'backend', address: '203.0.113.7' })
+  })
+  const token = openTokens(owner.platform.sealer, agent.row).accessToken
+  const running = await startTestAgent({ platformToken: token, agentId: agent.id, ...settings }, double)
+  const list = async (query = '') => (await read(ApprovalList, asOwner(`/api/approvals${query}`))).approvals
+  return {
+    ...owner,
+    running,
+    model: double,
+    list,
+    /** The platform is being started again until it is said otherwise. */
+    setDown: (down: boolean) => {
+      isDown = down
+    },
+    /** The next question that waits. */
+    question: () => until('a question to the owner', async () => (await list('?status=waiting'))[0]),
+    decide: (id: string, verb: 'approve' | 'deny') => asOwner(`/api/approvals/${id}/${verb}`, 'POST'),
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  }
+}
