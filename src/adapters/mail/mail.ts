@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import type { Log } from '../../core/log.ts'
 
 export type Mail = { to: string; subject: string; text: string; html: string }
@@ -30,13 +29,13 @@ export function createMailer(
 
 function createSmtpMailer(url: string, from: string): Mailer {
   const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
-  const transport = createTransport({ url, ...timeouts }, { from })
   return {
     isConfigured: true,
     writesToLog: false,
     async send({ to, subject, text, html }, signal) {
       const timeout = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
-      await transport.sendMail({
+      const { createTransport } = await import('nodemailer')
+      await createTransport({ url, ...timeouts }, { from }).sendMail({
         to: { name: '', address: to },
         subject,
         text,

@@ -1,5 +1,4 @@
 import { and, count, eq, lt } from 'drizzle-orm'
-import { formatUnits } from 'viem'
 import { INGEST_URL, type NewLiveStream, type RadioProvider } from '../../../adapters/media/radio.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -42,12 +41,13 @@ export async function createStream(deps: RadioDeps, userId: string, request: Cre
 async function requireAccess({ db, tokenGate }: RadioDeps, userId: string, wallet: `0x${string}`): Promise<void> {
   const isOwn = and(eq(wallets.userId, userId), eq(wallets.address, wallet))
   if (!db.select({ address: wallets.address }).from(wallets).where(isOwn).get()) {
-    throw refusal(tokenGate, 'The wallet is not one that you signed in with')
+    throw await refusal(tokenGate, 'The wallet is not one that you signed in with')
   }
-  if (!(await tokenGate.isOpenFor(wallet))) throw refusal(tokenGate, 'The wallet does not hold enough')
+  if (!(await tokenGate.isOpenFor(wallet))) throw await refusal(tokenGate, 'The wallet does not hold enough')
 }
 
-function refusal({ terms }: TokenGate, reason: string): AppError {
+async function refusal({ terms }: TokenGate, reason: string): Promise<AppError> {
+  const { formatUnits } = await import('viem')
   const [whole = '', fraction] = formatUnits(BigInt(terms.minBalance), TOKEN_DECIMALS).split('.')
   const amount = `${BigInt(whole).toLocaleString('en-US')}${fraction ? `.${fraction}` : ''}`
   const text = `Insufficient ${terms.token} tokens. Need ${amount} ${terms.token} for DJ access.`
