@@ -83,6 +83,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
       await jobs.stop()
+      await platform.talk.turns.close()
       await platform.models.spendings.endAll()
       await runtimes.close(options)
       await checkpoints.stop()
@@ -130,6 +131,8 @@ async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }>
   await models.usageSpool
     .recover()
     .catch((error) => log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
+  // Before any request: whoever joins a turn finds it.
+  platform.talk.turns.resume()
   queue.start(jobKinds(platform))
   const stopRunner = startRunner(repeatingJobs(platform), log)
   const first = new AbortController()

@@ -80,12 +80,14 @@ export function openPlatform(parts: PlatformParts) {
     ...models,
     ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }),
   }
-  const talk = { ...money, ...openTalk(settings) }
+  const talk = { ...money, ...openTalk(base, settings, agents) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, agents) }
   const house = { ...views, ...openHouse(settings, connection) }
 
   const close = () => {
+    // Its last writes find no database: a server has waited for them before.
+    void talk.turns.close()
     for (const part of [agents.changes, webTools.pages, models.tokens, webTools.git]) part.close()
     void webTools.workspaceLinks.close()
     connection.close()

@@ -42,6 +42,7 @@ import { agentTalkWeb } from '../features/talk/agent-talk/web.ts'
 import { agentToolsWeb } from '../features/talk/agent-tools/web.ts'
 import { approvalsWeb } from '../features/talk/approvals/web.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
+import { turnsWeb } from '../features/talk/chat/turns/web.ts'
 import { chatWeb } from '../features/talk/chat/web.ts'
 import { heartbeatWeb } from '../features/talk/heartbeat/web.ts'
 import { inboxWeb } from '../features/talk/inbox/web.ts'
@@ -103,6 +104,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', watchdogRoutes(agents, owner))
   app.route('/', notificationsWeb(people))
   app.route('/', chatWeb(talk))
+  app.route('/', turnsWeb(talk))
   app.route('/', approvalsWeb(talk))
   app.route('/', agentToolsWeb(talk, owner))
   app.route('/', logRoutes(agents, owner))

@@ -39,6 +39,7 @@ const USER = { of: (person: Person) => person.id, missing: 'usr_missing' }
 const INSTALLATION = { of: (person: Person) => person.installationId, missing: 'ins_missing' }
 const TASK = { of: (person: Person) => `task_${person.canary}`, missing: 'task_missing' }
 const SWARM = { of: (person: Person) => `swarm_${person.canary}`, missing: 'swarm_missing' }
+const TURN = { of: (person: Person) => `turn_${person.canary}`, missing: 'turn_missing' }
 const RUN = { of: (person: Person) => `run_${person.canary}`, missing: 'run_missing' }
 const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
 const PAYMENT_ROW = { of: (person: Person) => `pay_${person.canary}`, missing: 'pay_missing' }
@@ -471,6 +472,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `/api/chat?agentId=${id}`,
   },
   'POST /api/chat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, message: 'Hi' }) },
+  'GET /api/chat/turns web': reached,
+  'GET /api/chat/turns/:id web': { names: TURN, status: 200 },
+  // It ended before.
+  'GET /api/chat/turns/:id/events web': { names: TURN, status: 200 },
+  'POST /api/chat/turns/:id/stop web': { names: TURN, status: 200 },
   'GET /api/billing web': reached,
   'POST /api/billing web': { status: 200, body: () => ({ action: 'get-usage' }) },
   'GET /api/credits web': reached,

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../src/db/open.ts'
 import { agentCredentials, agentSkills } from '../../../src/features/talk/agent-talk/tables.ts'
 import { approvals } from '../../../src/features/talk/approvals/tables.ts'
-import { chatSessions } from '../../../src/features/talk/chat/tables.ts'
+import { chatSessions, chatTurns, messages } from '../../../src/features/talk/chat/tables.ts'
 import { inboxMessages } from '../../../src/features/talk/inbox/tables.ts'
 import { agentMemory } from '../../../src/features/talk/memory/tables.ts'
 import { radioStreams } from '../../../src/features/web-tools/radio/tables.ts'
@@ -15,6 +15,14 @@ export function addTalkTraces(
   const own = { userId, agentId }
   tx.insert(chatSessions)
     .values({ ...own, id: `sess_${canary}`, createdAt: now, lastActivity: now })
+    .run()
+  const line = { sender: 'user', content: canary, status: 'sent', createdAt: now } as const
+  tx.insert(messages)
+    .values({ ...own, ...line, id: `asked_${canary}` })
+    .run()
+  const turn = { questionId: `asked_${canary}`, sessionKey: `user:${userId}`, state: 'done', createdAt: now } as const
+  tx.insert(chatTurns)
+    .values({ ...own, ...turn, id: `turn_${canary}` })
     .run()
   tx.insert(agentMemory)
     .values({ agentId, key: 'likes', value: JSON.stringify(canary), source: 'agent', updatedAt: now })

@@ -153,7 +153,8 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     heartbeat: 1,
     swarms: 1,
     swarmRuns: 1,
-    messages: 1,
+    messages: 2,
+    chatTurns: 1,
     memory: 1,
     skills: 1,
     credentials: 1,
@@ -164,7 +165,10 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     usage: 3,
     audit: 2,
   })
-  expect(rowsOf(document, 'messages')).toMatchObject([{ content: 'from ada@example.com: "quotes" and \u2028' }])
+  expect(rowsOf(document, 'messages')).toMatchObject([
+    { content: 'from ada@example.com: "quotes" and \u2028' },
+    { content: `talk-of-${ada.user.id}` },
+  ])
   expect(rowsOf(document, 'swarmRuns')).toMatchObject([{ task: 'Think', answers: [{ reply: 'I do' }] }])
   expect(rowsOf(document, 'memory')).toMatchObject([{ key: 'likes', value: `talk-of-${ada.user.id}` }])
   expect(rowsOf(document, 'inbox')).toMatchObject([{ text: `talk-of-${ada.user.id}` }])

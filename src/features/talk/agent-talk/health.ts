@@ -11,7 +11,7 @@ import { listSkills } from './skills.ts'
 
 export const API_VERSION = '1.0.0'
 
-export type HealthDeps = Omit<SendDeps, 'gateway'> & {
+export type HealthDeps = SendDeps & {
   gateway: Pick<AgentGateway, 'health' | 'version'>
   webhooks: { emailSecret: string | undefined }
 }

@@ -1,6 +1,6 @@
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { findAddressee, openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
+import { findAddressee, openTurn, type Place, type SendDeps, waitForReply } from '../chat/send.ts'
 import {
   createSession,
   findCurrentSession,
@@ -26,11 +26,12 @@ export async function talk(deps: SendDeps, user: SignedInUser, request: ChatActi
   const { message, sessionId } = request
   const named = sessionId ? getSession(deps.db, user.id, sessionId) : null
   const agentId = request.agentId ?? named?.agentId
-  const turn = await openTurn(deps, user, { message, agentId }, (tx, agent) => {
+  const pickSession: Place['pickSession'] = (tx, agent) => {
     const session = named ?? findCurrentSession(tx, user.id, agent.id)
     return session ?? createSession(deps.clock, tx, user.id, agent.id)
-  })
-  const { reply } = await sendMessage(deps, turn, signal)
+  }
+  const turn = await openTurn(deps, user, { message, agentId }, { pickSession })
+  const { reply } = await waitForReply(deps, turn, signal)
   return { sessionId: turn.question.sessionId, reply, timestamp: deps.clock.now().getTime() }
 }
 

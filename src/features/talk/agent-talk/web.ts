@@ -12,7 +12,7 @@ import { chooseSkill, listSkills } from './skills.ts'
 import { showRecent, showSession, showSessions, startSession, talk } from './talk.ts'
 
 export type AgentTalkWebDeps = HealthDeps & {
-  gateway: SendDeps['gateway']
+  turns: SendDeps['turns']
   guards: Guards
   requestsPerMinute: { chat: number }
 }

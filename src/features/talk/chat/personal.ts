@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { bytesOf, inPages } from '../../../db/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { chatSessions, messages } from './tables.ts'
+import { chatSessions, chatTurns, messages } from './tables.ts'
 
 /** Conversations. */
 export const personalChatSessions: PersonalList = {
@@ -37,5 +37,23 @@ export const personalMessages: PersonalList = {
           .where(isOnPage)
           .all()
           .map(({ sequence: _, userId: __, ...message }) => message),
+    }),
+}
+
+/** How each message was answered; what was said stands in the messages. */
+export const personalTurns: PersonalList = {
+  name: 'chatTurns',
+  tables: [chatTurns],
+  pages: (db, userId) =>
+    inPages(db, {
+      table: chatTurns,
+      condition: eq(chatTurns.userId, userId),
+      read: (isOnPage) =>
+        db
+          .select()
+          .from(chatTurns)
+          .where(isOnPage)
+          .all()
+          .map(({ sequence: _, userId: __, sessionKey: ___, ...turn }) => turn),
     }),
 }

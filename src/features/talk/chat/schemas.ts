@@ -42,14 +42,17 @@ export const MessageQuery = z.object({
 })
 export type MessageQuery = z.infer<typeof MessageQuery>
 
-/** One line of a conversation; `failed` marks a message that got no reply. */
+/**
+ * One line of a conversation; `failed` marks a message that got no whole reply, and what there is of one; `stopped` what was
+ * cut short on purpose.
+ */
 export const ChatMessage = z.object({
   id: z.string(),
   agentId: z.string(),
   sender: z.enum(['user', 'agent']),
   content: z.string(),
   topic: z.string().nullable(),
-  status: z.enum(['sent', 'failed']),
+  status: z.enum(['sent', 'stopped', 'failed']),
   timestamp: z.string(),
 })
 export type ChatMessage = z.infer<typeof ChatMessage>

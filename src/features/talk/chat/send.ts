@@ -1,9 +1,6 @@
 import { and, desc, eq, isNull } from 'drizzle-orm'
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
-import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { newId } from '../../../core/ids.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -12,83 +9,94 @@ import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { requireEndpoint } from './endpoint.ts'
+import { describeSent, insertMessage } from './messages.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
-import { touchSession } from './sessions.ts'
-import { type MessageRow, messages, type SessionRow } from './tables.ts'
+import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
+import { insertTurn, type TurnEnd } from './turns/store.ts'
+import type { LiveTurn, Turns } from './turns/turns.ts'
 
 export type SendDeps = {
   db: Db
   clock: Clock
   sealer: Sealer
   storage: Pick<StorageQuota, 'within'>
-  gateway: Pick<AgentGateway, 'chat' | 'streamChat'>
+  turns: Turns
 }
 
-/** A message that is stored and an agent that is ready to answer it. */
-export type Turn = { agent: AgentRow; endpoint: AgentEndpoint; sessionKey: string; question: MessageRow }
-
-/** Finds or opens the session of a message, in the closure that stores the message; null keeps it outside of sessions. */
-export type PickSession = (tx: Tx, agent: AgentRow) => SessionRow | null
+/** A message and the turn that answers it: both are stored, nothing has been sent. */
+export type Turn = { turn: TurnRow; question: MessageRow }
 
 /**
- * Stores the user's message and finds who answers it: the named agent, or the user's newest running one.
- * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run, `storage_full`;
- * what `pickSession` throws.
+ * Where a message belongs. `pickSession` finds or opens its session, in the closure that stores the message; without one it
+ * is kept outside of sessions. `sessionKey` is the agent's name for a conversation apart from the user's.
+ */
+export type Place = { pickSession?: (tx: Tx, agent: AgentRow) => SessionRow; sessionKey?: string }
+
+/**
+ * Stores the user's message and the turn of who answers it: the named agent, or the user's newest running one.
+ * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run, `storage_full`, `limited`
+ * when too many turns are running; what `pickSession` throws.
  */
 export async function openTurn(
   deps: SendDeps,
   user: SignedInUser,
   request: SendMessageRequest,
-  pickSession: PickSession = () => null,
+  { pickSession, sessionKey }: Place = {},
 ): Promise<Turn> {
   const agent = findAddressee(deps.db, user, request.agentId)
-  const endpoint = requireEndpoint(deps.sealer, agent)
-  const question = await write(deps.db, (tx) =>
+  requireEndpoint(deps.sealer, agent)
+  return write(deps.db, (tx) => {
+    const sessionId = pickSession?.(tx, agent).id ?? null
+    const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', sessionId } as const
+    const content = { content: request.message, topic: request.topic ?? null }
     // The reply is stored in any case: it was paid for.
-    deps.storage.within(tx, agent.ownerId, () =>
-      insertMessage(deps, tx, {
-        userId: user.id,
-        agentId: agent.id,
-        sender: 'user',
-        content: request.message,
-        topic: request.topic ?? null,
-        sessionId: pickSession(tx, agent)?.id ?? null,
-      }),
-    ),
-  )
-  const { sessionId } = question
-  return { agent, endpoint, sessionKey: sessionId ? `user:${user.id}:${sessionId}` : `user:${user.id}`, question }
+    const question = deps.storage.within(tx, agent.ownerId, () =>
+      insertMessage(deps.clock, tx, { ...line, ...content }),
+    )
+    const own = sessionId ? `user:${user.id}:${sessionId}` : `user:${user.id}`
+    return { turn: insertTurn(deps.clock, tx, question, sessionKey ?? own), question }
+  })
 }
 
-/** Asks the agent and stores its reply. @throws AppError of the gateway; the message is then marked `failed`. */
+/**
+ * Asks the agent and waits for its reply; an abort of `signal` stops the turn.
+ * @throws AppError of the gateway, the turn is then `failed`; `conflict` TURN_STOPPED when somebody stopped it; the
+ * signal's reason.
+ */
 export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
+  const live = deps.turns.start(turn.turn, turn.question)
+  const stop = () => void deps.turns.stop(turn.turn.id)
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
   try {
-    const reply = await deps.gateway.chat(turn.endpoint, toAgentRequest(turn), signal)
-    return await closeTurn(deps, turn, reply)
-  } catch (error) {
-    await markUnanswered(deps, turn)
-    throw error
+    const end = await live.ended
+    if (end.state !== 'done') signal.throwIfAborted()
+    return toSentMessage(turn.question, live, end)
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 
-/** As `sendMessage`, handing each piece of the reply to `onText` as it comes. */
-export async function streamMessage(
-  deps: SendDeps,
-  turn: Turn,
-  signal: AbortSignal,
-  onText: (text: string) => Promise<void>,
-): Promise<SentMessage> {
+/** Asks the agent and waits for its reply while `signal` lets it: the turn goes on without it. @throws as `sendMessage`. */
+export async function waitForReply(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
+  const live = deps.turns.start(turn.turn, turn.question)
+  const left = Promise.withResolvers<never>()
+  const leave = () => left.reject(signal.reason)
+  signal.addEventListener('abort', leave)
   try {
-    let reply = ''
-    for await (const text of deps.gateway.streamChat(turn.endpoint, toAgentRequest(turn), signal)) {
-      reply += text
-      await onText(text)
-    }
-    return await closeTurn(deps, turn, reply)
-  } catch (error) {
-    await markUnanswered(deps, turn)
-    throw error
+    return toSentMessage(turn.question, live, await Promise.race([live.ended, left.promise]))
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
+}
+
+/** @throws the AppError of a turn that failed; `conflict` TURN_STOPPED {reply} of one that was stopped. */
+function toSentMessage(question: MessageRow, { log }: LiveTurn, end: TurnEnd): SentMessage {
+  if (end.state === 'failed') throw end.error
+  if (end.state === 'stopped') {
+    throw new AppError('conflict', 'The reply was stopped', { code: 'TURN_STOPPED', reply: log.text() })
+  }
+  return describeSent(question, log.text())
 }
 
 /**
@@ -106,47 +114,4 @@ export function findAddressee(db: Db, user: SignedInUser, agentId: string | unde
     .get()
   if (!newest) throw new AppError('not_found', 'No agent deployed')
   return newest
-}
-
-function toAgentRequest({ sessionKey, question }: Turn) {
-  return { sessionKey, message: question.content }
-}
-
-async function closeTurn(deps: SendDeps, { agent, question }: Turn, reply: string): Promise<SentMessage> {
-  await write(deps.db, (tx) =>
-    insertMessage(deps, tx, {
-      userId: question.userId,
-      agentId: agent.id,
-      sender: 'agent',
-      content: reply,
-      topic: question.topic,
-      sessionId: question.sessionId,
-    }),
-  )
-  return {
-    id: question.id,
-    agentId: agent.id,
-    message: question.content,
-    topic: question.topic,
-    status: 'sent',
-    timestamp: question.createdAt.toISOString(),
-    reply,
-  }
-}
-
-async function markUnanswered(deps: SendDeps, { question }: Turn): Promise<void> {
-  await write(deps.db, (tx) => tx.update(messages).set({ status: 'failed' }).where(eq(messages.id, question.id)).run())
-}
-
-function insertMessage(
-  deps: SendDeps,
-  tx: Tx,
-  message: Pick<MessageRow, 'userId' | 'agentId' | 'sender' | 'content' | 'topic' | 'sessionId'>,
-): MessageRow {
-  if (message.sessionId) touchSession(deps.clock, tx, message.sessionId)
-  return tx
-    .insert(messages)
-    .values({ ...message, id: newId('msg'), status: 'sent', createdAt: deps.clock.now() })
-    .returning()
-    .get()
 }

@@ -4,7 +4,8 @@ import { agents } from '../../agents/registry/tables.ts'
 import { users } from '../../people/users/tables.ts'
 
 const SENDERS = ['user', 'agent'] as const
-const STATUSES = ['sent', 'failed'] as const
+const STATUSES = ['sent', 'stopped', 'failed'] as const
+const TURN_STATES = ['running', 'done', 'stopped', 'failed'] as const
 
 /**
  * Conversations that a user keeps apart with one agent. The agent knows each by a session key made of its id. Which one
@@ -31,7 +32,10 @@ export const chatSessions = sqliteTable(
 )
 export type SessionRow = typeof chatSessions.$inferSelect
 
-/** One row per line of a conversation between a user and an agent, in the order of `sequence`. */
+/**
+ * One row per line of a conversation between a user and an agent, in the order of `sequence`. `failed` is a question without
+ * a whole answer, and what there is of that answer; `stopped` is what somebody cut short.
+ */
 export const messages = sqliteTable(
   'messages',
   {
@@ -61,6 +65,60 @@ export const messages = sqliteTable(
   ],
 )
 export type MessageRow = typeof messages.$inferSelect
+
+/**
+ * One row per message that an agent was asked to answer, made with the message and before anything is sent. A turn that is
+ * `running` when the platform starts was cut short by its end. `sessionKey` is the agent's name for the conversation.
+ */
+export const chatTurns = sqliteTable(
+  'chat_turns',
+  {
+    sequence: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    userId: text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    questionId: text()
+      .notNull()
+      .unique()
+      .references(() => messages.id, { onDelete: 'cascade' }),
+    /** The message that the agent answered with, whole or not; null when it said nothing. */
+    replyId: text().unique(),
+    sessionKey: text().notNull(),
+    state: text({ enum: TURN_STATES }).notNull(),
+    /** Why it failed: a kind of `AppError` and its words. */
+    errorKind: text(),
+    error: text(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    finishedAt: integer({ mode: 'timestamp_ms' }),
+  },
+  (table) => [
+    index('chat_turns_by_agent').on(table.agentId, table.sequence),
+    index('chat_turns_by_user').on(table.userId, table.sequence),
+    index('chat_turns_by_state').on(table.state, table.userId),
+    oneOf('chat_turns_state', table.state, TURN_STATES),
+  ],
+)
+export type TurnRow = typeof chatTurns.$inferSelect
+
+/**
+ * What an agent has said so far in a turn that is running, in the order of `start`, a position of `turns/log.ts`. When the
+ * turn ends, the message of the agent takes its place.
+ */
+export const chatTurnPieces = sqliteTable(
+  'chat_turn_pieces',
+  {
+    turnId: text()
+      .notNull()
+      .references(() => chatTurns.id, { onDelete: 'cascade' }),
+    start: integer().notNull(),
+    text: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.turnId, table.start] })],
+)
 
 /**
  * How much was said with an agent on a day (UTC): lines of the user, those of them that got no reply, and the agent's.

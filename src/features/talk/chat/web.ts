@@ -1,7 +1,6 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { toAppError } from '../../../http/errors.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -9,7 +8,9 @@ import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
 import { listMessages } from './history.ts'
 import { MessageQuery, SendMessageRequest } from './schemas.ts'
-import { openTurn, type SendDeps, sendMessage, streamMessage } from './send.ts'
+import { openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
+import { followTurn } from './turns/follow.ts'
+import { showTurn } from './turns/read.ts'
 
 export type ChatWebDeps = SendDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
 
@@ -27,18 +28,28 @@ export function chatWeb(deps: ChatWebDeps) {
   app.post('/api/chat', routeTraits({ scope: 'agents' }), signedIn, validate('json', SendMessageRequest), async (c) => {
     const request = c.req.valid('json')
     const turn = await openTurn(deps, c.var.user, request)
-    if (!request.stream) return c.json(await sendMessage(deps, turn, c.req.raw.signal))
-    return eventStream(c, deps.log, async ({ send, signal }) => {
-      try {
-        const sent = await streamMessage(deps, turn, signal, (text) => send('delta', { text }))
-        await send('done', sent)
-      } catch (error) {
-        if (signal.aborted) return
-        const { message, extra } = toAppError(error)
-        await send('error', { error: message, ...extra })
-      }
-    })
+    c.header('x-turn-id', turn.turn.id)
+    if (request.stream) return streamReply(deps, c, turn)
+    if (!wantsAsync(c)) return c.json(await waitForReply(deps, turn, c.req.raw.signal))
+    deps.turns.start(turn.turn, turn.question)
+    return c.json({ turn: showTurn(deps, c.var.user.id, turn.turn.id) }, 202)
   })
 
   return app
+}
+
+/** The events of the turn without their ids, as `delta`, `done` and `error`. */
+function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
+  deps.turns.start(turn.turn, turn.question)
+  return eventStream(c, deps.log, ({ send, signal }) =>
+    followTurn(deps, turn, 0, {
+      signal,
+      send: (event, data) => send(event === 'delta' || event === 'done' ? event : 'error', data),
+    }),
+  )
+}
+
+/** RFC 7240: `Prefer: respond-async`. */
+function wantsAsync(c: Context): boolean {
+  return /\brespond-async\b/i.test(c.req.header('prefer') ?? '')
 }

@@ -81,10 +81,9 @@ async function ask(
   try {
     const user = createUserFinder(deps.db, deps.rules)(run.ownerId)
     if (!user) throw new AppError('forbidden', 'The account is closed')
-    const turn = await openTurn(deps, user, question)
     // A conversation of its own: what swarms are told stays out of the owner's.
-    const apart = { ...turn, sessionKey: `user:${user.id}:swarm:${run.swarmId}` }
-    const { reply } = await sendMessage(deps, apart, AbortSignal.any([signal, watch.signal]))
+    const turn = await openTurn(deps, user, question, { sessionKey: `user:${user.id}:swarm:${run.swarmId}` })
+    const { reply } = await sendMessage(deps, turn, AbortSignal.any([signal, watch.signal]))
     return { state: 'completed', reply: reply.slice(0, MAX_REPLY_LENGTH) }
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError)) throw error

@@ -1,0 +1,92 @@
+/** What an agent does in a turn, as it is told to those who follow it. */
+export type TurnEvent = { type: 'text'; text: string }
+
+/** An event and the positions between which it stands. */
+export type PlacedEvent = { start: number; end: number; event: TurnEvent }
+
+/**
+ * Everything that an agent has said in one turn. A position counts what stands before it: characters (UTF-16). Whoever
+ * names the last position they know gets what comes after it, once, however the events were cut.
+ */
+export type TurnLog = {
+  /** The position behind the last event. */
+  readonly end: number
+  readonly isClosed: boolean
+  add(event: TurnEvent): void
+  /** Nothing is added afterwards. */
+  close(): void
+  /** What stands after `position`. */
+  readAfter(position: number): PlacedEvent[]
+  /** The text alone. */
+  text(): string
+  /** Resolves once something stands after `position`, when the log is closed, or when `signal` aborts. */
+  changed(position: number, signal: AbortSignal): Promise<void>
+}
+
+/** So many events are kept as they came; then they are joined, because a long answer comes in very many. */
+const MAX_EVENTS = 2000
+
+/** A log that begins with what was said before, such as by an earlier process. */
+export function createTurnLog(before: readonly TurnEvent[] = []): TurnLog {
+  let placed: PlacedEvent[] = []
+  let end = 0
+  let isClosed = false
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const check of [...waiting]) check()
+  }
+  const add = (event: TurnEvent) => {
+    const start = end
+    end += sizeOf(event)
+    placed.push({ start, end, event })
+    if (placed.length > MAX_EVENTS) placed = joinEvents(placed)
+    wake()
+  }
+  for (const event of before) add(event)
+
+  return {
+    get end() {
+      return end
+    },
+    get isClosed() {
+      return isClosed
+    },
+    add,
+    close() {
+      isClosed = true
+      wake()
+    },
+    readAfter: (position) => placed.filter((each) => each.end > position).map((each) => cutBefore(each, position)),
+    text: () => placed.map(({ event }) => event.text).join(''),
+    changed: (position, signal) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (end <= position && !isClosed && !signal.aborted) return
+          waiting.delete(check)
+          signal.removeEventListener('abort', check)
+          resolve()
+        }
+        waiting.add(check)
+        signal.addEventListener('abort', check)
+        check()
+      }),
+  }
+}
+
+function sizeOf({ text }: TurnEvent): number {
+  return text.length
+}
+
+/** Neighbours become one event; positions stay what they are. */
+export function joinEvents(events: readonly PlacedEvent[]): PlacedEvent[] {
+  const [first] = events
+  const last = events.at(-1)
+  if (!first || !last) return []
+  const text = events.map(({ event }) => event.text).join('')
+  return [{ start: first.start, end: last.end, event: { type: 'text', text } }]
+}
+
+function cutBefore({ start, end, event }: PlacedEvent, position: number): PlacedEvent {
+  if (start >= position) return { start, end, event }
+  return { start: position, end, event: { ...event, text: event.text.slice(position - start) } }
+}

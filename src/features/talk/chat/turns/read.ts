@@ -1,0 +1,63 @@
+import { and, asc, eq } from 'drizzle-orm'
+import type { Db } from '../../../../db/open.ts'
+import { chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
+import type { ChatTurn, TurnQuery } from './schemas.ts'
+import { findMessage, getTurn, listPieces } from './store.ts'
+import type { Turns } from './turns.ts'
+
+type ReadDeps = { db: Db; turns: Pick<Turns, 'find'> }
+
+/** @throws AppError `not_found` for a missing turn and for someone else's. */
+export function showTurn(deps: ReadDeps, userId: string, id: string): ChatTurn {
+  const turn = getTurn(deps.db, userId, id)
+  const question = findMessage(deps.db, turn.questionId)
+  // A reference keeps the message while there is its turn.
+  if (!question) throw new Error(`Turn ${id} has no message`)
+  return toChatTurn(deps, turn, question)
+}
+
+/** A user's turns that are running, with all agents unless one is named. There are few: their number is limited. */
+export function listRunningTurns(deps: ReadDeps, userId: string, query: TurnQuery): ChatTurn[] {
+  return deps.db
+    .select({ turn: chatTurns, question: messages })
+    .from(chatTurns)
+    .innerJoin(messages, eq(messages.id, chatTurns.questionId))
+    .where(
+      and(
+        eq(chatTurns.state, 'running'),
+        eq(chatTurns.userId, userId),
+        query.agentId ? eq(chatTurns.agentId, query.agentId) : undefined,
+      ),
+    )
+    .orderBy(asc(chatTurns.sequence))
+    .all()
+    .map(({ turn, question }) => toChatTurn(deps, turn, question))
+}
+
+/** What the agent has said in a turn: as it goes on here, as it was kept, or as its message has it. */
+export function readText({ db, turns }: ReadDeps, turn: TurnRow): string {
+  const live = turns.find(turn.id)
+  if (live) return live.log.text()
+  if (turn.state !== 'running') return turn.replyId === null ? '' : (findMessage(db, turn.replyId)?.content ?? '')
+  return listPieces(db, turn.id)
+    .map(({ text }) => text)
+    .join('')
+}
+
+export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTurn {
+  const text = readText(deps, turn)
+  return {
+    id: turn.id,
+    agentId: turn.agentId,
+    sessionId: question.sessionId,
+    questionId: turn.questionId,
+    replyId: turn.replyId,
+    state: turn.state,
+    error: turn.error,
+    message: question.content,
+    text,
+    position: text.length,
+    createdAt: turn.createdAt.toISOString(),
+    finishedAt: turn.finishedAt?.toISOString() ?? null,
+  }
+}

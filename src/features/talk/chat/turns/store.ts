@@ -1,0 +1,102 @@
+import { and, asc, count, eq } from 'drizzle-orm'
+import type { Clock } from '../../../../core/clock.ts'
+import { AppError, type ErrorKind } from '../../../../core/errors.ts'
+import { newId } from '../../../../core/ids.ts'
+import type { Db, Tx } from '../../../../db/open.ts'
+import { insertMessage } from '../messages.ts'
+import { chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
+import { joinEvents, type PlacedEvent, type TurnEvent, type TurnLog } from './log.ts'
+
+/** Turns of one user that go on at once: callers who leave must not be able to start them without end. */
+const MAX_RUNNING_OF_USER = 20
+
+/** How a turn ended; `error` is there for one that failed. */
+export type TurnEnd = { state: 'done' | 'stopped' } | { state: 'failed'; error: AppError }
+
+/** @throws AppError `limited` {current, limit} when too many turns of the user are running. */
+export function insertTurn(clock: Clock, tx: Tx, question: MessageRow, sessionKey: string): TurnRow {
+  const { id: questionId, userId, agentId } = question
+  const isRunning = and(eq(chatTurns.state, 'running'), eq(chatTurns.userId, userId))
+  const current = tx.select({ turns: count() }).from(chatTurns).where(isRunning).get()?.turns ?? 0
+  if (current >= MAX_RUNNING_OF_USER) {
+    throw new AppError('limited', 'Too many replies are under way', { current, limit: MAX_RUNNING_OF_USER })
+  }
+  return tx
+    .insert(chatTurns)
+    .values({ id: newId('turn'), userId, agentId, questionId, sessionKey, state: 'running', createdAt: clock.now() })
+    .returning()
+    .get()
+}
+
+/** Keeps what was said since the last time. Nothing happens when the turn is gone. */
+export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[]): void {
+  if (!findTurn(tx, turnId)) return
+  for (const { start, event } of joinEvents(events)) {
+    tx.insert(chatTurnPieces).values({ turnId, start, text: event.text }).onConflictDoNothing().run()
+  }
+}
+
+/** What was kept of a turn that is running. */
+export function listPieces(db: Db | Tx, turnId: string): TurnEvent[] {
+  return db
+    .select({ text: chatTurnPieces.text })
+    .from(chatTurnPieces)
+    .where(eq(chatTurnPieces.turnId, turnId))
+    .orderBy(asc(chatTurnPieces.start))
+    .all()
+    .map(({ text }) => ({ type: 'text', text }))
+}
+
+/**
+ * Ends a turn that is running: what the agent said becomes its message, whole or not.
+ * @returns the row as it is now; null when it is gone, or was ended before.
+ */
+export function endTurn(clock: Clock, tx: Tx, { id }: TurnRow, log: TurnLog, end: TurnEnd): TurnRow | null {
+  const turn = findTurn(tx, id)
+  const question = turn?.state === 'running' ? findMessage(tx, turn.questionId) : undefined
+  if (!turn || !question) return null
+  const content = log.text()
+  const status = end.state === 'done' ? 'sent' : end.state
+  const hasReply = end.state === 'done' || content !== ''
+  const reply = hasReply ? insertMessage(clock, tx, { ...question, sender: 'agent', content, status }) : null
+  // A question that was answered in part was answered, unless the rest failed to come.
+  const isAnswered = end.state === 'done' || (end.state === 'stopped' && hasReply)
+  if (!isAnswered) tx.update(messages).set({ status }).where(eq(messages.id, question.id)).run()
+  tx.delete(chatTurnPieces).where(eq(chatTurnPieces.turnId, id)).run()
+  return tx
+    .update(chatTurns)
+    .set({ state: end.state, replyId: reply?.id ?? null, ...toErrorColumns(end), finishedAt: clock.now() })
+    .where(eq(chatTurns.id, id))
+    .returning()
+    .get()
+}
+
+/** Why a turn failed, as it was thrown. */
+export function toTurnError({ errorKind, error }: TurnRow): AppError {
+  return new AppError((errorKind ?? 'internal') as ErrorKind, error ?? 'Internal error')
+}
+
+export function findTurn(db: Db | Tx, id: string): TurnRow | undefined {
+  return db.select().from(chatTurns).where(eq(chatTurns.id, id)).get()
+}
+
+/** @throws AppError `not_found` for a missing turn and for someone else's. */
+export function getTurn(db: Db, userId: string, id: string): TurnRow {
+  const isOwn = and(eq(chatTurns.id, id), eq(chatTurns.userId, userId))
+  const turn = db.select().from(chatTurns).where(isOwn).get()
+  if (!turn) throw new AppError('not_found', 'Turn not found')
+  return turn
+}
+
+/** All turns that are running, whoever's. */
+export function listRunning(db: Db): TurnRow[] {
+  return db.select().from(chatTurns).where(eq(chatTurns.state, 'running')).orderBy(asc(chatTurns.sequence)).all()
+}
+
+export function findMessage(db: Db | Tx, id: string): MessageRow | undefined {
+  return db.select().from(messages).where(eq(messages.id, id)).get()
+}
+
+function toErrorColumns(end: TurnEnd) {
+  return end.state === 'failed' ? { errorKind: end.error.kind, error: end.error.message } : {}
+}

@@ -1,0 +1,117 @@
+import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
+import type { Clock } from '../../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../../core/errors.ts'
+import type { Log } from '../../../../core/log.ts'
+import type { Sealer } from '../../../../core/secrets.ts'
+import type { Db } from '../../../../db/open.ts'
+import { write } from '../../../../db/write.ts'
+import { describeFailure, toAppError } from '../../../../http/errors.ts'
+import type { MessageRow, TurnRow } from '../tables.ts'
+import { askAgent } from './ask.ts'
+import { createTurnLog, type TurnLog } from './log.ts'
+import { createPieceKeeper } from './pieces.ts'
+import { endTurn, findMessage, listPieces, listRunning, type TurnEnd } from './store.ts'
+
+export type TurnsDeps = {
+  db: Db
+  clock: Clock
+  log: Log
+  sealer: Sealer
+  gateway: Pick<AgentGateway, 'streamChat'>
+}
+
+/** A turn that this process carries on. `ended` never rejects: whatever goes wrong is an end as well. */
+export type LiveTurn = { log: TurnLog; ended: Promise<TurnEnd> }
+
+/**
+ * The turns under way. A turn belongs to the platform and not to whoever asked: it goes on until the agent has answered,
+ * somebody stops it, or the platform ends; then it is taken up at the next start.
+ */
+export type Turns = {
+  /** Asks the agent, in the background. */
+  start(turn: TurnRow, question: MessageRow): LiveTurn
+  find(id: string): LiveTurn | undefined
+  /** Ends a turn, which keeps what was said. Nothing happens when it has ended. */
+  stop(id: string): Promise<void>
+  /** Takes up what an earlier process left, and what could not be recorded when it ended. */
+  resume(): void
+  /** Lets go of all turns, which stay as they are in the database. */
+  close(): Promise<void>
+}
+
+type Running = LiveTurn & { stopping: AbortController }
+
+/** Opens the turns of the platform: one for the whole program. */
+export function createTurns(deps: TurnsDeps): Turns {
+  const live = new Map<string, Running>()
+  const closing = new AbortController()
+
+  const begin = (turn: TurnRow, question: MessageRow, how: 'anew' | 'again'): Running => {
+    const stopping = new AbortController()
+    const log = createTurnLog(how === 'again' ? listPieces(deps.db, turn.id) : [])
+    const ended = carryOn(deps, { turn, question, log, how }, { stopping: stopping.signal, closing: closing.signal })
+    const running = { log, ended: ended.finally(() => live.delete(turn.id)), stopping }
+    live.set(turn.id, running)
+    return running
+  }
+
+  return {
+    start: (turn, question) => begin(turn, question, 'anew'),
+    find: (id) => live.get(id),
+    async stop(id) {
+      const running = live.get(id)
+      running?.stopping.abort(new AppError('conflict', 'The reply was stopped', { code: 'TURN_STOPPED' }))
+      await running?.ended
+    },
+    resume() {
+      for (const turn of listRunning(deps.db)) {
+        const question = live.has(turn.id) ? undefined : findMessage(deps.db, turn.questionId)
+        if (question) begin(turn, question, 'again')
+      }
+    },
+    async close() {
+      closing.abort(new AppError('unavailable', 'The service is stopping'))
+      await Promise.all([...live.values()].map(({ ended }) => ended))
+    },
+  }
+}
+
+type Work = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'anew' | 'again' }
+type Signals = { stopping: AbortSignal; closing: AbortSignal }
+
+async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<TurnEnd> {
+  const { turn, log } = work
+  const keeper = createPieceKeeper(deps, turn.id, log)
+  try {
+    const end = await answer(deps, work, signals, keeper.note)
+    if (end.state === 'failed' && signals.closing.aborted) {
+      // The next process goes on from here.
+      await keeper.keepRest()
+      return end
+    }
+    await keeper.stop()
+    await write(deps.db, (tx) => endTurn(deps.clock, tx, turn, log, end))
+    return end
+  } catch (error) {
+    deps.log.error({ turn: turn.id, error: errorMessage(error) }, 'the end of a turn could not be recorded')
+    return { state: 'failed', error: toAppError(error) }
+  } finally {
+    log.close()
+  }
+}
+
+async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: () => void): Promise<TurnEnd> {
+  const { stopping, closing } = signals
+  try {
+    for await (const event of askAgent(deps, work, AbortSignal.any([stopping, closing]))) {
+      work.log.add(event)
+      onEvent()
+    }
+    return { state: 'done' }
+  } catch (error) {
+    if (stopping.aborted) return { state: 'stopped' }
+    if (!(error instanceof AppError))
+      deps.log.error({ turn: work.turn.id, error: describeFailure(error) }, 'turn failed')
+    return { state: 'failed', error: toAppError(error) }
+  }
+}

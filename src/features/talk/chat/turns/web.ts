@@ -1,0 +1,66 @@
+import { Hono } from 'hono'
+import { NoBody } from '../../../../core/action.ts'
+import type { Log } from '../../../../core/log.ts'
+import type { WebEnv } from '../../../../http/env.ts'
+import { limitRate } from '../../../../http/rate-limit.ts'
+import { routeTraits } from '../../../../http/route-traits.ts'
+import type { Guards } from '../../../../http/sessions/session.ts'
+import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
+import { validate, validateAnyBody } from '../../../../http/validate.ts'
+import { type FollowDeps, followTurn } from './follow.ts'
+import { listRunningTurns, showTurn } from './read.ts'
+import { TurnEventsQuery, TurnQuery } from './schemas.ts'
+import { findMessage, getTurn } from './store.ts'
+import type { Turns } from './turns.ts'
+
+export type TurnsWebDeps = FollowDeps & {
+  turns: Turns
+  log: Log
+  guards: Guards
+  liveStreams: LiveStreams
+  requestsPerMinute: { chat: number }
+}
+
+/** The turns of one's conversations: looking at them, joining them from anywhere, ending them (Interface 4.15). */
+export function turnsWeb(deps: TurnsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.use('/api/chat/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+
+  app.get('/api/chat/turns', signedIn, validate('query', TurnQuery), (c) =>
+    c.json({ turns: listRunningTurns(deps, c.var.user.id, c.req.valid('query')) }),
+  )
+
+  app.get('/api/chat/turns/:id', signedIn, (c) => c.json({ turn: showTurn(deps, c.var.user.id, c.req.param('id')) }))
+
+  app.get('/api/chat/turns/:id/events', signedIn, validate('query', TurnEventsQuery), (c) => {
+    const turn = getTurn(deps.db, c.var.user.id, c.req.param('id'))
+    const question = findMessage(deps.db, turn.questionId)
+    const known = readPosition(c.req.header('last-event-id')) ?? c.req.valid('query').after
+    // Browsers come back after every end, unless they are told that nothing more will come.
+    if (!question || (turn.state !== 'running' && known > showTurn(deps, c.var.user.id, turn.id).position)) {
+      return c.body(null, 204)
+    }
+    const principal = { kind: 'user', user: c.var.user } as const
+    return liveStream(c, deps, principal, (stream) => followTurn(deps, { turn, question }, known, stream))
+  })
+
+  app.post(
+    '/api/chat/turns/:id/stop',
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const { id } = getTurn(deps.db, c.var.user.id, c.req.param('id'))
+      await deps.turns.stop(id)
+      return c.json({ turn: showTurn(deps, c.var.user.id, id) })
+    },
+  )
+
+  return app
+}
+
+function readPosition(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null
+}

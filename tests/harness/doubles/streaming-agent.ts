@@ -1,0 +1,77 @@
+import { onTestFinished } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { write } from '../../../src/db/write.ts'
+import { insertAgent } from '../../../src/features/agents/registry/create.ts'
+import { agents } from '../../../src/features/agents/registry/tables.ts'
+import { testPlatform } from '../platform.ts'
+
+/** A platform with an agent of Ada's that says what a test lets it say, in the last turn that it was asked for. */
+export async function startStreamingAgent() {
+  const test = testPlatform()
+  const { platform, clock } = test
+  const agent = startWords()
+  onTestFinished(() => agent.server.stop(true))
+  const ada = await test.signIn('ada@example.com')
+  const kind = { name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
+  const row = { ...kind, ownerId: ada.user.id, port: agent.server.port ?? 0 }
+  const { id } = await write(platform.db, (tx) => insertAgent({ clock, sealer: platform.sealer }, tx, row))
+  return {
+    ...test,
+    ada,
+    agent,
+    agentId: id,
+    removeAgent: () => write(platform.db, (tx) => tx.delete(agents).where(eq(agents.id, id)).run()),
+  }
+}
+
+type Said = { controller: ReadableStreamDefaultController<string>; left: Promise<void> }
+
+function startWords() {
+  const calls: Said[] = []
+  const waiting = new Set<() => void>()
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
+      const left = new Promise<void>((resolve) => request.signal.addEventListener('abort', () => resolve()))
+      const body = new ReadableStream<string>({
+        start(controller) {
+          controller.enqueue(': here\n\n')
+          calls.push({ controller, left })
+        },
+      })
+      for (const wake of waiting) wake()
+      return new Response(body.pipeThrough(new TextEncoderStream()), {
+        headers: { 'content-type': 'text/event-stream' },
+      })
+    },
+  })
+  const last = () => {
+    const call = calls.at(-1)
+    if (!call) throw new Error('The agent was not asked')
+    return call
+  }
+  return {
+    server,
+    calls,
+    /** Once it was asked for a turn. */
+    asked: () =>
+      new Promise<void>((resolve) => {
+        if (calls.length > 0) resolve()
+        waiting.add(resolve)
+      }),
+    say(content: string) {
+      const chunk = { choices: [{ index: 0, delta: { content } }] }
+      last().controller.enqueue(`data: ${JSON.stringify(chunk)}\n\n`)
+    },
+    finish() {
+      last().controller.enqueue('data: [DONE]\n\n')
+      last().controller.close()
+    },
+    breakOff: () => last().controller.close(),
+    /** Once the platform has left the call. */
+    aborted: () => last().left,
+  }
+}
