@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { describeRooms, findViolations, importsOf } from './harness/architecture.ts'
+import { describeRooms, findFullFolders, findViolations, importsOf } from './harness/architecture.ts'
 
 const root = join(import.meta.dir, '..')
 
@@ -14,6 +14,20 @@ test('every file keeps to its floor', async () => {
   expect(sources.size).toBeGreaterThan(50)
   expect(findViolations(sources)).toEqual([])
   console.info(describeRooms(sources))
+})
+
+test('no folder holds more than 25 files of its own', () => {
+  const paths = [...new Bun.Glob('{src,web,tests,scripts}/**/*').scanSync(root)].filter(
+    (path) => !path.startsWith('web/dist/'),
+  )
+  expect(paths.length).toBeGreaterThan(1000)
+  expect(findFullFolders(paths)).toEqual([])
+})
+
+test('a folder is full with its 26th file; those of its own folders do not count', () => {
+  const files = (folder: string, count: number) => Array.from({ length: count }, (_, i) => `${folder}/${i}.ts`)
+  const paths = [...files('src/core', 25), ...files('src/core/text', 2), ...files('src/http', 26)]
+  expect(findFullFolders(paths)).toEqual(['src/http has 26 files, more than 25'])
 })
 
 const ALLOWED: [file: string, text: string][] = [
