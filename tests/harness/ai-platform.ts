@@ -1,5 +1,5 @@
 import { createEchoProvider } from '../../src/adapters/models/echo.ts'
-import { createHttpProvider } from '../../src/adapters/models/provider.ts'
+import { createHttpProvider } from '../../src/adapters/models/http-provider.ts'
 import { write } from '../../src/db/write.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/registry/create.ts'
 import { usageLogs } from '../../src/features/models/usage/tables.ts'

@@ -2,7 +2,7 @@ import type Docker from 'dockerode'
 import ipaddr from 'ipaddr.js'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentDriver } from '../contract/agent-image.ts'
-import { type AgentKind, engineUnavailable } from '../contract/runtime.ts'
+import { type AgentKind, agentNotFound, engineUnavailable } from '../contract/runtime.ts'
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 import {
   Cluster,
@@ -258,4 +258,16 @@ async function readService(deps: SwarmDeps, docker: Docker, id: string): Promise
 async function readTasks(docker: Docker, serviceIds: string[]): Promise<Task[]> {
   const some: unknown = await orNull(docker.listTasks({ filters: JSON.stringify({ service: serviceIds }) }))
   return Tasks.parse(some ?? (await docker.listTasks()))
+}
+
+/** @throws AppError `not_found`. */
+export async function getAgent(deps: SwarmDeps, id: string): Promise<Found> {
+  const found = await findAgent(deps, id)
+  if (!found) throw agentNotFound()
+  return found
+}
+
+/** The id of the machine whose engine we speak to. */
+export function findOwnNode(deps: SwarmDeps): Promise<string> {
+  return look(deps, async (_docker, { nodeId }) => nodeId)
 }

@@ -2,8 +2,10 @@ import { AppError } from '../../../core/errors.ts'
 import type { AgentDriver } from '../contract/agent-image.ts'
 import { readState, requestRepair, writeState } from '../engine/archive.ts'
 import { LABELS, orNull } from '../engine/engine.ts'
+import { endFilesContainers } from '../engine/files.ts'
 import type { Service } from './answers.ts'
-import { look, type SwarmDeps, toServiceName } from './cluster.ts'
+import { findOwnNode, type SwarmDeps, toServiceName } from './cluster.ts'
+import { untilReleased } from './ending.ts'
 import { NODE_LABEL } from './spec.ts'
 
 /** Writes what a stopped agent has stored to `file`. @throws AppError `unavailable` when that is on another machine. */
@@ -97,9 +99,16 @@ async function removeContainer(deps: SwarmDeps, nameOrId: string): Promise<void>
 /** An engine hands out files of its own machine only. @throws AppError `unavailable` {code: 'ON_ANOTHER_NODE'}. */
 export async function requireHere(deps: SwarmDeps, service: Service): Promise<void> {
   const node = service.Spec.Labels[NODE_LABEL]
-  const self = await look(deps, async (_docker, { nodeId }) => nodeId)
+  const self = await findOwnNode(deps)
   if (node === undefined || node === self) return
   throw new AppError('unavailable', 'What the agent has stored is on another machine of the swarm', {
     code: 'ON_ANOTHER_NODE',
   })
+}
+
+/** Deletes all volumes of an agent on this machine but `kept`. @throws AppError `internal` when one is not let go. */
+export async function removeVolumes(deps: SwarmDeps, id: string, kept: string | null): Promise<void> {
+  const names = (await listVolumes(deps, id)).filter((name) => name !== kept)
+  await endFilesContainers(deps, id)
+  await Promise.all(names.map((name) => untilReleased('volume', () => removeVolume(deps, name))))
 }

@@ -1,7 +1,6 @@
 import type Docker from 'dockerode'
 import { type AgentState, BAD_CONFIGURATION_EXIT, type Inspection } from '../contract/runtime.ts'
 import { LABELS } from '../engine/engine.ts'
-import { wantedOf } from './agent.ts'
 import { findExitCode, findLive, hasEnded, type Node, type Task } from './answers.ts'
 import {
   type Found,
@@ -15,6 +14,7 @@ import {
   type SwarmDeps,
   toHost,
 } from './cluster.ts'
+import { wantedOf } from './edits.ts'
 import { EXIT_LABEL, NODE_LABEL } from './spec.ts'
 
 /**

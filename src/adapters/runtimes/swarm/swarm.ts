@@ -7,7 +7,6 @@ import { openVolumeFiles } from '../engine/files.ts'
 import { BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
 import {
   deployAgent,
-  getAgent,
   killAgent,
   removeAgent,
   restartAgent,
@@ -15,7 +14,6 @@ import {
   snapshotAgent,
   startAgent,
   stopAgent,
-  wantedOf,
 } from './agent.ts'
 import {
   ClusterGuard,
@@ -24,12 +22,14 @@ import {
   findContainer,
   findCurrent,
   findPlatformHost,
+  getAgent,
   isManager,
   listAgents,
   look,
   type SwarmDeps,
   type SwarmTiming,
 } from './cluster.ts'
+import { wantedOf } from './edits.ts'
 import { driverOf, getVolume, requireHere } from './files.ts'
 import { RestartCounter, toInspections } from './inspection.ts'
 import { followLines, readLastLines } from './logs.ts'

@@ -3,11 +3,13 @@ import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'
 import { BAD_CONFIGURATION_EXIT, isEngineUnavailable, type RuntimeEvent } from '../contract/runtime.ts'
 import { LABELS } from '../engine/engine.ts'
-import { giveUpAgent, isScaledByHand, pinAgent, wantedOf } from './agent.ts'
+import { giveUpAgent } from './agent.ts'
 import { isUsable, type Node } from './answers.ts'
 import { type Found, findAgent, findCurrent, listAgents, listEnded, listNodes, type SwarmDeps } from './cluster.ts'
+import { isScaledByHand, wantedOf } from './edits.ts'
 import { hasBadConfiguration, type RestartCounter } from './inspection.ts'
 import { NODE_LABEL } from './spec.ts'
+import { pinAgent } from './starting.ts'
 
 /** `change` does work on an agent when nothing else is under way for it. */
 export type SwarmWatchDeps = SwarmDeps & {

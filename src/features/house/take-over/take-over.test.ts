@@ -8,7 +8,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
-import { createHttpProvider } from '../../../adapters/models/provider.ts'
+import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'

@@ -3,7 +3,7 @@ import { aiPlatform, echoProvider } from '../../../../tests/harness/ai-platform.
 import { type Fault, startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json } from '../../../../tests/harness/requests.ts'
-import { createHttpProvider } from '../../../adapters/models/provider.ts'
+import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
 import { PLANS } from '../../people/plans/plans.ts'
 import { usageMonths } from '../usage/tables.ts'

@@ -3,7 +3,7 @@ import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
-import { createHttpProvider } from '../../../adapters/models/provider.ts'
+import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
 import { usageMonths } from '../usage/tables.ts'
 

@@ -5,7 +5,7 @@ import { createOpenClawState } from '../../../../tests/harness/doubles/openclaw-
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
-import { createHttpProvider } from '../../../adapters/models/provider.ts'
+import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'

@@ -4,7 +4,7 @@ import { aiPlatform, echoProvider } from '../../../../../tests/harness/ai-platfo
 import { INTERNAL_KEY, testPlatform } from '../../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../../tests/harness/requests.ts'
 import { until } from '../../../../../tests/harness/until.ts'
-import { createHttpProvider } from '../../../../adapters/models/provider.ts'
+import { createHttpProvider } from '../../../../adapters/models/http-provider.ts'
 import { createKey } from '../../../people/keys/create.ts'
 import { createAiHealth } from '../health.ts'
 import { ModelList } from '../schemas.ts'

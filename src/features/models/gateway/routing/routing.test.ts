@@ -8,7 +8,7 @@ import {
 } from '../../../../../tests/harness/doubles/provider.ts'
 import { bearer } from '../../../../../tests/harness/requests.ts'
 import { readAllEvents } from '../../../../../tests/harness/wires/events.ts'
-import { createHttpProvider } from '../../../../adapters/models/provider.ts'
+import { createHttpProvider } from '../../../../adapters/models/http-provider.ts'
 import { TIERS } from './tiers.ts'
 
 const CHAT = '/api/ai/chat'

@@ -1,0 +1,199 @@
+import { z } from 'zod'
+import {
+  type Completion,
+  type CompletionChunk,
+  type Embedding,
+  type ListedProviderModel,
+  ProviderError,
+  type TokenUsage,
+} from './provider.ts'
+
+const MAX_DESCRIPTION_CHARACTERS = 1000
+
+const Count = z.number().int().min(0)
+/** Two providers call cached input by another name than the rest. */
+const Usage = z.object({
+  prompt_tokens: Count,
+  completion_tokens: Count.default(0),
+  prompt_tokens_details: z.object({ cached_tokens: Count.nullish() }).nullish().catch(null),
+  prompt_cache_hit_tokens: Count.nullish().catch(null),
+  cached_tokens: Count.nullish().catch(null),
+  cost: z.number().min(0).nullish().catch(null),
+})
+/** Everything by which a model can say something; one of them is enough for an answer. */
+const Said = z.looseObject({ content: z.string().nullish() })
+type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
+/** Checked by hand: an answer may be long, and little of it is looked at. */
+const Choice = z.custom<Choice>(isChoice)
+const Called = z.object({ name: z.string().nullish(), arguments: z.string().nullish() })
+const ToolCalls = z.array(z.object({ function: Called }).catch({ function: {} }))
+const Thoughts = z.array(z.object({ text: z.string().nullish(), summary: z.string().nullish() }).catch({}))
+const CompletionResponse = z.object({
+  id: z.string().default(''),
+  model: z.string().default(''),
+  choices: z.array(Choice).min(1),
+  usage: Usage.nullish(),
+})
+const ChunkResponse = z.object({
+  choices: z.array(z.object({ delta: Said.nullish(), finish_reason: z.string().nullish() })).default([]),
+  usage: Usage.nullish(),
+  error: z.unknown().optional(),
+})
+const EmbeddingResponse = z.object({
+  model: z.string().default(''),
+  data: z.array(z.object({ embedding: z.union([z.array(z.number()), z.string()]) })).min(1),
+  usage: Usage.nullish(),
+})
+/** What `GET /models` lists: all of it but the id is missing somewhere. */
+export const ModelsResponse = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string().nullish(),
+      description: z.string().nullish().catch(null),
+      context_length: z.number().nullish(),
+      architecture: z
+        .object({ input_modalities: z.array(z.string()).nullish() })
+        .nullish()
+        .catch(null),
+      supported_parameters: z.array(z.string()).nullish().catch(null),
+      pricing: z
+        .object({
+          prompt: z.coerce.number(),
+          completion: z.coerce.number(),
+          input_cache_read: z.coerce.number().nullish().catch(null),
+        })
+        .nullish(),
+    }),
+  ),
+})
+
+/** @throws ProviderError `broken` for an answer that says nothing, unless its length was the reason. */
+export function toCompletion(provider: string, json: string): Completion {
+  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, json)
+  const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
+  const used = usage ? toUsage(usage) : null
+  if (!isAnswer) {
+    throw new ProviderError('broken', `AI provider ${provider} gave an empty answer`, { isSpent: true, usage: used })
+  }
+  // Nobody asks for it where the provider has counted.
+  const said = used ? '' : choices.map(({ message }) => toSaid(message)).join('')
+  return { json, id, model, content: choices[0]?.message.content ?? '', said, usage: used }
+}
+
+/** @throws ProviderError `broken`, SyntaxError. */
+export function toEmbedding(provider: string, json: string): Embedding {
+  const { model, usage } = readAnswer(provider, EmbeddingResponse, json)
+  return { json, model, usage: usage ? toUsage(usage) : null }
+}
+
+/** What an unreadable answer reports of its cost is read all the same. @throws ProviderError `broken`, SyntaxError. */
+function readAnswer<T>(provider: string, schema: z.ZodType<T>, json: string): T {
+  const answer: unknown = JSON.parse(json)
+  const parsed = schema.safeParse(answer)
+  if (parsed.success) return parsed.data
+  const reported = z.object({ usage: Usage }).safeParse(answer)
+  throw new ProviderError('broken', unreadable(provider), {
+    isSpent: true,
+    usage: reported.success ? toUsage(reported.data.usage) : null,
+    cause: parsed.error,
+  })
+}
+
+function isChoice(choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null || !('message' in choice)) return false
+  const { message } = choice
+  if (typeof message !== 'object' || message === null) return false
+  return !('content' in message) || message.content === null || typeof message.content === 'string'
+}
+
+/** Does it carry anything beside the speaker's role? */
+function says(said: z.infer<typeof Said>): boolean {
+  return Object.entries(said).some(
+    ([key, value]) => key !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
+}
+
+/** What was said that costs tokens, as text. Thoughts come under one of three names, calls of tools under two. */
+function toSaid(said: z.infer<typeof Said>): string {
+  const thoughts = toText(said.reasoning) || toText(said.reasoning_content) || toThoughts(said.reasoning_details)
+  return `${said.content ?? ''}${toText(said.refusal)}${thoughts}${toCalls(said)}`
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function toThoughts(details: unknown): string {
+  if (details === undefined) return ''
+  const { data = [] } = Thoughts.safeParse(details)
+  return data.map(({ text, summary }) => text ?? summary ?? '').join('')
+}
+
+function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said>): string {
+  if (calls === undefined && call === undefined) return ''
+  const { data = [] } = ToolCalls.safeParse(calls ?? [{ function: call }])
+  return data.map(({ function: called }) => `${called.name ?? ''}${called.arguments ?? ''}`).join('')
+}
+
+/** An error in place of the first word is a refusal; whoever reads the stream knows what came before it. */
+export function toChunk(provider: string, json: string): CompletionChunk {
+  const { choices, usage, error } = readAnswer(provider, ChunkResponse, json)
+  if (error !== undefined)
+    throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, {
+      usage: usage ? toUsage(usage) : null,
+    })
+  return {
+    json,
+    said: choices.map(({ delta }) => (delta ? toSaid(delta) : '')).join(''),
+    isAnswer: choices.some(({ delta, finish_reason: reason }) => (delta ? says(delta) : false) || reason === 'length'),
+    usage: usage ? toUsage(usage) : null,
+  }
+}
+
+function toUsage(usage: z.infer<typeof Usage>): TokenUsage {
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0
+  return {
+    inputTokens: usage.prompt_tokens,
+    cachedInputTokens: Math.min(cached, usage.prompt_tokens),
+    outputTokens: usage.completion_tokens,
+    costUsd: usage.cost ?? null,
+  }
+}
+
+/** A model as the catalogue takes it, its prices in US dollars for a million tokens. */
+export function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): ListedProviderModel {
+  return {
+    id: model.id,
+    name: model.name ?? null,
+    contextLength: model.context_length ?? null,
+    description: model.description?.slice(0, MAX_DESCRIPTION_CHARACTERS) ?? null,
+    tags: toTags(model),
+    price: toPrice(model.pricing),
+  }
+}
+
+/** A price below zero is how the aggregator writes that it depends. */
+function toPrice(pricing: z.infer<typeof ModelsResponse>['data'][number]['pricing']): ListedProviderModel['price'] {
+  if (!pricing || pricing.prompt < 0 || pricing.completion < 0) return null
+  const cached = pricing.input_cache_read
+  return {
+    inputUsdPerMillion: pricing.prompt * 1_000_000,
+    outputUsdPerMillion: pricing.completion * 1_000_000,
+    ...(typeof cached === 'number' && cached >= 0 && { cachedInputUsdPerMillion: cached * 1_000_000 }),
+  }
+}
+
+function toTags(model: z.infer<typeof ModelsResponse>['data'][number]): string[] {
+  const parameters = model.supported_parameters ?? []
+  return [
+    ...(parameters.includes('tools') ? ['tools'] : []),
+    ...(parameters.includes('reasoning') ? ['reasoning'] : []),
+    ...(model.architecture?.input_modalities?.includes('image') ? ['vision'] : []),
+  ]
+}
+
+/** What callers are told of an answer in another form than was asked for. */
+export function unreadable(provider: string): string {
+  return `AI provider ${provider} gave an answer that cannot be read`
+}

@@ -1,0 +1,200 @@
+import { createParser } from 'eventsource-parser'
+import { z } from 'zod'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { redact } from '../../core/log.ts'
+import { isUnsent } from '../egress/unsent.ts'
+import { ModelsResponse, toChunk, toCompletion, toEmbedding, toListedModel, unreadable } from './answers.ts'
+import {
+  type AiProvider,
+  type CompletionChunk,
+  type CompletionRequest,
+  ProviderError,
+  type ProviderFailure,
+} from './provider.ts'
+
+export type ProviderOptions = {
+  id: string
+  baseUrl: string
+  apiKey: string | undefined
+  /** For a whole answer, and for the wait between two pieces of a streamed one. */
+  timeoutMs: number
+}
+
+const MAX_ERROR_CHARACTERS = 500
+const ErrorResponse = z.object({ error: z.object({ message: z.string() }) })
+
+/** A provider over HTTP: `POST {baseUrl}/chat/completions` and `GET {baseUrl}/models`. Never retries. */
+export function createHttpProvider(options: ProviderOptions, deps: { fetch: typeof fetch }): AiProvider {
+  const headers = {
+    'content-type': 'application/json',
+    ...(options.apiKey ? { authorization: `Bearer ${options.apiKey}` } : {}),
+  }
+  const post = (path: string, { json }: CompletionRequest, signal: AbortSignal) =>
+    deps.fetch(`${options.baseUrl}${path}`, { method: 'POST', headers, body: json, signal })
+  const postWhole = async <T>(
+    path: string,
+    request: CompletionRequest,
+    signal: AbortSignal,
+    read: (json: string) => T,
+  ): Promise<T> => {
+    const deadline = createDeadline(options.timeoutMs, signal)
+    try {
+      const response = await post(path, request, deadline.signal)
+      if (!response.ok) throw await refusal(options.id, response)
+      if (isPage(response)) throw await notAModel(options.id, response)
+      return read(await response.text())
+    } catch (error) {
+      throw toProviderError(options.id, error, deadline)
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  return {
+    id: options.id,
+    complete: (request, signal) =>
+      postWhole('/chat/completions', request, signal, (json) => toCompletion(options.id, json)),
+    embed: (request, signal) => postWhole('/embeddings', request, signal, (json) => toEmbedding(options.id, json)),
+    async stream(request, signal) {
+      const deadline = createDeadline(options.timeoutMs, signal)
+      try {
+        const response = await post('/chat/completions', request, deadline.signal)
+        if (!response.ok) throw await refusal(options.id, response)
+        if (isPage(response)) throw await notAModel(options.id, response)
+        if (!response.body || !response.headers.get('content-type')?.includes('text/event-stream')) {
+          await response.body?.cancel()
+          throw new ProviderError('broken', `AI provider ${options.id} did not answer with a stream`, { isSpent: true })
+        }
+        return readStream(options.id, response.body, deadline)
+      } catch (error) {
+        deadline.clear()
+        throw toProviderError(options.id, error, deadline)
+      }
+    },
+    async listModels(signal) {
+      const deadline = createDeadline(options.timeoutMs, signal)
+      try {
+        const response = await deps.fetch(`${options.baseUrl}/models`, { headers, signal: deadline.signal })
+        if (!response.ok) throw await refusal(options.id, response)
+        return ModelsResponse.parse(await response.json()).data.map(toListedModel)
+      } catch (error) {
+        throw toProviderError(options.id, error, deadline)
+      } finally {
+        deadline.clear()
+      }
+    },
+  }
+}
+
+/** Passes events on as they come; the end without `[DONE]`, an error event or silence makes the iteration throw. */
+async function* readStream(
+  provider: string,
+  body: ReadableStream<Uint8Array>,
+  deadline: Deadline,
+): AsyncGenerator<CompletionChunk> {
+  const waiting: string[] = []
+  const parser = createParser({ onEvent: (event) => waiting.push(event.data) })
+  const decoder = new TextDecoder()
+  try {
+    for await (const bytes of body) {
+      deadline.restart()
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      for (const json of waiting.splice(0)) {
+        if (json === '[DONE]') return
+        yield toChunk(provider, json)
+      }
+    }
+    throw new ProviderError('broken', `AI provider ${provider} cut the answer off`, { isSpent: true })
+  } catch (error) {
+    throw toProviderError(provider, error, deadline)
+  } finally {
+    deadline.clear()
+  }
+}
+
+/** What a provider's refusal means for our caller: our credentials and its internals are not their business. */
+async function refusal(provider: string, response: Response): Promise<ProviderError> {
+  const { status } = response
+  const failure = failureOf(status)
+  if (failure === 'limited') {
+    await response.body?.cancel()
+    const retryAfterMs = toWaitMs(response.headers.get('retry-after'))
+    return new ProviderError(failure, `AI provider ${provider} is busy`, { retryAfterMs })
+  }
+  if (failure !== 'caller') {
+    await response.body?.cancel()
+    return new ProviderError(failure, `AI provider ${provider} answered ${status}`)
+  }
+  const parsed = ErrorResponse.safeParse(await response.json().catch(() => null))
+  const reason = parsed.success ? redact(parsed.data.error.message).slice(0, MAX_ERROR_CHARACTERS) : `status ${status}`
+  return new ProviderError(failure, `AI provider ${provider} refused the request: ${reason}`)
+}
+
+function failureOf(status: number): ProviderFailure {
+  if (status === 429) return 'limited'
+  if (status === 401 || status === 402 || status === 403) return 'credentials'
+  if (status === 404) return 'missing'
+  const isPassing = status === 408 || status === 409 || status === 425
+  return status >= 500 || status < 400 || isPassing ? 'broken' : 'caller'
+}
+
+/** RFC 9110, 10.2.3: seconds or a date. Null when neither. */
+function toWaitMs(retryAfter: string | null): number | null {
+  if (retryAfter === null || retryAfter.trim() === '') return null
+  const seconds = Number(retryAfter)
+  const ms = Number.isNaN(seconds) ? Date.parse(retryAfter) - Date.now() : seconds * 1000
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
+}
+
+/** What answers with a page for people is something on the way to the model. */
+function isPage(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('text/html') ?? false
+}
+
+async function notAModel(provider: string, response: Response): Promise<ProviderError> {
+  await response.body?.cancel()
+  return new ProviderError('broken', unreadable(provider))
+}
+
+function toProviderError(provider: string, error: unknown, deadline: Deadline): unknown {
+  if (error instanceof AppError) return error
+  if (deadline.isOver())
+    return new ProviderError('timeout', `AI provider ${provider} did not answer in time`, {
+      isSpent: true,
+      cause: error,
+    })
+  if (deadline.signal.aborted) return error
+  if (error instanceof z.ZodError || error instanceof SyntaxError) {
+    return new ProviderError('broken', unreadable(provider), { isSpent: true, cause: error })
+  }
+  const isSpent = !isUnsent(error)
+  return new ProviderError('broken', `AI provider ${provider} cannot be reached`, {
+    isSpent,
+    cause: errorMessage(error),
+  })
+}
+
+type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
+
+/** Aborts after `timeoutMs`, counted anew by `restart`, or together with the caller's `signal`. */
+function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
+  const controller = new AbortController()
+  let isOver = false
+  let timer: Timer | undefined
+  const abort = () => controller.abort(signal.reason)
+  const clear = () => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
+  const restart = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      isOver = true
+      controller.abort()
+    }, timeoutMs)
+  }
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  restart()
+  return { signal: controller.signal, isOver: () => isOver, restart, clear }
+}
