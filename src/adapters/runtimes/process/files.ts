@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -132,4 +133,13 @@ export async function readIfExists(path: string): Promise<string | null> {
 /** The system's name for what went wrong (`ENOENT`), empty when the error has none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+/** Are these two names of one folder? */
+export function isSameFolder(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other)
+  } catch {
+    return false
+  }
 }

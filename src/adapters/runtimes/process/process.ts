@@ -13,8 +13,9 @@ import {
   requireSpec,
   runtimeClosed,
 } from '../contract/runtime.ts'
-import { ProcessAgent, type ProcessAgentDeps, type ProcessTiming } from './agent.ts'
+import { ProcessAgent, type ProcessAgentDeps } from './agent.ts'
 import { agentFolder, listFolders } from './files.ts'
+import type { ProcessTiming } from './life.ts'
 import { createProcessTable, type ProcessTable } from './table.ts'
 
 /**
