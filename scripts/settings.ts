@@ -40,7 +40,7 @@ function describeSettings(): string {
 
 function describeSetting(name: string, schema: z.ZodType): string {
   const meaning = schema.description
-  if (!meaning) throw new Error(`${name} has no description beside it in src/core/environment.ts`)
+  if (!meaning) throw new Error(`${name} has no description beside it in src/core/settings/`)
   const mark = isSecret(name) ? ' *' : ''
   return `| \`${name}\`${mark} | ${meaning} | ${toDefault(schema)} | ${toForm(schema)} |`
 }
