@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createEchoProvider } from './adapters/models/echo.ts'
-import { type AiProvider } from './adapters/models/provider.ts'
 import { createHttpProvider } from './adapters/models/http-provider.ts'
+import type { AiProvider } from './adapters/models/provider.ts'
 import type { RuntimeName } from './adapters/runtimes/contract/runtime.ts'
 import { prepareDataDir } from './apps/data-dir.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'

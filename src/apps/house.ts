@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type AiProvider } from '../adapters/models/provider.ts'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
+import type { AiProvider } from '../adapters/models/provider.ts'
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
 import { createEngine, hasContainer } from '../adapters/runtimes/engine/engine.ts'
 import { readPlace } from '../adapters/runtimes/process/place.ts'
