@@ -28,6 +28,7 @@ export const PAGES = [
   '/admin',
   '/admin/users',
   '/admin/audit',
+  '/admin/dead-letters',
 ] as const
 
 const PATTERNS = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\$\w+/g, '[^/]+').replace(/\/$/, '')}/?$`))

@@ -140,13 +140,13 @@ function SubscriptionLine({ subscription, isPending, onChange }: LineProps) {
         <span className="font-medium capitalize">{what}</span>{' '}
         {state === 'past_due' && (
           <span className="text-bad">
-            The last payment failed
+            is not paid: the last payment failed.
             {graceEndsAt && (
               <>
-                ; it goes on until <Moment at={graceEndsAt} />
+                {' '}
+                It goes on until <Moment at={graceEndsAt} />.
               </>
             )}
-            .
           </span>
         )}
         {state === 'active' && paidUntil && (
