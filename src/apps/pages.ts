@@ -22,6 +22,7 @@ export const PAGES = [
   '/settings/wallets',
   '/settings/machines',
   '/settings/account',
+  '/approvals',
   '/billing',
   '/pricing',
   '/checkout/success',

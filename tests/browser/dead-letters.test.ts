@@ -1,13 +1,16 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { PASSWORD, signUp } from '../harness/client.ts'
+import { read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
+const Created = z.object({ agentId: z.string() })
 
 beforeAll(buildDashboard, LIMIT_MS)
 
@@ -39,7 +42,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('link', { name: 'Dead letters' }).click()
     await page.getByText('Every message was delivered, or is still being tried.').waitFor()
 
-    const { agentId } = await (await owner.post('/api/agents', { name: 'Lovelace' })).json()
+    const { agentId } = await read(Created, owner.post('/api/agents', { name: 'Lovelace' }))
     addDeadLetters(house.dataDir, agentId, 2)
     await page.reload()
     const letters = page.getByRole('list', { name: 'Dead letters' }).getByRole('listitem')
