@@ -32,6 +32,7 @@ import sql29 from './0029_productive_satana.sql' with { type: 'text' }
 import sql30 from './0030_cold_mauler.sql' with { type: 'text' }
 import sql31 from './0031_low_carnage.sql' with { type: 'text' }
 import sql32 from './0032_shallow_johnny_blaze.sql' with { type: 'text' }
+import sql33 from './0033_third_elektra.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -68,4 +69,5 @@ export const migrations = [
   { name: '0030_cold_mauler', sql: sql30 },
   { name: '0031_low_carnage', sql: sql31 },
   { name: '0032_shallow_johnny_blaze', sql: sql32 },
+  { name: '0033_third_elektra', sql: sql33 },
 ]

@@ -10,6 +10,7 @@ import { watchDiskJob } from '../features/agents/storage/watch-disk.ts'
 import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents/watchdog/jobs.ts'
 import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
+import { capAlertsJob } from '../features/models/breakers/alerts.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
 import { endDuplicateJob } from '../features/money/cards/duplicates.ts'
@@ -88,6 +89,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     usageSpoolJob(models),
     underWayJob(models),
     usageAlertsJob(models),
+    capAlertsJob(models),
     followClonePaymentsJob(agents),
     settlePaymentsJob(money),
     followSplitsJob(money),

@@ -12,6 +12,7 @@ import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { administrationWeb } from '../features/house/administration/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
+import { breakersWeb } from '../features/models/breakers/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
 import { aiWeb } from '../features/models/gateway/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
@@ -117,6 +118,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', videoWeb(webTools))
   app.route('/', aiWeb(models))
   app.route('/', demoWeb(models))
+  app.route('/', breakersWeb(models))
   app.route('/', billingWeb(money))
   app.route('/', cardsWeb(money))
   app.route('/', receiptsWeb(money))

@@ -24,7 +24,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
     provider,
     /** An account on `plan`, with a key, and an agent made for `aiProvider`, that carry the plan with them. */
     join: async (plan: PlanName | null = 'solo', email = 'ada@example.com', aiProvider = 'openrouter') => {
-      const { user } = await signIn(email, plan)
+      const { user, cookie } = await signIn(email, plan)
       const { key } = await createKey({ db: platform.db, clock }, user.id, { name: 'laptop' })
       const agent = await write(platform.db, (tx) =>
         insertAgent({ clock, sealer: platform.sealer }, tx, {
@@ -36,7 +36,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
           status: 'running',
         }),
       )
-      return { user, key, agentId: agent.id, agentToken: openTokens(platform.sealer, agent).accessToken }
+      return { user, cookie, key, agentId: agent.id, agentToken: openTokens(platform.sealer, agent).accessToken }
     },
     ask: (path: '/api/ai/chat' | '/v1/chat/completions', body: unknown, headers: Record<string, string>) =>
       backend.request(path, json('POST', body, headers)),

@@ -5,6 +5,7 @@ import type { Config } from '../../core/config.ts'
 import { createExports } from '../../http/streams/exports.ts'
 import type { Base } from '../base.ts'
 import type { openPeople } from '../people/open.ts'
+import { createBreakers } from './breakers/breakers.ts'
 import { createDemoBudget } from './demo/budget.ts'
 import { createCallerFinder } from './gateway/callers.ts'
 import { createCatalogue } from './gateway/catalogue/catalogue.ts'
@@ -16,7 +17,7 @@ import { createUsageRecorder } from './usage/recording/record.ts'
 import { createUsageWriter } from './usage/recording/save.ts'
 import { createUsageSpool } from './usage/recording/spool.ts'
 import { createUnderWayFile } from './usage/recording/under-way.ts'
-import { createDaySums, createKeySums, createUserSums } from './usage/running-sums.ts'
+import { createAgentSums, createDaySums, createKeySums, createUserSums } from './usage/running-sums.ts'
 import { createSpendings } from './usage/spend.ts'
 
 type ModelsSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
@@ -42,12 +43,13 @@ export function openModels(
   const { ai, dataDir, internalApiKey } = settings
   const ownKeys = createOwnKeys({ ...base, openProvider })
   const bookkeeping = openBookkeeping(base, dataDir)
+  const breakers = createBreakers({ db, agentSums: bookkeeping.agentSums })
   return {
     ...bookkeeping,
     instruct,
     tokens,
     ownKeys,
-    callers: createCallerFinder({ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey }),
+    callers: createCallerFinder({ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey, breakers }),
     catalogue: createCatalogue({ providers, aggregator: ai.aggregator, log }),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
     probeProviders: createAiHealth({ providers, log }),
@@ -65,12 +67,13 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
   const userSums = createUserSums({ db, clock })
   const keySums = createKeySums({ db, clock })
   const daySums = createDaySums({ db, clock })
-  const usage = createUsageRecorder({ writer, spool: usageSpool, clock, log, userSums, keySums, daySums })
+  const agentSums = createAgentSums({ db, clock })
+  const usage = createUsageRecorder({ writer, spool: usageSpool, clock, log, userSums, keySums, daySums, agentSums })
   const spendings = createSpendings({
     quota: createQuota({ userSums, keySums }),
     usage,
     underWayFile: createUnderWayFile(underWayFile),
     clock,
   })
-  return { userSums, keySums, daySums, usage, usageSpool, spendings }
+  return { userSums, keySums, daySums, agentSums, usage, usageSpool, spendings }
 }

@@ -1,6 +1,7 @@
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { personalInstallations } from '../../agents/installations/personal.ts'
 import { personalAgents } from '../../agents/registry/personal.ts'
+import { personalPauses } from '../../models/breakers/personal.ts'
 import { personalProviderKeys } from '../../models/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../models/usage/personal.ts'
 import { personalSubscriptions } from '../../money/cards/personal.ts'
@@ -59,6 +60,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalMessages,
   personalTurns,
   personalProviderKeys,
+  personalPauses,
   personalSubscriptions,
   personalReceipts,
   personalGatewayPayments,

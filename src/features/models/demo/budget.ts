@@ -11,6 +11,8 @@ export function createDemoBudget(deps: { daySums: RunningSums; dailyBudgetUsd: n
   return {
     id: DEMO_USER,
     used: () => deps.daySums.used(DEMO_USER),
+    maxTokens: Number.POSITIVE_INFINITY,
+    isOfMoney: true,
     maxCostMicroUsd: toMicroUsd(deps.dailyBudgetUsd),
     exceeded: () =>
       new AppError('unavailable', 'The demo has used up its budget for today. Please come back tomorrow.'),

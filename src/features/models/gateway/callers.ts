@@ -13,6 +13,7 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { VerifyKey } from '../../people/keys/verify.ts'
 import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../../people/plans/plans.ts'
 import { type AccountRules, toSignedInUser } from '../../people/users/users.ts'
+import type { Breakers } from '../breakers/breakers.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
 import { createAgentFinder } from './agent-finder.ts'
 import type { Caller } from './requests/completion-request.ts'
@@ -26,6 +27,7 @@ export type CallerDeps = {
   verifyKey: VerifyKey
   rules: AccountRules
   ownKeys: Pick<OwnKeys, 'list'>
+  breakers: Breakers
   findUser: FindUserById
   internalApiKey: string | undefined
 }
@@ -146,12 +148,14 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     const user = toSignedInUser(holder, deps.rules)
     return { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: holder.key, aiProvider: null }
   }
-  /** Nobody has to pay us for what they pay somebody else for. */
+  /** Nobody has to pay us for what they pay somebody else for. Agents are held to their own limits. */
   const requirePlanOrOwnKeys = (found: Found): Caller => {
     const { planned, ...caller } = found
-    if (!(planned instanceof AppError)) return { ...caller, plan: planned }
+    const budget = caller.agentId === DIRECT ? undefined : deps.breakers.budgetOf(caller.agentId)
+    const held = budget ? { ...caller, budget } : caller
+    if (!(planned instanceof AppError)) return { ...held, plan: planned }
     if (deps.ownKeys.list(found.userId).length === 0) throw planned
-    return { ...caller, plan: NO_PLAN }
+    return { ...held, plan: NO_PLAN }
   }
 
   /** Whom the internal key speaks for, where its headers say nothing of a plan. */

@@ -4,8 +4,18 @@ import type { KeyLimits } from '../../people/keys/limits.ts'
 import type { Plan } from '../../people/plans/plans.ts'
 import type { RunningSums, Sums } from './running-sums.ts'
 
-/** A further limit on what calls may cost: what is spent of it so far, and what whoever would pass it is told. */
-export type Budget = { id: string; used(): Sums; maxCostMicroUsd: MicroUsd; exceeded(): AppError }
+/**
+ * A further limit on what calls may use: what is used of it so far, and what whoever would pass it is told. `isOfMoney`: a
+ * model whose price nobody knows cannot be held to it.
+ */
+export type Budget = {
+  id: string
+  used(): Sums
+  maxTokens: number
+  maxCostMicroUsd: MicroUsd
+  isOfMoney: boolean
+  exceeded(used: Sums): AppError
+}
 
 export type Spender = { userId: string; plan: Plan; key: KeyLimits | null; budget?: Budget }
 /** What a call may use at most. */
@@ -100,7 +110,7 @@ function accountsOf(
       exceeded: (used) => keyQuotaExceeded(key, used),
     })
   }
-  if (budget) accounts.push({ ...budget, used: budget.used(), maxTokens: Number.POSITIVE_INFINITY })
+  if (budget) accounts.push({ ...budget, used: budget.used() })
   return accounts
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
 import type { MicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
@@ -7,7 +7,7 @@ import { usageDays, usageMonths } from './tables.ts'
 
 export type Sums = { tokens: number; costMicroUsd: MicroUsd }
 
-/** What each user, or each key, has used in the present month or day (UTC), held in memory: limits ask on every call. */
+/** What each user, key or agent has used in the present month or day (UTC), held in memory: limits ask on every call. */
 export type RunningSums = {
   used(id: string): Sums
   /** Counts what was used at a time and is about to be written. */
@@ -36,18 +36,29 @@ export function createKeySums(deps: { db: Db; clock: Clock }): RunningSums {
 
 /** Tokens and cost of users in a day. */
 export function createDaySums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toDay, (userId, day) =>
+    sumDay(deps.db, and(eq(usageDays.userId, userId), eq(usageDays.day, day))),
+  )
+}
+
+/** Tokens and cost of agents in a day, whoever's keys paid for them. */
+export function createAgentSums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toDay, (agentId, day) =>
+    sumDay(deps.db, and(eq(usageDays.agentId, agentId), eq(usageDays.day, day))),
+  )
+}
+
+function sumDay(db: Db, isCounted: SQL | undefined): Sums {
   const { inputTokens, outputTokens, costMicroUsd } = usageDays
-  return createRunningSums(deps.clock, toDay, (userId, day) => {
-    const row = deps.db
-      .select({
-        tokens: sql<number>`coalesce(sum(${inputTokens} + ${outputTokens}), 0)`,
-        costMicroUsd: sql<number>`coalesce(sum(${costMicroUsd}), 0)`,
-      })
-      .from(usageDays)
-      .where(and(eq(usageDays.userId, userId), eq(usageDays.day, day)))
-      .get()
-    return row ?? { tokens: 0, costMicroUsd: 0 }
-  })
+  const row = db
+    .select({
+      tokens: sql<number>`coalesce(sum(${inputTokens} + ${outputTokens}), 0)`,
+      costMicroUsd: sql<number>`coalesce(sum(${costMicroUsd}), 0)`,
+    })
+    .from(usageDays)
+    .where(isCounted)
+    .get()
+  return row ?? { tokens: 0, costMicroUsd: 0 }
 }
 
 /**

@@ -32,6 +32,8 @@ export const MailRequest = z.union([
       'key-usage-50',
       'key-usage-80',
       'key-usage-100',
+      'agent-cap-80',
+      'agent-cap-100',
       'approval-wanted',
       'payment-approval-wanted',
       'payment-failed',

@@ -123,7 +123,7 @@ export function requireAllowed(model: CatalogueModel, spender: Allowance): void 
   if (isAllowed(model, spender)) return
   if (isAllowed(model, { plan, key: null })) {
     const reason = isListedForKey(model, { key })
-      ? 'has no known price, and this key has a budget'
+      ? `has no known price, and this ${key?.budgetMicroUsd == null ? 'agent' : 'key'} has a budget`
       : 'is not among the models of this key'
     throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
   }
@@ -159,7 +159,7 @@ function toListed([first, ...others]: readonly CatalogueModel[]): CatalogueModel
 export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowance): boolean {
   if (!isListedForKey(model, { key })) return false
   if (isLocal(model)) return true
-  const isCounted = plan.models !== null || key?.budgetMicroUsd != null || budget !== undefined
+  const isCounted = plan.models !== null || key?.budgetMicroUsd != null || budget?.isOfMoney === true
   if (model.price === null && isCounted) return false
   return isIn(plan.models, model.id)
 }

@@ -35,6 +35,7 @@ export function createUsageRecorder(deps: {
   userSums: RunningSums
   keySums: RunningSums
   daySums: RunningSums
+  agentSums: RunningSums
 }): UsageRecorder {
   const underWay = new Set<Promise<void>>()
   const expected = new Set<Promise<void>>()
@@ -59,11 +60,15 @@ export function createUsageRecorder(deps: {
   }
 
   /** Sums that cannot be read now are read when somebody asks, and hold what is written by then. */
-  const count = ({ userId, keyId, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent, at: Date) => {
+  const count = (
+    { userId, agentId, keyId, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent,
+    at: Date,
+  ) => {
     const sums = { tokens: inputTokens + outputTokens, costMicroUsd }
     try {
       if (!isOwnKey) deps.userSums.add(userId, at, sums)
       deps.daySums.add(userId, at, sums)
+      deps.agentSums.add(agentId, at, sums)
       if (keyId) deps.keySums.add(keyId, at, sums)
     } catch (error) {
       deps.log.error(`[UsageLogger] Failed to count usage: ${errorMessage(error)}`)

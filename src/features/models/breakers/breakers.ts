@@ -1,0 +1,106 @@
+import { eq, inArray } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import { formatMicroUsd, MAX_MICRO_USD } from '../../../core/money.ts'
+import { memoize } from '../../../db/changes/memo.ts'
+import type { Db } from '../../../db/open.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { Budget } from '../usage/quota.ts'
+import type { RunningSums, Sums } from '../usage/running-sums.ts'
+import type { Pause } from './schemas.ts'
+import { agentCaps, PAUSE_SCOPES, pauses } from './tables.ts'
+
+type PauseRow = typeof pauses.$inferSelect
+/** What is paused: one agent, all of an owner's, or all. */
+export type Paused = { scope: 'agent'; agentId: string } | { scope: 'owner'; ownerId: string } | { scope: 'platform' }
+type CapsRow = typeof agentCaps.$inferSelect
+
+/** What stands between an agent and the models it asks. */
+export type Breakers = {
+  /**
+   * The agent's own limit of today; undefined where it has none.
+   * @throws AppError `limited` AGENT_PAUSED while the agent, its owner's or all agents are paused.
+   */
+  budgetOf(agentId: string): Budget | undefined
+}
+
+const WHO: Readonly<Record<PauseRow['scope'], string>> = {
+  agent: 'This agent is paused',
+  owner: 'All agents of this account are paused',
+  platform: 'All agents are paused by the operator',
+}
+
+/** Asked on every call of an agent, so what it finds is remembered until something is written. */
+export function createBreakers({ db, agentSums }: { db: Db; agentSums: RunningSums }): Breakers {
+  const find = memoize(db, (agentId) => ({ pause: findPause(db, agentId), caps: findCaps(db, agentId) }))
+  return {
+    budgetOf(agentId) {
+      const { pause, caps } = find(agentId)
+      if (pause) throw paused(pause)
+      return caps ? toBudget(caps, () => agentSums.used(agentId)) : undefined
+    },
+  }
+}
+
+/** The widest of the pauses that hold for an agent. */
+export function findPause(db: Db, agentId: string): PauseRow | null {
+  const agent = db.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, agentId)).get()
+  const scopes: Paused[] = [{ scope: 'agent', agentId }, { scope: 'platform' }]
+  if (agent?.ownerId) scopes.push({ scope: 'owner', ownerId: agent.ownerId })
+  const rows = db
+    .select()
+    .from(pauses)
+    .where(inArray(pauses.id, scopes.map(pauseId)))
+    .all()
+  const width = ({ scope }: PauseRow) => PAUSE_SCOPES.indexOf(scope)
+  return rows.toSorted((one, other) => width(other) - width(one))[0] ?? null
+}
+
+/** The pause of exactly this, whatever else holds. */
+export function findPauseOf(db: Db, what: Paused): PauseRow | null {
+  return (
+    db
+      .select()
+      .from(pauses)
+      .where(eq(pauses.id, pauseId(what)))
+      .get() ?? null
+  )
+}
+
+export function pauseId(what: Paused): string {
+  if (what.scope === 'platform') return what.scope
+  return `${what.scope} ${what.scope === 'agent' ? what.agentId : what.ownerId}`
+}
+
+export function findCaps(db: Db, agentId: string): CapsRow | null {
+  return db.select().from(agentCaps).where(eq(agentCaps.agentId, agentId)).get() ?? null
+}
+
+export function toPause({ scope, reason, createdAt }: PauseRow): Pause {
+  return { scope, reason, since: createdAt.toISOString() }
+}
+
+function paused({ scope, reason }: PauseRow): AppError {
+  const why = reason === '' ? '' : `: ${reason}`
+  return new AppError('limited', `${WHO[scope]}${why}`, { code: 'AGENT_PAUSED' })
+}
+
+function toBudget({ agentId, tokensPerDay, costMicroUsdPerDay }: CapsRow, used: () => Sums): Budget | undefined {
+  if (tokensPerDay === null && costMicroUsdPerDay === null) return undefined
+  return {
+    id: `agent ${agentId}`,
+    used,
+    maxTokens: tokensPerDay ?? Number.POSITIVE_INFINITY,
+    maxCostMicroUsd: costMicroUsdPerDay ?? Number.POSITIVE_INFINITY,
+    isOfMoney: costMicroUsdPerDay !== null,
+    exceeded(sums) {
+      const tokens = tokensPerDay === null ? [] : [`${sums.tokens} of ${tokensPerDay} tokens`]
+      const cost = costMicroUsdPerDay === null ? [] : [`$${usd(sums.costMicroUsd)} of $${usd(costMicroUsdPerDay)}`]
+      const message = `Daily limit of this agent reached. Used ${[...tokens, ...cost].join(', ')}. It resets at midnight UTC.`
+      return new AppError('limited', message, { code: 'AGENT_CAP_REACHED' })
+    },
+  }
+}
+
+function usd(microUsd: number): string {
+  return formatMicroUsd(Math.min(microUsd, MAX_MICRO_USD), 2)
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { action } from '../../../core/action.ts'
+import { MAX_MICRO_USD, toMicroUsd } from '../../../core/money.ts'
+
+const badTokens = 'tokensPerDay must be a whole number of at least 1, or null'
+const badCost = 'costUsdPerDay must be a number of at least 0.01, or null'
+
+/** What an agent may use of models in a day (UTC); null takes a limit away, and what is left out stays. */
+export const Caps = z.object({
+  tokensPerDay: z.int(badTokens).min(1, badTokens).nullable(),
+  costUsdPerDay: z
+    .number(badCost)
+    .min(0.01, badCost)
+    .refine((usd) => toMicroUsd(usd) <= MAX_MICRO_USD, badCost)
+    .nullable(),
+})
+export type Caps = z.infer<typeof Caps>
+
+/** `PUT /api/agents/:id/breaker`. */
+export const ChangeCapsRequest = action(Caps.partial().shape).refine(
+  (change) => Object.values(change).some((value) => value !== undefined),
+  { error: 'Nothing to change' },
+)
+export type ChangeCapsRequest = z.infer<typeof ChangeCapsRequest>
+
+const Reason = z.string('reason must be text').trim().max(200, 'reason too long (max 200 chars)')
+
+/** `POST /api/agents/:id/pause`. */
+export const PauseRequest = action({ reason: Reason.optional() })
+export type PauseRequest = z.infer<typeof PauseRequest>
+
+/** `PUT /api/pause` and `PUT /api/admin/pause`. */
+export const PauseAllRequest = action({
+  paused: z.boolean('paused must be true or false'),
+  reason: Reason.optional(),
+})
+export type PauseAllRequest = z.infer<typeof PauseAllRequest>
+
+/** Who paused, why and since when (ISO 8601). Of several the widest is told. */
+export const Pause = z.object({ scope: z.enum(['agent', 'owner', 'platform']), reason: z.string(), since: z.string() })
+export type Pause = z.infer<typeof Pause>
+
+/** What holds an agent back, and what it has used today (UTC). */
+export const Breaker = z.object({
+  agentId: z.string(),
+  caps: Caps,
+  usedToday: z.object({ tokens: z.number(), costUsd: z.number() }),
+  resetsAt: z.string(),
+  pause: Pause.nullable(),
+})
+export type Breaker = z.infer<typeof Breaker>
+
+/** Whether all agents of an owner, or of the installation, are paused. */
+export const PauseState = z.object({ pause: Pause.nullable() })
+export type PauseState = z.infer<typeof PauseState>

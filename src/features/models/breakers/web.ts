@@ -1,0 +1,101 @@
+import { type Context, Hono } from 'hono'
+import { NoBody } from '../../../core/action.ts'
+import { addDays, toDay } from '../../../core/clock.ts'
+import { toUsd } from '../../../core/money.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { RunningSums } from '../usage/running-sums.ts'
+import { findCaps, findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
+import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './change.ts'
+import { type Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, type PauseState } from './schemas.ts'
+
+export type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Guards }
+
+const ofAgents = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+
+/** What holds agents back from models: caps of a day, and pauses of one agent, of all of an owner's, or of all. */
+export function breakersWeb(deps: BreakersWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn, admin } = deps.guards
+  /** @throws AppError `not_found` for a missing agent and for someone else's. */
+  const agentIdOf = (c: Context<WebEnv, '/:id'>) =>
+    getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id')).id
+
+  app.get('/api/agents/:id/breaker', signedIn, (c) => c.json(showBreaker(deps, agentIdOf(c))))
+
+  app.put('/api/agents/:id/breaker', ofAgents, signedIn, validate('json', ChangeCapsRequest), async (c) => {
+    const agentId = agentIdOf(c)
+    await changeCaps(deps, callerOf(c), agentId, c.req.valid('json'))
+    return c.json(showBreaker(deps, agentId))
+  })
+
+  app.post('/api/agents/:id/pause', ofAgents, signedIn, validateAnyBody(PauseRequest), async (c) => {
+    const agentId = agentIdOf(c)
+    await pause(deps, callerOf(c), { scope: 'agent', agentId }, c.req.valid('json').reason ?? '')
+    return c.json(showBreaker(deps, agentId))
+  })
+
+  app.post('/api/agents/:id/resume', ofAgents, signedIn, validateAnyBody(NoBody), async (c) => {
+    const agentId = agentIdOf(c)
+    await resume(deps, callerOf(c), { scope: 'agent', agentId })
+    return c.json(showBreaker(deps, agentId))
+  })
+
+  app.get('/api/pause', signedIn, (c) => c.json(showPause(deps, allOf(c))))
+
+  app.put('/api/pause', ofAgents, signedIn, validate('json', PauseAllRequest), async (c) => {
+    await setPause(deps, callerOf(c), allOf(c), c.req.valid('json'))
+    return c.json(showPause(deps, allOf(c)))
+  })
+
+  app.get('/api/admin/pause', admin, (c) => c.json(showPause(deps, { scope: 'platform' })))
+
+  app.put(
+    '/api/admin/pause',
+    routeTraits({ worksOnFullDisk: true }),
+    admin,
+    validate('json', PauseAllRequest),
+    async (c) => {
+      await setPause(deps, callerOf(c), { scope: 'platform' }, c.req.valid('json'))
+      return c.json(showPause(deps, { scope: 'platform' }))
+    },
+  )
+
+  return app
+}
+
+function setPause(deps: ChangeDeps, caller: Caller, what: Paused, { paused, reason = '' }: PauseAllRequest) {
+  return paused ? pause(deps, caller, what, reason) : resume(deps, caller, what)
+}
+
+function showPause({ db }: BreakersWebDeps, what: Paused): PauseState {
+  const row = findPauseOf(db, what)
+  return { pause: row ? toPause(row) : null }
+}
+
+function showBreaker({ db, clock, agentSums }: BreakersWebDeps, agentId: string): Breaker {
+  const caps = findCaps(db, agentId)
+  const pause = findPause(db, agentId)
+  const { tokens, costMicroUsd } = agentSums.used(agentId)
+  return {
+    agentId,
+    caps: {
+      tokensPerDay: caps?.tokensPerDay ?? null,
+      costUsdPerDay: caps?.costMicroUsdPerDay == null ? null : toUsd(caps.costMicroUsdPerDay),
+    },
+    usedToday: { tokens, costUsd: toUsd(costMicroUsd) },
+    resetsAt: `${toDay(addDays(clock.now(), 1))}T00:00:00.000Z`,
+    pause: pause ? toPause(pause) : null,
+  }
+}
+
+function allOf(c: Context<WebEnv>): Paused {
+  return { scope: 'owner', ownerId: c.var.user.id }
+}
+
+function callerOf(c: Context<WebEnv>): Caller {
+  return { id: c.var.user.id, address: c.env.address }
+}
