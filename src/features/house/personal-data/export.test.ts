@@ -163,6 +163,7 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     chatSessions: 1,
     inbox: 1,
     usage: 3,
+    approvals: 1,
     audit: 2,
   })
   expect(rowsOf(document, 'messages')).toMatchObject([
