@@ -14,12 +14,12 @@ const MEMORY = 'node_modules/.cache/stead/test-seconds.json'
 const Memory = z.record(z.string(), z.number())
 
 /** Guards against hanging, nothing else: a machine of a third of the speed must not come near them. */
-const LIMITS = { testMs: 10 * MINUTE_MS, fileMs: 30 * MINUTE_MS, allMs: 60 * MINUTE_MS }
+const LIMITS = { testMs: 5 * MINUTE_MS, fileMs: 10 * MINUTE_MS, allMs: 30 * MINUTE_MS }
 
 export type TestOptions = {
   root: string
   words?: readonly string[]
-  /** So many files at once. Files wait more than they work: two for each core keep it busy. */
+  /** So many files at once. Files wait more than they work: three for each core keep it busy. */
   lanes?: number
   limits?: typeof LIMITS
   print?: (text: string) => void
@@ -30,7 +30,7 @@ export type TestOptions = {
  * files, the failures by name, and how many passed. @returns true when nothing failed.
  */
 export async function runTests(options: TestOptions): Promise<boolean> {
-  const { root, words = [], lanes = 2 * availableParallelism(), limits = LIMITS, print = console.log } = options
+  const { root, words = [], lanes = 3 * availableParallelism(), limits = LIMITS, print = console.log } = options
   const memory = Bun.file(join(root, MEMORY))
   const remembered = await readMemory(memory)
   const files = await findTestFiles(root, { words, remembered })

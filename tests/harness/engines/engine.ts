@@ -41,6 +41,9 @@ const CHANGES = [
   'VOLUME /data',
 ]
 
+/** A daemon that hangs would hold up its file for ever when a test has failed: so long it may take to go, and its containers. */
+const END_MS = 60_000
+
 /** An engine on a busy machine answers late, and is there. */
 export const PATIENT = { pingMs: 120_000, queryMs: 120_000, changeMs: 300_000 }
 
@@ -88,7 +91,9 @@ export async function startEngine(): Promise<PrivateEngine> {
   let pid = 0
   const end = async () => {
     await child?.stdin.end()
+    const guard = setTimeout(() => signal(pid, 'SIGKILL'), END_MS)
     await child?.exited
+    clearTimeout(guard)
   }
   const start = async () => {
     await end()
@@ -99,6 +104,12 @@ export async function startEngine(): Promise<PrivateEngine> {
     })
     pid = await readPid(child.stdout)
     await until('the private engine answers', () => isAnswering(socket))
+  }
+  const removeContainers = async () => {
+    if (!(await isAnswering(socket))) await start()
+    for (const { Id } of await docker.listContainers({ all: true })) {
+      await docker.getContainer(Id).remove({ force: true, v: true })
+    }
   }
   await start()
   const image = await importAgent(docker)
@@ -111,20 +122,17 @@ export async function startEngine(): Promise<PrivateEngine> {
     start,
     async [Symbol.asyncDispose]() {
       // A test that failed while the daemon was frozen has left it so, and then no signal ends it.
-      thaw(pid)
-      if (!(await isAnswering(socket))) await start()
-      for (const { Id } of await docker.listContainers({ all: true })) {
-        await docker.getContainer(Id).remove({ force: true, v: true })
-      }
+      signal(pid, 'SIGCONT')
+      await Promise.race([removeContainers(), Bun.sleep(END_MS)])
       await end()
       Bun.spawnSync(['sh', '-c', CLEAN_UP, folder.path])
     },
   }
 }
 
-function thaw(pid: number): void {
+function signal(pid: number, name: 'SIGCONT' | 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGCONT')
+    process.kill(pid, name)
   } catch {
     // It has ended.
   }
