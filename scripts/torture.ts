@@ -128,6 +128,11 @@ const CASES: Readonly<Record<string, Case>> = {
     files: ['tests/chaos/kill'],
     environment: { WRITE_KILLS: '50' },
   },
+  turns: {
+    promise: '50 kills of the platform and 50 of the agent in the middle of a turn: none lost, none answered twice',
+    files: ['tests/chaos/turns'],
+    environment: { TURN_KILLS: '50' },
+  },
   events: {
     promise: 'killed right after security events were taken: each is acted on once',
     files: ['src/features/people/security-events/crash'],

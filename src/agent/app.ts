@@ -8,7 +8,7 @@ import { boundBodies } from '../http/bodies/body.ts'
 import { createBodies } from '../http/bodies/unfinished.ts'
 import { readBearer } from '../http/internal-key.ts'
 import { validate } from '../http/validate.ts'
-import { type CompletionsDeps, complete } from './completions.ts'
+import { type CompletionsDeps, complete, joinTurn } from './completions.ts'
 import type { AgentEnv } from './env.ts'
 import { openAiErrorHandler } from './errors.ts'
 import { ChatRequest, HistoryQuery } from './schemas.ts'
@@ -74,6 +74,11 @@ export function createAgentApp(deps: AgentAppDeps) {
   app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', ChatRequest), (c) =>
     complete(deps, c, c.req.valid('json')),
   )
+  app.get('/turns/:id', requireToken, (c) => joinTurn(deps, c, c.req.param('id')))
+  app.post('/turns/:id/stop', requireToken, async (c) => {
+    await deps.keptTurns.stop(c.req.param('id'))
+    return c.json({ ok: true })
+  })
   app.get('/sessions', requireToken, async (c) => c.json({ sessions: await deps.sessions.list() }))
   app.get('/sessions/:key/history', requireToken, validate('query', HistoryQuery), async (c) => {
     const sessionKey = c.req.param('key')

@@ -1,53 +1,66 @@
 import type { Context } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
-import type { Log } from '../core/log.ts'
-import { currentRequestId } from '../core/request-id.ts'
 import type { AgentEnv } from './env.ts'
 import { logFailure, toAppError, toErrorBody } from './errors.ts'
 import type { ModelEvent } from './model.ts'
-import { type ChatRequest, SessionKey } from './schemas.ts'
-import { runTurn, type TurnDeps, type TurnRequest, type TurnResult } from './turns/turn.ts'
+import { type ChatRequest, SessionKey, TurnId } from './schemas.ts'
+import type { KeptTurns } from './turns/kept-turns.ts'
+import { runLoggedTurn, type TurnDeps, type TurnResult } from './turns/turn.ts'
 
 /** Fills silence, such as a long tool call, so that nobody on the way closes the connection. */
 const HEARTBEAT_MS = 5000
 
-export type CompletionsDeps = TurnDeps & { log: Log }
+export type CompletionsDeps = TurnDeps & { keptTurns: KeptTurns }
 
-/** Answers one completion, whole or as a stream; either way the turn is on disk before the end is sent. */
+/** Tells what a turn does, and then how it ended; who listens leaves with `signal`. */
+type Listen = (onEvent: (event: ModelEvent) => void, signal: AbortSignal) => Promise<TurnResult>
+
+/**
+ * Answers one completion, whole or as a stream; either way the turn is on disk before the end is sent. With `x-turn-id` the
+ * turn is run once, whoever leaves and however often it is asked for; without one it ends when the caller leaves.
+ */
 export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body: ChatRequest): Promise<Response> {
   c.env.keepOpen(c.req.raw)
-  const request = { sessionKey: toSessionKey(c, body), messages: body.messages, signal: c.req.raw.signal }
-  const frame = { id: `chatcmpl-${randomText(22)}`, created: Math.floor(deps.clock.now().getTime() / 1000) }
-  if (body.stream) return streamTurn(deps, c, request, frame, body.stream_options?.include_usage ?? false)
+  const request = { sessionKey: toSessionKey(c, body), messages: body.messages }
+  const turnId = toTurnId(c)
+  const kept = turnId === null ? null : await deps.keptTurns.open(turnId, request)
+  const listen: Listen = kept?.follow ?? ((onEvent, signal) => runLoggedTurn(deps, { ...request, signal }, onEvent))
+  const frame = toFrame(deps)
+  if (body.stream) return streamTurn(deps, c, listen, frame, body.stream_options?.include_usage ?? false)
 
-  const { model, text, finishReason, usage } = await runLogged(deps, request, () => undefined)
+  const { model, text, finishReason, usage } = await listen(() => undefined, c.req.raw.signal)
   const choice = { index: 0, message: { role: 'assistant', content: text }, finish_reason: finishReason }
   return c.json({ ...frame, object: 'chat.completion', model, choices: [choice], usage: toUsage(usage) })
 }
 
-/** What was said stays out of the log. */
-async function runLogged(deps: CompletionsDeps, request: TurnRequest, onEvent: (event: ModelEvent) => void) {
-  const startedAt = performance.now()
-  const result = await runTurn(deps, request, onEvent)
-  const { model, finishReason, usage } = result
-  const tookMs = Math.round(performance.now() - startedAt)
-  deps.log.info({ requestId: currentRequestId(), model, finishReason, ...usage, tookMs }, 'turn answered')
-  return result
+/**
+ * The stream of a turn that has an id, from its beginning.
+ * @throws AppError `not_found` TURN_NOT_FOUND for one that never came here, `conflict` TURN_INTERRUPTED for one cut short.
+ */
+export async function joinTurn(deps: CompletionsDeps, c: Context<AgentEnv>, id: string): Promise<Response> {
+  c.env.keepOpen(c.req.raw)
+  const kept = await deps.keptTurns.find(id)
+  if (!kept) throw new AppError('not_found', 'Turn not found', { code: 'TURN_NOT_FOUND' })
+  return streamTurn(deps, c, kept.follow, toFrame(deps), true)
 }
 
 type Frame = { id: string; created: number }
+
+function toFrame({ clock }: Pick<CompletionsDeps, 'clock'>): Frame {
+  return { id: `chatcmpl-${randomText(22)}`, created: Math.floor(clock.now().getTime() / 1000) }
+}
 
 /** Headers go out with the model's first sign of life, so that what fails before it still has its status. */
 async function streamTurn(
   deps: CompletionsDeps,
   c: Context<AgentEnv>,
-  request: TurnRequest,
+  listen: Listen,
   frame: Frame,
   includeUsage: boolean,
 ): Promise<Response> {
   const output = createOutput()
-  const signal = AbortSignal.any([request.signal, output.signal])
+  const signal = AbortSignal.any([c.req.raw.signal, output.signal])
   const begun = Promise.withResolvers<void>()
   let model = ''
   const chunk = (choices: unknown[], extra = {}) =>
@@ -55,7 +68,7 @@ async function streamTurn(
   const delta = (content: Record<string, unknown>, finishReason: string | null = null) =>
     chunk([{ index: 0, delta: content, finish_reason: finishReason }])
 
-  const turn = runLogged(deps, { ...request, signal }, (event) => {
+  const turn = listen((event) => {
     if (event.type === 'text') delta({ content: event.text })
     else {
       const isFirst = model === ''
@@ -63,7 +76,7 @@ async function streamTurn(
       if (isFirst) delta({ role: 'assistant', content: '' })
       begun.resolve()
     }
-  })
+  }, signal)
   const end = turn.then(
     (result) => {
       delta({}, result.finishReason)
@@ -117,6 +130,14 @@ function toSessionKey(c: Context, body: ChatRequest): string | null {
   if (header === undefined) return body.user ?? null
   const parsed = SessionKey.safeParse(header)
   if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'The session key is not valid')
+  return parsed.data
+}
+
+function toTurnId(c: Context): string | null {
+  const header = c.req.header('x-turn-id')
+  if (header === undefined) return null
+  const parsed = TurnId.safeParse(header)
+  if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'The turn id is not valid')
   return parsed.data
 }
 

@@ -23,6 +23,9 @@ export const SessionKey = z
   .min(1, 'The session key is empty')
   .max(MAX_SESSION_KEY_CHARS, `A session key has at most ${MAX_SESSION_KEY_CHARS} characters`)
 
+/** Whoever asks for a turn may give it an id; then it is run once. */
+export const TurnId = z.string().regex(/^[\w-]{1,64}$/, 'A turn id is 1 to 64 letters, digits, - and _')
+
 /** The OpenAI form. `model`, `tools` and sampling settings are the agent's own business and stripped. */
 export const ChatRequest = z.object({
   messages: z

@@ -11,11 +11,13 @@ import { createPlatformCall } from './platform-call.ts'
 import { createLocalMemory, type Memory } from './state/memory.ts'
 import { createPlatformMemory } from './state/platform-memory.ts'
 import { createSessions } from './state/sessions.ts'
+import { createTurnMarks } from './state/turn-marks.ts'
 import { createWorkspace } from './state/workspace.ts'
 import { createApprovals } from './tools/approvals.ts'
 import { createToolReporter } from './tools/reports.ts'
 import { createToolSettingsLoader } from './tools/settings.ts'
 import { createSkillLoader } from './tools/skills.ts'
+import { createKeptTurns } from './turns/kept-turns.ts'
 import { createTurnQueue } from './turns/queue.ts'
 
 export type AgentSettings = {
@@ -60,7 +62,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const loadSkills = createSkillLoader(settings, deps)
   const call = createPlatformCall(settings, deps.fetch)
 
-  const app = createAgentApp({
+  const turnDeps = {
     ...settings,
     ...deps,
     memory,
@@ -76,6 +78,11 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       approvals: createApprovals(call, settings.maxTurnMs * APPROVAL_SHARE),
       reportTool: createToolReporter(settings, deps),
     }),
+  }
+  const keptTurns = createKeptTurns({ ...turnDeps, marks: createTurnMarks(join(settings.folder, 'turns')) })
+  const app = createAgentApp({
+    ...turnDeps,
+    keptTurns,
     folders: Object.values(folders),
     isStopping: () => stopping.signal.aborted,
   })
@@ -87,7 +94,8 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     port: server.port ?? settings.port,
     async stop(graceMs) {
       stopping.abort()
-      const finished = server.stop()
+      // Turns that have an id go on without anybody who listens.
+      const finished = Promise.all([server.stop(), keptTurns.idle()]).then(() => undefined)
       if (await isOverWithin(finished, graceMs)) return
       queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
       if (!(await isOverWithin(finished, 1000))) await server.stop(true)

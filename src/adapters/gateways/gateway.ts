@@ -16,7 +16,8 @@ import { streamReply } from './stream.ts'
 type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
 const TIMEOUTS: Timeouts = { probeMs: 5000, changeMs: 30_000, chatIdleMs: 120_000, chatTotalMs: 660_000 }
 
-export type AgentChatRequest = { sessionKey: string; message: string }
+/** With a `turnId` the built-in agent runs the turn once, however often it is asked, and goes on when the connection breaks. */
+export type AgentChatRequest = { sessionKey: string; message: string; turnId?: string }
 /** `timestamp` as the agent wrote it, null when it did not. */
 export type AgentMessage = { role: string; content: string; timestamp: string | number | null }
 export type AgentHealth = { version: string | null; model: string | null; uptimeMs: number | null }
@@ -39,6 +40,14 @@ export type AgentGateway = {
   chat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): Promise<string>
   /** The reply as it is written. Ends only after the agent said that it is complete; a break is `upstream_failed`. */
   streamChat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<string>
+  /**
+   * The reply to a turn that was asked for before, from its beginning, as `streamChat` gives it.
+   * @throws AppError `not_found` TURN_NOT_FOUND when the agent has never heard of it, `conflict` TURN_INTERRUPTED when the
+   * agent cannot tell, TURN_STOPPED.
+   */
+  joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<string>
+  /** Ends a turn that goes on without a connection; what was said stays in the agent's session. */
+  stopTurn(endpoint: AgentEndpoint, turnId: string): Promise<void>
   /** The last messages of a session, oldest first; none for a session the agent does not know. */
   history(endpoint: AgentEndpoint, sessionKey: string, limit: number): Promise<AgentMessage[]>
   /** Ends every session and empties memory. */
@@ -88,6 +97,21 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
 
   return {
     streamChat,
+    async *joinTurn(endpoint, turnId, signal) {
+      if (endpoint.kind !== 'stead') throw unknowable()
+      try {
+        yield* streamReply(deps.fetch, replyTimeouts, { endpoint, path: `/turns/${turnId}` }, signal)
+      } catch (error) {
+        // A built-in agent of an earlier version keeps no turns.
+        throw error instanceof AppError && error.message === NO_SUCH_PATH ? unknowable() : error
+      }
+    },
+    async stopTurn(endpoint, turnId) {
+      if (endpoint.kind !== 'stead') return
+      const Stopped = z.union([Changed, Problem])
+      const path = `/turns/${turnId}/stop`
+      await ask(Stopped, { endpoint, path, method: 'POST', timeoutMs: timeouts.probeMs }, [200, 404])
+    },
     async isLive(endpoint) {
       try {
         await ask(Live, { endpoint, path: '/healthz', timeoutMs: timeouts.probeMs })
@@ -134,6 +158,13 @@ export function isNote(kind: AgentKind, key: string): boolean {
   return kind === 'openclaw' && isOpenClawNote(key)
 }
 
+/** What a built-in agent says of a path that it does not know. */
+const NO_SUCH_PATH = 'Not found'
+
+function unknowable(): AppError {
+  return new AppError('conflict', 'The agent cannot tell what became of the turn', { code: 'TURN_INTERRUPTED' })
+}
+
 /** What each program calls the agent itself, whichever model that uses. */
 const MODELS: Record<AgentKind, string> = { stead: 'default', openclaw: 'openclaw' }
 
@@ -146,6 +177,7 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
       'content-type': 'application/json',
       'x-session-key': request.sessionKey,
       'x-openclaw-session-key': request.sessionKey,
+      ...(request.turnId !== undefined && { 'x-turn-id': request.turnId }),
     },
     body: JSON.stringify({
       model: MODELS[endpoint.kind],

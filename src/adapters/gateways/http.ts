@@ -16,11 +16,26 @@ export type Call = {
   body?: string
 }
 
+/**
+ * The connection to an agent could not be made, or broke. `wasReached` tells whether the agent may know of the call; what it
+ * was asked for may then go on.
+ */
+export class BrokenConnection extends AppError {
+  readonly wasReached: boolean
+  constructor(message: string, wasReached: boolean, cause?: unknown) {
+    super(wasReached ? 'upstream_failed' : 'unavailable', message, {}, { cause })
+    this.wasReached = wasReached
+  }
+}
+
+/** What agents say of a turn that is asked for by its id, as codes of their errors. */
+const TURN_CODES: ReadonlySet<unknown> = new Set(['TURN_NOT_FOUND', 'TURN_INTERRUPTED', 'TURN_STOPPED'])
+
 /** How agents say that something went wrong, with or without a type. */
 export const Problem = z.object({
   error: z.union([
-    z.string().transform((message) => ({ message, type: undefined })),
-    z.object({ message: z.string(), type: z.string().nullish() }),
+    z.string().transform((message) => ({ message, type: undefined, code: undefined })),
+    z.object({ message: z.string(), type: z.string().nullish(), code: z.unknown().optional() }),
   ]),
 })
 type Problem = z.infer<typeof Problem>['error']
@@ -90,11 +105,15 @@ export function parseJson(text: string): unknown {
 
 export function toStatusError(status: number, text: string): AppError {
   const problem = Problem.safeParse(parseJson(text)).data?.error
-  return toProblemError(problem ?? { message: `The agent answered with status ${status}`, type: undefined }, status)
+  return toProblemError(
+    problem ?? { message: `The agent answered with status ${status}`, type: undefined, code: undefined },
+    status,
+  )
 }
 
 /** Inside a stream only the type tells a limit or a timeout from other failures. */
-export function toProblemError({ message, type }: Problem, status: number): AppError {
+export function toProblemError({ message, type, code }: Problem, status: number): AppError {
+  if (TURN_CODES.has(code)) return new AppError(code === 'TURN_NOT_FOUND' ? 'not_found' : 'conflict', message, { code })
   if (status === 429 || type === 'rate_limit_error') return new AppError('limited', message)
   if (status === 401) return new AppError('upstream_failed', 'The agent refused its gateway token')
   if (status === 408 || status === 504 || type === 'upstream_timeout') return new AppError('upstream_timeout', message)
@@ -106,8 +125,8 @@ export function toGatewayError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof AppError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (NOBODY_THERE.has(code)) return new AppError('unavailable', 'The agent is not reachable', {}, { cause: error })
-  return new AppError('upstream_failed', 'The connection to the agent broke', {}, { cause: error })
+  if (NOBODY_THERE.has(code)) return new BrokenConnection('The agent is not reachable', false, error)
+  return new BrokenConnection('The connection to the agent broke', true, error)
 }
 
 /** Aborts after `totalMs`, after `idleMs` without `restart`, and with `outer`. */

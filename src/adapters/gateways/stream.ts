@@ -2,6 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import {
+  BrokenConnection,
   type Call,
   createBounds,
   Problem,
@@ -62,7 +63,7 @@ async function* readDeltas(response: Response, onBytes: () => void): AsyncGenera
       if (delta) yield delta
     }
   }
-  throw new AppError('upstream_failed', 'The agent’s reply was cut off')
+  throw new BrokenConnection('The agent’s reply was cut off', true)
 }
 
 /** @throws AppError for an error event, whichever of its two forms it has. */

@@ -1,10 +1,14 @@
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import type { Log } from '../../core/log.ts'
+import { currentRequestId } from '../../core/request-id.ts'
+import { toAppError } from '../errors.ts'
 import type { Answer, Model, ModelEvent } from '../model.ts'
 import type { ChatMessage } from '../schemas.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Sessions } from '../state/sessions.ts'
+import type { TurnOutcome } from '../state/turn-marks.ts'
 import type { LoadSkills } from '../tools/skills.ts'
 import { boundHistory, isEnoughHistory } from './history.ts'
 import { toSystemPrompt } from './prompt.ts'
@@ -13,6 +17,7 @@ import type { TurnQueue } from './queue.ts'
 export type TurnDeps = {
   name: string
   clock: Clock
+  log: Log
   memory: Memory
   loadSkills: LoadSkills
   sessions: Sessions
@@ -22,17 +27,46 @@ export type TurnDeps = {
   maxTurnMs: number
 }
 
+/** The code of the reason with which somebody stops a turn on purpose: what was said until then is kept. */
+export const STOPPED = 'TURN_STOPPED'
+
+/** Keeps that a turn was begun, before a model is asked, and how it ended, before its session has it. */
+export type KeepMark = {
+  begin(): Promise<void>
+  end(outcome: Pick<TurnOutcome, 'answer' | 'failure'>): Promise<void>
+}
+
 /** `sessionKey` null is a conversation that nobody keeps: its messages are all there is. */
-export type TurnRequest = { sessionKey: string | null; messages: ChatMessage[]; signal: AbortSignal }
+export type TurnRequest = {
+  sessionKey: string | null
+  messages: ChatMessage[]
+  signal: AbortSignal
+  /** Of a turn that must not be run twice. */
+  mark?: KeepMark
+}
 export type TurnResult = Answer & { text: string }
+
+/** `runTurn`, with a line in the log for each answer. What was said stays out of it. */
+export async function runLoggedTurn(
+  deps: TurnDeps,
+  request: TurnRequest,
+  onEvent: (event: ModelEvent) => void,
+): Promise<TurnResult> {
+  const startedAt = performance.now()
+  const result = await runTurn(deps, request, onEvent)
+  const { model, finishReason, usage } = result
+  const tookMs = Math.round(performance.now() - startedAt)
+  deps.log.info({ requestId: currentRequestId(), model, finishReason, ...usage, tookMs }, 'turn answered')
+  return result
+}
 
 /**
  * Answers the last user message. In a session that exists, the stored turns are its past; the new turn is on disk when
- * this returns, and a turn that fails leaves the session as it was.
+ * this returns. A turn that fails leaves the session as it was, one that is stopped keeps what was said.
  * @throws AppError `limited`, `upstream_failed`, `upstream_timeout`, `conflict` when the session is deleted meanwhile,
  * `unavailable` when the caller goes or the agent stops.
  */
-export async function runTurn(
+async function runTurn(
   deps: TurnDeps,
   request: TurnRequest,
   onEvent: (event: ModelEvent) => void,
@@ -43,6 +77,7 @@ export async function runTurn(
       withDeadline(signal, deps.maxTurnMs, (bounded) => takeTurn(deps, { ...request, signal: bounded }, onEvent)),
     )
   } catch (error) {
+    await request.mark?.end({ answer: null, failure: toFailure(error) })
     if (!request.signal.aborted || request.signal.reason instanceof AppError) throw error
     throw new AppError('unavailable', 'The caller has gone', {}, { cause: error })
   }
@@ -59,37 +94,44 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
   ])
   const given = toConversation(request.messages)
   const added = stored ? given.slice(-1) : given
+  const messages = [...boundHistory(stored ?? []), ...added]
+  const instruct = (canUseTools: boolean) =>
+    toSystemPrompt({
+      name: deps.name,
+      now: startedAt,
+      facts,
+      skills,
+      canUseTools,
+      callerInstructions: toInstructions(request.messages),
+    })
 
   let text = ''
-  const answer = await model.answer(
-    {
-      sessionKey,
-      signal,
-      messages: [...boundHistory(stored ?? []), ...added],
-      toInstructions: (canUseTools) =>
-        toSystemPrompt({
-          name: deps.name,
-          now: startedAt,
-          facts,
-          skills,
-          canUseTools,
-          callerInstructions: toInstructions(request.messages),
-        }),
-    },
-    (event) => {
-      if (event.type === 'text') text += event.text
-      onEvent(event)
-    },
-  )
-  signal.throwIfAborted()
-  if (sessionKey !== null) {
+  const keepTurn = async () => {
+    if (sessionKey === null) return
     const timestamp = startedAt.toISOString()
     await deps.sessions.append(sessionKey, [
       ...added.map((message) => ({ ...message, timestamp })),
       { role: 'assistant', content: text, timestamp: deps.clock.now().toISOString() },
     ])
   }
-  return { ...answer, text }
+  await request.mark?.begin()
+  try {
+    const answer = await model.answer({ sessionKey, signal, messages, toInstructions: instruct }, (event) => {
+      if (event.type === 'text') text += event.text
+      onEvent(event)
+    })
+    signal.throwIfAborted()
+    await request.mark?.end({ answer, failure: null })
+    await keepTurn()
+    return { ...answer, text }
+  } catch (error) {
+    if (isStopped(signal) && text !== '') await keepTurn()
+    throw error
+  }
+}
+
+function isStopped({ reason }: AbortSignal): boolean {
+  return reason instanceof AppError && reason.extra.code === STOPPED
 }
 
 /** The reason of whichever aborts first is what comes out. */
@@ -110,6 +152,12 @@ async function withDeadline<Result>(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** How a failure is kept. */
+function toFailure(error: unknown): TurnOutcome['failure'] {
+  const { kind, message, extra } = toAppError(error)
+  return { kind, message, ...(typeof extra.code === 'string' && { code: extra.code }) }
 }
 
 /** What was said, without empty messages such as an assistant's bare tool call. */

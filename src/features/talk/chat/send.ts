@@ -12,7 +12,9 @@ import { requireEndpoint } from './endpoint.ts'
 import { describeSent, insertMessage } from './messages.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
 import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
-import { insertTurn, type TurnEnd } from './turns/store.ts'
+import { findMade, type Once } from './turns/once.ts'
+import { readEnded } from './turns/read.ts'
+import { findMessage, insertTurn, type TurnEnd } from './turns/store.ts'
 import type { LiveTurn, Turns } from './turns/turns.ts'
 
 export type SendDeps = {
@@ -23,14 +25,19 @@ export type SendDeps = {
   turns: Turns
 }
 
-/** A message and the turn that answers it: both are stored, nothing has been sent. */
-export type Turn = { turn: TurnRow; question: MessageRow }
+/** A message and the turn that answers it: both are stored. Nothing has been sent unless the turn was `made` before. */
+export type Turn = { turn: TurnRow; question: MessageRow; made: boolean }
 
 /**
  * Where a message belongs. `pickSession` finds or opens its session, in the closure that stores the message; without one it
- * is kept outside of sessions. `sessionKey` is the agent's name for a conversation apart from the user's.
+ * is kept outside of sessions. `sessionKey` is the agent's name for a conversation apart from the user's. `once` makes it one turn
+ * with an earlier request of the same key.
  */
-export type Place = { pickSession?: (tx: Tx, agent: AgentRow) => SessionRow; sessionKey?: string }
+export type Place = {
+  pickSession?: (tx: Tx, agent: AgentRow) => SessionRow
+  sessionKey?: string
+  once?: Once | undefined
+}
 
 /**
  * Stores the user's message and the turn of who answers it: the named agent, or the user's newest running one.
@@ -41,11 +48,15 @@ export async function openTurn(
   deps: SendDeps,
   user: SignedInUser,
   request: SendMessageRequest,
-  { pickSession, sessionKey }: Place = {},
+  { pickSession, sessionKey, once }: Place = {},
 ): Promise<Turn> {
+  const made = once && (await write(deps.db, (tx) => findMadeTurn(deps, tx, user.id, once)))
+  if (made) return made
   const agent = findAddressee(deps.db, user, request.agentId)
   requireEndpoint(deps.sealer, agent)
   return write(deps.db, (tx) => {
+    const meanwhile = once && findMadeTurn(deps, tx, user.id, once)
+    if (meanwhile) return meanwhile
     const sessionId = pickSession?.(tx, agent).id ?? null
     const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', sessionId } as const
     const content = { content: request.message, topic: request.topic ?? null }
@@ -54,8 +65,21 @@ export async function openTurn(
       insertMessage(deps.clock, tx, { ...line, ...content }),
     )
     const own = sessionId ? `user:${user.id}:${sessionId}` : `user:${user.id}`
-    return { turn: insertTurn(deps.clock, tx, question, sessionKey ?? own), question }
+    const turn = insertTurn(deps.clock, tx, question, { sessionKey: sessionKey ?? own, once })
+    return { turn, question, made: false }
   })
+}
+
+function findMadeTurn(deps: SendDeps, tx: Tx, userId: string, once: Once): Turn | null {
+  const turn = findMade(deps.clock, tx, userId, once)
+  const question = turn && findMessage(tx, turn.questionId)
+  return question ? { turn, question, made: true } : null
+}
+
+/** How a turn goes on, or went: the agent is asked unless it was. */
+export function beginTurn({ turns, db }: SendDeps, { turn, question, made }: Turn): LiveTurn {
+  if (!made) return turns.start(turn, question)
+  return turn.state === 'running' ? turns.takeUp(turn, question) : readEnded({ db, turns }, turn)
 }
 
 /**
@@ -64,7 +88,7 @@ export async function openTurn(
  * signal's reason.
  */
 export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
-  const live = deps.turns.start(turn.turn, turn.question)
+  const live = beginTurn(deps, turn)
   const stop = () => void deps.turns.stop(turn.turn.id)
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
@@ -79,7 +103,7 @@ export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSigna
 
 /** Asks the agent and waits for its reply while `signal` lets it: the turn goes on without it. @throws as `sendMessage`. */
 export async function waitForReply(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
-  const live = deps.turns.start(turn.turn, turn.question)
+  const live = beginTurn(deps, turn)
   const left = Promise.withResolvers<never>()
   const leave = () => left.reject(signal.reason)
   signal.addEventListener('abort', leave)

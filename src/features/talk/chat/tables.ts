@@ -1,4 +1,4 @@
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { users } from '../../people/users/tables.ts'
@@ -92,12 +92,16 @@ export const chatTurns = sqliteTable(
     /** Why it failed: a kind of `AppError` and its words. */
     errorKind: text(),
     error: text(),
+    /** What the caller names the request by, so that the same one is one turn, and what it asked for. */
+    requestKey: text(),
+    requestHash: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     finishedAt: integer({ mode: 'timestamp_ms' }),
   },
   (table) => [
     index('chat_turns_by_agent').on(table.agentId, table.sequence),
     index('chat_turns_by_user').on(table.userId, table.sequence),
+    uniqueIndex('chat_turns_by_request').on(table.userId, table.requestKey),
     index('chat_turns_by_state').on(table.state, table.userId),
     oneOf('chat_turns_state', table.state, TURN_STATES),
   ],

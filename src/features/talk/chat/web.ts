@@ -8,8 +8,9 @@ import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
 import { listMessages } from './history.ts'
 import { MessageQuery, SendMessageRequest } from './schemas.ts'
-import { openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
+import { beginTurn, openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
 import { followTurn } from './turns/follow.ts'
+import { readOnce } from './turns/once.ts'
 import { showTurn } from './turns/read.ts'
 
 export type ChatWebDeps = SendDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
@@ -27,11 +28,14 @@ export function chatWeb(deps: ChatWebDeps) {
 
   app.post('/api/chat', routeTraits({ scope: 'agents' }), signedIn, validate('json', SendMessageRequest), async (c) => {
     const request = c.req.valid('json')
-    const turn = await openTurn(deps, c.var.user, request)
+    const { stream, ...asked } = request
+    const once = readOnce(c.req.header('idempotency-key'), asked)
+    const turn = await openTurn(deps, c.var.user, asked, { once })
     c.header('x-turn-id', turn.turn.id)
-    if (request.stream) return streamReply(deps, c, turn)
+    if (turn.made) c.header('idempotency-replayed', 'true')
+    if (stream) return streamReply(deps, c, turn)
     if (!wantsAsync(c)) return c.json(await waitForReply(deps, turn, c.req.raw.signal))
-    deps.turns.start(turn.turn, turn.question)
+    beginTurn(deps, turn)
     return c.json({ turn: showTurn(deps, c.var.user.id, turn.turn.id) }, 202)
   })
 
@@ -40,7 +44,7 @@ export function chatWeb(deps: ChatWebDeps) {
 
 /** The events of the turn without their ids, as `delta`, `done` and `error`. */
 function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
-  deps.turns.start(turn.turn, turn.question)
+  beginTurn(deps, turn)
   return eventStream(c, deps.log, ({ send, signal }) =>
     followTurn(deps, turn, 0, {
       signal,

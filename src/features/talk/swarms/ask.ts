@@ -6,6 +6,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { type AccountRules, createUserFinder } from '../../people/users/users.ts'
 import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
+import { onceOf } from '../chat/turns/once.ts'
 import { listAnswers } from './runs.ts'
 import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
@@ -82,7 +83,11 @@ async function ask(
     const user = createUserFinder(deps.db, deps.rules)(run.ownerId)
     if (!user) throw new AppError('forbidden', 'The account is closed')
     // A conversation of its own: what swarms are told stays out of the owner's.
-    const turn = await openTurn(deps, user, question, { sessionKey: `user:${user.id}:swarm:${run.swarmId}` })
+    const turn = await openTurn(deps, user, question, {
+      sessionKey: `user:${user.id}:swarm:${run.swarmId}`,
+      // After a crash the turn goes on by itself.
+      once: onceOf(`${question.topic}:${question.agentId}`),
+    })
     const { reply } = await sendMessage(deps, turn, AbortSignal.any([signal, watch.signal]))
     return { state: 'completed', reply: reply.slice(0, MAX_REPLY_LENGTH) }
   } catch (error) {

@@ -1,9 +1,10 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Db } from '../../../../db/open.ts'
 import { chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
+import { createTurnLog } from './log.ts'
 import type { ChatTurn, TurnQuery } from './schemas.ts'
-import { findMessage, getTurn, listPieces } from './store.ts'
-import type { Turns } from './turns.ts'
+import { findMessage, getTurn, listPieces, toTurnError } from './store.ts'
+import type { LiveTurn, Turns } from './turns.ts'
 
 type ReadDeps = { db: Db; turns: Pick<Turns, 'find'> }
 
@@ -42,6 +43,15 @@ export function readText({ db, turns }: ReadDeps, turn: TurnRow): string {
   return listPieces(db, turn.id)
     .map(({ text }) => text)
     .join('')
+}
+
+/** A turn that has ended, as it would be found if it ended now. */
+export function readEnded(deps: ReadDeps, turn: TurnRow): LiveTurn {
+  const text = readText(deps, turn)
+  const log = createTurnLog(text === '' ? [] : [{ type: 'text', text }])
+  log.close()
+  if (turn.state === 'failed') return { log, ended: Promise.resolve({ state: 'failed', error: toTurnError(turn) }) }
+  return { log, ended: Promise.resolve({ state: turn.state === 'stopped' ? 'stopped' : 'done' }) }
 }
 
 export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTurn {

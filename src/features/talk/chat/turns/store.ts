@@ -6,15 +6,24 @@ import type { Db, Tx } from '../../../../db/open.ts'
 import { insertMessage } from '../messages.ts'
 import { chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
 import { joinEvents, type PlacedEvent, type TurnEvent, type TurnLog } from './log.ts'
+import type { Once } from './once.ts'
 
 /** Turns of one user that go on at once: callers who leave must not be able to start them without end. */
 const MAX_RUNNING_OF_USER = 20
+
+/** The agent has done nothing then. */
+const RETRIED: ReadonlySet<ErrorKind> = new Set(['limited', 'unavailable'])
 
 /** How a turn ended; `error` is there for one that failed. */
 export type TurnEnd = { state: 'done' | 'stopped' } | { state: 'failed'; error: AppError }
 
 /** @throws AppError `limited` {current, limit} when too many turns of the user are running. */
-export function insertTurn(clock: Clock, tx: Tx, question: MessageRow, sessionKey: string): TurnRow {
+export function insertTurn(
+  clock: Clock,
+  tx: Tx,
+  question: MessageRow,
+  { sessionKey, once }: { sessionKey: string; once: Once | undefined },
+): TurnRow {
   const { id: questionId, userId, agentId } = question
   const isRunning = and(eq(chatTurns.state, 'running'), eq(chatTurns.userId, userId))
   const current = tx.select({ turns: count() }).from(chatTurns).where(isRunning).get()?.turns ?? 0
@@ -23,7 +32,17 @@ export function insertTurn(clock: Clock, tx: Tx, question: MessageRow, sessionKe
   }
   return tx
     .insert(chatTurns)
-    .values({ id: newId('turn'), userId, agentId, questionId, sessionKey, state: 'running', createdAt: clock.now() })
+    .values({
+      id: newId('turn'),
+      userId,
+      agentId,
+      questionId,
+      sessionKey,
+      state: 'running',
+      requestKey: once?.key ?? null,
+      requestHash: once?.hash ?? null,
+      createdAt: clock.now(),
+    })
     .returning()
     .get()
 }
@@ -63,9 +82,17 @@ export function endTurn(clock: Clock, tx: Tx, { id }: TurnRow, log: TurnLog, end
   const isAnswered = end.state === 'done' || (end.state === 'stopped' && hasReply)
   if (!isAnswered) tx.update(messages).set({ status }).where(eq(messages.id, question.id)).run()
   tx.delete(chatTurnPieces).where(eq(chatTurnPieces.turnId, id)).run()
+  // The answer says to try again, which would be useless if the same request got it again.
+  const isToTryAgain = end.state === 'failed' && !hasReply && RETRIED.has(end.error.kind)
   return tx
     .update(chatTurns)
-    .set({ state: end.state, replyId: reply?.id ?? null, ...toErrorColumns(end), finishedAt: clock.now() })
+    .set({
+      state: end.state,
+      replyId: reply?.id ?? null,
+      ...toErrorColumns(end),
+      finishedAt: clock.now(),
+      ...(isToTryAgain && { requestKey: null }),
+    })
     .where(eq(chatTurns.id, id))
     .returning()
     .get()

@@ -2,23 +2,15 @@ import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../../core/errors.ts'
 import type { Log } from '../../../../core/log.ts'
-import type { Sealer } from '../../../../core/secrets.ts'
-import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
 import { describeFailure, toAppError } from '../../../../http/errors.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
-import { askAgent } from './ask.ts'
+import { type AskDeps, type Asked, askAgent, endpointOf } from './ask.ts'
 import { createTurnLog, type TurnLog } from './log.ts'
 import { createPieceKeeper } from './pieces.ts'
 import { endTurn, findMessage, listPieces, listRunning, type TurnEnd } from './store.ts'
 
-export type TurnsDeps = {
-  db: Db
-  clock: Clock
-  log: Log
-  sealer: Sealer
-  gateway: Pick<AgentGateway, 'streamChat'>
-}
+export type TurnsDeps = AskDeps & { clock: Clock; log: Log; gateway: Pick<AgentGateway, 'stopTurn'> }
 
 /** A turn that this process carries on. `ended` never rejects: whatever goes wrong is an end as well. */
 export type LiveTurn = { log: TurnLog; ended: Promise<TurnEnd> }
@@ -30,6 +22,8 @@ export type LiveTurn = { log: TurnLog; ended: Promise<TurnEnd> }
 export type Turns = {
   /** Asks the agent, in the background. */
   start(turn: TurnRow, question: MessageRow): LiveTurn
+  /** Goes on with a turn that was begun before, here or by an earlier process. */
+  takeUp(turn: TurnRow, question: MessageRow): LiveTurn
   find(id: string): LiveTurn | undefined
   /** Ends a turn, which keeps what was said. Nothing happens when it has ended. */
   stop(id: string): Promise<void>
@@ -57,6 +51,7 @@ export function createTurns(deps: TurnsDeps): Turns {
 
   return {
     start: (turn, question) => begin(turn, question, 'anew'),
+    takeUp: (turn, question) => live.get(turn.id) ?? begin(turn, question, 'again'),
     find: (id) => live.get(id),
     async stop(id) {
       const running = live.get(id)
@@ -76,10 +71,9 @@ export function createTurns(deps: TurnsDeps): Turns {
   }
 }
 
-type Work = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'anew' | 'again' }
 type Signals = { stopping: AbortSignal; closing: AbortSignal }
 
-async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<TurnEnd> {
+async function carryOn(deps: TurnsDeps, work: Asked, signals: Signals): Promise<TurnEnd> {
   const { turn, log } = work
   const keeper = createPieceKeeper(deps, turn.id, log)
   try {
@@ -100,7 +94,7 @@ async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<T
   }
 }
 
-async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: () => void): Promise<TurnEnd> {
+async function answer(deps: TurnsDeps, work: Asked, signals: Signals, onEvent: () => void): Promise<TurnEnd> {
   const { stopping, closing } = signals
   try {
     for await (const event of askAgent(deps, work, AbortSignal.any([stopping, closing]))) {
@@ -109,9 +103,25 @@ async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: ()
     }
     return { state: 'done' }
   } catch (error) {
-    if (stopping.aborted) return { state: 'stopped' }
+    if (closing.aborted && !stopping.aborted) return { state: 'failed', error: toAppError(closing.reason) }
+    await tellAgent(deps, work.turn)
+    if (stopping.aborted || isStopped(error)) return { state: 'stopped' }
     if (!(error instanceof AppError))
       deps.log.error({ turn: work.turn.id, error: describeFailure(error) }, 'turn failed')
     return { state: 'failed', error: toAppError(error) }
   }
+}
+
+/** An agent that goes on without a connection is told that nobody waits any more. */
+async function tellAgent(deps: TurnsDeps, turn: TurnRow): Promise<void> {
+  try {
+    await deps.gateway.stopTurn(endpointOf(deps, turn), turn.id)
+  } catch (error) {
+    deps.log.info({ turn: turn.id, error: errorMessage(error) }, 'the agent could not be told that a turn is over')
+  }
+}
+
+/** The agent itself says so when another platform process had stopped it. */
+function isStopped(error: unknown): boolean {
+  return error instanceof AppError && error.extra.code === 'TURN_STOPPED'
 }

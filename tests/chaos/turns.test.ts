@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { ChatTurn } from '../../src/features/talk/chat/turns/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
+import { json } from '../harness/requests.ts'
+import { type House, openHouse, type Program } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../journeys/main-job.ts'
+
+/** How often each is killed; `bun run torture turns` does it as often as it is promised. */
+const KILLS = Number(process.env.TURN_KILLS ?? 3)
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 300_000 + KILLS * 60_000
+/** A model begins after so long at most, so that kills come before, in and after its answer. */
+const MAX_THINKING_MS = 400
+const MAX_KILL_MS = 900
+
+const OneTurn = z.object({ turn: ChatTurn })
+const History = z.object({
+  messages: z.array(z.object({ sender: z.enum(['user', 'agent']), content: z.string(), status: z.string() })),
+})
+
+const questionOf = (round: number) => `Question ${round}!`
+const answerOf = (round: number) => `This is the whole answer to question ${round}.`
+
+/** A model that takes its time and tells in its answer what it was asked. */
+async function startThinkingProvider(): Promise<ProviderDouble> {
+  return startProvider(async ({ body }) => {
+    await Bun.sleep(Math.random() * MAX_THINKING_MS)
+    const round = Number(/Question (\d+)!/.exec(JSON.stringify(body.messages.at(-1)))?.[1])
+    const text = answerOf(round).split(/(?<= )/)
+    // Every second answer stops in the middle until somebody is killed.
+    return round % 2 === 0 ? { text } : { text, fault: { hangAfterEvents: 3 } }
+  })
+}
+
+/** Asks until the platform has taken the question: the same key, so the same turn. */
+async function ask(person: () => Promise<Person>, agentId: string, round: number): Promise<string> {
+  const body = { agentId, message: questionOf(round) }
+  const taken = await until(`question ${round} to be taken`, async () => {
+    const { web, cookie } = await person()
+    const headers = { ...cookie, 'idempotency-key': `round-${round}`, prefer: 'respond-async' }
+    const response = await fetch(`${web}/api/chat`, json('POST', body, headers)).catch(() => null)
+    if (response?.status !== 202) return null
+    return OneTurn.parse(await response.json())
+  })
+  return taken.turn.id
+}
+
+async function endOf(person: Person, id: string): Promise<ChatTurn> {
+  return until(`the end of ${id}`, async () => {
+    const response = await person.get(`/api/chat/turns/${id}`)
+    const { turn } = OneTurn.parse(await response.json())
+    return turn.state === 'running' ? null : turn
+  })
+}
+
+/** Every question is there once, with one answer, or with what was said of it and the word that it failed. */
+async function expectWhole(person: Person, provider: ProviderDouble, rounds: number): Promise<string> {
+  const { messages } = History.parse(await (await person.get('/api/chat?limit=100')).json())
+  const tally = { answered: 0, interrupted: 0 }
+  for (let round = 1; round <= rounds; round++) {
+    const at = messages.flatMap(({ content }, index) => (content === questionOf(round) ? [index] : []))
+    expect([round, at.length]).toEqual([round, 1])
+    const asked = messages[at[0] ?? 0]
+    const next = messages[(at[0] ?? 0) + 1]
+    const reply = next?.sender === 'agent' ? next : undefined
+    if (asked?.status === 'sent') {
+      expect(reply).toMatchObject({ content: answerOf(round), status: 'sent' })
+      tally.answered++
+    } else {
+      expect(asked?.status).toBe('failed')
+      expect(answerOf(round)).toStartWith(reply?.content ?? '')
+      tally.interrupted++
+    }
+    const calls = provider.chats.filter(({ body }) => JSON.stringify(body.messages.at(-1)).includes(questionOf(round)))
+    expect(calls.length).toBeLessThanOrEqual(1)
+  }
+  expect(messages.filter(({ sender }) => sender === 'user')).toHaveLength(rounds)
+  return JSON.stringify(tally)
+}
+
+async function open(provider: ProviderDouble): Promise<{ house: House; program: Program; agentId: string }> {
+  const house = await openHouse({ environment: withProvider(provider) })
+  const program = await house.start()
+  const agentId = await createAgent(await signUp(program.urls.web), { model: 'openai/gpt-4o-mini' })
+  return { house, program, agentId }
+}
+
+test(
+  `the platform is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
+  async () => {
+    await using provider = await startThinkingProvider()
+    const opened = await open(provider)
+    await using house = opened.house
+    let { program } = opened
+    for (let round = 1; round <= KILLS; round++) {
+      const before = await signIn(program.urls.web)
+      const asking = ask(async () => before, opened.agentId, round).catch(() => null)
+      await Bun.sleep(Math.random() * MAX_KILL_MS)
+      await program.kill()
+      program = await house.start()
+      const person = await signIn(program.urls.web)
+      const id = (await Promise.race([asking, null])) ?? (await ask(async () => person, opened.agentId, round))
+      expect(['done', 'failed']).toContain((await endOf(person, id)).state)
+    }
+    console.info(
+      `platform killed ${KILLS} times: ${await expectWhole(await signIn(program.urls.web), provider, KILLS)}`,
+    )
+  },
+  LIMIT_MS,
+)
+
+test(
+  `the agent is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
+  async () => {
+    await using provider = await startThinkingProvider()
+    const { house: opened, program, agentId } = await open(provider)
+    await using house = opened
+    const person = await signIn(program.urls.web)
+    for (let round = 1; round <= KILLS; round++) {
+      const id = await ask(async () => person, agentId, round)
+      await Bun.sleep(Math.random() * MAX_KILL_MS)
+      const pid = (await house.agentPids()).get(agentId)
+      if (pid === undefined) throw new Error('The agent has no process')
+      process.kill(pid, 'SIGKILL')
+      await person.post(`/api/agents/${agentId}/restart`, {})
+      expect(['done', 'failed']).toContain((await endOf(person, id)).state)
+      await until('the agent', async () => {
+        const { agent } = z
+          .object({ agent: z.object({ status: z.string() }) })
+          .parse(await (await person.get(`/api/agents/${agentId}`)).json())
+        return agent.status === 'running'
+      })
+    }
+    console.info(`agent killed ${KILLS} times: ${await expectWhole(person, provider, KILLS)}`)
+  },
+  LIMIT_MS,
+)
