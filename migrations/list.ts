@@ -34,6 +34,7 @@ import sql31 from './0031_low_carnage.sql' with { type: 'text' }
 import sql32 from './0032_shallow_johnny_blaze.sql' with { type: 'text' }
 import sql33 from './0033_third_elektra.sql' with { type: 'text' }
 import sql34 from './0034_small_rachel_grey.sql' with { type: 'text' }
+import sql35 from './0035_shocking_lady_deathstrike.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -72,4 +73,5 @@ export const migrations = [
   { name: '0032_shallow_johnny_blaze', sql: sql32 },
   { name: '0033_third_elektra', sql: sql33 },
   { name: '0034_small_rachel_grey', sql: sql34 },
+  { name: '0035_shocking_lady_deathstrike', sql: sql35 },
 ]

@@ -75,6 +75,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       loadSkills,
       workspace: createWorkspace(folders.workspace, deps.clock),
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
+      call,
       approvals: createApprovals(call, settings.maxTurnMs * APPROVAL_SHARE),
       reportTool: createToolReporter(settings, deps),
     }),

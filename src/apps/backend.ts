@@ -20,10 +20,12 @@ import { busBackend } from '../features/money/underground/backend.ts'
 import { undergroundRoutes } from '../features/money/underground/routes.ts'
 import { invitesBackend } from '../features/people/invites/backend.ts'
 import { keysBackend } from '../features/people/keys/backend.ts'
+import { agentTalkBackend } from '../features/talk/agent-talk/backend.ts'
 import { agentToolsBackend } from '../features/talk/agent-tools/backend.ts'
 import { approvalsBackend } from '../features/talk/approvals/backend.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
 import { memoryBackend } from '../features/talk/memory/backend.ts'
+import { scheduledTasksBackend } from '../features/talk/scheduled-tasks/backend.ts'
 import { healthBackend } from '../features/views/health/backend.ts'
 import { probes } from '../features/views/health/probes.ts'
 import { infraMcpBackend } from '../features/views/infra-mcp/backend.ts'
@@ -31,6 +33,7 @@ import { agentStatsRoutes } from '../features/views/metrics/agent-stats-routes.t
 import { metricsBackend } from '../features/views/metrics/backend.ts'
 import { missionControlBackend } from '../features/views/mission-control/backend.ts'
 import { runtimeBackend } from '../features/views/runtime/backend.ts'
+import { agentWebBackend } from '../features/web-tools/agent-web/backend.ts'
 import { browseBackend } from '../features/web-tools/browse/backend.ts'
 import type { BackendEnv } from '../http/env.ts'
 import { refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
@@ -79,5 +82,8 @@ export function backendApp(platform: Platform) {
   app.route('/', memoryBackend(talk))
   app.route('/', approvalsBackend(talk))
   app.route('/', agentToolsBackend(talk))
+  app.route('/', agentTalkBackend(talk))
+  app.route('/', scheduledTasksBackend(talk))
+  app.route('/', agentWebBackend(webTools))
   return app
 }

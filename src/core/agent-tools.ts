@@ -22,10 +22,16 @@ export const AGENT_TOOLS = {
   list_files: { profile: 'messaging', approval: 'never', where: 'agent' },
   read_file: { profile: 'messaging', approval: 'never', where: 'agent' },
   write_file: { profile: 'messaging', approval: 'never', where: 'agent' },
+  read_page: { profile: 'messaging', approval: 'never', where: 'platform' },
+  web_search: { profile: 'messaging', approval: 'never', where: 'platform' },
+  schedule: { profile: 'messaging', approval: 'never', where: 'platform' },
+  list_agents: { profile: 'messaging', approval: 'never', where: 'platform' },
+  message_agent: { profile: 'messaging', approval: 'never', where: 'platform' },
   patch_file: { profile: 'coding', approval: 'never', where: 'agent' },
   search_files: { profile: 'coding', approval: 'never', where: 'agent' },
   move_file: { profile: 'coding', approval: 'never', where: 'agent' },
   delete_file: { profile: 'coding', approval: 'always', where: 'agent' },
+  http_request: { profile: 'coding', approval: 'sometimes', where: 'platform' },
 } as const satisfies Record<string, Tool>
 export type ToolName = keyof typeof AGENT_TOOLS
 

@@ -117,6 +117,7 @@ test('without any variable the settings are the documented defaults', () => {
       graceDays: 7,
     },
     paidGateway: { payTo: undefined, settlerKey: undefined },
+    search: { searxngUrl: undefined, braveApiKey: undefined },
     summarizer: { allowPrivate: false, payTo: undefined },
     browseRoot: resolve('data/workspace'),
     webhooks: { videoSecret: undefined, emailSecret: undefined, allowedSenders: [] },

@@ -113,6 +113,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       graceDays: env.STRIPE_GRACE_DAYS,
     },
     paidGateway: { payTo: env.GATEWAY_PAY_TO, settlerKey: env.GATEWAY_SETTLER_KEY },
+    search: { searxngUrl: env.SEARXNG_URL, braveApiKey: env.BRAVE_API_KEY },
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
     browseRoot: env.BROWSE_ROOT,
     webhooks: {

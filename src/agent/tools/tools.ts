@@ -2,14 +2,18 @@ import type { ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ToolSettings } from '../../core/agent-tools.ts'
 import { AppError } from '../../core/errors.ts'
+import type { PlatformCall } from '../platform-call.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Workspace } from '../state/workspace.ts'
+import { createAgentTools } from './agents.ts'
 import type { Approvals, Question } from './approvals.ts'
 import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
 import { createMemoryTools } from './memory.ts'
+import { createScheduleTool } from './schedule.ts'
 import type { LoadToolSettings } from './settings.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
+import { createWebTools } from './web.ts'
 
 export type ToolDeps = {
   workspace: Workspace
@@ -17,6 +21,7 @@ export type ToolDeps = {
   loadSkills: LoadSkills
   loadToolSettings: LoadToolSettings
   approvals: Approvals
+  call: PlatformCall
 }
 
 /** What a model may use in one turn, and how much. */
@@ -26,11 +31,14 @@ export type TurnTools = Pick<ToolSettings, 'limits' | 'price'> & { tools: ToolSe
 export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Promise<TurnTools>
 
 export function createTools(deps: ToolDeps): OpenTools {
-  const { workspace, memory, loadSkills, loadToolSettings, approvals } = deps
+  const { workspace, memory, loadSkills, loadToolSettings, approvals, call } = deps
   const known: Readonly<Record<string, AgentTool>> = {
     ...createMemoryTools(memory),
     use_skill: createSkillTool(loadSkills),
     ...createFileTools(workspace),
+    ...createWebTools(call),
+    ...createScheduleTool(call),
+    ...createAgentTools(call),
   }
   return async (sessionKey, signal) => {
     const { tools, limits, price } = await loadToolSettings(signal)
@@ -45,12 +53,13 @@ function createGuard(approvals: Approvals, sessionKey: string | null, maxCalls: 
   return async (name, agentTool, input, signal) => {
     calls += 1
     if (calls > maxCalls) throw new AppError('limited', `This turn may use at most ${maxCalls} tools: answer now`)
-    if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, approvalId: null })
-    const question: Question = { tool: name, json: JSON.stringify(input), sessionKey }
+    const json = JSON.stringify(input)
+    if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null })
+    const question: Question = { tool: name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
     // Whoever carries it out uses the approval up: what the platform does, the platform checks.
     if (!agentTool.isDoneByPlatform) await approvals.claim(approvalId, question, signal)
-    return agentTool.execute(input, { signal, approvalId })
+    return agentTool.execute(input, { signal, json, approvalId })
   }
 }
 

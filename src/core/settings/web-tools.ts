@@ -6,6 +6,10 @@ export const WEB_TOOLS = {
   SUMMARIZER_ALLOW_PRIVATE: flag(false).describe(
     '`true` lets the summarizer, feeds and other requests to addresses that users give reach loopback and private networks, and every port',
   ),
+  SEARXNG_URL: url
+    .optional()
+    .describe('A SearXNG whose `search.formats` has `json`: web search of the built-in agent; unset: `BRAVE_API_KEY`'),
+  BRAVE_API_KEY: z.string().min(1).optional().describe('Key of the Brave Search API; both unset: no web search'),
   SUMMARIZER_PAY_TO: evmAddress
     .optional()
     .describe('An address for USDC on Base that the summarizer names; nobody has to pay'),

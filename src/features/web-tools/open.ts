@@ -4,17 +4,18 @@ import { createGitRunner } from '../../adapters/git/runner.ts'
 import { createRadioProvider } from '../../adapters/media/radio.ts'
 import { createVideoProvider } from '../../adapters/media/video.ts'
 import { createPageReader } from '../../adapters/pages/reader.ts'
+import { createWebSearch } from '../../adapters/search/search.ts'
 import { createWorkspaceLinks } from '../../adapters/workspaces/links.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
 import { createOneAtATime } from './browse/one-at-a-time.ts'
 import { createFeeds } from './feeds/feeds.ts'
 
-type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'summarizer' | 'video'>
+type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'search' | 'summarizer' | 'video'>
 
 /** Opens what the rooms of web tools share. */
 export function openWebTools(base: Base, settings: WebToolsSettings, { egress }: { egress: Egress }) {
-  const { browseRoot, dataDir, feeds, radio, summarizer, video } = settings
+  const { browseRoot, dataDir, feeds, radio, search, summarizer, video } = settings
   const { allowPrivate, payTo = null } = summarizer
   return {
     allowPrivate,
@@ -26,6 +27,7 @@ export function openWebTools(base: Base, settings: WebToolsSettings, { egress }:
     pages: createPageReader(),
     radio: createRadioProvider(radio, base),
     video: createVideoProvider(video, base),
+    webSearch: createWebSearch(search, base),
     videosFolder: join(dataDir, 'videos'),
     workspaceLinks: createWorkspaceLinks(base),
   }

@@ -51,6 +51,15 @@ const SetCredentialAction = z.object({
   value: z.string('value must be text').max(10_000, 'value must be at most 10000 characters').optional(),
 })
 
+/** `POST /v1/agents/:id/messages`. */
+export const AskAgentRequest = z.object({
+  message: z
+    .string('message is required')
+    .trim()
+    .min(1, 'message is required')
+    .max(20_000, 'message must be at most 20000 characters'),
+})
+
 /** `POST /api/agent`; without an action it is a message. */
 export const AgentActionRequest = z
   .looseObject({ action: z.string('Invalid action').default('chat') }, 'Invalid action')

@@ -6,12 +6,19 @@ const Limit = (name: string, max: number) =>
   z.int(badLimit(name, max)).min(1, badLimit(name, max)).max(max, badLimit(name, max))
 const BAD_USD = 'maxUsd must be a number of dollars from 0.001 to 1000, or null'
 
+const BAD_HOST = 'httpHosts must be at most 100 host names such as api.example.com or *.example.com'
+const Host = z
+  .string(BAD_HOST)
+  .toLowerCase()
+  .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, BAD_HOST)
+
 /** `PUT /api/agents/:id/tools`: what is left out stays; null goes back to what is usual. */
 export const ToolsRequest = z.strictObject({
   profile: z.enum(TOOL_PROFILES, `profile must be one of ${TOOL_PROFILES.join(', ')}`).nullish(),
   switches: z
     .partialRecord(z.enum(TOOL_NAMES, 'switches names a tool that there is not'), z.boolean().nullable())
     .optional(),
+  httpHosts: z.array(Host, BAD_HOST).max(100, BAD_HOST).optional(),
   limits: z
     .strictObject({
       modelTurns: Limit('modelTurns', LIMITS.modelTurns.max).nullish(),
@@ -34,6 +41,7 @@ export const AgentTools = z.object({
       approval: z.enum(['never', 'sometimes', 'always']),
     }),
   ),
+  httpHosts: z.array(z.string()),
   limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
 })
 export type AgentTools = z.infer<typeof AgentTools>

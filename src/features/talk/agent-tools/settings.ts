@@ -9,6 +9,7 @@ import {
   type ToolSettings,
 } from '../../../core/agent-tools.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
@@ -24,6 +25,7 @@ type Chosen = Omit<ToolSettingsRow, 'agentId' | 'updatedAt'>
 const USUAL: Chosen = {
   profile: null,
   switches: {},
+  httpHosts: [],
   modelTurns: LIMITS.modelTurns.usual,
   toolCalls: LIMITS.toolCalls.usual,
   microUsdPerTurn: null,
@@ -36,6 +38,7 @@ export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
     profile: chosen.profile ?? profileOfPlan(agent.plan),
     isChosen: chosen.profile !== null,
     tools: TOOL_NAMES.map((name) => ({ name, isOn: isOn(agent, chosen, name), ...AGENT_TOOLS[name] })),
+    httpHosts: chosen.httpHosts,
     limits: toLimits(chosen),
   }
 }
@@ -57,6 +60,18 @@ export function readToolSettings(
   }
 }
 
+/** @throws AppError `forbidden` TOOL_OFF when the owner of an agent has not allowed it this tool. */
+export function requireTool(db: Db, agentId: string, name: ToolName): void {
+  const agent = getAgent(db, { kind: 'operator' }, agentId)
+  if (isOn(agent, readChosen(db, agentId), name)) return
+  throw new AppError('forbidden', `This agent may not use ${name}`, { code: 'TOOL_OFF' })
+}
+
+/** The hosts that an agent's requests may go to; none until its owner has named some. */
+export function listHttpHosts(db: Db, agentId: string): readonly string[] {
+  return readChosen(db, agentId).httpHosts
+}
+
 /** Changes what `request` names; it counts from the next turn on. @throws AppError `not_found`. */
 export function changeTools(
   deps: { db: Db; clock: Clock },
@@ -75,12 +90,16 @@ export function changeTools(
   })
 }
 
-function toChanged(before: Chosen, { profile, switches = {}, limits = {} }: ToolsRequest): Chosen {
+function toChanged(
+  before: Chosen,
+  { profile, switches = {}, httpHosts = before.httpHosts, limits = {} }: ToolsRequest,
+): Chosen {
   const { modelTurns, toolCalls, maxUsd } = limits
   const switched = Object.entries({ ...before.switches, ...switches })
   return {
     profile: profile === undefined ? before.profile : profile,
     switches: Object.fromEntries(switched.filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean')),
+    httpHosts,
     modelTurns: modelTurns === undefined ? before.modelTurns : (modelTurns ?? USUAL.modelTurns),
     toolCalls: toolCalls === undefined ? before.toolCalls : (toolCalls ?? USUAL.toolCalls),
     microUsdPerTurn:

@@ -5,7 +5,8 @@ import { agents } from '../../agents/registry/tables.ts'
 
 /**
  * What the owner of an agent has chosen for its tools; no row is the profile of its plan. `profile` null is that too.
- * `switches` turn single tools on or off, against the profile. `microUsdPerTurn` null is no limit.
+ * `switches` turn single tools on or off, against the profile. `httpHosts` are those that
+ * `http_request` reaches, `*.` before one means all below it. `microUsdPerTurn` null is no limit.
  */
 export const agentToolSettings = sqliteTable(
   'agent_tool_settings',
@@ -15,6 +16,7 @@ export const agentToolSettings = sqliteTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     profile: text({ enum: TOOL_PROFILES }),
     switches: text({ mode: 'json' }).$type<Record<string, boolean>>().notNull(),
+    httpHosts: text({ mode: 'json' }).$type<string[]>().notNull().default([]),
     modelTurns: integer().notNull(),
     toolCalls: integer().notNull(),
     microUsdPerTurn: integer(),

@@ -48,3 +48,27 @@ test.each(['0 0 30 2 *', '0-59/13 59 0 15W 1-12 +MON#5', '0 0 LW * +SUN#5', '0,3
     expect(watch.stop().workMs).toBeLessThan(50)
   },
 )
+
+test('@at comes once, at its own offset; @every as often as it says', async () => {
+  const once = { cronSchedule: '@at 2026-12-24T18:00+01:00', timezone: 'UTC' }
+  expect(await findNextRun(once, new Date('2026-12-24T16:59:59Z'))).toEqual(new Date('2026-12-24T17:00:00Z'))
+  expect(await findNextRun(once, new Date('2026-12-24T17:00:00Z'))).toBeNull()
+  expect(await timesOf('@every 90m', 'UTC', '2026-01-01T00:00:00Z', 2)).toEqual([
+    '2026-01-01T01:30',
+    '2026-01-01T03:00',
+  ])
+  expect(await timesOf('@every 1d', 'UTC', '2026-01-01T00:00:00Z', 1)).toEqual(['2026-01-02T00:00'])
+})
+
+test.each([
+  '@every 0m',
+  '@every 15',
+  '@every 30s',
+  '@at soon',
+  '@at 2026-12-24',
+  '@at 2026-12-24T18:00',
+  '@daily',
+  '@',
+])('the schedule %j is refused', (cronSchedule) => {
+  expect(findNextRun({ cronSchedule, timezone: 'UTC' }, new Date())).rejects.toThrow('Expected @every')
+})

@@ -1,7 +1,10 @@
 import { Cron } from 'croner'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 
-/** A cron expression of 5 or 6 fields (the first of 6 are seconds) and the IANA time zone it is meant in. */
+/**
+ * A cron expression of 5 or 6 fields (the first of 6 are seconds) and the IANA time zone it is meant in; or `@every 15m`
+ * (minutes, hours or days, at least one minute), or `@at` with an ISO 8601 time with its offset, once.
+ */
 export type Schedule = { cronSchedule: string; timezone: string }
 
 /** The longest that a 29 February lets a given weekday wait, across a year 2100 that has none. */
@@ -13,6 +16,7 @@ const DAY_MS = 86_400_000
  * at a time, each with a turn of the event loop of its own. @throws Error for a bad schedule.
  */
 export async function findNextRun(schedule: Schedule, after: Date): Promise<Date | null> {
+  if (schedule.cronSchedule.startsWith('@')) return findSpecial(schedule.cronSchedule, after)
   const year = after.getUTCFullYear()
   // Where it is a day earlier, the year before goes on.
   for (let searched = year - 1; searched <= year + MAX_YEARS; searched++) {
@@ -21,6 +25,24 @@ export async function findNextRun(schedule: Schedule, after: Date): Promise<Date
     await spareTurn()
   }
   return null
+}
+
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
+
+function findSpecial(text: string, after: Date): Date | null {
+  const [, count, unit] = /^@every ([1-9]\d{0,4})([mhd])$/.exec(text) ?? []
+  if (count && (unit === 'm' || unit === 'h' || unit === 'd')) {
+    return new Date(after.getTime() + Number(count) * UNIT_MS[unit])
+  }
+  const time = text.startsWith('@at ') ? text.slice('@at '.length) : ''
+  if (!ISO_TIME.test(time) || Number.isNaN(Date.parse(time))) {
+    throw new Error(
+      'Expected @every with minutes, hours or days such as 15m, or @at with a time such as 2030-01-31T09:00Z',
+    )
+  }
+  const at = new Date(time)
+  return at > after ? at : null
 }
 
 export function isSameSchedule(one: Schedule, other: Schedule): boolean {

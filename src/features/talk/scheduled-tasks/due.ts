@@ -78,7 +78,7 @@ function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): v
   const run = addRun(tx, request)
   if (!run) skipRun(tx, request, now)
   tx.update(scheduledTasks)
-    .set({ nextRunAt: next, ...(run && { lastRunAt: now }) })
+    .set({ nextRunAt: next, ...(next === null && { enabled: false }), ...(run && { lastRunAt: now }) })
     .where(eq(scheduledTasks.id, task.id))
     .run()
 }

@@ -35,6 +35,9 @@ export const CreateTaskRequest = z.object({
 })
 export type CreateTaskRequest = z.infer<typeof CreateTaskRequest>
 
+/** `POST /v1/scheduled-tasks`: an agent's own. */
+export const CreateOwnTaskRequest = CreateTaskRequest.omit({ agentId: true, enabled: true })
+
 /** `PUT /api/scheduled-tasks`: what is left out stays as it is. */
 export const ChangeTaskRequest = z.object({
   taskId: TaskId,

@@ -76,7 +76,8 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
   return app
 }
 
-function toTask(row: TaskRow): Task {
+/** A task as answers show it. */
+export function toTask(row: TaskRow): Task {
   return {
     id: row.id,
     name: row.name,

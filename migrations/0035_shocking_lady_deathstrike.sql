@@ -1,0 +1,1 @@
+ALTER TABLE `agent_tool_settings` ADD `http_hosts` text DEFAULT '[]' NOT NULL;

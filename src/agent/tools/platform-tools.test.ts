@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
+import { read } from '../../../tests/harness/requests.ts'
+
+const TaskList = z.object({ tasks: z.array(z.object({ id: z.string(), enabled: z.boolean() })) })
+const LOCAL = { environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } }
+
+function openSite() {
+  const received: { method: string; body: string }[] = []
+  const html = `<title>Tea</title><article>${'<p>Tea is a drink that is made of leaves and of hot water.</p>'.repeat(9)}</article>`
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname === '/page')
+        return new Response(html, { headers: { 'content-type': 'text/html' } })
+      received.push({ method: request.method, body: await request.text() })
+      return Response.json({ ok: true })
+    },
+  })
+  return { url: `http://127.0.0.1:${server.port}`, received, [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+test('read_page shows a page as Markdown, and what is wrong with one that cannot be read', async () => {
+  await using site = openSite()
+  await using agent = await startOwnedAgent(LOCAL)
+  expect(JSON.parse(await agent.running.runTool('read_page', { url: `${site.url}/page` }))).toMatchObject({
+    title: 'Tea',
+    content: expect.stringContaining('Tea is a drink'),
+  })
+  expect(await agent.running.runTool('read_page', { url: 'http://127.0.0.1:1/' })).toContain('http://127.0.0.1:1/')
+})
+
+test('web_search says that it is not configured', async () => {
+  await using agent = await startOwnedAgent(LOCAL)
+  expect(await agent.running.runTool('web_search', { query: 'tea' })).toContain('SEARXNG_URL')
+})
+
+test('http_request: GET goes out to an allowed host; POST waits for the owner and is sent as it was approved', async () => {
+  await using site = openSite()
+  await using agent = await startOwnedAgent(LOCAL)
+  expect(await agent.running.runTool('http_request', { url: site.url })).toContain('has not allowed the host')
+  await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { httpHosts: ['127.0.0.1'] })
+  expect(JSON.parse(await agent.running.runTool('http_request', { url: site.url }))).toMatchObject({ status: 200 })
+  const post = agent.running.runTool('http_request', { url: site.url, method: 'POST', body: 'order one' })
+  const question = await agent.question()
+  expect(JSON.parse(question.arguments)).toEqual({ url: site.url, method: 'POST', headers: {}, body: 'order one' })
+  expect(site.received).toHaveLength(1)
+  await agent.decide(question.id, 'approve')
+  expect(JSON.parse(await post)).toMatchObject({ status: 200 })
+  expect(site.received.at(-1)).toEqual({ method: 'POST', body: 'order one' })
+})
+
+test('schedule: once, at intervals and by cron with a time zone; listed, and switched off where the owner can undo it', async () => {
+  await using agent = await startOwnedAgent(LOCAL)
+  const schedule = async (input: object) => JSON.parse(await agent.running.runTool('schedule', input))
+  const create = { action: 'create', name: 'Tea', prompt: 'Say that tea is ready' }
+  const once = await schedule({ ...create, when: '@at 2099-01-31T09:00:00+01:00' })
+  expect(once.nextRun).toBe('2099-01-31T08:00:00.000Z')
+  const often = await schedule({ ...create, when: '@every 15m' })
+  expect(often.nextRun).toBe(new Date(agent.clock.now().getTime() + 15 * 60_000).toISOString())
+  expect((await schedule({ ...create, when: '0 9 * * *', timezone: 'Europe/Berlin' })).timezone).toBe('Europe/Berlin')
+  expect(await agent.running.runTool('schedule', { ...create, when: 'soon' })).toContain('Invalid cron schedule')
+  expect((await schedule({ action: 'list' })).tasks).toHaveLength(3)
+  expect((await schedule({ action: 'cancel', taskId: often.id })).enabled).toBe(false)
+  const { tasks } = await read(TaskList, agent.asOwner(`/api/scheduled-tasks?agentId=${agent.agent.id}`))
+  expect(tasks.map(({ id, enabled }) => [id, enabled])).toContainEqual([often.id, false])
+})
+
+test('list_agents and message_agent reach the agents of the same owner alone', async () => {
+  await using agent = await startOwnedAgent(LOCAL)
+  const other = await agent.add(agent.user.id, 'Cy')
+  const { agents } = JSON.parse(await agent.running.runTool('list_agents', {}))
+  expect(agents).toMatchObject([{ id: other.id, name: 'Cy' }])
+  const say = (agentId: string) => agent.running.runTool('message_agent', { agentId, message: 'Hi' })
+  expect(await say(other.id)).toContain('Agent is not running')
+  expect(await say(agent.strangersAgent.id)).toContain('Agent not found')
+})

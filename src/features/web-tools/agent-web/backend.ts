@@ -1,0 +1,51 @@
+import { type Context, Hono } from 'hono'
+import type { WebSearch } from '../../../adapters/search/search.ts'
+import { AppError } from '../../../core/errors.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { requireTool } from '../../talk/agent-tools/settings.ts'
+import { PageError, type ReadUrlDeps } from '../summarizer/read-url.ts'
+import { summarize } from '../summarizer/summarize.ts'
+import { type RequestDeps, requestForAgent } from './request.ts'
+import { HttpRequest, PageRequest, SearchRequest } from './schemas.ts'
+
+export type AgentWebDeps = RequestDeps &
+  ReadUrlDeps & { callers: CallerFinder; webSearch: WebSearch; requestsPerMinute: { backend: number } }
+
+/** The web as agents see it: through the platform, which reaches no private address for them. */
+export function agentWebBackend(deps: AgentWebDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const agent = requireAgent(deps.callers)
+  const whoAsks = (c: Context) => String(c.get('agentId'))
+  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+
+  app.post('/v1/pages', agent, limit, validate('json', PageRequest), async (c) => {
+    requireTool(deps.db, c.var.agentId, 'read_page')
+    return c.json(await readPage(deps, c.req.valid('json').url))
+  })
+
+  app.post('/v1/search', agent, limit, validate('json', SearchRequest), async (c) => {
+    requireTool(deps.db, c.var.agentId, 'web_search')
+    return c.json({ results: await deps.webSearch.search(c.req.valid('json').query) })
+  })
+
+  app.post('/v1/http', agent, limit, validate('json', HttpRequest), async (c) => {
+    requireTool(deps.db, c.var.agentId, 'http_request')
+    return c.json(await requestForAgent(deps, c.var.agentId, c.req.valid('json')))
+  })
+
+  return app
+}
+
+/** The main content of a page, or all its text where it has none. @throws AppError `upstream_failed`. */
+async function readPage(deps: ReadUrlDeps, url: string) {
+  try {
+    const page = await summarize(deps, { url, format: 'markdown' })
+    const { title, finalUrl, publishedAt, markdown, paragraphs } = page
+    return { title, url: finalUrl, publishedAt, markdown: markdown ?? paragraphs.join('\n\n') }
+  } catch (error) {
+    if (error instanceof PageError) throw new AppError('upstream_failed', error.message, {}, { cause: error })
+    throw error
+  }
+}

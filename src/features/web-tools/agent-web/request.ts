@@ -1,0 +1,68 @@
+import type { Egress } from '../../../adapters/egress/egress.ts'
+import { EgressError } from '../../../adapters/egress/error.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { listHttpHosts } from '../../talk/agent-tools/settings.ts'
+import { claimApproval } from '../../talk/approvals/decide.ts'
+import { HttpArguments } from './schemas.ts'
+
+const TIMEOUT_MS = 20_000
+const MAX_BYTES = 512 * 1024
+/** They look and change nothing (RFC 9110, 9.2.1). */
+const SAFE_METHODS = new Set(['GET', 'HEAD'])
+
+export type RequestDeps = { db: Db; clock: Clock; egress: Egress }
+
+/**
+ * Makes a request of an agent to a host that its owner allows; what may change something there only with the owner's
+ * approval of exactly this request, which is used up before it leaves. Redirects are not followed: they could lead elsewhere.
+ * @throws AppError `invalid`, `forbidden` for another host and without an approval, `conflict` for one that is not good,
+ * `upstream_failed` when nobody answers.
+ */
+export async function requestForAgent(
+  deps: RequestDeps,
+  agentId: string,
+  asked: { arguments: string; approvalId?: string | null | undefined },
+) {
+  const { url, method, headers, body } = parseArguments(asked.arguments)
+  requireHost(listHttpHosts(deps.db, agentId), new URL(url).hostname)
+  if (!SAFE_METHODS.has(method)) {
+    if (!asked.approvalId) throw new AppError('forbidden', 'The owner has not approved that', { code: 'NOT_APPROVED' })
+    await claimApproval(deps, agentId, asked.approvalId, { tool: 'http_request', arguments: asked.arguments })
+  }
+  try {
+    const limits = { timeoutMs: TIMEOUT_MS, maxRedirects: 0, maxBytes: MAX_BYTES, maxWireBytes: MAX_BYTES }
+    const response = await deps.egress.request(url, { method, headers, ...(body !== undefined && { body }), ...limits })
+    const bytes = await response.bytes()
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: new TextDecoder().decode(bytes),
+    }
+  } catch (error) {
+    if (error instanceof EgressError) throw new AppError('upstream_failed', error.message, {}, { cause: error })
+    throw error
+  }
+}
+
+function parseArguments(text: string): HttpArguments {
+  try {
+    const parsed = HttpArguments.safeParse(JSON.parse(text))
+    if (parsed.success) return parsed.data
+    throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'The arguments are not valid')
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new AppError('invalid', 'arguments must be JSON text')
+    throw error
+  }
+}
+
+function requireHost(hosts: readonly string[], host: string): void {
+  const isAllowed = hosts.some((allowed) =>
+    allowed.startsWith('*.') ? host.endsWith(allowed.slice(1)) : host === allowed,
+  )
+  if (isAllowed) return
+  throw new AppError('forbidden', `The owner of this agent has not allowed the host ${host}`, {
+    code: 'HOST_NOT_ALLOWED',
+  })
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+
+/** `POST /v1/pages`: one page as Markdown. */
+export const PageRequest = z.object({
+  url: z.string('url is required').min(1, 'url is required').max(8192, 'url is too long'),
+})
+
+/** `POST /v1/search`. */
+export const SearchRequest = z.object({
+  query: z.string('query is required').trim().min(1, 'query is required').max(400, 'query has at most 400 characters'),
+})
+
+/**
+ * `POST /v1/http`: `arguments` is JSON text (schema `HttpArguments`), so that what an owner has approved is what is sent.
+ */
+export const HttpRequest = z.object({
+  arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
+  approvalId: z.string().max(100).nullish(),
+})
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export const HttpArguments = z.object({
+  url: z.url({ protocol: /^https?$/, error: 'url must be an http or https URL' }),
+  method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
+  headers: z.record(z.string().regex(/^[a-z0-9-]{1,64}$/i), z.string().max(4096)).default({}),
+  body: z.string().max(50_000).optional(),
+})
+export type HttpArguments = z.infer<typeof HttpArguments>
