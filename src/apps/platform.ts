@@ -15,6 +15,7 @@ import { copyKeyUsage } from '../features/models/usage/key-usage.ts'
 import { createClonePaymentBooks } from '../features/money/ledger/clone-payments.ts'
 import { createGrantCredits } from '../features/money/ledger/credits.ts'
 import { openMoney } from '../features/money/open.ts'
+import { createWallet } from '../features/money/wallets/create.ts'
 import { openPeople } from '../features/people/open.ts'
 import type { PasswordCost } from '../features/people/passwords/passwords.ts'
 import { clearMemory } from '../features/talk/memory/forget.ts'
@@ -70,6 +71,10 @@ export function openPlatform(parts: PlatformParts) {
     gateway: gatewayOf(parts),
     clearMemory,
     bookClonePayment: createClonePaymentBooks(base),
+    openAgentWallet: async (userId: string, agentId: string) => {
+      const { wallet } = await createWallet(base, { userId, agentId })
+      return wallet.address
+    },
   }
   const forModels = { ...parts, instruct: createMemoryInstruction(db) }
 

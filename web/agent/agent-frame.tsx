@@ -25,7 +25,13 @@ const places = [
 /** Starting, stopping and restarting the agent of a page, from wherever on it. */
 export type Change = ReturnType<typeof useChangeAgent>
 /** What a page is given of its agent. */
-export type AgentPageProps = { agent: WebAgent; change: Change; onDeleted: () => void }
+type ShownAgent = WebAgent & { paymentUndoneAt: string | null }
+
+export type AgentPageProps = {
+  agent: ShownAgent
+  change: Change
+  onDeleted: () => void
+}
 
 type AgentFrameProps = {
   agentId: string
@@ -51,7 +57,7 @@ export function AgentFrame({ agentId, ...frame }: AgentFrameProps) {
   return <Loading />
 }
 
-type FramedProps = Omit<AgentFrameProps, 'agentId'> & { agent: WebAgent; error: Error | null }
+type FramedProps = Omit<AgentFrameProps, 'agentId'> & { agent: ShownAgent; error: Error | null }
 
 function Framed({ agent, error, title, isFilling = false, children }: FramedProps) {
   usePageTitle(title ? `${agent.name}: ${title}` : agent.name)

@@ -1,4 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
 import type { AgentPageProps } from './agent-frame.tsx'
 import { AgentFrame } from './agent-frame.tsx'
 import { Figures } from './figures.tsx'
@@ -28,6 +30,14 @@ function Overview(page: AgentPageProps) {
   const operation = useOperation(id)
   return (
     <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
+      {page.agent.paymentUndoneAt && (
+        <Notice tone="problem" title="The payment for this clone is missing">
+          <p>
+            The chain took back the block that held it, <Moment at={page.agent.paymentUndoneAt} as="minute" />. Usually
+            the same payment is in another block soon. Whoever runs this server sees it as well.
+          </p>
+        </Notice>
+      )}
       <Figures agentId={id} />
       <WorkSection {...page} operation={operation} event={event} />
       <HealthPanel agentId={id} />

@@ -48,9 +48,10 @@ async function listAgents({ signal }: { signal: AbortSignal }) {
   return agents
 }
 
-/** @throws ApiError 404 for an agent that is gone or someone else's. */
+/** An agent, and whether the payment for it was taken back. @throws ApiError 404 for an agent that is gone or someone else's. */
 export async function getAgent(agentId: string, signal?: AbortSignal) {
-  return (await request(WebAgentDetail, agentPath(agentId), { signal })).agent
+  const { agent, paymentUndoneAt } = await request(WebAgentDetail, agentPath(agentId), { signal })
+  return { ...agent, paymentUndoneAt }
 }
 
 /** Creates the agent and returns at once; `agentEventsPath` tells how its deployment goes on. */

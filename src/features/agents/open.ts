@@ -11,6 +11,7 @@ import type { Tx } from '../../db/open.ts'
 import { createLiveStreams } from '../../http/streams/sse.ts'
 import type { Base } from '../base.ts'
 import type { openPeople } from '../people/open.ts'
+import type { OpenAgentWallet } from './cloning/clone.ts'
 import type { BookClonePayment } from './cloning/payment.ts'
 import { createLogViewers } from './logs/viewers.ts'
 import { createImageRules } from './operations/images.ts'
@@ -48,6 +49,8 @@ type AgentsNeeds = {
   clearMemory: (tx: Tx, agentId: string) => void
   /** Keeps the books of what was paid for clones. */
   bookClonePayment: BookClonePayment
+  /** Makes the wallet of an agent, once. @returns its address. */
+  openAgentWallet: OpenAgentWallet
 }
 
 /** Opens what the rooms of agents share. */
@@ -55,13 +58,14 @@ export function openAgents(
   base: Base,
   settings: AgentsSettings,
   { isHttps, rules }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules'>,
-  { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory, bookClonePayment }: AgentsNeeds,
+  { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory, bookClonePayment, openAgentWallet }: AgentsNeeds,
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
   return {
     clearMemory,
     bookClonePayment,
+    openAgentWallet,
     runtimes,
     gateway,
     standsBack,

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../src/db/open.ts'
-import { agentCredentials, agentSkills } from '../../../src/features/talk/agent-talk/tables.ts'
+import { agentCredentials } from '../../../src/features/talk/agent-talk/tables.ts'
 import { approvals } from '../../../src/features/talk/approvals/tables.ts'
 import { chatSessions, chatTurns, messages } from '../../../src/features/talk/chat/tables.ts'
 import { inboxMessages } from '../../../src/features/talk/inbox/tables.ts'
@@ -32,7 +32,6 @@ export function addTalkTraces(
   tx.insert(approvals)
     .values({ ...asked, id: `apr_${canary}`, agentId })
     .run()
-  tx.insert(agentSkills).values({ userId, skillId: 'browser', enabled: true, updatedAt: now }).run()
   tx.insert(agentCredentials).values({ userId, key: 'openai', sealedValue: sealed, updatedAt: now }).run()
   const mail = { sender: canary, subject: canary, text: canary, status: 'delivered', receivedAt: now } as const
   tx.insert(inboxMessages)

@@ -6,6 +6,7 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import { findUndonePayment } from '../cloning/follow-payments.ts'
 import { type AgentAddresses, toWebsocketUrl } from '../registry/address.ts'
 import { getAgent, listAgents } from '../registry/list.ts'
 import {
@@ -71,7 +72,8 @@ export function agentsWeb(deps: AgentsWebDeps) {
 
   app.get('/api/agents/:id', signedIn, async (c) => {
     const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
-    return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok' })
+    const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
+    return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
   })
 
   app.put('/api/agents/:id', ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {

@@ -13,6 +13,9 @@ import type { CloneRequest } from './schemas.ts'
 
 export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean; bookClonePayment: BookClonePayment }
 
+/** Makes the wallet of an agent, once. @returns its address. */
+export type OpenAgentWallet = (userId: string, agentId: string) => Promise<string>
+
 /**
  * Makes a child of one of the user's agents: its settings without its secrets, one generation on, deployed in the
  * background. The payment is used up in the closure that makes it, and only then.

@@ -120,7 +120,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(body).toEqual({
       success: true,
       agentId: expect.stringMatching(/^bo-[0-9a-f]{8}$/),
-      walletAddress: null,
+      walletAddress: expect.stringMatching(/^0x[0-9a-f]{40}$/),
       parentAgentId: parent.id,
       generation: 2,
       transactionHash: hash,

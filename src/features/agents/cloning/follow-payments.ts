@@ -1,16 +1,21 @@
-import { and, asc, eq, isNull, lte } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { TokenPayments } from '../../../adapters/chain/token-payments.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
+import { enqueueMail } from '../../people/mails/send-mail.ts'
+import { users } from '../../people/users/tables.ts'
+import { agents } from '../registry/tables.ts'
 import { type BookClonePayment, toReference } from './payment.ts'
 import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
 export type FollowDeps = {
+  enqueue: Enqueue
   db: Db
   clock: Clock
   log: Log
@@ -69,7 +74,24 @@ async function followOne(deps: FollowDeps, row: ClonePaymentRow): Promise<void> 
 function markUndone(deps: FollowDeps, tx: Tx, row: ClonePaymentRow, now: Date): void {
   if (!flag(deps, tx, row, { undoneAt: now, action: 'clone.payment.undone', now })) return
   const { agentId, transactionHash } = row
+  tellOwner(tx, deps, agentId)
   deps.log.warn({ agentId, transactionHash }, 'the chain took back the payment for a clone')
+}
+
+function tellOwner(tx: Tx, { enqueue }: FollowDeps, agentId: string | null): void {
+  const owner = tx
+    .select({ id: users.id, email: users.email })
+    .from(agents)
+    .innerJoin(users, eq(users.id, agents.ownerId))
+    .where(eq(agents.id, agentId ?? ''))
+    .get()
+  if (owner) enqueueMail(tx, enqueue, { mail: 'clone-payment-undone', userId: owner.id, address: owner.email })
+}
+
+/** Since when the chain holds the payment for a clone no more; null for agents that are none, and whose payment stands. */
+export function findUndonePayment(db: Db, agentId: string): Date | null {
+  const isUndone = and(eq(clonePayments.agentId, agentId), isNotNull(clonePayments.undoneAt))
+  return db.select({ at: clonePayments.undoneAt }).from(clonePayments).where(isUndone).get()?.at ?? null
 }
 
 function markBack(deps: FollowDeps, tx: Tx, row: ClonePaymentRow, now: Date): void {

@@ -48,11 +48,11 @@ export const CloneRequest = action({
 })
 export type CloneRequest = z.infer<typeof CloneRequest>
 
-/** The answer of `POST /api/agents/clone`. Agents have no wallets of their own yet. */
+/** The answer of `POST /api/agents/clone`; `walletAddress` is of the clone's own wallet, which is made with it and empty. */
 export const Cloned = z.object({
   success: z.literal(true),
   agentId: z.string(),
-  walletAddress: z.null(),
+  walletAddress: z.string(),
   parentAgentId: z.string(),
   generation: z.number(),
   transactionHash: z.string(),

@@ -7,11 +7,12 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
-import { type CloneDeps, cloneAgent } from './clone.ts'
+import { type CloneDeps, cloneAgent, type OpenAgentWallet } from './clone.ts'
 import { memoFor } from './payment.ts'
 import { type Cloned, CloneRequest, type CloneService } from './schemas.ts'
 
 export type CloningWebDeps = CloneDeps & {
+  openAgentWallet: OpenAgentWallet
   guards: Guards
   idempotency: Idempotency
   requestsPerMinute: { agents: number }
@@ -55,7 +56,7 @@ export function cloningWeb(deps: CloningWebDeps) {
       const body: Cloned = {
         success: true,
         agentId: agent.id,
-        walletAddress: null,
+        walletAddress: await deps.openAgentWallet(user.id, agent.id),
         parentAgentId: request.parentAgentId,
         generation: agent.generation,
         transactionHash: request.paymentProof.transactionHash,

@@ -213,7 +213,12 @@ export type WebAgent = z.infer<typeof WebAgent>
 export const WebAgentList = z.object({ agents: z.array(WebAgent), count: z.number(), status: z.literal('ok') })
 export type WebAgentList = z.infer<typeof WebAgentList>
 
-export const WebAgentDetail = z.object({ agent: WebAgent, status: z.literal('ok') })
+/** `paymentUndoneAt` is since when the chain holds the payment for this clone no more. */
+export const WebAgentDetail = z.object({
+  agent: WebAgent,
+  status: z.literal('ok'),
+  paymentUndoneAt: z.string().nullable(),
+})
 export type WebAgentDetail = z.infer<typeof WebAgentDetail>
 
 /** `POST /api/agents/provision`, 201: the row was made. `error` says why its deployment failed, when it did. */

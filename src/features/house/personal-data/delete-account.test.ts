@@ -88,7 +88,7 @@ test('DELETE /api/settings/account: 200, the cookie is cleared, and nothing open
   }
   expect((await web.request('/api/auth/login', json('POST', ADA))).status).toBe(401)
   expect(countRows(platform.db)).toMatchObject({ users: 0, sessions: 0, api_keys: 0, agents: 0, messages: 0 })
-  const talk = { chat_sessions: 0, agent_memory: 0, agent_skills: 0, agent_credentials: 0, inbox_messages: 0 }
+  const talk = { chat_sessions: 0, agent_memory: 0, agent_credentials: 0, inbox_messages: 0 }
   expect(countRows(platform.db)).toMatchObject({ ...talk, radio_streams: 0, videos: 0 })
   expect((await web.request('/api/register', json('POST', ADA))).status).toBe(200)
 })

@@ -20,7 +20,7 @@ import { personalKeys } from '../../people/keys/personal.ts'
 import { personalMailedLinks } from '../../people/mails/personal.ts'
 import { personalSessions } from '../../people/sessions/personal.ts'
 import { personalIdentities, personalWallets } from '../../people/sign-in/personal.ts'
-import { personalCredentials, personalSkills } from '../../talk/agent-talk/personal.ts'
+import { personalCredentials } from '../../talk/agent-talk/personal.ts'
 import { personalToolSettings } from '../../talk/agent-tools/personal.ts'
 import { personalApprovals } from '../../talk/approvals/personal.ts'
 import { personalChatSessions, personalMessages, personalTurns } from '../../talk/chat/personal.ts'
@@ -51,7 +51,6 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalMemory,
   personalApprovals,
   personalToolSettings,
-  personalSkills,
   personalCredentials,
   personalRadioStreams,
   personalVideos,

@@ -51,7 +51,6 @@ const SWITCHED_OFF = [
   'swarm_runs',
 ]
 const STAYS = [
-  'agent_skills',
   'agents',
   'bookings',
   'bus_messages',

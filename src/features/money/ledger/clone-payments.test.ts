@@ -4,12 +4,15 @@ import { devAccount, hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
 import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
 import { startTokenChain } from '../../../../tests/harness/paying-platform.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
-import { json } from '../../../../tests/harness/requests.ts'
+import { json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
+import { jobs } from '../../../jobs/tables.ts'
 import { followClonePayments } from '../../agents/cloning/follow-payments.ts'
 import { clonePayments } from '../../agents/cloning/tables.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
+import { WebAgentDetail } from '../../agents/registry/schemas.ts'
 import { auditLog } from '../../people/audit/tables.ts'
+import { MAIL_JOB, MailRequest } from '../../people/mails/send-mail.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
 import { houseAccount } from './accounts.ts'
 import { readBalance } from './post.ts'
@@ -53,6 +56,18 @@ async function open(rpcUrl: string) {
         .all()
         .map(({ action }) => action)
         .filter((action) => action.startsWith('clone.')),
+    /** What the owner is told of their clone. */
+    shownUndone: async () => {
+      const { agentId } = platform.db.select().from(clonePayments).get() ?? {}
+      const detail = test.web.request(`/api/agents/${agentId}`, { headers: cookie })
+      return (await read(WebAgentDetail, detail)).paymentUndoneAt
+    },
+    mails: () =>
+      platform.db
+        .select()
+        .from(jobs)
+        .all()
+        .flatMap(({ kind, payload }) => (kind === MAIL_JOB ? [MailRequest.parse(payload).mail] : [])),
     look: async () => {
       clock.advance(31_000)
       await Promise.all([followClonePayments(platform), followClonePayments(platform)])
@@ -89,7 +104,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
   })
 
   test('K4: a payment that a reorganization takes back is flagged and booked back, once; and again when it returns', async () => {
-    const { clone, sales, payment, look, flags, logLines } = await open(chain.rpcUrl)
+    const { clone, sales, payment, look, flags, logLines, shownUndone, mails } = await open(chain.rpcUrl)
     const hash = await pay(1_000_000n)
     const raw = await chain.client.request({ method: 'eth_getRawTransactionByHash' as never, params: [hash] as never })
     expect((await clone(hash)).status).toBe(200)
@@ -98,12 +113,15 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
     await look()
     expect(payment()?.undoneAt).toBeInstanceOf(Date)
     expect([sales(), flags()]).toEqual([0, ['clone.payment.undone']])
+    expect(await shownUndone()).toEqual(payment()?.undoneAt?.toISOString() ?? '')
+    expect(mails()).toEqual(['clone-payment-undone'])
     expect(logLines.filter((line) => line.includes('took back the payment for a clone'))).toHaveLength(1)
     await chain.client.sendRawTransaction({ serializedTransaction: raw as Hex })
     await look()
     await look()
     expect(payment()?.undoneAt).toBeNull()
     expect([sales(), flags()]).toEqual([1_000_000, ['clone.payment.undone', 'clone.payment.restored']])
+    expect([await shownUndone(), mails()]).toEqual([null, ['clone-payment-undone']])
   })
 
   test('a chain that does not answer undoes nothing', async () => {

@@ -118,6 +118,14 @@ export const MAILS = {
     ],
     end: 'Further payments within ten minutes come without a mail of their own.',
   },
+  'clone-payment-undone': {
+    subject: 'The payment for a clone was taken back',
+    lines: [
+      'The chain took back the block that held your payment for a cloned agent, so it is not paid for any more.',
+      'The agent goes on. Usually the same payment is in another block soon, and then there is nothing to do.',
+    ],
+    end: 'The overview of the agent says so for as long as the payment is missing, and whoever runs this server sees it as well.',
+  },
   'payment-failed': {
     subject: 'Your card could not be charged',
     lines: [

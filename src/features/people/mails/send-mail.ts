@@ -36,6 +36,7 @@ export const MailRequest = z.union([
       'agent-cap-100',
       'approval-wanted',
       'payment-approval-wanted',
+      'clone-payment-undone',
       'payment-failed',
       'payment-made-good',
       'grace-ended',

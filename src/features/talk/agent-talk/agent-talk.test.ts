@@ -10,6 +10,7 @@ import { VERSION } from '../../../core/version.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { users } from '../../people/users/tables.ts'
 
 const Sessions = z.object({
   sessions: z.array(
@@ -116,7 +117,7 @@ test('GET /api/agent memory: 200 with the last ten lines of the session that goe
 })
 
 test('GET /api/agent health: 200 with what the agent itself says', async () => {
-  await ada.post('/api/agent', { action: 'update-skill', skillId: 'browser', enabled: true })
+  await ada.post('/api/agent', { action: 'update-skill', skillId: 'tour-planner', enabled: true })
   const response = await ada.get(`/api/agent?action=health&agentId=${agentId}`)
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({
@@ -127,7 +128,7 @@ test('GET /api/agent health: 200 with what the agent itself says', async () => {
     uptime: expect.any(Number),
     model: 'openai/gpt-4o-mini',
     channels: ['web'],
-    skills: ['browser'],
+    skills: ['tour-planner'],
     lastSeen: expect.any(Number),
   })
 })
@@ -183,21 +184,35 @@ test('GET /api/agent: 200 describes itself', async () => {
   })
 })
 
-test('skills: 200 lists ten, each as its user chose; another user’s choice is their own', async () => {
-  const path = '/api/agent?action=skills'
-  expect((await read(Skills, eve.get(path))).skills.map(({ id }) => id)).toEqual([
-    ...['browser', 'exec', 'memory', 'calendar', 'email', 'webhook', 'dj-streaming', 'guestlist', 'usdc-payments'],
-    'treasury',
-  ])
-  const chosen = await eve.post('/api/agent', { action: 'update-skill', skillId: 'treasury', enabled: true })
-  expect(await chosen.json()).toEqual({ success: true, skillId: 'treasury', enabled: true })
-  const on = async (person: Person) =>
-    (await read(Skills, person.get(path))).skills.filter(({ enabled }) => enabled).map(({ id }) => id)
-  expect(await on(eve)).toEqual(['treasury'])
-  expect(await on(ada)).not.toContain('treasury')
-  const off = await eve.post('/api/agent', { action: 'update-skill', skillId: 'treasury' })
-  expect(await off.json()).toEqual({ success: true, skillId: 'treasury', enabled: false })
-  expect(await on(eve)).toEqual([])
+test('skills: 200 lists what is offered, enabled where the agent has it; update-skill gives and turns off, 404 for others', async () => {
+  const test = await atRest()
+  const { agentId } = test
+  await write(test.platform.db, (tx) =>
+    tx.update(users).set({ plan: 'label', subscriptionStatus: 'active', subscriptionId: 'sub_1' }).run(),
+  )
+  const offered = await read(
+    z.object({ skills: z.array(z.object({ id: z.string() })) }),
+    test.web.request('/api/skills'),
+  )
+  const list = async (query = '') => (await read(Skills, test.get(`action=skills${query}`))).skills
+  expect((await list()).map(({ id }) => id)).toEqual(offered.skills.map(({ id }) => id))
+  const on = async (query = '') => (await list(query)).flatMap(({ id, enabled }) => (enabled ? [id] : []))
+  expect(await on()).toEqual([])
+  const choose = (skillId: string, enabled?: boolean) =>
+    test.post({ action: 'update-skill', skillId, enabled, agentId })
+  const chosen = await choose('venue-finder', true)
+  expect([chosen.status, await chosen.json()]).toEqual([200, { success: true, skillId: 'venue-finder', enabled: true }])
+  expect([await on(), await on(`&agentId=${agentId}`)]).toEqual([['venue-finder'], ['venue-finder']])
+  expect(await (await test.get(`action=health&agentId=${agentId}`)).json()).toMatchObject({ skills: ['venue-finder'] })
+  const off = await choose('venue-finder')
+  expect([off.status, await off.json()]).toEqual([200, { success: true, skillId: 'venue-finder', enabled: false }])
+  expect(await on()).toEqual([])
+  const unknown = await choose('flying', true)
+  expect([unknown.status, await unknown.json()]).toEqual([404, { error: 'Skill not found' }])
+  const stranger = (await test.signIn('eve@example.com', 'label')).cookie
+  const foreign = await test.post({ action: 'update-skill', skillId: 'venue-finder', enabled: true, agentId }, stranger)
+  expect([foreign.status, await foreign.json()]).toEqual([404, { error: 'Agent not found' }])
+  expect((await test.get(`action=skills&agentId=${agentId}`, stranger)).status).toBe(404)
 })
 
 test.each([
@@ -209,7 +224,6 @@ test.each([
   [{ message: ' ' }, 'userId and message required'],
   [{ action: 'chat', message: 7 }, 'userId and message required'],
   [{ action: 'update-skill' }, 'userId and skillId required'],
-  [{ action: 'update-skill', skillId: 'flying' }, 'Unknown skill'],
   [{ action: 'set-credential' }, 'userId and key required'],
   [
     { action: 'set-credential', key: 'myspace' },

@@ -30,7 +30,7 @@ export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId:
     uptime: 0,
     model: agent.model,
     channels: ['web', ...(deps.webhooks.emailSecret ? ['email'] : [])],
-    skills: listSkills(deps.db, user.id).flatMap(({ id, enabled }) => (enabled ? [id] : [])),
+    skills: listSkills(deps.db, user, agent.id).flatMap(({ id, enabled }) => (enabled ? [id] : [])),
     lastSeen: findLastWord(deps.db, agent.id),
   }
   if (agent.status !== 'running') return known
@@ -56,11 +56,11 @@ export const DESCRIPTION = {
     'GET /api/agent?action=sessions': 'your sessions with an agent',
     'GET /api/agent?action=session&sessionId=': 'one session with its messages',
     'GET /api/agent?action=memory': 'the last lines of the session that goes on',
-    'GET /api/agent?action=skills': 'skills and which of them you chose; the choice is kept and not acted on yet',
+    'GET /api/agent?action=skills': 'what an agent can be given, and what it has',
     'GET /api/agent?action=credentials': 'which credentials you set; their values are never shown',
     'POST /api/agent {action: chat, message, sessionId?}': 'talks to an agent',
     'POST /api/agent {action: create-session}': 'opens a session',
-    'POST /api/agent {action: update-skill, skillId, enabled?}': 'chooses a skill',
+    'POST /api/agent {action: update-skill, skillId, enabled?, agentId?}': 'gives an agent a skill, or turns it off',
     'POST /api/agent {action: set-credential, key, value?}': 'keeps a credential sealed, or forgets it without a value',
   },
 } as const

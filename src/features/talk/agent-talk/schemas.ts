@@ -40,6 +40,7 @@ const UpdateSkillAction = z.object({
   action: z.literal('update-skill'),
   skillId: z.string('userId and skillId required').min(1, 'userId and skillId required').max(100),
   enabled: z.boolean('enabled must be true or false').default(false),
+  agentId: AgentId,
 })
 
 const SetCredentialAction = z.object({

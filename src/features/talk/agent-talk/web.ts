@@ -58,7 +58,7 @@ async function answerQuery(deps: AgentTalkWebDeps, user: SignedInUser, query: Ag
     case 'memory':
       return { memory: showRecent(deps, user, agentId) }
     case 'skills':
-      return { skills: listSkills(deps.db, user.id) }
+      return { skills: listSkills(deps.db, user, agentId) }
     case 'credentials':
       return { credentials: listCredentials(deps.db, user.id) }
   }
@@ -73,7 +73,7 @@ async function performAction(deps: AgentTalkWebDeps, c: Context<WebEnv>, request
       return startSession(deps, user, request.agentId)
     case 'update-skill': {
       const { skillId, enabled } = request
-      await chooseSkill(deps, user.id, { skillId, enabled })
+      await chooseSkill(deps, user, request)
       return { success: true, skillId, enabled }
     }
     case 'set-credential': {
