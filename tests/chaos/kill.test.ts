@@ -1,16 +1,19 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { randomText } from '../../src/core/ids.ts'
+import { sha256 } from '../../src/core/secrets.ts'
 import { CreatedKey, KeyList } from '../../src/features/people/keys/schemas.ts'
 import { SentMessage } from '../../src/features/talk/chat/schemas.ts'
-import { createAgent, type Person, signUp } from '../harness/client.ts'
+import { SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
+import { createAgent, type Person, signUp, toPerson } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { openHouse, type Program } from '../harness/server.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
-const KILLS = roundsOf('WRITE_KILLS', 8)
+const KILLS = roundsOf('WRITE_KILLS', 5)
 const WRITERS = 64
 /** Below the 25 keys that a user may have. */
 const MAX_KEYS = 20
@@ -23,9 +26,7 @@ test(`${KILLS} times killed in the middle of ${WRITERS} writers: what was acknow
   const owner = await signUp(web)
   const agentId = await createAgent(owner, { model: 'openai/gpt-4o-mini' })
   const pids = await house.agentPids()
-  const writers: Writer[] = []
-  for (let index = 0; index < WRITERS; index++)
-    writers.push(newWriter(await signUp(web, `writer-${index}@example.com`)))
+  const writers = addPeople(join(house.dataDir, 'stead.db'), web, WRITERS).map(newWriter)
 
   for (let round = 0; round < KILLS; round++) {
     await writeUntilKilled(program, writers, 1 + ((round * 37) % 400))
@@ -42,6 +43,30 @@ test(`${KILLS} times killed in the middle of ${WRITERS} writers: what was acknow
 
 /** What one client was told: keys that must be there, and keys that must not. A deletion without an answer is in neither. */
 type Writer = { person: Person; present: Set<string>; gone: Set<string> }
+
+/** Accounts that are signed in already: to register and sign in takes a second of hashing for each dozen. */
+function addPeople(file: string, web: string, count: number): Person[] {
+  const database = new Database(file)
+  const addUser = database.prepare(
+    "INSERT INTO users (id, email, name, plan, created_at, updated_at) VALUES (@id, @email, 'Writer', 'network', @now, @now)",
+  )
+  const addSession = database.prepare(
+    'INSERT INTO sessions (token_hash, user_id, created_at, expires_at) VALUES (@hash, @id, @now, @now + 86400000)',
+  )
+  const add = database.transaction(() =>
+    Array.from({ length: count }, (_, index) => {
+      const [id, email, token] = [`usr_writer_${index}`, `writer-${index}@example.com`, randomText(43)]
+      addUser.run({ id, email, now: Date.now() })
+      addSession.run({ id, hash: sha256(token), now: Date.now() })
+      return toPerson(web, email, `${SESSION_COOKIE}=${token}`)
+    }),
+  )
+  try {
+    return add.immediate()
+  } finally {
+    database.close()
+  }
+}
 
 function newWriter(person: Person): Writer {
   return { person, present: new Set(), gone: new Set() }

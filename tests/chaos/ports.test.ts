@@ -14,7 +14,7 @@ import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
 const BUSYBOX = Bun.which('busybox')
-const AGENTS = roundsOf('PORT_AGENTS', 30)
+const AGENTS = roundsOf('PORT_AGENTS', 20)
 const Rows = z.array(z.object({ status: z.string(), port: z.number().nullable() }))
 
 describe.skipIf(BUSYBOX === null)('ports that others hold', () => {

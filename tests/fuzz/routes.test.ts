@@ -12,7 +12,7 @@ import { type BodyDraft, type Draft, draftRequests } from './requests.ts'
 
 /** `FUZZ_SEED` and `FUZZ_REQUESTS` ask for other and for more requests than the gate makes. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_120)
-const REQUESTS = roundsOf('FUZZ_REQUESTS', 2000)
+const REQUESTS = roundsOf('FUZZ_REQUESTS', 1000)
 /** A world serves so many requests: what they end or delete must not shut everybody out of the rest. */
 const REQUESTS_PER_WORLD = 250
 const AT_ONCE = 8

@@ -19,7 +19,7 @@ const TEXT = ['Once upon a time ', 'there was a house ', 'whose roof was whole.'
 const WHOLE = TEXT.join('')
 /** Long enough for an answer on a busy machine, short enough to wait for many times. */
 const TIMEOUT_MS = 2000
-const RUNS = roundsOf('FAULT_RUNS', 100)
+const RUNS = roundsOf('FAULT_RUNS', 50)
 
 const fault = fc.oneof(
   // Within the first event of a stream: once something was said, nobody else may go on.

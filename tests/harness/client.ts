@@ -24,7 +24,12 @@ export async function signUp(web: string, email = 'ada@example.com'): Promise<Pe
 export async function signIn(web: string, email = 'ada@example.com', password = PASSWORD): Promise<Person> {
   const response = await fetch(`${web}/api/auth/login`, json('POST', { email, password }))
   if (!response.ok) throw new Error(`Cannot sign in: ${await response.text()}`)
-  const cookie = { cookie: cookiesOf(response) }
+  return toPerson(web, email, cookiesOf(response))
+}
+
+/** Whoever has these cookies. */
+export function toPerson(web: string, email: string, cookies: string): Person {
+  const cookie = { cookie: cookies }
   return {
     email,
     web,

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
@@ -20,8 +21,8 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
     .sort((one, other) => one.isFigure - other.isFigure || other.isCounted - one.isCounted)
     .map(({ name, isFigure }) => ({
       isFigure,
-      name: sql.identifier(name),
-      copy: sql.identifier(`copy_of_${name}`),
+      name,
+      copy: `copy_of_${name}`,
       isEmpty:
         db
           .select({ one: sql`1` })
@@ -38,22 +39,67 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
     .all()
   await write(db, (tx) => {
     for (const { name } of guards) tx.run(sql`drop trigger ${sql.identifier(name)}`)
-    for (const { name, copy } of filled) tx.run(sql`create temp table ${copy} as select * from main.${name}`)
+    for (const { name, copy } of filled) {
+      tx.run(sql`create temp table ${sql.identifier(copy)} as select * from main.${sql.identifier(name)}`)
+    }
+  })
+  const sqlite = clientOf(db)
+  const noted = noteChanged(
+    sqlite,
+    tables.map(({ name }) => name),
+  )
+  const prepared = tables.map(({ name, copy, isEmpty, isFigure }) => {
+    const fill = isEmpty ? null : sqlite.prepare(`insert into main."${name}" select * from temp."${copy}"`)
+    return { name, isFigure, empty: sqlite.prepare(`delete from main."${name}"`), fill }
   })
   return () =>
     write(db, (tx) => {
       // Rows come back in any order; they refer to one another only when all are there.
       tx.run(sql`pragma defer_foreign_keys = on`)
-      for (const { name } of tables) tx.run(sql`delete from main.${name}`)
-      for (const { name, copy, isEmpty, isFigure } of tables) {
-        // Triggers have counted again what came back.
-        if (isFigure) tx.run(sql`delete from main.${name}`)
-        if (!isEmpty) tx.run(sql`insert into main.${name} select * from temp.${copy}`)
+      const emptied = new Set<string>()
+      // Whoever empties a table takes rows of others along.
+      for (let found = noted.list(); found.size > emptied.size; found = noted.list()) {
+        for (const { name, empty } of prepared) {
+          if (found.has(name) && !emptied.has(name)) empty.run()
+        }
+        for (const name of found) emptied.add(name)
       }
+      for (const { name, isFigure, fill } of prepared) {
+        if (!isFigure && emptied.has(name)) fill?.run()
+      }
+      const noticed = noted.list()
+      for (const { name, isFigure, empty, fill } of prepared) {
+        if (!isFigure || !noticed.has(name)) continue
+        // Triggers have counted again what came back.
+        empty.run()
+        fill?.run()
+      }
+      noted.clear()
     })
 }
 
+/** Notes the names of tables that are written to, by triggers of this connection alone. */
+function noteChanged(sqlite: Database.Database, tables: readonly string[]) {
+  sqlite.exec('create temp table changed_tables (name text primary key)')
+  for (const name of tables) {
+    const note = `insert into changed_tables select '${name}' where not exists (select 1 from changed_tables where name = '${name}')`
+    for (const event of ['insert', 'update', 'delete'])
+      sqlite.exec(`create temp trigger "${event} on ${name}" after ${event} on main."${name}" begin ${note}; end`)
+  }
+  const names = sqlite.prepare<[], { name: string }>('select name from changed_tables')
+  const clear = sqlite.prepare('delete from changed_tables')
+  return { list: () => new Set(names.all().map(({ name }) => name)), clear: () => clear.run() }
+}
+
+/** The connection below: what is done thousands of times is prepared once. */
+function clientOf(db: Db): Database.Database {
+  const client: unknown = Reflect.get(db, '$client')
+  if (client instanceof Database) return client
+  throw new Error('This database is not one of better-sqlite3')
+}
+
 /** How many rows were ever written, changed and deleted: when it stays the same, so has every row. */
-export function countChanges(db: Db): number {
-  return db.select({ changes: sql<number>`total_changes()` }).from(sql`(select 1)`).get()?.changes ?? 0
+export function prepareCountOfChanges(db: Db): () => number {
+  const counting = clientOf(db).prepare<[], { changes: number }>('select total_changes() as changes')
+  return () => counting.get()?.changes ?? 0
 }

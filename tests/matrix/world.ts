@@ -38,7 +38,7 @@ import { INTERNAL_KEY, type TestOptions, testPlatform } from '../harness/platfor
 import { prepareDump } from '../harness/rows/dump.ts'
 import { addTalkTraces } from '../harness/rows/talk-traces.ts'
 import { until } from '../harness/until.ts'
-import { countChanges, rememberRows } from './rewind.ts'
+import { prepareCountOfChanges, rememberRows } from './rewind.ts'
 
 export const AGENTS_BASE_PORT = 41_000
 export const PASSWORD = 'correct horse battery staple'
@@ -102,7 +102,8 @@ export async function openWorld(
   const app = createApp(platform, new Map([['/index.html', new Blob(['<!doctype html>'], { type: 'text/html' })]]))
   const rewind = await rememberRows(platform.db)
   const dump = prepareDump(platform.db)
-  const unchanged = { rows: rows(), changes: countChanges(platform.db) }
+  const countChanges = prepareCountOfChanges(platform.db)
+  const unchanged = { rows: rows(), changes: countChanges() }
   await platform.catalogue.refresh(AbortSignal.timeout(60_000))
   const working = startJobs(platform)
   return {
@@ -117,7 +118,7 @@ export async function openWorld(
       app.fetch(new Request(`http://localhost:3000${path}`, init), { face, address: '203.0.113.7' }),
     /** Rows that have gone, come or changed. Not counted: an ended session, which goes with whoever shows it. */
     findChanges: (): string[] => {
-      const changes = countChanges(platform.db)
+      const changes = countChanges()
       if (changes === unchanged.changes) return []
       unchanged.changes = changes
       return [...new Set(rows()).symmetricDifference(new Set(unchanged.rows))]
@@ -128,7 +129,7 @@ export async function openWorld(
     rewind: async () => {
       await idle()
       await rewind()
-      unchanged.changes = countChanges(platform.db)
+      unchanged.changes = countChanges()
     },
     [Symbol.asyncDispose]: async () => {
       await working[Symbol.asyncDispose]()

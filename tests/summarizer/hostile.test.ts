@@ -9,7 +9,7 @@ import { until } from '../harness/until.ts'
 import { readLines } from '../harness/wires/lines.ts'
 
 /** In the gate every kind there is, and some mixtures. */
-const COUNT = roundsOf('HOSTILE_BODIES', 260)
+const COUNT = roundsOf('HOSTILE_BODIES', 236)
 const AT_ONCE = 8
 /** 10 s for everything, and what a busy machine adds. */
 const MAX_ANSWER_MS = atMostMs(11_500)

@@ -18,7 +18,7 @@ const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness
 const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(PROGRAMS, 'process-test-agent.ts')]
 const HOST = join(PROGRAMS, 'process-test-host.ts')
 const PATIENCE_MS = 120_000
-const KILLS = roundsOf('PROCESS_KILLS', 6)
+const KILLS = roundsOf('PROCESS_KILLS', 4)
 const hasProc = existsSync('/proc/self/environ')
 
 const root = await mkdtemp(join(tmpdir(), 'stead-process-'))
