@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
+import { orLate } from '../core/concurrency/or-late.ts'
 import { AppError, errorMessage, StartupError } from '../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../core/ids.ts'
 import { toListenError } from '../core/listen-error.ts'
@@ -96,10 +97,10 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     async stop(graceMs) {
       stopping.abort()
       // Turns that have an id go on without anybody who listens.
-      const finished = Promise.all([server.stop(), keptTurns.idle()]).then(() => undefined)
-      if (await isOverWithin(finished, graceMs)) return
+      const finished = Promise.all([server.stop(), keptTurns.idle()]).then(() => true)
+      if (await orLate(finished, graceMs, false)) return
       queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
-      if (!(await isOverWithin(finished, 1000))) await server.stop(true)
+      if (!(await orLate(finished, 1000, false))) await server.stop(true)
     },
   }
 }
@@ -147,16 +148,5 @@ export function listen(settings: Pick<AgentSettings, 'host' | 'port'>, fetch: Ha
     })
   } catch (error) {
     throw toListenError(error, settings.host, settings.port, 'PORT')
-  }
-}
-
-/** Leaves `work` running when the time is up. */
-async function isOverWithin(work: Promise<void>, maxMs: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), maxMs)
-  try {
-    return await Promise.race([work.then(() => true), promise])
-  } finally {
-    clearTimeout(timer)
   }
 }

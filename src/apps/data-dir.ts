@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage, StartupError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
+import { readOrCreate } from '../core/read-or-create.ts'
 
 /** Makes the data folder when it is not there. @throws StartupError when it cannot be written. */
 export function prepareDataDir(dataDir: string): void {
@@ -18,11 +19,5 @@ export function prepareDataDir(dataDir: string): void {
  * @throws StartupError when it cannot be read or made.
  */
 export function readOrCreateInstance(dataDir: string): string {
-  const file = join(dataDir, 'instance.id')
-  try {
-    if (!existsSync(file)) writeFileSync(file, randomText(12).toLowerCase(), { mode: 0o600, flag: 'wx' })
-    return readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new StartupError(`DATA_DIR: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
-  }
+  return readOrCreate(join(dataDir, 'instance.id'), 'DATA_DIR', () => randomText(12).toLowerCase())
 }

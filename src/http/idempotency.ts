@@ -2,6 +2,7 @@ import { and, eq, gt, isNull, lte } from 'drizzle-orm'
 import type { Context, Next } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { addDays, type Clock } from '../core/clock.ts'
+import { orLate } from '../core/concurrency/or-late.ts'
 import { AppError } from '../core/errors.ts'
 import { type Sealer, type SealPurpose, sha256 } from '../core/secrets.ts'
 import { deleteInBatches } from '../db/in-batches.ts'
@@ -126,10 +127,7 @@ function requireSame(row: Row | undefined, { requestHash }: Request): void {
 }
 
 async function settleUntil(earlier: Promise<void>, deadline: number): Promise<void> {
-  const late = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => late.resolve('late'), Math.max(0, deadline - performance.now()))
-  const outcome = await Promise.race([earlier, late.promise])
-  clearTimeout(timer)
+  const outcome = await orLate(earlier, Math.max(0, deadline - performance.now()), 'late')
   if (outcome !== 'late') return
   throw new AppError('conflict', 'The first request with this Idempotency-Key is still under way', {
     code: 'IDEMPOTENCY_IN_PROGRESS',

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { Webhook as Signer } from 'standardwebhooks'
 import { type Sent, send } from '../egress/outbound.ts'
 
 /**
@@ -18,12 +18,12 @@ const SECRET_PREFIX = 'whsec_'
 /** Null without an address. */
 export function createWebhook({ url, secret }: WebhookSettings, deps: { fetch: typeof fetch }): Webhook | null {
   if (!url) return null
-  const key = toKey(secret())
+  const signer = new Signer(toKey(secret()), { format: 'raw' })
   return {
     send({ id, body }, at, signal) {
       const timestamp = String(Math.floor(at.getTime() / 1000))
-      const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-      const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+      const signature = signer.sign(id, at, body)
+      const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
       return send(deps.fetch, url, { headers, body, signal })
     },
   }

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '../../core/clock.ts'
-import { errorMessage, StartupError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { createLog } from '../../core/log.ts'
+import { readOrCreate } from '../../core/read-or-create.ts'
 import { VERSION } from '../../core/version.ts'
 import { MAX_TURN_MS, PLATFORM_IDLE_MS, STOP_GRACE_MS } from '../agent.ts'
 import { addExample } from '../example.ts'
@@ -44,7 +44,7 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
   const log = createLog('info', { write: (line) => void process.stderr.write(line) })
   if (options.image) {
     const { startHomeContainer } = await import('./home-container.ts')
-    const instance = readOrCreate(join(folder, 'instance.id'), () => randomText(INSTANCE_LENGTH).toLowerCase())
+    const instance = readKept(join(folder, 'instance.id'), () => randomText(INSTANCE_LENGTH).toLowerCase())
     const dockerHost = process.env.DOCKER_HOST || '/var/run/docker.sock'
     const { image, model } = options
     return startHomeContainer({ image, port, name, model, platform, gatewayToken, instance, dockerHost }, log)
@@ -78,17 +78,14 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
 function readGatewayToken(folder: string): string {
   const { GATEWAY_TOKEN: given, GATEWAY_TOKEN_FILE: givenFile } = process.env
   if (given) return given
-  return readOrCreate(givenFile || join(folder, 'gateway.token'), () => `gw_${randomText(TOKEN_LENGTH)}`)
+  return readKept(givenFile || join(folder, 'gateway.token'), () => `gw_${randomText(TOKEN_LENGTH)}`)
 }
 
-function readOrCreate(file: string, create: () => string): string {
-  try {
+function readKept(file: string, create: () => string): string {
+  return readOrCreate(file, '--dir', () => {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    if (!existsSync(file)) writeFileSync(file, create(), { mode: 0o600, flag: 'wx' })
-    return readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new StartupError(`--dir: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
-  }
+    return create()
+  })
 }
 
 function readPort(text: string): number {

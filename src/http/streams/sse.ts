@@ -1,7 +1,8 @@
 import type { Context } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
-import { AppError, errorMessage } from '../../core/errors.ts'
+import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { requireQuota } from '../../core/require-quota.ts'
 import type { BaseEnv, Principal } from '../env.ts'
 
 /** Below the 10 s after which a server closes a silent connection. */
@@ -44,10 +45,9 @@ export function createLiveStreams(): LiveStreams {
   return {
     take(principal) {
       const holder = principal.kind === 'user' ? principal.user.id : ''
-      const count = open.get(holder) ?? 0
-      const limit = MAX_LIVE_STREAMS[principal.kind]
-      if (count >= limit) throw new AppError('limited', 'Too many open streams', { current: count, limit })
-      open.set(holder, count + 1)
+      const current = open.get(holder) ?? 0
+      requireQuota({ current, limit: MAX_LIVE_STREAMS[principal.kind], message: 'Too many open streams' })
+      open.set(holder, current + 1)
       return () => {
         const left = (open.get(holder) ?? 1) - 1
         if (left > 0) open.set(holder, left)

@@ -124,7 +124,13 @@ export function toNames(instance: string, agentId: string): { current: string; n
   return { current, next: `${current}.next`, previous: `${current}.previous` }
 }
 
-function toLabels({ instance, spec, image, digest }: ContainerPlan): Record<string, string> {
+/** What tells whose agent it is that runs there, and what it was made of. */
+export function toLabels({
+  instance,
+  spec,
+  image,
+  digest,
+}: Pick<ContainerPlan, 'instance' | 'spec' | 'image' | 'digest'>): Record<string, string> {
   return {
     [LABELS.instance]: instance,
     [LABELS.agent]: spec.id,

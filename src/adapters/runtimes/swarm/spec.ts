@@ -1,6 +1,6 @@
 import type { AgentDriver, AgentImage } from '../contract/agent-image.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
-import { HEALTH, PROFILE, STOP_SECONDS } from '../engine/container.ts'
+import { HEALTH, PROFILE, STOP_SECONDS, toLabels } from '../engine/container.ts'
 import { LABELS } from '../engine/engine.ts'
 import type { ServiceSpec } from './answers.ts'
 
@@ -43,7 +43,7 @@ export function toServiceSpec(plan: ServicePlan): ServiceSpec {
   const { name, spec, driver } = plan
   return {
     Name: name,
-    Labels: toLabels(plan),
+    Labels: { ...toLabels(plan), [WANTED_LABEL]: 'running' },
     TaskTemplate: {
       ContainerSpec: toContainerSpec(plan),
       Resources: {
@@ -65,19 +65,6 @@ export function toServiceSpec(plan: ServicePlan): ServiceSpec {
       Mode: 'dnsrr',
       Ports: [{ Protocol: 'tcp', TargetPort: driver.port, PublishedPort: spec.port, PublishMode: 'host' }],
     },
-  }
-}
-
-function toLabels({ instance, spec, image, digest }: ServicePlan): Record<string, string> {
-  return {
-    [LABELS.instance]: instance,
-    [LABELS.agent]: spec.id,
-    [LABELS.kind]: image.kind,
-    [LABELS.version]: image.version ?? '',
-    [LABELS.image]: image.reference,
-    [LABELS.port]: String(spec.port),
-    [LABELS.digest]: digest,
-    [WANTED_LABEL]: 'running',
   }
 }
 

@@ -11,7 +11,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { REMOVE_JOB, removeKey } from '../operations/operations.ts'
 import type { AgentTurns } from '../operations/turns.ts'
-import { findAgent } from '../registry/list.ts'
+import { findAgent, findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { tellOfAgent } from '../registry/tell.ts'
 import { removeSnapshots } from '../snapshots/snapshots.ts'
@@ -65,7 +65,7 @@ export function enqueueRemoval(
 export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Removal): Promise<void> {
   await deps.agentTurns.take(agentId, async () => {
     // One that was deployed for the first time meanwhile has a runtime since.
-    const row = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
+    const row = findAgentRow(deps.db, agentId)
     if (!row || wasDeployed(row)) await removeEverywhere(deps.runtimes, agentId, row ? row.runtime : runtime)
     // Without a row its account was deleted with it.
     await (row ? discardSnapshots(deps, row) : removeSnapshots(deps, agentId))

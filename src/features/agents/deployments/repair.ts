@@ -1,9 +1,9 @@
-import { eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { pause } from '../../../jobs/runner.ts'
 import type { AgentTurns } from '../operations/turns.ts'
-import { type AgentRow, agents } from '../registry/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
+import type { AgentRow } from '../registry/tables.ts'
 import { type HealthDeps, waitForHealthy } from './health.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
 
@@ -34,22 +34,22 @@ export async function runRepair(
   wanted: AgentRow['status'],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const isWanted = () => find(deps.db, agentId)?.status === wanted
-  const before = find(deps.db, agentId)
+  const isWanted = () => findAgentRow(deps.db, agentId)?.status === wanted
+  const before = findAgentRow(deps.db, agentId)
   if (!before || !isWanted()) return false
   const runtime = deps.runtimes.of(before)
   const isThere = (await runtime.inspect(agentId)) !== null
   if (isThere) await runtime.kill(agentId)
   await pause(deps.watchdog.killWaitSeconds * 1000, signal)
   signal.throwIfAborted()
-  const agent = find(deps.db, agentId)
+  const agent = findAgentRow(deps.db, agentId)
   if (!agent || !isWanted()) return false
   // What lies there is not to come up with a token that has been replaced since.
   if (isThere && agent.tokensChangedAt === null) await runtime.start(agentId, { repair: true })
   else if (agent.port !== null) await runtime.deploy(await toSpec(deps, agent, agent.port))
   const isVerified = await isHealthyInTime(deps, agent, isWanted, signal)
   // The start may have crossed with a stop.
-  if (find(deps.db, agentId)?.status === 'stopped') await runtime.stop(agentId)
+  if (findAgentRow(deps.db, agentId)?.status === 'stopped') await runtime.stop(agentId)
   return isVerified && isWanted()
 }
 
@@ -63,8 +63,4 @@ async function isHealthyInTime(deps: RepairDeps, agent: AgentRow, isWanted: () =
     if (error instanceof AppError && !signal.aborted) return false
     throw error
   }
-}
-
-function find(db: Db, agentId: string): AgentRow | null {
-  return db.select().from(agents).where(eq(agents.id, agentId)).get() ?? null
 }

@@ -2,9 +2,10 @@ import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { setStep } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { forgetSnapshots } from '../snapshots/snapshots.ts'
 import { toEndpoint } from './health.ts'
-import { bringUp, commit, findAgentRow, type OperationDeps } from './start.ts'
+import { bringUp, commit, type OperationDeps } from './start.ts'
 import { isWantedUp, keepState } from './update.ts'
 
 /**

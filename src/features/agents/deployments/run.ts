@@ -13,6 +13,7 @@ import {
   setStep,
 } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { agents } from '../registry/tables.ts'
 import { runRepair } from './repair.ts'
 import { runResetMemory } from './reset-memory.ts'
@@ -22,7 +23,6 @@ import {
   chooseRuntime,
   commit,
   endIfUnwanted,
-  findAgentRow,
   isCurrent,
   markFailed,
   type OperationDeps,
@@ -102,7 +102,7 @@ async function begin(deps: OperationDeps, operation: OperationRow): Promise<bool
   if (operation.step !== 'queued') return true
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
-    const agent = tx.select().from(agents).where(eq(agents.id, operation.agentId)).get()
+    const agent = findAgentRow(tx, operation.agentId)
     if (!agent || agent.status === 'stopped') {
       endOperation(tx, operation, { result: 'cancelled', error: 'The agent was stopped' }, now)
       return false

@@ -11,6 +11,7 @@ import { type ImageDeps, mayFetch, notAllowed } from '../operations/images.ts'
 import { describeReturn, endOperation, hasNewer, setStep, showDeployment } from '../operations/operations.ts'
 import { findTakenPorts, leasePort } from '../operations/ports.ts'
 import type { OperationRow } from '../operations/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { findVersion, waitForHealthy } from './health.ts'
 import type { RepairDeps } from './repair.ts'
@@ -35,10 +36,6 @@ export type OperationDeps = RepairDeps & {
 /** An engine that refuses this many ports in a row has another problem. */
 const PORT_TRIES = 10
 const LOG_LINES = 50
-
-export function findAgentRow(db: Db, agentId: string): AgentRow | null {
-  return db.select().from(agents).where(eq(agents.id, agentId)).get() ?? null
-}
 
 /** Is the agent still to be brought up, and by this very operation? */
 export function isCurrent(db: Db, operation: OperationRow): boolean {

@@ -4,12 +4,12 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { endOperation, findOperation, setStep } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { agents } from '../registry/tables.ts'
 import { forgetSnapshots, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
 import {
   bringUp,
   commit,
-  findAgentRow,
   type OperationDeps,
   pullImage,
   readLogTail,

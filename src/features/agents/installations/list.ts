@@ -1,4 +1,5 @@
-import { count, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
+import { countRows } from '../../../db/count-rows.ts'
 import { inPages } from '../../../db/in-pages.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
@@ -11,7 +12,7 @@ import { type InstallationRow, installations } from './tables.ts'
  */
 export function* listInstallations(db: Db, principal: Principal): Generator<string, void> {
   const condition = principal.kind === 'user' ? eq(installations.ownerId, principal.user.id) : undefined
-  const total = db.select({ rows: count() }).from(installations).where(condition).get()?.rows ?? 0
+  const total = countRows(db, installations, condition)
   const pages = inPages(db, {
     table: installations,
     condition,

@@ -1,8 +1,10 @@
-import { and, count, eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
@@ -55,9 +57,9 @@ function findByName(tx: Tx, userId: string, name: string): InstallationRow | und
 }
 
 function requireInstallationQuota(tx: Tx, userId: string): void {
-  const found = tx.select({ rows: count() }).from(installations).where(eq(installations.userId, userId)).get()
-  if ((found?.rows ?? 0) < MAX_PER_USER) return
-  throw new AppError('limited', `Installation limit reached (max ${MAX_PER_USER})`, { success: false })
+  const current = countRows(tx, installations, eq(installations.userId, userId))
+  const message = `Installation limit reached (max ${MAX_PER_USER})`
+  requireQuota({ current, limit: MAX_PER_USER, message, extra: { success: false } })
 }
 
 function purposeOf(id: string): SealPurpose {

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull } from 'drizzle-orm'
+import { and, inArray, isNotNull } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
@@ -8,6 +8,7 @@ import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
 import { watchAgentEvents } from '../registry/events.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { createLineCleaner } from './clean.ts'
 import { followAgent } from './follow.ts'
@@ -163,7 +164,7 @@ async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
 /** The exit code is that of now, its line comes after what is stored before `settled`. */
 async function storeEnd(deps: IngestDeps, agentId: string, at: Date, settled: Promise<void>): Promise<void> {
   try {
-    const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
+    const agent = findAgentRow(deps.db, agentId)
     const exitCode = (agent && (await deps.runtimes.of(agent).inspect(agentId)))?.exitCode ?? null
     await settled
     const end = { at, stream: 'exit', text: exitCode === null ? '' : String(exitCode) } as const

@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, gt, isNotNull, isNull, lte, ne } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNotNull, isNull, ne } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
+import { beyondNewest } from '../../../db/beyond-newest.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -216,17 +217,11 @@ function findWaiting(tx: Tx, agentId: string, { kind, image }: NewOperation): { 
 }
 
 function forgetOldest(tx: Tx, agentId: string): void {
-  const isOf = eq(deploymentHistory.agentId, agentId)
-  const last = tx
-    .select({ id: deploymentHistory.id })
-    .from(deploymentHistory)
-    .where(isOf)
-    .orderBy(desc(deploymentHistory.id))
-    .limit(1)
-    .offset(MAX_HISTORY - 1)
-    .get()
-  if (!last) return
+  const condition = eq(deploymentHistory.agentId, agentId)
+  // One less than are kept: another one follows.
+  const isOld = beyondNewest(tx, { condition, newest: deploymentHistory.id, count: MAX_HISTORY - 1 })
+  if (!isOld) return
   tx.delete(deploymentHistory)
-    .where(and(isOf, lte(deploymentHistory.id, last.id), isNotNull(deploymentHistory.result)))
+    .where(and(isOld, isNotNull(deploymentHistory.result)))
     .run()
 }

@@ -1,5 +1,7 @@
-import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import { PLAN_NAMES, PLANS, type PlanName, requirePlanName } from '../../people/plans/plans.ts'
@@ -51,12 +53,8 @@ export function requireTenantQuota(tx: Tx, tenant: Tenant): void {
   const limit = PLANS[tenant.plan].agents
   if (tenant.isAdmin || limit === null) return
   const current = countForTenant(tx, tenant)
-  if (current < limit) return
-  throw new AppError(
-    'limited',
-    `Agent limit reached. Your ${tenant.plan} plan allows ${limit} agent(s). Upgrade to add more.`,
-    { code: 'AGENT_LIMIT_REACHED', current, limit },
-  )
+  const message = `Agent limit reached. Your ${tenant.plan} plan allows ${limit} agent(s). Upgrade to add more.`
+  requireQuota({ current, limit, message, extra: { code: 'AGENT_LIMIT_REACHED', current, limit } })
 }
 
 function requirePlan(name: string | undefined): PlanName {
@@ -88,5 +86,5 @@ function countForTenant(tx: Tx, { userId, email, subscriptionId }: Tenant): numb
   if (userId) return countAgents(tx, userId)
   const [field, value] = email ? ['$.email', email] : ['$.subscriptionId', subscriptionId]
   const isTheirs = and(isNull(agents.ownerId), eq(sql`json_extract(${agents.config}, ${field})`, value))
-  return tx.select({ agents: count() }).from(agents).where(isTheirs).get()?.agents ?? 0
+  return countRows(tx, agents, isTheirs)
 }

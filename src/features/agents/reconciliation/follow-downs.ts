@@ -3,6 +3,7 @@ import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runti
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { orLate } from '../../../core/concurrency/or-late.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
@@ -11,6 +12,7 @@ import { pause } from '../../../jobs/runner.ts'
 import { type HealthDeps, toEndpoint } from '../deployments/health.ts'
 import { markDown, markUp } from '../registry/down.ts'
 import { watchAgentEvents } from '../registry/events.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
 export type FollowDownsDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }
@@ -119,7 +121,7 @@ async function lookAt(
   agentId: string,
   { hasDied, hasDiedSince }: Pick<Follow, 'hasDied' | 'hasDiedSince'>,
 ): Promise<Look> {
-  const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
+  const agent = findAgentRow(deps.db, agentId)
   if (agent?.status !== 'running') return { state: 'unknown', isDown: false }
   const looking = checkLiveness(deps, agent)
   // On a busy machine it may be back before the engine answers: what is known already must not wait for that.
@@ -134,7 +136,11 @@ async function lookAt(
 }
 
 function isLate(answer: Promise<unknown>): Promise<boolean> {
-  return Promise.race([answer.then(() => false), Bun.sleep(PROMPT_MS).then(() => true)])
+  return orLate(
+    answer.then(() => false),
+    PROMPT_MS,
+    true,
+  )
 }
 
 type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }

@@ -1,5 +1,6 @@
-import { and, count, desc, eq, type SQL } from 'drizzle-orm'
+import { and, desc, eq, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import { type AgentRow, agents } from './tables.ts'
@@ -14,6 +15,11 @@ export function listShort(db: Db, principal: Principal): Pick<AgentRow, 'id' | '
   const { id, status, downAt, createdAt } = agents
   const rows = db.select({ id, status, downAt, createdAt }).from(agents).where(ownedBy(principal))
   return rows.orderBy(desc(createdAt), desc(id)).all()
+}
+
+/** Whoever owns it; null for a missing agent. */
+export function findAgentRow(db: Db, id: string): AgentRow | null {
+  return db.select().from(agents).where(eq(agents.id, id)).get() ?? null
 }
 
 /** Null for a missing agent and for someone else's. */
@@ -35,7 +41,7 @@ export function getAgent(db: Db, principal: Principal, id: string): AgentRow {
 }
 
 export function countAgents(db: Db, ownerId: string): number {
-  return db.select({ agents: count() }).from(agents).where(eq(agents.ownerId, ownerId)).get()?.agents ?? 0
+  return countRows(db, agents, eq(agents.ownerId, ownerId))
 }
 
 /** The condition that keeps users to their own rows. */

@@ -1,4 +1,5 @@
 import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import type { Tx } from '../../../db/open.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { agentsOfTier, findPlan } from '../../people/plans/plans.ts'
@@ -29,8 +30,7 @@ export function requireAgentQuota(tx: Tx, owner: SignedInUser, tier: string | un
   const ofTier = tier ? agentsOfTier(tier) : null
   const limit = Math.min(ofPlan ?? Number.POSITIVE_INFINITY, ofTier ?? Number.POSITIVE_INFINITY)
   const current = countAgents(tx, owner.id)
-  if (current >= limit)
-    throw new AppError('limited', `Agent limit reached for ${tier ?? owner.plan} tier`, { current, limit })
+  requireQuota({ current, limit, message: `Agent limit reached for ${tier ?? owner.plan} tier` })
 }
 
 /** The cap of the plan of whoever gets one more agent; the operator and admins have none. @throws AppError as `requireAgentQuota`. */

@@ -1,16 +1,17 @@
-import { and, desc, eq, lt, lte, type SQL } from 'drizzle-orm'
+import { eq, lt } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../../core/errors.ts'
+import { beyondNewest } from '../../../db/beyond-newest.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db } from '../../../db/open.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type RepairDeps, repairAgent } from '../deployments/repair.ts'
 import type { AgentTurns } from '../operations/turns.ts'
-import { agents } from '../registry/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { END_JOB } from './describe.ts'
 import { hostFaults, watchdogEvents, watchdogHours, watchdogs } from './tables.ts'
 import { isOldHour } from './uptime.ts'
@@ -43,7 +44,7 @@ export function endAgentJob(deps: EndDeps): JobKind {
 }
 
 async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<void> {
-  const agent = db.select().from(agents).where(eq(agents.id, agentId)).get()
+  const agent = findAgentRow(db, agentId)
   if (agent?.status !== 'error') return
   await runtimes
     .of(agent)
@@ -65,21 +66,8 @@ async function deleteOldHistory(db: Db, now: Date, signal: AbortSignal): Promise
   await deleteInBatches(db, hostFaults, lt(hostFaults.endedAt, oldest), signal)
   for (const { agentId } of db.select({ agentId: watchdogs.agentId }).from(watchdogs).all()) {
     await spareTurn()
-    const isSurplus = findSurplus(db, agentId)
+    const condition = eq(watchdogEvents.agentId, agentId)
+    const isSurplus = beyondNewest(db, { condition, newest: watchdogEvents.sequence, count: KEPT_EVENTS })
     if (isSurplus) await deleteInBatches(db, watchdogEvents, isSurplus, signal)
   }
-}
-
-/** All but the latest events of an agent; null when it has no more. */
-function findSurplus(db: Db, agentId: string): SQL | null {
-  const isOfAgent = eq(watchdogEvents.agentId, agentId)
-  const last = db
-    .select({ sequence: watchdogEvents.sequence })
-    .from(watchdogEvents)
-    .where(isOfAgent)
-    .orderBy(desc(watchdogEvents.sequence))
-    .limit(1)
-    .offset(KEPT_EVENTS)
-    .get()
-  return last ? (and(isOfAgent, lte(watchdogEvents.sequence, last.sequence)) ?? null) : null
 }

@@ -1,14 +1,15 @@
-import { eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { orLate } from '../../../core/concurrency/or-late.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { AgentTurns } from '../operations/turns.ts'
 import { findEndpoint } from '../registry/endpoint.ts'
-import { type AgentRow, agents } from '../registry/tables.ts'
+import { findAgentRow } from '../registry/list.ts'
+import type { AgentRow } from '../registry/tables.ts'
 import { countCrashes, type SeenProcess } from './count-crashes.ts'
 import type { WatchdogEvent } from './next-state.ts'
 import { type Findings, findWatchdog, postponeCheck, type RecordDeps, recordEvents } from './record.ts'
@@ -52,15 +53,11 @@ export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: bool
 
 /** Undefined when the engine did not answer. */
 async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<Inspection | null | undefined> {
-  const late = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => late.resolve(undefined), INSPECT_TIMEOUT_MS)
   try {
-    return await Promise.race([runtimes.of(agent).inspect(agent.id), late.promise])
+    return await orLate(runtimes.of(agent).inspect(agent.id), INSPECT_TIMEOUT_MS, undefined)
   } catch (error) {
     log.debug({ agent: agent.id, error }, 'the engine cannot be asked about an agent')
     return undefined
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -73,7 +70,7 @@ async function isLive({ gateway, sealer }: LookDeps, agent: AgentRow, inspection
 
 /** The row as it is now, when it is still about the agent that was looked at. */
 function findUnchanged(tx: Tx, agent: AgentRow): AgentRow | null {
-  const current = tx.select().from(agents).where(eq(agents.id, agent.id)).get()
+  const current = findAgentRow(tx, agent.id)
   const isSame = current?.status === 'running' && current.startedAt?.getTime() === agent.startedAt?.getTime()
   return isSame ? current : null
 }

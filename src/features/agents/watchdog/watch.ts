@@ -5,6 +5,7 @@ import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { watchAgentEvents } from '../registry/events.ts'
+import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { findHostFault } from './host-fault.ts'
 import { type LookDeps, lookAtAgent } from './look.ts'
@@ -200,7 +201,7 @@ class Watchman {
   /** Nothing is recorded of an agent that was started anew or stopped meanwhile, but that. */
   async #record(seen: AgentRow, event: WatchdogEvent): Promise<WatchdogRow['state'] | null> {
     return write(this.#deps.db, (tx) => {
-      const agent = tx.select().from(agents).where(eq(agents.id, seen.id)).get()
+      const agent = findAgentRow(tx, seen.id)
       const isSame = agent?.status === seen.status && agent.startedAt?.getTime() === seen.startedAt?.getTime()
       return isSame ? recordEvents(this.#deps, tx, agent, [event]) : null
     })

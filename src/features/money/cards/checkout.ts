@@ -1,8 +1,9 @@
-import { count, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Cards, Checkout } from '../../../adapters/payments/cards.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import type { PlanName } from '../../people/plans/plans.ts'
@@ -109,10 +110,8 @@ function openCheckout(
 
 /** Whoever has paid may wish for the same again. */
 function countPaid(db: Db, userId: string): number {
-  const ofReceipts = db.select({ rows: count() }).from(receipts).where(eq(receipts.userId, userId)).get()
-  const isTheirs = eq(cardSubscriptions.userId, userId)
-  const ofSubscriptions = db.select({ rows: count() }).from(cardSubscriptions).where(isTheirs).get()
-  return (ofReceipts?.rows ?? 0) + (ofSubscriptions?.rows ?? 0)
+  const ofReceipts = countRows(db, receipts, eq(receipts.userId, userId))
+  return ofReceipts + countRows(db, cardSubscriptions, eq(cardSubscriptions.userId, userId))
 }
 
 function toAttempt({ clock }: Pick<CheckoutDeps, 'clock'>, wish: string): string {

@@ -1,5 +1,6 @@
-import { and, count, gt, lt } from 'drizzle-orm'
+import { and, gt, lt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Account } from './accounts.ts'
 import { transfer } from './post.ts'
@@ -30,5 +31,5 @@ export function postTurn(tx: Tx, deps: { clock: Clock }, movement: ChainMovement
 export function countEntries(db: Db, reference: string): number {
   // The semicolon follows the colon: between them is all that belongs to it, found by the index.
   const isOfIt = and(gt(ledgerEntries.cause, `${reference}:`), lt(ledgerEntries.cause, `${reference};`))
-  return db.select({ entries: count() }).from(ledgerEntries).where(isOfIt).get()?.entries ?? 0
+  return countRows(db, ledgerEntries, isOfIt)
 }

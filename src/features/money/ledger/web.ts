@@ -1,8 +1,9 @@
-import { count, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import { type Clock, toDay } from '../../../core/clock.ts'
 import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -42,11 +43,11 @@ export function ledgerWeb(deps: LedgerWebDeps) {
 
 function toCredits(db: Db, { id, plan }: SignedInUser): Credits {
   const row = db.select({ referralCode: users.referralCode }).from(users).where(eq(users.id, id)).get()
-  const brought = db.select({ referred: count() }).from(referrals).where(eq(referrals.referrerId, id)).get()
+  const referralCount = countRows(db, referrals, eq(referrals.referrerId, id))
   return {
     credits: readCredits(db, id),
     referralCode: row?.referralCode ?? null,
-    referralCount: brought?.referred ?? 0,
+    referralCount,
     plan,
     balanceUsd: formatMicroUsd(readBalance(db, creditsOf(id)), 2),
   }

@@ -1,5 +1,5 @@
 import { and, countDistinct, eq, ne } from 'drizzle-orm'
-import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { planInForce, planRequired } from '../../people/plans/plans.ts'
@@ -26,5 +26,5 @@ export function requireSkillQuota(tx: Tx, user: SignedInUser, skillId: string): 
   const limit = planInForce(user).skills
   if (limit === 0) throw planRequired()
   const current = countEnabledSkills(tx, user.id, skillId)
-  if (current >= limit) throw new AppError('limited', 'Skill limit reached', { current, limit })
+  requireQuota({ current, limit, message: 'Skill limit reached' })
 }

@@ -1,6 +1,8 @@
-import { and, count, eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { BUILT_IN } from './built-in.ts'
@@ -36,10 +38,8 @@ export async function createOwnSkill(
       const change = { content, version: existing.version + 1, updatedAt: now }
       return tx.update(ownSkills).set(change).where(isThis).returning().get()
     }
-    const { skills } = tx.select({ skills: count() }).from(ownSkills).where(eq(ownSkills.userId, userId)).get() ?? {
-      skills: 0,
-    }
-    if (skills >= MAX_OWN_SKILLS) throw new AppError('limited', `Own skills: ${MAX_OWN_SKILLS} at most`)
+    const current = countRows(tx, ownSkills, eq(ownSkills.userId, userId))
+    requireQuota({ current, limit: MAX_OWN_SKILLS, message: `Own skills: ${MAX_OWN_SKILLS} at most`, extra: {} })
     const added = { userId, name, content, version: 1, createdAt: now, updatedAt: now }
     return tx.insert(ownSkills).values(added).returning().get()
   })

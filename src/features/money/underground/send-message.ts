@@ -1,11 +1,14 @@
-import { and, count, eq, gte } from 'drizzle-orm'
+import { and, eq, gte } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { findAgentRow } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
 import { PLANS, planInForce, planRequired } from '../../people/plans/plans.ts'
 import { applyAmplification } from './amplification.ts'
 import { DELIVER_JOB, type DeliverDeps, deliverMessage, undelivered } from './deliver-message.ts'
@@ -75,7 +78,7 @@ function findRecipient({ db, agentsDomain }: SendDeps, message: SendRequest): Ag
   const name = parsed.data?.agentId.toLowerCase() ?? ''
   const suffix = `.${agentsDomain}`
   const id = name.endsWith(suffix) ? name.slice(0, -suffix.length) : (parsed.data?.agentId ?? '')
-  const agent = db.select().from(agents).where(eq(agents.id, id)).get()
+  const agent = findAgentRow(db, id)
   if (!agent) throw undelivered('there is no such agent')
   return agent
 }
@@ -97,9 +100,8 @@ function requireMessageQuota(deps: SendDeps, tx: Tx, sender: AgentRow, now: Date
   if (limit === 0) throw planRequired()
   const today = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()))
   const whose = owner ? eq(busMessages.ownerId, owner.id) : eq(busMessages.fromAgentId, sender.id)
-  const counted = and(whose, gte(busMessages.createdAt, today))
-  const current = tx.select({ sent: count() }).from(busMessages).where(counted).get()?.sent ?? 0
-  if (current >= limit) throw new AppError('limited', 'Limit of agent messages a day reached', { current, limit })
+  const current = countRows(tx, busMessages, and(whose, gte(busMessages.createdAt, today)))
+  requireQuota({ current, limit, message: 'Limit of agent messages a day reached' })
 }
 
 function insertMessage(tx: Tx, { message, sender, recipient, now }: Exchange, version: string): BusMessageRow {

@@ -1,7 +1,6 @@
-import { eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import { agents } from '../../agents/registry/tables.ts'
+import { findAgentRow } from '../../agents/registry/list.ts'
 import { findWallet, openAccount } from '../wallets/create.ts'
 import type { OwnMessage, SendRequest } from './schemas.ts'
 import type { SendDeps, SendMessage } from './send-message.ts'
@@ -20,7 +19,7 @@ export async function sendOwnMessage(
   agentId: string,
   { messageId = newId('msg'), to, action, payload }: OwnMessage,
 ): Promise<{ messageId: string }> {
-  const agent = deps.db.select().from(agents).where(eq(agents.id, agentId)).get()
+  const agent = findAgentRow(deps.db, agentId)
   const wallet = agent?.ownerId ? findWallet(deps.db, { userId: agent.ownerId, agentId }) : null
   if (!agent || !wallet) throw new AppError('not_found', 'This agent has no wallet to sign with')
   const from = { agentId, agentType: agent.specialization ?? 'general', walletAddress: wallet.address }

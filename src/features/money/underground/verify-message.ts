@@ -3,7 +3,8 @@ import type { Chain } from '../../../adapters/chain/chain.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { findAgentRow } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
 import { managedWallets } from '../wallets/tables.ts'
 import { type SendRequest, SignedPart } from './schemas.ts'
@@ -33,7 +34,7 @@ export async function verifyMessage(deps: VerifyDeps, message: SendRequest): Pro
   if (Math.abs(deps.clock.now().getTime() - Date.parse(timestamp)) > WINDOW_MS) {
     throw badSignature('the timestamp is more than five minutes away')
   }
-  const agent = deps.db.select().from(agents).where(eq(agents.id, from.agentId)).get()
+  const agent = findAgentRow(deps.db, from.agentId)
   if (!agent || !isWalletOf(deps.db, agent, address)) throw badSignature('the wallet does not belong to this agent')
   // Last, because it may ask the chain: strangers must not make the platform do that.
   const signed = await toSignedText(message, from)

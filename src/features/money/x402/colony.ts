@@ -5,8 +5,8 @@ import { toUsd } from '../../../core/money.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { AgentRow } from '../../agents/registry/tables.ts'
-import { agents } from '../../agents/registry/tables.ts'
+import { findAgentRow } from '../../agents/registry/list.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { type DeedsDeps, readDeeds } from './deeds.ts'
 import type { ColonyReads } from './gateway.ts'
 import { priceOf, type Rating, rate } from './rate.ts'
@@ -87,7 +87,7 @@ function isMember(db: Db, agentId: string): boolean {
 }
 
 function getAgentRow(db: Db, agentId: string): AgentRow {
-  const agent = db.select().from(agents).where(eq(agents.id, agentId)).get()
+  const agent = findAgentRow(db, agentId)
   if (!agent) throw new AppError('not_found', 'Agent not found')
   return agent
 }

@@ -1,5 +1,6 @@
 import { and, count, desc, eq, gt, sql } from 'drizzle-orm'
 import { addDays, type Clock } from '../../../core/clock.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { watchdogEvents, watchdogHours } from '../../agents/watchdog/tables.ts'
@@ -55,6 +56,6 @@ function readUptime(db: Db, agentId: string, since: Date): Deeds['uptime'] {
     eq(watchdogEvents.kind, 'repair_started'),
     gt(watchdogEvents.at, since),
   )
-  const repairs = db.select({ events: count() }).from(watchdogEvents).where(isRepair).get()?.events ?? 0
+  const repairs = countRows(db, watchdogEvents, isRepair)
   return { upMs: hours.upMs, knownMs: hours.upMs + hours.downMs, looks: hours.looks, repairs }
 }

@@ -1,8 +1,10 @@
-import { and, count, eq, lte, ne } from 'drizzle-orm'
+import { and, eq, lte, ne } from 'drizzle-orm'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId, randomText } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { requireModelsOnly, toLimitColumns } from './limits.ts'
@@ -64,14 +66,13 @@ export function insertKey(
  */
 export function requireKeyQuota(tx: Tx, userId: string, now: Date, replaced = ''): void {
   const isOther = and(eq(apiKeys.userId, userId), ne(apiKeys.id, replaced))
-  const countKeys = () => tx.select({ keys: count() }).from(apiKeys).where(isOther).get()?.keys ?? 0
-  if (countKeys() < MAX_KEYS_PER_USER) return
+  if (countRows(tx, apiKeys, isOther) < MAX_KEYS_PER_USER) return
   tx.delete(apiKeys)
     .where(and(isOther, lte(apiKeys.expiresAt, now)))
     .run()
-  if (countKeys() >= MAX_KEYS_PER_USER) {
-    throw new AppError('limited', `API key limit reached (max ${MAX_KEYS_PER_USER})`)
-  }
+  const current = countRows(tx, apiKeys, isOther)
+  const message = `API key limit reached (max ${MAX_KEYS_PER_USER})`
+  requireQuota({ current, limit: MAX_KEYS_PER_USER, message, extra: {} })
 }
 
 function readExpiry({ expiresInDays, expiresAt }: CreateKeyRequest, now: Date): Date | null {

@@ -1,8 +1,10 @@
-import { and, count, eq, gt, inArray } from 'drizzle-orm'
+import { and, eq, gt, inArray } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -30,7 +32,7 @@ export async function askOwner(deps: AskDeps, agentId: string, request: Approval
     const open = findOpen(tx, agentId, argumentsHash, now)
     if (open) return open
     const owner = requireOwner(tx, agentId)
-    requireQuota(tx, agentId, now)
+    requireAskQuota(tx, agentId, now)
     const wasTold = isToldOf(tx, owner.id, now)
     const expiresAt = new Date(now.getTime() + deps.approvalExpiryMinutes * 60_000)
     const asked = { ...request, id: newId('apr'), agentId, argumentsHash, status: 'waiting', expiresAt } as const
@@ -65,12 +67,12 @@ function requireOwner(tx: Tx, agentId: string): { id: string; email: string } {
   return owner
 }
 
-function requireQuota(tx: Tx, agentId: string, now: Date): void {
+function requireAskQuota(tx: Tx, agentId: string, now: Date): void {
   const isWaiting = and(eq(approvals.status, 'waiting'), gt(approvals.expiresAt, now))
   const ofAgent = and(eq(approvals.agentId, agentId), isWaiting)
-  const waiting = tx.select({ waiting: count() }).from(approvals).where(ofAgent).get()?.waiting ?? 0
-  if (waiting < MAX_WAITING) return
-  throw new AppError('limited', `${MAX_WAITING} questions to the owner wait already`, { limit: MAX_WAITING })
+  const current = countRows(tx, approvals, ofAgent)
+  const message = `${MAX_WAITING} questions to the owner wait already`
+  requireQuota({ current, limit: MAX_WAITING, message, extra: { limit: MAX_WAITING } })
 }
 
 function isToldOf(tx: Tx, ownerId: string, now: Date): boolean {

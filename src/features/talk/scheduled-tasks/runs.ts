@@ -1,7 +1,8 @@
-import { and, asc, count, desc, eq, inArray, isNull, lt, notInArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
+import { beyondNewest } from '../../../db/beyond-newest.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
@@ -121,16 +122,9 @@ function hasUnfinishedRun(tx: Tx, request: RunRequest): boolean {
 }
 
 function forgetOldRuns(tx: Tx, request: RunRequest): void {
-  const oldest = tx
-    .select({ sequence: scheduledRuns.sequence })
-    .from(scheduledRuns)
-    .where(isOfSame(request))
-    .orderBy(desc(scheduledRuns.sequence))
-    .limit(1)
-    .offset(RUNS_KEPT - 1)
-    .get()
-  if (!oldest) return
-  const isOld = and(isOfSame(request), lt(scheduledRuns.sequence, oldest.sequence))
+  const condition = isOfSame(request)
+  const isOld = beyondNewest(tx, { condition, newest: scheduledRuns.sequence, count: RUNS_KEPT })
+  if (!isOld) return
   tx.delete(scheduledRuns)
     .where(and(isOld, notInArray(scheduledRuns.status, [...UNFINISHED])))
     .run()

@@ -1,6 +1,8 @@
-import { and, count, desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray } from 'drizzle-orm'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
@@ -113,10 +115,9 @@ async function requireNextRun(schedule: Schedule, now: Date): Promise<Date> {
 }
 
 function requireTaskQuota(tx: Tx, ownerId: string): void {
-  const isOfOwner = eq(scheduledTasks.ownerId, ownerId)
-  const tasks = tx.select({ tasks: count() }).from(scheduledTasks).where(isOfOwner).get()?.tasks ?? 0
-  if (tasks < MAX_TASKS_PER_USER) return
-  throw new AppError('limited', `Scheduled task limit reached (max ${MAX_TASKS_PER_USER})`)
+  const current = countRows(tx, scheduledTasks, eq(scheduledTasks.ownerId, ownerId))
+  const message = `Scheduled task limit reached (max ${MAX_TASKS_PER_USER})`
+  requireQuota({ current, limit: MAX_TASKS_PER_USER, message, extra: {} })
 }
 
 function isOwn(ownerId: string, id: string) {

@@ -1,7 +1,9 @@
-import { and, count, eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import { deleteDependents } from '../../../db/delete-dependents.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -78,16 +80,13 @@ export async function deleteSwarm(db: Db, ownerId: string, id: string): Promise<
 }
 
 function requireSwarmQuota(tx: Tx, ownerId: string): void {
-  const current = tx.select({ swarms: count() }).from(swarms).where(eq(swarms.ownerId, ownerId)).get()?.swarms ?? 0
-  if (current >= MAX_SWARMS_PER_USER) {
-    throw new AppError('limited', 'Swarm limit reached', { current, limit: MAX_SWARMS_PER_USER })
-  }
+  const current = countRows(tx, swarms, eq(swarms.ownerId, ownerId))
+  requireQuota({ current, limit: MAX_SWARMS_PER_USER, message: 'Swarm limit reached' })
 }
 
 function requireOwnAgents(tx: Tx, ownerId: string, members: Member[]): void {
   const isOwn = and(inArray(agents.id, members.map(idOf)), eq(agents.ownerId, ownerId))
-  const owned = tx.select({ agents: count() }).from(agents).where(isOwn).get()?.agents ?? 0
-  if (owned !== members.length) throw new AppError('not_found', 'Agent not found')
+  if (countRows(tx, agents, isOwn) !== members.length) throw new AppError('not_found', 'Agent not found')
 }
 
 function requireMember(summarizer: string | null, members: Member[]): void {

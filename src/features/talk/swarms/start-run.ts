@@ -1,7 +1,10 @@
-import { and, count, desc, eq, inArray, lt, ne } from 'drizzle-orm'
+import { and, eq, inArray, ne } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { beyondNewest } from '../../../db/beyond-newest.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -62,10 +65,8 @@ function endRun(tx: Tx, id: string, now: Date): RunRow {
 
 function requireRunQuota(tx: Tx, ownerId: string): void {
   const isRunning = and(eq(swarmRuns.ownerId, ownerId), eq(swarmRuns.state, 'running'))
-  const current = tx.select({ runs: count() }).from(swarmRuns).where(isRunning).get()?.runs ?? 0
-  if (current >= MAX_RUNS_AT_ONCE) {
-    throw new AppError('limited', 'Too many runs at once', { current, limit: MAX_RUNS_AT_ONCE })
-  }
+  const current = countRows(tx, swarmRuns, isRunning)
+  requireQuota({ current, limit: MAX_RUNS_AT_ONCE, message: 'Too many runs at once' })
 }
 
 function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): RunRow {
@@ -108,16 +109,9 @@ function toMessage(member: Member, task: string): string {
 }
 
 function forgetOldRuns(tx: Tx, swarmId: string): void {
-  const oldestKept = tx
-    .select({ sequence: swarmRuns.sequence })
-    .from(swarmRuns)
-    .where(eq(swarmRuns.swarmId, swarmId))
-    .orderBy(desc(swarmRuns.sequence))
-    .limit(1)
-    .offset(MAX_RUNS_KEPT - 1)
-    .get()
-  if (!oldestKept) return
-  const isOld = and(eq(swarmRuns.swarmId, swarmId), lt(swarmRuns.sequence, oldestKept.sequence))
+  const condition = eq(swarmRuns.swarmId, swarmId)
+  const isOld = beyondNewest(tx, { condition, newest: swarmRuns.sequence, count: MAX_RUNS_KEPT })
+  if (!isOld) return
   tx.delete(swarmRuns)
     .where(and(isOld, ne(swarmRuns.state, 'running')))
     .run()

@@ -1,5 +1,6 @@
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { orLate } from '../../../core/concurrency/or-late.ts'
 import type { Db } from '../../../db/open.ts'
 import type { DiskFloor } from '../../agents/storage/disk-floor.ts'
 import { tryWrite } from './try-write.ts'
@@ -60,13 +61,9 @@ async function isAnswering(runtimes: ReadinessDeps['runtimes']): Promise<boolean
 
 /** False for what fails or hangs as well. */
 async function inTime(check: () => Promise<boolean>, patienceMs: number): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => late.resolve(false), patienceMs)
   try {
-    return await Promise.race([check(), late.promise])
+    return await orLate(check(), patienceMs, false)
   } catch {
     return false
-  } finally {
-    clearTimeout(timer)
   }
 }

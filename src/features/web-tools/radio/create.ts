@@ -1,8 +1,10 @@
-import { and, count, eq, lt } from 'drizzle-orm'
+import { and, eq, lt } from 'drizzle-orm'
 import { INGEST_URL, type NewLiveStream, type RadioProvider } from '../../../adapters/media/radio.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { wallets } from '../../people/sign-in/tables.ts'
@@ -62,8 +64,8 @@ function reserve(tx: Tx, now: Date, userId: string, { wallet, name }: CreateStre
     lt(radioStreams.createdAt, new Date(now.getTime() - ABANDONED_AFTER_MS)),
   )
   tx.delete(radioStreams).where(isAbandoned).run()
-  const own = tx.select({ streams: count() }).from(radioStreams).where(eq(radioStreams.userId, userId)).get()
-  if ((own?.streams ?? 0) >= MAX_STREAMS) throw new AppError('limited', `Stream limit reached (max ${MAX_STREAMS})`)
+  const current = countRows(tx, radioStreams, eq(radioStreams.userId, userId))
+  requireQuota({ current, limit: MAX_STREAMS, message: `Stream limit reached (max ${MAX_STREAMS})`, extra: {} })
   const row = { id: newId('radio'), userId, wallet, name: name || UNNAMED, status: 'creating', createdAt: now } as const
   // No event of the provider is older than this, whatever its clock says.
   return tx

@@ -1,8 +1,10 @@
-import { and, count, eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray } from 'drizzle-orm'
 import type { VideoProvider } from '../../../adapters/media/video.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
@@ -78,8 +80,7 @@ export function getVideo(db: Db, userId: string, id: string): VideoRow {
 
 function requireVideoQuota(tx: Tx, userId: string): void {
   const isUnderWay = and(eq(videos.userId, userId), inArray(videos.status, ['queued', 'processing']))
-  const own = tx.select({ videos: count() }).from(videos).where(isUnderWay).get()
-  if ((own?.videos ?? 0) >= MAX_UNDER_WAY) {
-    throw new AppError('limited', `Only ${MAX_UNDER_WAY} videos can be made at once`)
-  }
+  const current = countRows(tx, videos, isUnderWay)
+  const message = `Only ${MAX_UNDER_WAY} videos can be made at once`
+  requireQuota({ current, limit: MAX_UNDER_WAY, message, extra: {} })
 }

@@ -1,7 +1,9 @@
-import { and, asc, count, eq, gte, isNull } from 'drizzle-orm'
+import { and, asc, eq, gte, isNull } from 'drizzle-orm'
 import { z } from 'zod'
 import { AppError } from '../../../../core/errors.ts'
 import { newId } from '../../../../core/ids.ts'
+import { requireQuota } from '../../../../core/require-quota.ts'
+import { countRows } from '../../../../db/count-rows.ts'
 import { write } from '../../../../db/write.ts'
 import { type CalendarEntryRow, calendarEntries } from '../tables.ts'
 import { day, line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
@@ -69,9 +71,9 @@ function schedule({ db, clock }: Deps, userId: string, entry: NewEntry): Promise
   const { title, date, time, channels } = entry
   const startsAt = new Date(`${date}T${time}:00Z`)
   return write(db, (tx) => {
-    const isTheirs = eq(calendarEntries.userId, userId)
-    const kept = tx.select({ entries: count() }).from(calendarEntries).where(isTheirs).get()?.entries ?? 0
-    if (kept >= MAX_ENTRIES) throw new AppError('limited', `The calendar holds ${MAX_ENTRIES} entries at most`)
+    const current = countRows(tx, calendarEntries, eq(calendarEntries.userId, userId))
+    const message = `The calendar holds ${MAX_ENTRIES} entries at most`
+    requireQuota({ current, limit: MAX_ENTRIES, message, extra: {} })
     const row = { id: newId('cal'), userId, title, startsAt, channels, createdAt: clock.now() }
     return tx.insert(calendarEntries).values(row).returning().get()
   })

@@ -1,7 +1,9 @@
-import { and, asc, count, eq } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError, type ErrorKind } from '../../../../core/errors.ts'
 import { newId } from '../../../../core/ids.ts'
+import { requireQuota } from '../../../../core/require-quota.ts'
+import { countRows } from '../../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../../db/open.ts'
 import { insertMessage } from '../messages.ts'
 import { chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
@@ -26,10 +28,8 @@ export function insertTurn(
 ): TurnRow {
   const { id: questionId, userId, agentId } = question
   const isRunning = and(eq(chatTurns.state, 'running'), eq(chatTurns.userId, userId))
-  const current = tx.select({ turns: count() }).from(chatTurns).where(isRunning).get()?.turns ?? 0
-  if (current >= MAX_RUNNING_OF_USER) {
-    throw new AppError('limited', 'Too many replies are under way', { current, limit: MAX_RUNNING_OF_USER })
-  }
+  const current = countRows(tx, chatTurns, isRunning)
+  requireQuota({ current, limit: MAX_RUNNING_OF_USER, message: 'Too many replies are under way' })
   return tx
     .insert(chatTurns)
     .values({

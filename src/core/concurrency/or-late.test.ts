@@ -1,0 +1,14 @@
+import { expect, test } from 'bun:test'
+import { orLate } from './or-late.ts'
+
+test('orLate: what the work settles with in time, and what it throws', async () => {
+  expect(await orLate(Promise.resolve(1), 60_000, 'late')).toBe(1)
+  await expect(orLate(Promise.reject(new Error('broken')), 60_000, 'late')).rejects.toThrow('broken')
+})
+
+test('orLate: what comes too late is dropped, a failure as well', async () => {
+  const { promise, reject } = Promise.withResolvers<number>()
+  expect(await orLate(promise, 1, 'late')).toBe('late')
+  reject(new Error('too late'))
+  await expect(promise).rejects.toThrow('too late')
+})

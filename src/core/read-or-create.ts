@@ -1,0 +1,15 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { errorMessage, StartupError } from './errors.ts'
+
+/**
+ * A text that is made once and kept in `file`, readable by its owner alone. `setting` is what decides where the file is.
+ * @throws StartupError that names it when the file can neither be read nor made.
+ */
+export function readOrCreate(file: string, setting: string, create: () => string): string {
+  try {
+    if (!existsSync(file)) writeFileSync(file, create(), { mode: 0o600, flag: 'wx' })
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new StartupError(`${setting}: ${file} cannot be used (${errorMessage(error)})`, { cause: error })
+  }
+}
