@@ -1,10 +1,9 @@
-import { qrCode } from './qr-code.ts'
+import { encode } from 'uqr'
 
 /** A QR code for the camera of a phone: dark on light in either colour scheme, because readers expect that. */
 export function QrPicture({ text, label }: { text: string; label: string }) {
-  const rows = qrCode(text)
-  const side = rows.length + 8
-  const dots = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x + 4} ${y + 4}h1v1h-1z`] : [])))
+  const { data: rows, size: side } = encode(text, { ecc: 'L', border: 4 })
+  const dots = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
   return (
     <svg
       role="img"

@@ -8,6 +8,7 @@ import {
   PROVIDER_TIMEOUT_MS,
   providerFailed,
   type SignInReturn,
+  toRequestInit,
 } from './provider.ts'
 
 export type IdpBOptions = {
@@ -114,11 +115,6 @@ function toClientAuth(client: typeof import('openid-client'), secret: string): C
     const authenticate = methods.includes('client_secret_basic') ? basic : post
     authenticate(server, ...request)
   }
-}
-
-/** A body that is undefined is none. */
-function toRequestInit({ body, signal, ...init }: CustomFetchOptions): RequestInit {
-  return { ...init, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) }
 }
 
 /** Google wants `access_type`; OpenID Connect Core, 11 wants a scope and, with it, the user's consent. */

@@ -1,3 +1,4 @@
+import type { CustomFetchOptions } from 'openid-client'
 import { AppError, errorMessage } from '../../core/errors.ts'
 
 /** What ties a sign-in at a provider to the one that was begun here. All but the verifier are seen by the browser. */
@@ -47,4 +48,9 @@ export function providerFailed(error: unknown): AppError {
     {},
     { cause: error },
   )
+}
+
+/** What openid-client hands to its `fetch`: a body that is undefined is none. */
+export function toRequestInit({ body, signal, ...init }: CustomFetchOptions): RequestInit {
+  return { ...init, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) }
 }
