@@ -7,7 +7,7 @@ import type { Base } from '../base.ts'
 import { settleAuthorization } from './paid-calls/settle.ts'
 import { openWallets, type WalletSettings } from './wallets/open.ts'
 import type { PaymentRow } from './wallets/tables.ts'
-import { createColony } from './x402/colony.ts'
+import { createColony, createTiers } from './x402/colony.ts'
 import type { CountQuestions } from './x402/deeds.ts'
 import { createUpstreamReads } from './x402/gateway.ts'
 import { settleUpstream } from './x402/upstream-payment.ts'
@@ -39,6 +39,8 @@ export function openMoney(base: Base, settings: MoneySettings, above: { countQue
     ),
     colonyUpstream,
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
+    // Another gateway has its own tiers, and takes its own prices.
+    findTier: colonyUpstream ? () => 'new' as const : createTiers({ ...base, ...above }),
     settleElsewhere: (payment: PaymentRow) =>
       payment.kind === 'authorization'
         ? settleAuthorization({ ...base, ...wallets }, payment)

@@ -7,10 +7,11 @@ import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { devAccount, hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
 import { DOLLAR_CODE } from '../../../../tests/harness/chain/contract-code.ts'
 import { startTestChain, type TestChain } from '../../../../tests/harness/chain/test-chain.ts'
-import { fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
+import { addAgent, fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { idempotencyKeys } from '../../../http/tables.ts'
+import { usageLogs } from '../../models/usage/tables.ts'
 import { creditsOf, houseAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance, transfer } from '../ledger/post.ts'
@@ -26,7 +27,13 @@ const CENT = 10_000
 const Served = z.object({
   plugin: z.string(),
   result: z.record(z.string(), z.unknown()),
-  payment: z.object({ method: z.string(), receipt: z.string().nullable(), receiptId: z.string() }),
+  payment: z.object({
+    method: z.string(),
+    amount: z.string(),
+    discount: z.number(),
+    receipt: z.string().nullable(),
+    receiptId: z.string(),
+  }),
 })
 const Failed = z.object({
   error: z.string(),
@@ -190,6 +197,32 @@ test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the 
   await cutOff('working')
   expect((await it.send(it.readable, keyed)).status).toBe(200)
   expect([it.balance(), earned(), it.reads()]).toEqual([4 * CENT, CENT, 3])
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
+test('POST /api/v1/gateway for an agent of the colony: its tier is the discount that is charged, told and receipted', async () => {
+  await using it = await house()
+  const agentId = await addAgent(it, it.user.id)
+  await write(it.db, (tx) => {
+    for (let call = 0; call < 10; call++) {
+      tx.insert(usageLogs)
+        .values({ userId: it.user.id, agentId, model: 'm', success: true, createdAt: it.clock.now() })
+        .run()
+    }
+  })
+  const order = { ...it.readable, agentId }
+  const pay = async (cookie: Record<string, string>) => {
+    const { payment } = Served.parse(await (await it.send(order, cookie)).json())
+    return [payment.amount, payment.discount]
+  }
+  expect(await pay(it.cookie)).toEqual(['0.01', 0])
+  await it.web.request('/api/x402', json('POST', { action: 'join-colony', agentId, walletAddress: PAYEE }, it.cookie))
+  expect(await pay(it.cookie)).toEqual(['0.0075', 25])
+  expect(it.balance()).toBe(5 * CENT - CENT - 7500)
+  const eve = await it.signIn('eve@example.com')
+  const ends = { from: houseAccount('cards', 'USD'), to: creditsOf(eve.user.id) }
+  await write(it.db, (tx) => transfer(tx, it, { cause: 'eve', memo: 'Card', ...ends, amount: CENT }))
+  expect(await pay(eve.cookie)).toEqual(['0.01', 0])
   expect(checkLedger(it.db).faults).toEqual([])
 })
 

@@ -11,6 +11,8 @@ import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
+import type { FindTier } from '../x402/colony.ts'
+import { priceOf } from '../x402/rate.ts'
 import { claim, describeRefund, earn, findPaid, payByCredits, refund, type Work } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
 import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
@@ -21,6 +23,7 @@ export type PaidGatewayDeps = SettleDeps & {
   guards: Guards
   idempotency: Idempotency
   chainCharges: ChainCharges
+  findTier: FindTier
   appUrl: string
   requestsPerMinute: { agents: number }
 }
@@ -29,7 +32,15 @@ const PATH = '/api/v1/gateway'
 const CREDITS_PATH = '/api/payments/credits?price=50'
 
 type GatewayEnv = WebEnv & OnceEnv & PayerEnv
-type Order = { id: string; plugin: Plugin; body: Record<string, unknown>; user: SignedInUser | null }
+/** `priceMicroUsd` is what the caller pays, `discount` the per cent that the tier of the agent they name saves. */
+type Order = {
+  id: string
+  plugin: Plugin
+  body: Record<string, unknown>
+  user: SignedInUser | null
+  priceMicroUsd: number
+  discount: number
+}
 type Paid = { row: GatewayPaymentRow; reference: string | null; sealed(response: Response): Response }
 
 /** Work that is paid with the request: from credits, or on chain by MPP or x402 (Interface 4.15). */
@@ -59,7 +70,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
   })
 
   app.post(PATH, routeTraits({ scope: 'payments' }), limit, enter, deps.idempotency.forPayer, async (c) => {
-    const order = readOrder(plugins, c.var.payer, await readBody(c), c.req.header('x-plugin-id'))
+    const order = readOrder(deps, plugins, c.var.payer, await readBody(c), c.req.header('x-plugin-id'))
     const paid = await pay(deps, c, order, underWay)
     return paid instanceof Response ? paid : work(deps, c, order, paid)
   })
@@ -81,6 +92,7 @@ async function readBody(c: Context<GatewayEnv>): Promise<Record<string, unknown>
 
 /** @throws AppError `upstream_failed` no_plugin, and what the plugin says of the body, before anything is paid. */
 function readOrder(
+  { findTier }: Pick<PaidGatewayDeps, 'findTier'>,
   plugins: Plugins,
   user: SignedInUser | null,
   body: Record<string, unknown>,
@@ -93,7 +105,9 @@ function readOrder(
     throw new AppError('upstream_failed', 'no_plugin', { message })
   }
   plugin.check({ body, user })
-  return { id, plugin, body, user }
+  const tier = user && typeof body.agentId === 'string' ? findTier(user.id, body.agentId) : 'new'
+  const { microUsd: priceMicroUsd, discount } = priceOf(plugin.priceMicroUsd, tier)
+  return { id, plugin, body, user, priceMicroUsd, discount }
 }
 
 async function pay(
@@ -102,7 +116,7 @@ async function pay(
   order: Order,
   underWay: Set<string>,
 ): Promise<Paid | Response> {
-  const { id, plugin, user, body } = order
+  const { id, plugin, user, body, priceMicroUsd } = order
   const { once } = c.var
   const requestHash = sha256(JSON.stringify([id, user?.id ?? null, body]))
   const work: Work = { plugin: id, what: plugin.description, userId: user?.id ?? null, requestHash, once }
@@ -114,13 +128,13 @@ async function pay(
     c.req.header('payment-signature') !== undefined ||
     c.req.header('authorization')?.startsWith('Payment ') === true
   if (user && !isOnChain) {
-    const row = await payByCredits(deps, { ...work, userId: user.id }, plugin.priceMicroUsd)
+    const row = await payByCredits(deps, { ...work, userId: user.id }, priceMicroUsd)
     return { row, reference: null, sealed: (response) => response }
   }
   // Without chain there is nothing to show a stranger but where credits are bought.
   if (!isOnChain && deps.chainCharges.terms === null) return askToPay(c, deps, order, null)
   const request = new Request(`${deps.appUrl}${PATH}`, { method: 'POST', headers: c.req.raw.headers })
-  const price = { amount: formatMicroUsd(plugin.priceMicroUsd), description: plugin.description }
+  const price = { amount: formatMicroUsd(priceMicroUsd), description: plugin.description }
   const charge = await deps.chainCharges.charge(request, price, (payment) => settleOnce(deps, underWay, work, payment))
   if (!charge.isPaid) {
     const reference = charge.shown && (await settleShown(deps, underWay, work, charge.shown))
@@ -145,10 +159,10 @@ async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>
 function askToPay(
   c: Context<GatewayEnv>,
   { chainCharges, appUrl }: PaidGatewayDeps,
-  { id, plugin }: Order,
+  { id, plugin, priceMicroUsd }: Order,
   challenge: Extract<Charge, { isPaid: false }> | null,
 ): Response {
-  const amount = formatMicroUsd(plugin.priceMicroUsd, 2)
+  const amount = formatMicroUsd(priceMicroUsd, 2)
   const { terms } = chainCharges
   const authenticate = challenge?.headers.get('www-authenticate') ?? null
   const nonce = /\bid="([^"]+)"/.exec(authenticate ?? '')?.[1] ?? null
@@ -179,13 +193,19 @@ function askToPay(
 
 /** Does the work, and gives the payment back when that fails. */
 async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order, paid: Paid): Promise<Response> {
-  const { id, plugin, body, user } = order
+  const { id, plugin, body, user, discount } = order
   const { row, reference } = paid
   c.header('x-plugin-id', id)
   try {
     const result = await plugin.run({ body, user, signal: c.req.raw.signal })
     const receipt = await earn(deps, row)
-    const payment = { method: row.method === 'credits' ? 'stripe' : row.method, receipt: reference, receiptId: receipt }
+    const payment = {
+      method: row.method === 'credits' ? 'stripe' : row.method,
+      amount: formatMicroUsd(row.amountMicros, 2),
+      discount,
+      receipt: reference,
+      receiptId: receipt,
+    }
     const timestamp = deps.clock.now().toISOString()
     return paid.sealed(c.json({ plugin: id, message: `Request processed by ${id} plugin`, timestamp, result, payment }))
   } catch (error) {

@@ -1,4 +1,4 @@
-import { count, countDistinct, eq } from 'drizzle-orm'
+import { and, count, countDistinct, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { toUsd } from '../../../core/money.ts'
@@ -9,7 +9,7 @@ import { findAgentRow } from '../../agents/registry/list.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { type DeedsDeps, readDeeds } from './deeds.ts'
 import type { ColonyReads } from './gateway.ts'
-import { priceOf, type Rating, rate } from './rate.ts'
+import { priceOf, type Rating, rate, type Tier } from './rate.ts'
 import { colonyMembers } from './tables.ts'
 
 export type ColonyDeps = DeedsDeps & { db: Db; clock: Clock; appUrl: string }
@@ -71,6 +71,18 @@ export function createColony(deps: ColonyDeps): ColonyReads {
       return { success: true, agentId, tier, pricing: { rate: toUsd(microUsd), discount }, fitness: { score, tier } }
     },
     endpoints: async () => ENDPOINTS,
+  }
+}
+
+/** The tier by which an agent of the user pays less, once it has joined; `new` for any other. */
+export type FindTier = (userId: string, agentId: string) => Tier
+
+/** Tiers from the record of the platform itself. */
+export function createTiers(deps: DeedsDeps & { db: Db }): FindTier {
+  return (userId, agentId) => {
+    const isTheirs = and(eq(agents.id, agentId), eq(agents.ownerId, userId))
+    const agent = deps.db.select().from(agents).where(isTheirs).get()
+    return agent && isMember(deps.db, agentId) ? rate(readDeeds(deps, agent)).tier : 'new'
   }
 }
 
