@@ -1,5 +1,5 @@
 /** The longer a wait has taken, the less often it asks: many tests wait at once, and asking takes from what they wait for. */
-const PAUSE_MS = { shortest: 5, longest: 25, share: 1 / 20 }
+const PAUSE_MS = { shortest: 5, longest: 50, share: 1 / 20 }
 /** A guard against waiting for ever, nothing else: far longer than anything takes on the slowest machine. */
 const LIMIT_MS = 120_000
 
