@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { ChatTurn } from '../../src/features/talk/chat/turns/schemas.ts'
+import { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
 import { json } from '../harness/requests.ts'

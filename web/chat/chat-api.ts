@@ -1,12 +1,13 @@
-import { type InfiniteData, infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
-import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { type InfiniteData, infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type ChatMessage, MessageList, ReplyDelta, SentMessage } from '../../src/features/talk/chat/schemas.ts'
-import { ApiError, reach, request, toApiError } from '../api/request.ts'
+import { type ChatMessage, ChatTurn, MessageList, TurnList } from '../../src/features/talk/chat/schemas.ts'
+import { ApiError, request } from '../api/request.ts'
 
-const silenceMs = 120_000
+const OneTurn = z.object({ turn: ChatTurn })
 
-const StreamError = z.object({ error: z.string() })
+/** A message that did not get through is sent again so often: its key makes it one turn. */
+const ATTEMPTS = 3
+const PAUSE_MS = 1000
 
 /** The conversation with one agent: the first page is the newest, each further page is older. */
 export function messagesQuery(agentId: string) {
@@ -20,76 +21,67 @@ export function messagesQuery(agentId: string) {
   })
 }
 
-/** Adds messages to the end of the known conversation, without asking the server, unless they have come from there. */
-export function appendMessages(client: QueryClient, agentId: string, messages: ChatMessage[]): void {
-  client.setQueryData(messagesQuery(agentId).queryKey, (known: InfiniteData<MessageList, unknown> | undefined) => {
-    const [newest, ...older] = known?.pages ?? []
-    if (!known || !newest || newest.messages.some(({ id }) => id === messages[0]?.id)) return known
-    return { ...known, pages: [{ ...newest, messages: [...newest.messages, ...messages] }, ...older] }
+/** The turns that an agent has under way for this user, whoever began them. */
+export function runningTurnsQuery(agentId: string) {
+  return queryOptions({
+    queryKey: ['turns', agentId],
+    queryFn: ({ signal }) => request(TurnList, `/api/chat/turns?${new URLSearchParams({ agentId })}`, { signal }),
+    // Another device may have begun one.
+    refetchInterval: 30_000,
+    refetchOnWindowFocus: 'always',
   })
+}
+
+/** Adds what was said since the newest known message, or reads all anew when there is more than a page of it. */
+export async function readNewMessages(client: QueryClient, agentId: string): Promise<void> {
+  const { queryKey } = messagesQuery(agentId)
+  const fresh = await listMessages(agentId, '')
+  const ids = new Set(fresh.messages.map(({ id }) => id))
+  let hasGap = false
+  client.setQueryData(queryKey, (known: InfiniteData<MessageList, unknown> | undefined) => {
+    const [newest, ...older] = known?.pages ?? []
+    if (!known || !newest) return known
+    const kept = newest.messages.filter(({ id }) => !ids.has(id))
+    hasGap = newest.messages.length > 0 && kept.length === newest.messages.length && fresh.hasMore
+    if (hasGap) return known
+    const first = fresh.messages[0]
+    const earlier: ChatMessage[] = first ? kept.filter(({ timestamp }) => timestamp <= first.timestamp) : kept
+    const isWhole = earlier.length === 0
+    const page = { ...newest, messages: [...earlier, ...fresh.messages] }
+    return { ...known, pages: [isWhole ? { ...page, hasMore: fresh.hasMore } : page, ...older] }
+  })
+  if (hasGap) await client.invalidateQueries({ queryKey })
 }
 
 /**
- * Sends a message and yields the reply piece by piece; returns what the server stored.
- * @throws ApiError when it is refused, breaks off, or nothing comes for two minutes.
+ * Gives a message to the agent, once, even when the connection breaks while it is sent.
+ * @throws ApiError when it is refused, or the server stays away.
  */
-export async function* streamReply(
-  agentId: string,
-  message: string,
-  signal: AbortSignal,
-): AsyncGenerator<string, SentMessage> {
-  const silence = createSilenceTimer()
-  const response = await reach('/api/chat', {
-    method: 'POST',
-    body: { message, agentId, stream: true },
-    headers: { accept: 'text/event-stream' },
-    signal: AbortSignal.any([signal, silence.signal]),
-  })
-  try {
-    if (!response.ok || !response.body) throw await toApiError(response)
-    if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
-      return SentMessage.parse(await response.json())
-    const reader = response.body
-      .pipeThrough(new TextDecoderStream())
-      .pipeThrough(new EventSourceParserStream({ onComment: silence.restart }))
-      .getReader()
-    for (let next = await read(reader); !next.done; next = await read(reader)) {
-      silence.restart()
-      const { event, data } = next.value
-      if (event === 'delta') yield ReplyDelta.parse(JSON.parse(data)).text
-      if (event === 'done') return SentMessage.parse(JSON.parse(data))
-      if (event === 'error') throw new ApiError(502, StreamError.parse(JSON.parse(data)).error)
+export async function beginTurn(agentId: string, message: string): Promise<ChatTurn> {
+  const headers = { prefer: 'respond-async', 'idempotency-key': crypto.randomUUID() }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const body = { message, agentId }
+      return (await request(OneTurn, '/api/chat', { method: 'POST', body, headers })).turn
+    } catch (error) {
+      const mayHelp = error instanceof ApiError && error.status === 0 && attempt < ATTEMPTS
+      if (!mayHelp) throw error
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * attempt))
     }
-    throw new ApiError(0, 'The reply broke off before it was complete.')
-  } finally {
-    silence.stop()
   }
 }
 
-function listMessages(agentId: string, before: string, signal: AbortSignal) {
+/** How a turn stands now. */
+export async function readTurn(id: string, signal: AbortSignal): Promise<ChatTurn> {
+  return (await request(OneTurn, `/api/chat/turns/${id}`, { signal })).turn
+}
+
+/** Ends a turn; what was said is kept. */
+export async function stopTurn(id: string): Promise<ChatTurn> {
+  return (await request(OneTurn, `/api/chat/turns/${id}/stop`, { method: 'POST' })).turn
+}
+
+function listMessages(agentId: string, before: string, signal?: AbortSignal) {
   const query = new URLSearchParams({ agentId, limit: '50', ...(before ? { before } : {}) })
   return request(MessageList, `/api/chat?${query}`, { signal })
-}
-
-/** A connection that breaks mid-reply reads like one that ended. */
-async function read<T>(reader: ReadableStreamDefaultReader<T>) {
-  try {
-    return await reader.read()
-  } catch (error) {
-    if (error instanceof TypeError) throw new ApiError(0, 'The connection was lost before the reply was complete.')
-    throw error
-  }
-}
-
-/** Aborts with an ApiError once nothing has restarted it for two minutes. */
-function createSilenceTimer() {
-  const controller = new AbortController()
-  const giveUp = () => controller.abort(new ApiError(0, 'The agent has been silent for two minutes.'))
-  let timer = setTimeout(giveUp, silenceMs)
-  const stop = () => clearTimeout(timer)
-  const restart = () => {
-    stop()
-    timer = setTimeout(giveUp, silenceMs)
-  }
-  return { signal: controller.signal, restart, stop }
 }

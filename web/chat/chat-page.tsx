@@ -34,6 +34,7 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
   }
   return (
     <Conversation
+      key={agent.id}
       agent={agent}
       blocked={agent.status === 'running' ? null : <Blocked agent={agent} change={change} />}
     />

@@ -5,6 +5,8 @@ import { Button } from '../ui/button.tsx'
 const maxHeightPx = 220
 
 type ComposerProps = {
+  /** Whose draft it is: what was begun is there again when one comes back. */
+  agentId: string
   isBusy: boolean
   blocked: ReactNode
   onSend: (text: string) => void
@@ -12,8 +14,8 @@ type ComposerProps = {
 }
 
 /** Where a message is written. Enter sends, Shift and Enter break the line; `blocked` says why nothing can be sent now. */
-export function Composer({ isBusy, blocked, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState('')
+export function Composer({ agentId, isBusy, blocked, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useDraft(agentId)
   const areaRef = useGrowingArea(text)
   // With a keyboard at hand one wants to write at once; on a phone the keyboard would cover the conversation.
   useEffect(() => {
@@ -73,6 +75,18 @@ export function Composer({ isBusy, blocked, onSend, onStop }: ComposerProps) {
       </div>
     </form>
   )
+}
+
+/** The text that is being written to an agent, kept in this browser until it is sent. */
+function useDraft(agentId: string) {
+  const key = `stead-draft:${agentId}`
+  const [text, setText] = useState(() => localStorage.getItem(key) ?? '')
+  const change = (next: string) => {
+    setText(next)
+    if (next === '') localStorage.removeItem(key)
+    else localStorage.setItem(key, next)
+  }
+  return [text, change] as const
 }
 
 function useGrowingArea(text: string) {

@@ -15,8 +15,17 @@ import { useTurn } from './turn.ts'
 /** The history with one agent, the turn under way, and the composer; `blocked` is why the agent cannot be written to. */
 export function Conversation({ agent, blocked }: { agent: WebAgent; blocked: ReactNode }) {
   const history = useInfiniteQuery(messagesQuery(agent.id))
-  const messages = useMemo(() => history.data?.pages.toReversed().flatMap((page) => page.messages), [history.data])
   const { turn, announcement, isBusy, send, retry, stop } = useTurn(agent.id)
+  // What the turn itself shows stands in the history as well.
+  const hidden = turn?.messageIds.join(' ') ?? ''
+  const messages = useMemo(
+    () =>
+      history.data?.pages
+        .toReversed()
+        .flatMap((page) => page.messages)
+        .filter(({ id }) => !hidden.split(' ').includes(id)),
+    [history.data, hidden],
+  )
   const shown = useMemo(() => ({ messages, turn }), [messages, turn])
   const { boxRef, isAway, onScroll, jumpToEnd } = useStickyScroll(shown, messages?.[0]?.id)
   const isEmpty = messages?.length === 0 && !turn
@@ -69,6 +78,7 @@ export function Conversation({ agent, blocked }: { agent: WebAgent; blocked: Rea
         {announcement && `${agent.name} says: ${announcement}`}
       </p>
       <Composer
+        agentId={agent.id}
         isBusy={isBusy}
         blocked={blocked}
         onSend={(text) => {

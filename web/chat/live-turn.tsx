@@ -7,9 +7,16 @@ import type { Turn } from './turn.ts'
 
 type LiveTurnProps = { turn: Turn; agentName: string; canRetry: boolean; onRetry: () => void }
 
+const REMARKS: Record<Turn['state'], string | null> = {
+  waiting: null,
+  answering: null,
+  stopped: 'Stopped',
+  failed: 'Incomplete',
+}
+
 /** The message on its way, the reply as it comes, and what to do when it did not come. */
 export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) {
-  const { text, reply, sentAt, state, problem } = turn
+  const { text, reply, sentAt, state, isLost, problem } = turn
   const isOver = state === 'failed' || state === 'stopped'
   return (
     <>
@@ -17,9 +24,16 @@ export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) 
         <ReplyText text={text} />
       </MessageFrame>
       {(reply || !isOver) && (
-        <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={isOver ? 'Incomplete' : null}>
+        <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={REMARKS[state]}>
           {reply ? <ReplyText text={reply} /> : <Thinking agentName={agentName} />}
         </MessageFrame>
+      )}
+      {!isOver && (isLost || problem) && (
+        <li>
+          <p role="status" className="text-sm text-muted">
+            {problem ?? 'The connection is lost. The reply goes on and is shown as soon as the server answers again.'}
+          </p>
+        </li>
       )}
       {isOver && (
         <li className="grid justify-items-start gap-2">
@@ -29,7 +43,7 @@ export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) 
             </Notice>
           ) : (
             <p role="status" className="text-sm text-muted">
-              You stopped this reply.
+              This reply was stopped.
             </p>
           )}
           <Button disabled={!canRetry} onClick={onRetry}>

@@ -5,10 +5,17 @@ import { ReplyText } from './reply-text.tsx'
 const time = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const full = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'short' })
 
+/** What stands beside a message that did not go as it should. */
+const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], string | null>> = {
+  sent: { user: null, agent: null },
+  stopped: { user: 'Stopped', agent: 'Stopped' },
+  failed: { user: 'Not answered', agent: 'Incomplete' },
+}
+
 /** One message of the conversation; unchanged ones are not drawn again while a reply streams in. */
 export const Message = memo(function Message({ message, agentName }: { message: ChatMessage; agentName: string }) {
   const { sender, content, status, timestamp } = message
-  const remark = status === 'failed' ? (sender === 'user' ? 'Not answered' : 'Incomplete') : null
+  const remark = REMARKS[status][sender]
   return (
     <MessageFrame sender={sender} agentName={agentName} timestamp={timestamp} remark={remark}>
       <ReplyText text={content} />

@@ -1,72 +1,188 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
-import type { ChatMessage, SentMessage } from '../../src/features/talk/chat/schemas.ts'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { ApiError, isAbort, messageFor } from '../api/request.ts'
-import { appendMessages, streamReply } from './chat-api.ts'
+import { ApiError, messageFor } from '../api/request.ts'
+import { beginTurn, readNewMessages, runningTurnsQuery, stopTurn } from './chat-api.ts'
+import { followTurn } from './follow-turn.ts'
 
-/** A message on its way and what has come back so far. A finished turn becomes two messages of the conversation. */
+/**
+ * A message on its way and what has come back so far. `id` is null until the server has it, `messageIds` are those that it
+ * has in the conversation. A finished turn becomes two messages of the conversation.
+ */
 export type Turn = {
+  id: string | null
+  messageIds: readonly string[]
   text: string
   reply: string
   sentAt: string
   state: 'waiting' | 'answering' | 'stopped' | 'failed'
+  isLost: boolean
   problem: string | null
 }
 
-/** Sends messages to one agent, one at a time. `announcement` is the last complete reply, for screen readers. */
+/** Tells other tabs of this browser that a turn was begun. */
+const CHANNEL = 'stead-turns'
+
+/**
+ * Sends messages to one agent, one at a time, and joins the turn that is under way, whichever page began it. `announcement`
+ * is the last complete reply, for screen readers.
+ */
 export function useTurn(agentId: string) {
   const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
   const [announcement, setAnnouncement] = useState('')
-  const abortRef = useRef<AbortController | null>(null)
+  const followed = useRef<{ id: string; leave: () => void } | null>(null)
+  const isHere = useRef(true)
+  const running = useQuery(runningTurnsQuery(agentId))
+  const joinable = running.data?.turns.at(-1)
 
-  // Leaving the page does not stop a reply: it goes on and joins the conversation when it is complete.
-  const run = async (text: string) => {
-    const abort = new AbortController()
-    abortRef.current = abort
-    const begun: Turn = { text, reply: '', sentAt: new Date().toISOString(), state: 'waiting', problem: null }
-    setTurn(begun)
-    setAnnouncement('')
-    let reply = ''
-    const drawing = drawOncePerFrame(() => setTurn({ ...begun, reply, state: 'answering' }))
-    try {
-      const replies = streamReply(agentId, text, abort.signal)
-      let next = await replies.next()
-      for (; !next.done; next = await replies.next()) {
-        reply += next.value
-        drawing.request()
-      }
-      appendMessages(client, agentId, toAnsweredMessages(next.value, text))
-      drawing.cancel()
-      setTurn(null)
-      setAnnouncement(next.value.reply)
-    } catch (error) {
-      drawing.cancel()
-      if (error instanceof ApiError && error.status === 401) forgetSession(client)
-      // The agent has stopped in the meantime; the page must learn it.
-      if (error instanceof ApiError && error.status === 409) void client.invalidateQueries(agentQuery(agentId))
-      const outcome = isAbort(error)
-        ? ({ state: 'stopped', problem: null } as const)
-        : ({ state: 'failed', problem: messageFor(error) } as const)
-      setTurn({ ...begun, reply, ...outcome })
+  const finish = async (ended: ChatTurn) => {
+    followed.current = null
+    const isDone = ended.state === 'done'
+    await readNewMessages(client, agentId).catch(() => undefined)
+    void client.invalidateQueries(runningTurnsQuery(agentId))
+    setAnnouncement(isDone ? ended.text : '')
+    setTurn(isDone ? null : toEndedTurn(ended))
+  }
+  const join = (begun: ChatTurn) => {
+    if (followed.current?.id === begun.id) return
+    followed.current?.leave()
+    let shown = toShownTurn(begun)
+    setTurn(shown)
+    const drawing = drawOncePerFrame(() => setTurn(shown))
+    const show = (change: Partial<Turn>) => {
+      shown = { ...shown, ...change }
+      drawing.request()
+    }
+    const leave = followTurn(begun, {
+      onText: (text) => show({ reply: shown.reply + text, state: 'answering' }),
+      onLost: (isLost) => show({ isLost }),
+      onEnd: (ended) => {
+        drawing.cancel()
+        void finish(ended)
+      },
+      onFail: (error) => {
+        drawing.cancel()
+        followed.current = null
+        setTurn({ ...shown, state: 'failed', problem: messageFor(error) })
+      },
+    })
+    followed.current = {
+      id: begun.id,
+      leave: () => {
+        leave()
+        drawing.cancel()
+      },
     }
   }
 
-  const send = (text: string) => {
-    if (turn) appendMessages(client, agentId, toUnansweredMessages(agentId, turn))
-    void run(text)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: joins once for each turn that is found
+  useEffect(() => {
+    if (joinable) join(joinable)
+  }, [joinable?.id])
+  useEffect(() => {
+    isHere.current = true
+    return () => {
+      // The turn goes on, and is joined by whoever comes back.
+      isHere.current = false
+      followed.current?.leave()
+      followed.current = null
+    }
+  }, [])
+  useOtherTabs(agentId)
+
+  const send = async (text: string) => {
+    setAnnouncement('')
+    const waiting: Turn = { ...NOTHING, text, sentAt: new Date().toISOString() }
+    setTurn(waiting)
+    try {
+      const begun = await beginTurn(agentId, text)
+      announce(agentId)
+      if (!isHere.current) return
+      if (begun.state === 'running') join(begun)
+      else await finish(begun)
+    } catch (error) {
+      noteRefusal(client, agentId, error)
+      setTurn({ ...waiting, state: 'failed', problem: messageFor(error) })
+    }
   }
-  const isBusy = turn?.state === 'waiting' || turn?.state === 'answering'
+  const stop = async () => {
+    const id = turn?.id
+    if (!id) return
+    try {
+      const ended = await stopTurn(id)
+      if (followed.current?.id === id) {
+        followed.current.leave()
+        await finish(ended)
+      }
+    } catch (error) {
+      setTurn((now) => now && { ...now, problem: messageFor(error) })
+    }
+  }
   return {
     turn,
     announcement,
-    isBusy,
-    send,
-    retry: () => turn && void run(turn.text),
-    stop: () => abortRef.current?.abort(),
+    isBusy: turn?.state === 'waiting' || turn?.state === 'answering',
+    send: (text: string) => void send(text),
+    retry: () => turn && void send(turn.text),
+    stop: () => void stop(),
   }
+}
+
+const NOTHING: Turn = {
+  id: null,
+  messageIds: [],
+  text: '',
+  reply: '',
+  sentAt: '',
+  state: 'waiting',
+  isLost: false,
+  problem: null,
+}
+
+function toShownTurn({ id, questionId, replyId, message, text, createdAt }: ChatTurn): Turn {
+  const messageIds = replyId === null ? [questionId] : [questionId, replyId]
+  return {
+    ...NOTHING,
+    id,
+    messageIds,
+    text: message,
+    reply: text,
+    sentAt: createdAt,
+    state: text ? 'answering' : 'waiting',
+  }
+}
+
+function toEndedTurn(ended: ChatTurn): Turn {
+  const state = ended.state === 'stopped' ? 'stopped' : 'failed'
+  return { ...toShownTurn(ended), state, problem: ended.error }
+}
+
+/** Looks for a turn when another tab of this browser says that it has begun one. */
+function useOtherTabs(agentId: string): void {
+  const client = useQueryClient()
+  useEffect(() => {
+    const channel = new BroadcastChannel(CHANNEL)
+    channel.onmessage = ({ data }) => {
+      if (data === agentId) void client.invalidateQueries(runningTurnsQuery(agentId))
+    }
+    return () => channel.close()
+  }, [agentId, client])
+}
+
+function noteRefusal(client: QueryClient, agentId: string, error: unknown): void {
+  if (!(error instanceof ApiError)) return
+  if (error.status === 401) forgetSession(client)
+  // The agent has stopped in the meantime; the page must learn it.
+  if (error.status === 409) void client.invalidateQueries(agentQuery(agentId))
+}
+
+function announce(agentId: string): void {
+  const channel = new BroadcastChannel(CHANNEL)
+  channel.postMessage(agentId)
+  channel.close()
 }
 
 /** A long reply comes in thousands of pieces; drawing each one would keep the page busy. */
@@ -79,20 +195,4 @@ function drawOncePerFrame(draw: () => void) {
     })
   }
   return { request, cancel: () => cancelAnimationFrame(frame) }
-}
-
-function toAnsweredMessages({ id, agentId, timestamp, reply }: SentMessage, text: string): ChatMessage[] {
-  const message = { agentId, topic: null, timestamp, status: 'sent' } as const
-  return [
-    { ...message, id, sender: 'user', content: text },
-    { ...message, id: `${id}:reply`, sender: 'agent', content: reply },
-  ]
-}
-
-/** What stays of a turn that was stopped or failed, once another one begins. */
-function toUnansweredMessages(agentId: string, { text, reply, sentAt }: Turn): ChatMessage[] {
-  const message = { agentId, topic: null, timestamp: sentAt, status: 'failed' } as const
-  const asked: ChatMessage = { ...message, id: `${sentAt}:asked`, sender: 'user', content: text }
-  if (!reply) return [asked]
-  return [asked, { ...message, id: `${sentAt}:reply`, sender: 'agent', content: reply }]
 }

@@ -1,11 +1,10 @@
 import type { Db } from '../../../../db/open.ts'
 import type { EventStream } from '../../../../http/streams/sse.ts'
 import { describeSent } from '../messages.ts'
-import type { SentMessage } from '../schemas.ts'
+import type { SentMessage, TurnOver } from '../schemas.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import { createTurnLog, type TurnLog } from './log.ts'
 import { readText } from './read.ts'
-import type { TurnOver } from './schemas.ts'
 import { findTurn, toTurnError } from './store.ts'
 import type { Turns } from './turns.ts'
 

@@ -1,8 +1,8 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Db } from '../../../../db/open.ts'
+import type { ChatTurn, TurnQuery } from '../schemas.ts'
 import { chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
 import { createTurnLog } from './log.ts'
-import type { ChatTurn, TurnQuery } from './schemas.ts'
 import { findMessage, getTurn, listPieces, toTurnError } from './store.ts'
 import type { LiveTurn, Turns } from './turns.ts'
 

@@ -7,9 +7,8 @@ import { until } from '../../../../../tests/harness/until.ts'
 import { write } from '../../../../db/write.ts'
 import { insertAgent, openTokens } from '../../../agents/registry/create.ts'
 import { agents } from '../../../agents/registry/tables.ts'
-import { MessageList } from '../schemas.ts'
+import { MessageList, TurnList } from '../schemas.ts'
 import { chatTurns } from '../tables.ts'
-import { TurnList } from './schemas.ts'
 
 /** A platform that ends while a real agent of its answers; `next` is the one that is started after it. */
 async function withCutTurn() {

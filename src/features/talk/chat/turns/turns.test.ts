@@ -7,8 +7,7 @@ import { json, read } from '../../../../../tests/harness/requests.ts'
 import { startServer } from '../../../../../tests/harness/server.ts'
 import { until } from '../../../../../tests/harness/until.ts'
 import { readAllEvents, readEvents } from '../../../../../tests/harness/wires/events.ts'
-import { MessageList } from '../schemas.ts'
-import { ChatTurn, TurnList } from './schemas.ts'
+import { ChatTurn, MessageList, TurnList } from '../schemas.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })
 

@@ -1,0 +1,151 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { openCuttableWay } from '../harness/wires/cuttable.ts'
+import { withProvider } from '../journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PASSWORD = 'correct horse battery staple'
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+/** A model that says `Once upon ` and goes on when it is let. */
+async function startTeller() {
+  const provider = await startProvider()
+  return {
+    provider,
+    hold() {
+      provider.answerWith({ text: ['Once upon ', 'a time.'], fault: { hangAfterEvents: 1 } })
+    },
+    /** From now on answers are held back before their first word. */
+    wait() {
+      const gate = Promise.withResolvers<void>()
+      provider.answerWith(async () => {
+        await gate.promise
+        return { text: 'Here I am.' }
+      })
+      return gate.resolve
+    },
+    [Symbol.asyncDispose]: () => provider.stop(),
+  }
+}
+
+test.skipIf(!hasBrowser())(
+  'a conversation outlives the page: left and come back to, in two tabs, stopped, offline, with its draft',
+  async () => {
+    await using teller = await startTeller()
+    await using house = await openHouse({ environment: withProvider(teller.provider) })
+    const program = await house.start()
+    const agentId = await createAgent(await signUp(program.urls.web), { model: 'openai/gpt-4o-mini' })
+    await using way = await openCuttableWay(Number(new URL(program.urls.web).port))
+    const web = `http://localhost:${way.port}`
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signIn(page, web)
+
+    await leaveAndComeBack(page, `${web}/agents/${agentId}`, teller)
+    await talkInTwoTabs(page, `${web}/agents/${agentId}`, teller)
+    await stopInTheMiddle(page, teller)
+    await loseConnection(page, teller, way)
+    await keepDraft(page, web, agentId)
+  },
+  LIMIT_MS,
+)
+
+async function signIn(page: Page, web: string): Promise<void> {
+  await page.goto(`${web}/login`)
+  await page.getByLabel('Email').fill('ada@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('list', { name: 'Your agents' }).waitFor()
+}
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text)
+  await page.getByRole('button', { name: 'Send' }).click()
+}
+
+const messagesOf = (page: Page) => page.getByRole('list', { name: 'Messages' })
+const shows = (page: Page, text: string) => messagesOf(page).getByText(text).first().waitFor()
+
+function asked(provider: ProviderDouble, count: number): Promise<boolean> {
+  return until(`${count} questions to the model`, () => provider.chats.length === count)
+}
+
+async function leaveAndComeBack(page: Page, url: string, { wait, provider }: Awaited<ReturnType<typeof startTeller>>) {
+  const letGo = wait()
+  await page.goto(url)
+  await say(page, 'Where are you?')
+  await asked(provider, 1)
+  await page.goto('about:blank')
+  await page.goto(url)
+  await shows(page, 'Where are you?')
+  await page.getByText('is working on a reply').waitFor({ state: 'attached' })
+  letGo()
+  await shows(page, 'Here I am.')
+  await page.getByRole('button', { name: 'Send' }).waitFor()
+  expect(await messagesOf(page).getByRole('listitem').count()).toBe(2)
+  expect(provider.chats).toHaveLength(1)
+}
+
+async function talkInTwoTabs(page: Page, url: string, { wait, provider }: Awaited<ReturnType<typeof startTeller>>) {
+  const letGo = wait()
+  const other = await page.context().newPage()
+  await other.goto(url)
+  await shows(other, 'Here I am.')
+  await say(page, 'And in the other tab?')
+  await asked(provider, 2)
+  await shows(other, 'And in the other tab?')
+  await other.getByText('is working on a reply').waitFor({ state: 'attached' })
+  letGo()
+  for (const tab of [page, other]) {
+    await until('both answers', async () => (await messagesOf(tab).getByText('Here I am.').count()) === 2)
+    await tab.getByRole('button', { name: 'Send' }).waitFor()
+    expect(await messagesOf(tab).getByRole('listitem').count()).toBe(4)
+  }
+  await other.close()
+}
+
+async function stopInTheMiddle(page: Page, { hold, provider }: Awaited<ReturnType<typeof startTeller>>) {
+  hold()
+  await say(page, 'Tell me a story')
+  await shows(page, 'Once upon')
+  await page.getByRole('button', { name: 'Stop the reply' }).click()
+  await page.getByText('This reply was stopped.').waitFor()
+  await shows(page, '· Stopped')
+  expect(await provider.chats.at(-1)?.closed).toBe('aborted')
+  await page.reload()
+  await shows(page, 'Once upon')
+  await shows(page, '· Stopped')
+}
+
+async function loseConnection(
+  page: Page,
+  { wait, provider }: Awaited<ReturnType<typeof startTeller>>,
+  way: { cut(): void; mend(): void },
+) {
+  const before = await messagesOf(page).getByText('Here I am.').count()
+  const letGo = wait()
+  await say(page, 'Are you still there?')
+  await asked(provider, 4)
+  way.cut()
+  await page.getByText('The connection is lost.').waitFor()
+  letGo()
+  way.mend()
+  await until('the answer', async () => (await messagesOf(page).getByText('Here I am.').count()) === before + 1)
+  await page.getByRole('button', { name: 'Send' }).waitFor()
+  expect(provider.chats).toHaveLength(4)
+}
+
+async function keepDraft(page: Page, web: string, agentId: string): Promise<void> {
+  const box = page.getByRole('textbox', { name: 'Message' })
+  await box.fill('A thought that is not fin')
+  await page.goto(`${web}/agents`)
+  await page.goto(`${web}/agents/${agentId}`)
+  await until('the draft', async () => (await box.inputValue()) === 'A thought that is not fin')
+}

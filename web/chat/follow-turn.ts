@@ -1,0 +1,68 @@
+import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
+import { ReplyDelta } from '../../src/features/talk/chat/schemas.ts'
+import { readTurn } from './chat-api.ts'
+
+/** Asked again after so long when the browser has given a stream up, such as while the server is away. */
+const AGAIN_MS = 2000
+
+type Following = {
+  onText: (text: string) => void
+  /** The connection is lost, or there again. */
+  onLost: (isLost: boolean) => void
+  onEnd: (turn: ChatTurn) => void
+  onFail: (error: unknown) => void
+}
+
+/**
+ * Hands on what an agent says in a turn after what `turn` has of it, each piece once, through lost connections, until it has
+ * ended. @returns what ends the following; the turn goes on.
+ */
+export function followTurn(turn: ChatTurn, { onText, onLost, onEnd, onFail }: Following): () => void {
+  const leaving = new AbortController()
+  let position = turn.position
+  let source: EventSource | null = null
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const settle = async () => {
+    source?.close()
+    try {
+      const now = await readTurn(turn.id, leaving.signal)
+      if (now.state !== 'running') return onEnd(now)
+    } catch (error) {
+      if (leaving.signal.aborted) return
+      if (isFinal(error)) return onFail(error)
+    }
+    if (leaving.signal.aborted) return
+    onLost(true)
+    timer = setTimeout(open, AGAIN_MS)
+  }
+  const open = () => {
+    source = new EventSource(`/api/chat/turns/${turn.id}/events?after=${position}`)
+    source.addEventListener('open', () => onLost(false))
+    source.addEventListener('delta', ({ data, lastEventId }) => {
+      const end = Number(lastEventId)
+      // The same characters are never shown twice, whatever the browser asks for when it comes back.
+      if (end <= position) return
+      position = end
+      onText(ReplyDelta.parse(JSON.parse(data)).text)
+    })
+    for (const end of ['done', 'stopped', 'failed']) source.addEventListener(end, () => void settle())
+    source.addEventListener('error', () => {
+      if (leaving.signal.aborted) return
+      onLost(true)
+      if (source?.readyState === EventSource.CLOSED) void settle()
+    })
+  }
+
+  open()
+  return () => {
+    leaving.abort()
+    clearTimeout(timer)
+    source?.close()
+  }
+}
+
+/** A server that is away comes back; one that does not know the turn will not. */
+function isFinal(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && Number(error.status) >= 400 && Number(error.status) < 500
+}
