@@ -96,6 +96,21 @@ async function house(environment: Record<string, string> = {}, cents = 5) {
   }
 }
 
+test('GET /api/v1/gateway: 200 for anybody with every plugin and its price, and no chain where none is set', async () => {
+  await using it = await house()
+  const response = await it.web.request(PATH)
+  const { plugins, onChain } = z
+    .object({ plugins: z.array(z.object({ id: z.string(), price: z.string() })), onChain: z.null() })
+    .parse(await response.json())
+  expect([response.status, onChain]).toEqual([200, null])
+  expect(plugins.map(({ id, price }) => [id, price])).toEqual([
+    ['generate-text', '0.01'],
+    ['summarize', '0.01'],
+    ['extract', '0.01'],
+    ['agent', '0.05'],
+  ])
+})
+
 test('POST /api/v1/gateway by credits: 200 with the work, once paid, booked and receipted', async () => {
   await using it = await house()
   const response = await it.send(it.readable, it.cookie)

@@ -159,7 +159,7 @@ test('POST /api/skills: 429 at the plan’s skills, however many at once; 402 wi
   expect(await (await poor.install('tour-planner')).json()).toMatchObject({ code: 'PLAN_REQUIRED' })
 })
 
-test('POST /api/skills/create: keeps a SKILL.md, one version on when it changes, for its owner alone', async () => {
+test('POST /api/skills/create keeps a SKILL.md, one version on when it changes; GET and DELETE /api/skills/:name are for its owner alone', async () => {
   const { create, list, install, use, join, web, cookie } = await open()
   const { skill } = await read(CreatedSkill, create({ skillMd: MINE }))
   expect(skill).toMatchObject({

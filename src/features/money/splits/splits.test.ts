@@ -125,7 +125,7 @@ test.each(wrong)('POST /api/underground/splits: 400 for %j', async (change, erro
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('/api/underground/splits: users see and order their own, on both faces; 404 for a stranger’s, 401 for nobody', async () => {
+test('GET, POST /api/underground/splits and /api/underground/splits/:id: users see and order their own, on both faces; 404 for a stranger’s, 401 for nobody', async () => {
   const paying = await openPaying(null)
   const { web, backend, cookie, user, signIn } = paying
   const eve = await signIn('eve@example.com', 'network')

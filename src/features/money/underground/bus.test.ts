@@ -308,7 +308,7 @@ test('AMPLIFY_REQUEST, AMPLIFY_ACCEPT, AMPLIFY_COMPLETE: kept, and done in this 
   ])
 })
 
-test('GET /api/underground/bus/messages: own ones; dead letters are shown to admins and replayed, 403 and 404 otherwise', async () => {
+test('GET /api/underground/bus/messages: own ones; GET /api/admin/bus/dead-letters shows admins what POST /api/admin/bus/dead-letters/:id/replay sends again, 403 and 404 otherwise', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, send, platform, web, signIn, messages } = await open({ webhookUrl: receiver.url })
   const admin = await signIn('admin@example.com')

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { privateKeyToAccount } from 'viem/accounts'
+import { z } from 'zod'
 import { hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
 import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
 import { addAgent, fund, openPaying, PAYEE, startTokenChain, USDC } from '../../../../tests/harness/paying-platform.ts'
@@ -81,7 +82,7 @@ test('POST /api/wallet: get_seed warns and tells no key, 404 without a wallet, 4
   expect([unknown.status, await unknown.json()]).toEqual([400, { error: 'Invalid action' }])
 })
 
-test('POST /api/wallet/cdp: a private key is refused, and none is made by that', async () => {
+test('GET, POST /api/wallet/cdp: what there is; a private key is refused, and none is made by that', async () => {
   const { web, signIn, platform } = testPlatform()
   const { cookie } = await signIn()
   const body = { privateKey: `0x${'1'.repeat(64)}` }
@@ -92,7 +93,7 @@ test('POST /api/wallet/cdp: a private key is refused, and none is made by that',
   expect(await kinds.json()).toEqual({ status: 'ok', type: 'evm_wallet', supportedChains: ['base', 'tempo'] })
 })
 
-test('POST /api/wallet/create: 400 without the address of the account, and the same wallet twice', async () => {
+test('GET, POST /api/wallet/create: 400 without the address of the account, and the same wallet twice', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com')
   const create = (body: object) => web.request('/api/wallet/create', json('POST', body, cookie))
@@ -107,9 +108,13 @@ test('POST /api/wallet/create: 400 without the address of the account, and the s
     networks: ['base', 'tempo'],
   })
   expect(await other.json()).toEqual(made)
+  const { walletAddress, networks } = z.object({ walletAddress: z.string(), networks: z.array(z.string()) }).parse(made)
+  const shown = await web.request('/api/wallet/create', { headers: cookie })
+  expect(await shown.json()).toEqual({ hasWallet: true, walletAddress, networks, required: ['email'] })
+  expect((await web.request('/api/wallet/create')).status).toBe(401)
 })
 
-test('GET /api/wallet/address: none, the one kept here, and 401 in its own words', async () => {
+test('GET, POST /api/wallet/address: none, the one kept here, and 401 in its own words', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const stranger = await web.request('/api/wallet/address')
@@ -129,6 +134,9 @@ test('GET /api/wallet/address: none, the one kept here, and 401 in its own words
     type: 'managed',
     source: 'managed',
   })
+  const posted = await web.request('/api/wallet/address', json('POST', {}, cookie))
+  expect(await posted.json()).toEqual(await ask())
+  expect((await web.request('/api/wallet/address', json('POST', {}))).status).toBe(401)
 })
 
 test("a stranger's agent is a 404 everywhere, and their wallets are listed to nobody else", async () => {
