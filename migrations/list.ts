@@ -36,6 +36,7 @@ import sql33 from './0033_third_elektra.sql' with { type: 'text' }
 import sql34 from './0034_small_rachel_grey.sql' with { type: 'text' }
 import sql35 from './0035_shocking_lady_deathstrike.sql' with { type: 'text' }
 import sql36 from './0036_rare_trish_tilby.sql' with { type: 'text' }
+import sql37 from './0037_mixed_quentin_quire.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -76,4 +77,5 @@ export const migrations = [
   { name: '0034_small_rachel_grey', sql: sql34 },
   { name: '0035_shocking_lady_deathstrike', sql: sql35 },
   { name: '0036_rare_trish_tilby', sql: sql36 },
+  { name: '0037_mixed_quentin_quire', sql: sql37 },
 ]

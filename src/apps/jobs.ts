@@ -26,6 +26,7 @@ import { settlePaymentsJob } from '../features/money/wallets/jobs.ts'
 import { tellAuditJob } from '../features/people/audit/tell-audit.ts'
 import { throttlesJob } from '../features/people/lockout/jobs.ts'
 import { emailTokensJob, mailJob } from '../features/people/mails/jobs.ts'
+import { noticeJob, oldNoticesJob, remindersJob } from '../features/people/notices/jobs.ts'
 import { deliveriesJob, notifyJob } from '../features/people/notifications/jobs.ts'
 import { securityEventJob } from '../features/people/security-events/jobs.ts'
 import { sessionsJob } from '../features/people/sessions/jobs.ts'
@@ -54,6 +55,7 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     forgetJob(house),
     securityEventJob(people),
     notifyJob(people),
+    noticeJob(people),
     endAgentJob(agents),
     endSubscriptionJob(money),
     endDuplicateJob(money),
@@ -81,6 +83,8 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     watchJob(agents),
     sessionsJob(people),
     emailTokensJob(people),
+    remindersJob(people),
+    oldNoticesJob(people),
     throttlesJob(people),
     signInsJob(people),
     idempotencyJob(agents),

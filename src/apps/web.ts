@@ -32,6 +32,7 @@ import { x402Web } from '../features/money/x402/web.ts'
 import { settingsWeb } from '../features/people/accounts/settings-web.ts'
 import { accountsWeb } from '../features/people/accounts/web.ts'
 import { keysWeb } from '../features/people/keys/web.ts'
+import { noticesWeb } from '../features/people/notices/web.ts'
 import { notificationsWeb } from '../features/people/notifications/web.ts'
 import { passwordWeb } from '../features/people/passwords/web.ts'
 import { securityEventsWeb } from '../features/people/security-events/web.ts'
@@ -104,6 +105,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', instancesWeb(views))
   app.route('/', watchdogRoutes(agents, owner))
   app.route('/', notificationsWeb(people))
+  app.route('/', noticesWeb(people))
   app.route('/', chatWeb(talk))
   app.route('/', turnsWeb(talk))
   app.route('/', approvalsWeb(talk))

@@ -25,6 +25,7 @@ export type SealedPlace =
   | 'installations:gatewayToken'
   | 'kept_keys'
   | 'managed_wallets'
+  | 'notice_channels'
   | 'provider_keys'
   | 'sign_in_attempts:secrets'
   | 'users:twoFactorSecret'

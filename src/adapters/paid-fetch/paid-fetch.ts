@@ -2,7 +2,8 @@ import type { Address, Hex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import type { Egress, EgressResponse } from '../egress/egress.ts'
+import type { Egress } from '../egress/egress.ts'
+import { fetchOver } from '../egress/fetch.ts'
 
 /** What a seller asks for a request, in millionths of a dollar. */
 export type Demand = { amount: bigint; payTo: Address; validForSeconds: number }
@@ -83,7 +84,10 @@ export async function fetchPaying(egress: Egress, request: PaidRequest, payer: P
       noting(problem, () => payer.note(toAuthorization(paymentPayload.payload))),
     )
   try {
-    const response = await wrapFetchWithPayment(overEgress(egress, problem), client)(request.url, toInit(request))
+    const ask = fetchOver(egress, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }, (error) => {
+      problem.error = error
+    })
+    const response = await wrapFetchWithPayment(ask, client)(request.url, toInit(request))
     return await toAnswer(response, decodePaymentResponseHeader)
   } catch (error) {
     // The library wraps what goes wrong in words of its own.
@@ -131,38 +135,6 @@ async function noting(problem: { error?: unknown }, task: () => Promise<void>): 
     problem.error = error
     throw error
   }
-}
-
-/** `fetch` in form, the one way to addresses that users supply in fact. */
-function overEgress(egress: Egress, problem: { error?: unknown }): typeof fetch {
-  const ask = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const request = input instanceof Request ? input : new Request(String(input), init)
-    const text = request.body === null ? undefined : await request.text()
-    try {
-      const answer = await egress.request(request.url, {
-        method: request.method,
-        headers: Object.fromEntries(request.headers),
-        ...(text && { body: text }),
-        timeoutMs: TIMEOUT_MS,
-        maxRedirects: 0,
-        maxBytes: MAX_BYTES,
-      })
-      return await toResponse(answer)
-    } catch (error) {
-      problem.error = error
-      throw error
-    }
-  }
-  return Object.assign(ask, { preconnect: () => undefined })
-}
-
-async function toResponse({ status, headers, bytes }: EgressResponse): Promise<Response> {
-  const body = await bytes()
-  const hasBody = body.byteLength > 0 && ![204, 205, 304].includes(status)
-  return new Response(hasBody ? body : null, {
-    status,
-    headers: [...headers].filter(([name]) => name !== 'content-encoding'),
-  })
 }
 
 function toInit({ method, headers, body }: PaidRequest): RequestInit {

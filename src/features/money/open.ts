@@ -1,5 +1,4 @@
 import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
-import { createEgress } from '../../adapters/egress/egress.ts'
 import { createCards } from '../../adapters/payments/cards.ts'
 import { createChainCharges } from '../../adapters/payments/chain-charges.ts'
 import type { Config } from '../../core/config.ts'
@@ -12,17 +11,16 @@ import type { CountQuestions } from './x402/deeds.ts'
 import { createUpstreamReads } from './x402/gateway.ts'
 import { settleUpstream } from './x402/upstream-payment.ts'
 
-type MoneySettings = Pick<Config, 'mode' | 'summarizer' | 'x402GatewayUrl' | 'cards' | 'paidGateway'> &
+type MoneySettings = Pick<Config, 'mode' | 'x402GatewayUrl' | 'cards' | 'paidGateway'> &
   WalletSettings & { appUrl: string }
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
 export function openMoney(base: Base, settings: MoneySettings, above: { countQuestions: CountQuestions }) {
-  const { appUrl, mode, summarizer, x402GatewayUrl } = settings
+  const { appUrl, mode, x402GatewayUrl } = settings
   const colonyUpstream = x402GatewayUrl === undefined ? null : createColonyUpstream(x402GatewayUrl, base)
   const wallets = openWallets(settings)
   return {
     plansArePaid: mode !== 'home',
-    egress: createEgress({ allowPrivate: summarizer.allowPrivate }),
     ...wallets,
     cards: createCards(settings.cards, base),
     cardGraceDays: settings.cards.graceDays,

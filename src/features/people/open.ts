@@ -1,7 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { type Chain, createChain } from '../../adapters/chain/chain.ts'
+import { createMessenger, type Recipient } from '../../adapters/channels/messenger.ts'
 import { createTelegram } from '../../adapters/channels/telegram.ts'
 import { createWebhook } from '../../adapters/channels/webhook.ts'
+import { createEgress } from '../../adapters/egress/egress.ts'
+import { fetchOver } from '../../adapters/egress/fetch.ts'
 import { createIdpA } from '../../adapters/identity/idp-a.ts'
 import { createIdpB } from '../../adapters/identity/idp-b.ts'
 import { createIssuerKeys, wellKnownUrl } from '../../adapters/identity/issuer-keys.ts'
@@ -19,6 +22,7 @@ import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/proof-of-wor
 import type { CopyKeyUsage } from './keys/rotate.ts'
 import { createKeyVerifier } from './keys/verify.ts'
 import { createKnownDevices } from './lockout/known-devices.ts'
+import { createTellOwner } from './notices/tell.ts'
 import { createChannels } from './notifications/channels.ts'
 import { enqueueNotification } from './notifications/notify.ts'
 import type { Notification } from './notifications/schemas.ts'
@@ -55,6 +59,7 @@ type PeopleSettings = { appUrl: string; passwordCost: PasswordCost } & Pick<
   | 'signUp'
   | 'siweChainId'
   | 'socialId'
+  | 'summarizer'
   | 'tokenGating'
   | 'walletEmailDomain'
   | 'watchdog'
@@ -87,6 +92,10 @@ export function openPeople(
     ...openNotifications(base, settings),
   }
 }
+
+/** A receiver that is slow, or that tells a lot, is not waited for. */
+const MESSENGER_TIMEOUT_MS = 10_000
+const MESSENGER_ANSWER_BYTES = 65_536
 
 /** Users, and what says that a caller is one: sessions, keys, and the guards of both faces. */
 function openAccounts(base: Base, settings: PeopleSettings) {
@@ -176,7 +185,8 @@ function openIdentities(base: Base, settings: PeopleSettings, { readBalance }: P
   }
 }
 
-function openNotifications(base: Base, { dataDir, watchdog }: PeopleSettings) {
+/** How operators and owners are told. What owners name as an address is asked by the egress alone. */
+function openNotifications(base: Base, { dataDir, summarizer, watchdog }: PeopleSettings) {
   const { clock, enqueue, log } = base
   const { telegram, webhook } = watchdog
   const secret = () => webhook.secret ?? readOrCreateWebhookKey(dataDir, log)
@@ -185,7 +195,13 @@ function openNotifications(base: Base, { dataDir, watchdog }: PeopleSettings) {
     webhook: createWebhook({ url: webhook.url, secret }, base),
     clock,
   })
+  const egress = createEgress({ allowPrivate: summarizer.allowPrivate })
+  const fetchOutside = fetchOver(egress, { timeoutMs: MESSENGER_TIMEOUT_MS, maxBytes: MESSENGER_ANSWER_BYTES })
   return {
+    egress,
+    tellOwner: createTellOwner(base),
+    openMessenger: (recipient: Recipient) =>
+      createMessenger(recipient, { telegramApiUrl: telegram.apiUrl, fetch: base.fetch, fetchOutside }),
     channels,
     notify: (tx: Tx, notification: Notification) => enqueueNotification({ clock, enqueue, channels }, tx, notification),
   }

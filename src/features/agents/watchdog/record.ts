@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import type { News, TellOwner } from '../../people/notices/tell.ts'
 import type { Notification } from '../../people/notifications/schemas.ts'
 import { markFailed } from '../deployments/start.ts'
 import { markDown, markUp } from '../registry/down.ts'
@@ -14,6 +15,7 @@ import {
   nextState,
   type Transition,
   type WatchdogEvent,
+  type WatchdogNotice,
   type WatchdogState,
 } from './next-state.ts'
 import type { WatchdogSettings } from './settings.ts'
@@ -26,6 +28,7 @@ export type RecordDeps = {
   steady: Clock
   enqueue: Enqueue
   notify: (tx: Tx, notification: Notification) => void
+  tellOwner: TellOwner
   watchdogSettings: WatchdogSettings
 }
 
@@ -149,8 +152,25 @@ function record(
     const { state, attempts: attempt, exitCode, outOfMemory } = row
     tx.insert(watchdogEvents).values({ id, agentId: agent.id, kind, state, attempt, exitCode, outOfMemory, at }).run()
     const notice = notices.find((one) => one === kind)
-    if (notice) deps.notify(tx, describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings }))
+    if (!notice) continue
+    const notification = describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings })
+    deps.notify(tx, notification)
+    tellOwnerOf(deps, tx, agent, notice, notification.status)
   }
+}
+
+/** What its owner is told of it: operators hear of every step, owners of what changed for them. */
+function tellOwnerOf(deps: RecordDeps, tx: Tx, { id, name, ownerId }: AgentRow, notice: WatchdogNotice, text: string) {
+  const kind = OWNERS_NEWS[notice]
+  if (ownerId !== null && kind) deps.tellOwner(tx, { userId: ownerId, agent: { id, name }, kind, text })
+}
+
+const OWNERS_NEWS: Partial<Record<WatchdogNotice, News['kind']>> = {
+  degraded: 'down',
+  crash: 'down',
+  crash_loop: 'given_up',
+  recovered: 'recovered',
+  repaired: 'recovered',
 }
 
 function entered({ state }: WatchdogRow): WatchdogEventRow['kind'] {

@@ -18,6 +18,7 @@ import { personalAudit } from '../../people/audit/personal.ts'
 import { personalInvites } from '../../people/invites/personal.ts'
 import { personalKeys } from '../../people/keys/personal.ts'
 import { personalMailedLinks } from '../../people/mails/personal.ts'
+import { personalNoticeChannels, personalNoticeSettings, personalNotices } from '../../people/notices/personal.ts'
 import { personalSessions } from '../../people/sessions/personal.ts'
 import { personalIdentities, personalWallets } from '../../people/sign-in/personal.ts'
 import { personalCredentials } from '../../talk/agent-talk/personal.ts'
@@ -41,6 +42,9 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalMailedLinks,
   personalReferrals,
   personalInvites,
+  personalNoticeSettings,
+  personalNoticeChannels,
+  personalNotices,
   personalAgents,
   personalInstallations,
   personalScheduledTasks,

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
-import { jobs } from '../../../jobs/tables.ts'
 import { auditLog } from '../../people/audit/tables.ts'
-import { MailRequest } from '../../people/mails/send-mail.ts'
+import { notices } from '../../people/notices/tables.ts'
 import { sendCapAlerts } from './alerts.ts'
 import { Breaker, PauseState } from './schemas.ts'
 import { pauses } from './tables.ts'
@@ -184,17 +183,17 @@ test('404 for somebody else’s agent, 401 for a stranger, 403 for a key that ma
   expect((await test.web.request(`${test.at}/pause`, json('POST', {}, headers))).status).toBe(403)
 })
 
-test('80 and 100 % of a day’s cap are told once each, by mail to the owner', async () => {
+test('80 and 100 % of a day’s cap are told once each', async () => {
   await using test = await house()
-  const mails = () => {
-    const rows = test.platform.db.select().from(jobs).all()
-    return rows.filter(({ kind }) => kind.includes('mail')).map(({ payload }) => MailRequest.parse(payload).mail)
-  }
   await test.agentAsks()
   for (const tokensPerDay of [10_000, 1800, 1500]) {
     await test.put(`${test.at}/breaker`, { tokensPerDay })
     await sendCapAlerts(test.platform)
     await sendCapAlerts(test.platform)
   }
-  expect(mails()).toEqual(['agent-cap-80', 'agent-cap-100'])
+  const told = test.platform.db.select().from(notices).all()
+  expect(told.map(({ kind, text }) => [kind, text.slice(0, 15)])).toEqual([
+    ['cap_near', 'It has used 80 '],
+    ['cap_near', 'It has used all'],
+  ])
 })

@@ -86,30 +86,6 @@ export const MAILS = {
     ],
     end: 'The costs page shows what used them. You can switch these mails off in your settings.',
   },
-  'agent-cap-80': {
-    subject: '80 % of an agent’s daily limit is used',
-    lines: [
-      'One of your agents has used 80 % of what you let it use of models in a day.',
-      'It goes on until the limit.',
-    ],
-    end: 'The agent’s page shows what it has used. The day ends at midnight UTC.',
-  },
-  'agent-cap-100': {
-    subject: 'An agent has reached its daily limit',
-    lines: [
-      'One of your agents has used all that you let it use of models in a day.',
-      'Its further calls are refused until midnight UTC, or until you raise the limit.',
-    ],
-    end: 'The agent’s page shows what it has used.',
-  },
-  'approval-wanted': {
-    subject: 'An agent of yours asks for your approval',
-    lines: [
-      'One of your agents wants to do something that it must not do without you.',
-      'The approvals page of the dashboard shows what exactly. Without an answer it is denied by itself.',
-    ],
-    end: 'Further questions within ten minutes come without a mail of their own.',
-  },
   'payment-approval-wanted': {
     subject: 'A payment waits for your approval',
     lines: [

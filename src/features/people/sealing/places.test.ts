@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { startOidcProvider } from '../../../../tests/harness/doubles/oidc-provider.ts'
+import { startReceiver } from '../../../../tests/harness/doubles/receivers.ts'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { listSealedColumns } from '../../../../tests/harness/rows/sealed-values.ts'
@@ -19,8 +20,14 @@ const GIT = { origin: 'https://git.example.com', username: 'ada', password: 'a p
 /** Somebody who has had something sealed in every place, each by the request that does so in service. */
 async function openSealed() {
   const oidc = await startOidcProvider(CALLBACK)
+  const receiver = await startReceiver()
   const it = testPlatform({
-    environment: { IDP_B_CLIENT_ID: oidc.clientId, IDP_B_CLIENT_SECRET: oidc.clientSecret, IDP_B_ISSUER: oidc.issuer },
+    environment: {
+      SUMMARIZER_ALLOW_PRIVATE: 'true',
+      IDP_B_CLIENT_ID: oidc.clientId,
+      IDP_B_CLIENT_SECRET: oidc.clientSecret,
+      IDP_B_ISSUER: oidc.issuer,
+    },
     openProvider: () => createEchoProvider({ newId: () => 'echo_1', nowSeconds: () => 1 }),
   })
   const { user, cookie } = await it.signIn('ada@example.com', 'network')
@@ -37,12 +44,19 @@ async function openSealed() {
   await send('POST', '/api/agent', { action: 'set-credential', key: 'openai', value: 'sk-for-skills' })
   await send('POST', '/api/billing', { action: 'enable-byok', apiKey: 'sk-vendor-own-0123456789', provider: 'openai' })
   await send('POST', '/api/wallet', { action: 'create' })
+  await send('POST', '/api/notices/channels', { kind: 'discord', url: receiver.url })
   await send('POST', '/api/settings/two-factor/setup', {})
   const machine = json('POST', { userId: user.id, gatewayToken: 'gw_of-elsewhere' }, bearer(INTERNAL_KEY))
   expect((await it.backend.request('/api/register-home', machine)).status).toBe(200)
   await enterTwice(oidc, openBrowser(it.web))
   await write(it.platform.db, (tx) => keepKeys(tx, it.platform.sealer))
-  return { ...it, [Symbol.asyncDispose]: () => oidc[Symbol.asyncDispose]() }
+  return {
+    ...it,
+    [Symbol.asyncDispose]: async () => {
+      await oidc[Symbol.asyncDispose]()
+      await receiver[Symbol.asyncDispose]()
+    },
+  }
 }
 
 /** Signs in with a provider that gives a refresh token, and begins once more. */

@@ -18,6 +18,7 @@ export const PLACES: Readonly<Record<SealedPlace, Place>> = {
   'installations:gatewayToken': { table: 'installations', column: 'gateway_token', row: ['id'] },
   kept_keys: { table: 'kept_keys', column: 'sealed_key', row: ['name'] },
   managed_wallets: { table: 'managed_wallets', column: 'sealed_key', row: ['id'] },
+  notice_channels: { table: 'notice_channels', column: 'sealed_recipient', row: ['id'] },
   provider_keys: { table: 'provider_keys', column: 'sealed_key', row: ['user_id', 'provider'] },
   'sign_in_attempts:secrets': { table: 'sign_in_attempts', column: 'secrets', row: ['state_hash'] },
   'users:twoFactorSecret': { table: 'users', column: 'two_factor_secret', row: ['id'] },

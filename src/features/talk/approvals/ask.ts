@@ -7,21 +7,20 @@ import { sha256 } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { enqueueMail } from '../../people/mails/send-mail.ts'
+import type { TellOwner } from '../../people/notices/tell.ts'
 import { users } from '../../people/users/tables.ts'
 import type { ApprovalRequest } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
 const MAX_WAITING = 20
-/** Further questions within this time go without a mail of their own. */
-const MAIL_PAUSE_MS = 10 * 60_000
+/** Further questions within this time are not told one by one. */
+const TELL_PAUSE_MS = 10 * 60_000
 
-export type AskDeps = { db: Db; clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number }
+export type AskDeps = { db: Db; clock: Clock; tellOwner: TellOwner; approvalExpiryMinutes: number }
 
 /**
- * Puts a question of an agent before its owner, and mails them that one waits. The same question again, such as after a
+ * Puts a question of an agent before its owner, and tells them that one waits. The same question again, such as after a
  * restart of the agent, is the one that waits or was approved already and not used.
  * @throws AppError `forbidden` for an agent without an owner, `limited` while 20 of its questions wait.
  */
@@ -36,13 +35,18 @@ export async function askOwner(deps: AskDeps, agentId: string, request: Approval
     const wasTold = isToldOf(tx, owner.id, now)
     const expiresAt = new Date(now.getTime() + deps.approvalExpiryMinutes * 60_000)
     const asked = { ...request, id: newId('apr'), agentId, argumentsHash, status: 'waiting', expiresAt } as const
-    if (!wasTold) enqueueMail(tx, deps.enqueue, { mail: 'approval-wanted', userId: owner.id, address: owner.email })
+    if (!wasTold) tell(deps, tx, owner, agentId, request.tool)
     return tx
       .insert(approvals)
       .values({ ...asked, createdAt: now })
       .returning()
       .get()
   })
+}
+
+function tell({ tellOwner }: AskDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
+  const text = `It wants to use ${tool}, and must not without you. The approvals page shows what exactly; without an answer it is denied by itself.`
+  tellOwner(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
 }
 
 /** What makes two questions the same one. */
@@ -56,9 +60,11 @@ function findOpen(tx: Tx, agentId: string, argumentsHash: string, now: Date): Ap
   return tx.select().from(approvals).where(and(isSame, isOpen)).get()
 }
 
-function requireOwner(tx: Tx, agentId: string): { id: string; email: string } {
+type Owner = { id: string; agentName: string }
+
+function requireOwner(tx: Tx, agentId: string): Owner {
   const owner = tx
-    .select({ id: users.id, email: users.email })
+    .select({ id: users.id, agentName: agents.name })
     .from(agents)
     .innerJoin(users, eq(users.id, agents.ownerId))
     .where(eq(agents.id, agentId))
@@ -76,7 +82,7 @@ function requireAskQuota(tx: Tx, agentId: string, now: Date): void {
 }
 
 function isToldOf(tx: Tx, ownerId: string, now: Date): boolean {
-  const isRecent = gt(approvals.createdAt, new Date(now.getTime() - MAIL_PAUSE_MS))
+  const isRecent = gt(approvals.createdAt, new Date(now.getTime() - TELL_PAUSE_MS))
   const recent = tx
     .select({ id: approvals.id })
     .from(approvals)

@@ -1,17 +1,16 @@
 import { eq } from 'drizzle-orm'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { type AccountRules, createUserFinder } from '../../people/users/users.ts'
 import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
-import { findRun, finishRun, type RunJob } from './runs.ts'
+import { type AdmitDeps, findRun, finishRun, type RunJob } from './runs.ts'
 import { type RunRow, scheduledRuns } from './tables.ts'
 
 /** What the system and Bun say when nobody listens: then the agent has seen nothing. */
 const NOBODY_THERE = new Set(['ConnectionRefused', 'ECONNREFUSED', 'FailedToOpenSocket', 'ENOTFOUND', 'EHOSTUNREACH'])
 const INTERRUPTED = 'Interrupted after the prompt was sent: whether the agent acted on it is not known'
 
-export type DeliverDeps = SendDeps & { enqueue: Enqueue; rules: AccountRules }
+export type DeliverDeps = SendDeps & AdmitDeps & { rules: AccountRules }
 
 /**
  * Sends the prompt of a run to its agent as its owner, so that it is stored and metered, and notes how that ended.

@@ -6,6 +6,8 @@ import { beyondNewest } from '../../../db/beyond-newest.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { TellOwner } from '../../people/notices/tell.ts'
 import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
 export const RUN_JOB = 'scheduled-tasks.run'
@@ -16,7 +18,7 @@ const MAX_RUNNING_OF_USER = 2
 const RUNS_KEPT = 50
 const UNFINISHED = ['queued', 'running'] as const
 
-export type AdmitDeps = { clock: Clock; enqueue: Enqueue }
+export type AdmitDeps = { clock: Clock; enqueue: Enqueue; tellOwner: TellOwner }
 export type RunRequest = Pick<RunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
 
 /** What the durable queue is told: the prompt as it was when the run got its turn. */
@@ -41,11 +43,21 @@ export function skipRun(tx: Tx, request: RunRequest, now: Date): void {
 
 /** Ends a run and gives its place to the next; nothing happens when it has ended already or is gone. */
 export function finishRun(deps: AdmitDeps, tx: Tx, runId: string, error: string | null): void {
-  tx.update(scheduledRuns)
+  const ended = tx
+    .update(scheduledRuns)
     .set({ status: error === null ? 'succeeded' : 'failed', error, finishedAt: deps.clock.now() })
     .where(and(eq(scheduledRuns.id, runId), inArray(scheduledRuns.status, UNFINISHED)))
-    .run()
+    .returning()
+    .get()
+  if (ended && error !== null) tellOfFailure(deps, tx, ended, error)
   admitRuns(deps, tx, runId)
+}
+
+function tellOfFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, trigger }: RunRow, error: string): void {
+  const name = tx.select({ name: agents.name }).from(agents).where(eq(agents.id, agentId)).get()?.name ?? agentId
+  const what = trigger === 'heartbeat' ? 'A heartbeat' : 'A scheduled task'
+  const text = `${what} failed: ${error}`
+  tellOwner(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'task_failed', text })
 }
 
 /** Gives waiting runs their jobs while there is room, the oldest first. The job of `endedRunId` makes room already. */

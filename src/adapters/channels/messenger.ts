@@ -1,0 +1,61 @@
+import { type Sent, send } from '../egress/outbound.ts'
+import { createTelegram } from './telegram.ts'
+import { createWebhook } from './webhook.ts'
+
+/** Where a person wants to be told, with what it takes to write there. */
+export type Recipient =
+  | { kind: 'telegram'; botToken: string; chatId: string }
+  | { kind: 'discord'; url: string }
+  | { kind: 'ntfy'; server: string; topic: string; token?: string | undefined }
+  | { kind: 'webhook'; url: string; secret: string }
+
+/** `id` tells repeats apart; `body` is the whole of it for programs. */
+export type Message = { id: string; title: string; text: string; isUrgent: boolean; body: string; at: Date }
+
+/** Writes to one recipient, and says what became of it. @throws the signal's reason when that aborts. */
+export type Messenger = (message: Message, signal: AbortSignal) => Promise<Sent>
+
+/** `fetch` asks the operator's own addresses, `fetchOutside` those that users supply. */
+type MessengerDeps = { telegramApiUrl: string; fetch: typeof fetch; fetchOutside: typeof fetch }
+
+const DISCORD_CHARACTERS = 2000
+const NTFY_CHARACTERS = 4000
+/** ntfy's highest and its usual one. */
+const PRIORITY = { urgent: 5, usual: 3 }
+
+export function createMessenger(recipient: Recipient, deps: MessengerDeps): Messenger {
+  const { fetchOutside } = deps
+  const post = (url: string, body: object, signal: AbortSignal, headers: Record<string, string> = {}) =>
+    send(fetchOutside, url, { headers, body: JSON.stringify(body), signal })
+  switch (recipient.kind) {
+    case 'telegram': {
+      const bot = createTelegram({ ...recipient, apiUrl: deps.telegramApiUrl }, deps)
+      return async (message, signal) => bot?.send(toText(message), signal) ?? UNREACHABLE
+    }
+    case 'discord':
+      // Nobody is called by a name that stands in the text.
+      return (message, signal) => {
+        const content = toText(message).slice(0, DISCORD_CHARACTERS)
+        return post(recipient.url, { content, allowed_mentions: { parse: [] } }, signal)
+      }
+    case 'ntfy': {
+      const headers = recipient.token ? { authorization: `Bearer ${recipient.token}` } : {}
+      return ({ title, text, isUrgent }, signal) => {
+        const priority = isUrgent ? PRIORITY.urgent : PRIORITY.usual
+        const body = { topic: recipient.topic, title, message: text.slice(0, NTFY_CHARACTERS), priority }
+        return post(recipient.server, body, signal, headers)
+      }
+    }
+    case 'webhook': {
+      const { url, secret } = recipient
+      const webhook = createWebhook({ url, secret: () => secret }, { fetch: fetchOutside })
+      return async ({ id, body, at }, signal) => webhook?.send({ id, body }, at, signal) ?? UNREACHABLE
+    }
+  }
+}
+
+const UNREACHABLE: Sent = { status: null, error: 'could not be reached' }
+
+function toText({ title, text }: Message): string {
+  return `${title}\n${text}`
+}

@@ -1,0 +1,63 @@
+import type { Message } from '../../../adapters/channels/messenger.ts'
+import type { Mail } from '../../../adapters/mail/mail.ts'
+import type { NoticeKind } from './schemas.ts'
+import type { notices } from './tables.ts'
+
+type NoticeRow = typeof notices.$inferSelect
+
+const TITLES: Readonly<Record<NoticeKind, string>> = {
+  down: 'is down',
+  recovered: 'runs again',
+  given_up: 'was given up',
+  cap_near: 'is near its daily limit',
+  approval_wanted: 'asks for your approval',
+  task_failed: 'failed at a task',
+  test: 'Notices arrive here',
+}
+/** What lasts until the agent runs again. */
+export const PROBLEMS: ReadonlySet<NoticeKind> = new Set(['down', 'given_up'])
+const URGENT: ReadonlySet<NoticeKind> = new Set(['given_up', 'approval_wanted'])
+
+/** `Ada is down`, `Still: Ada is down`. */
+export function toTitle({ kind, agentName, reminders }: Pick<NoticeRow, 'kind' | 'agentName' | 'reminders'>): string {
+  const title = agentName === null ? TITLES[kind] : `${toLine(agentName)} ${TITLES[kind]}`
+  return reminders === 0 ? title : `Still: ${title}`
+}
+
+export function toMessage(notice: NoticeRow): Message {
+  const { id, kind, agentId, agentName, text, reminders, createdAt, toldAt } = notice
+  const data = { id, kind, agentId, agentName, text, reminders, createdAt: createdAt.toISOString() }
+  return {
+    // A reminder is another message than the one before it.
+    id: reminders === 0 ? id : `${id}_${reminders}`,
+    title: toTitle(notice),
+    text,
+    isUrgent: URGENT.has(kind),
+    body: JSON.stringify({ version: 1, type: `notice.${kind}`, timestamp: toldAt.toISOString(), data }),
+    at: toldAt,
+  }
+}
+
+export function toMail(notice: NoticeRow, to: string, appUrl: string): Mail {
+  const subject = toTitle(notice)
+  const page = notice.agentId === null ? `${appUrl}/` : `${appUrl}/agents/${encodeURIComponent(notice.agentId)}`
+  const end = 'The settings of your account say which notices come by mail.'
+  const paragraphs = [notice.text, end].map((line) => `<p>${Bun.escapeHTML(line)}</p>`)
+  const html = [
+    '<!doctype html>',
+    `<html lang="en"><head><meta charset="utf-8"><title>${Bun.escapeHTML(subject)}</title></head>`,
+    '<body style="margin:0 auto;max-width:520px;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#18181b">',
+    `<h1 style="font-size:20px">${Bun.escapeHTML(subject)}</h1>`,
+    paragraphs[0],
+    `<p><a href="${Bun.escapeHTML(page)}">Open its page</a></p>`,
+    paragraphs[1],
+    '</body></html>',
+    '',
+  ].join('\n')
+  return { to, subject, text: `${notice.text}\n\n${page}\n\n${end}\n`, html }
+}
+
+/** A name must not forge the lines below it. */
+function toLine(name: string): string {
+  return name.replace(/\p{C}+|\p{Zl}|\p{Zp}/gu, ' ').slice(0, 100)
+}

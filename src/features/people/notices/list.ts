@@ -1,0 +1,50 @@
+import { and, asc, desc, eq, inArray, lt } from 'drizzle-orm'
+import type { Db } from '../../../db/open.ts'
+import { toTitle } from './compose.ts'
+import type { Notice, NoticeList, NoticeQuery } from './schemas.ts'
+import { noticeDeliveries, notices } from './tables.ts'
+
+/** A page of what somebody was told, newest first. */
+export function listNotices(db: Db, userId: string, { limit, before }: NoticeQuery): NoticeList {
+  const isBefore = before === undefined ? undefined : lt(notices.sequence, before)
+  const rows = db
+    .select()
+    .from(notices)
+    .where(and(eq(notices.userId, userId), isBefore))
+    .orderBy(desc(notices.sequence))
+    .limit(limit + 1)
+    .all()
+  const page = rows.slice(0, limit)
+  const deliveries = listDeliveries(
+    db,
+    page.map(({ id }) => id),
+  )
+  return {
+    notices: page.map((row) => toNotice(row, deliveries.get(row.id) ?? [])),
+    next: rows.length > limit ? (page.at(-1)?.sequence ?? null) : null,
+  }
+}
+
+type DeliveryRow = typeof noticeDeliveries.$inferSelect
+
+function listDeliveries(db: Db, noticeIds: string[]): Map<string, DeliveryRow[]> {
+  const ofThem = inArray(noticeDeliveries.noticeId, noticeIds)
+  const rows = db.select().from(noticeDeliveries).where(ofThem).orderBy(asc(noticeDeliveries.channelId)).all()
+  return Map.groupBy(rows, ({ noticeId }) => noticeId)
+}
+
+function toNotice(row: typeof notices.$inferSelect, deliveries: DeliveryRow[]): Notice {
+  const { id, kind, agentId, agentName, text, reminders, createdAt, endedAt } = row
+  return {
+    ...{ id, kind, agentId, agentName, title: toTitle(row), text, reminders },
+    createdAt: createdAt.toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+    deliveries: deliveries.map(({ channelId, dueAt, attempts, error, sentAt }) => ({
+      channelId,
+      dueAt: dueAt.toISOString(),
+      attempts,
+      error,
+      sentAt: sentAt?.toISOString() ?? null,
+    })),
+  }
+}

@@ -1,0 +1,82 @@
+import { Hono } from 'hono'
+import { NoBody } from '../../../core/action.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate, validateAnyBody } from '../../../http/validate.ts'
+import {
+  type ChannelDeps,
+  changeChannel,
+  createChannel,
+  deleteChannel,
+  listChannels,
+  testChannel,
+  toChannel,
+} from './channels.ts'
+import { listNotices } from './list.ts'
+import {
+  ChangeChannelRequest,
+  ChangeNoticeSettings,
+  CreateChannelRequest,
+  NoticeQuery,
+  type NoticeSettings,
+} from './schemas.ts'
+import { changeWishes, findWishes } from './settings.ts'
+
+export type NoticesWebDeps = ChannelDeps & {
+  guards: Guards
+  mailer: { isConfigured: boolean }
+  requestsPerMinute: { password: number }
+}
+
+const onFullDisk = routeTraits({ worksOnFullDisk: true })
+
+/** How and where owners are told of their agents, and what they were told. Keys neither read nor change where that goes. */
+export function noticesWeb(deps: NoticesWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { withSession } = deps.guards
+  // A channel that is tried writes to somebody.
+  const seldom = limitRate(deps.requestsPerMinute.password, 'Too many requests')
+
+  app.get('/api/notices', withSession, validate('query', NoticeQuery), (c) =>
+    c.json(listNotices(deps.db, c.var.user.id, c.req.valid('query'))),
+  )
+
+  app.get('/api/notices/settings', withSession, (c) => c.json(showSettings(deps, c.var.user.id)))
+
+  app.put('/api/notices/settings', onFullDisk, withSession, validate('json', ChangeNoticeSettings), async (c) => {
+    await changeWishes(deps, c.var.user.id, c.req.valid('json'))
+    return c.json(showSettings(deps, c.var.user.id))
+  })
+
+  app.get('/api/notices/channels', withSession, (c) => c.json({ channels: listChannels(deps, c.var.user.id) }))
+
+  app.post('/api/notices/channels', withSession, seldom, validate('json', CreateChannelRequest), async (c) => {
+    const { row, secret } = await createChannel(deps, c.var.user.id, c.req.valid('json'), c.req.raw.signal)
+    return c.json({ channel: toChannel(deps.sealer, row), secret }, 201)
+  })
+
+  app.patch('/api/notices/channels/:id', onFullDisk, withSession, validate('json', ChangeChannelRequest), async (c) => {
+    const row = await changeChannel(deps, c.var.user.id, c.req.param('id'), c.req.valid('json'))
+    return c.json({ channel: toChannel(deps.sealer, row) })
+  })
+
+  app.post('/api/notices/channels/:id/test', onFullDisk, withSession, seldom, validateAnyBody(NoBody), async (c) => {
+    const error = await testChannel(deps, c.var.user.id, c.req.param('id'), c.req.raw.signal)
+    return c.json({ delivered: error === null, error })
+  })
+
+  app.delete('/api/notices/channels/:id', withSession, async (c) => {
+    await deleteChannel(deps, c.var.user.id, c.req.param('id'))
+    return c.json({ success: true })
+  })
+
+  return app
+}
+
+function showSettings({ db, mailer }: NoticesWebDeps, userId: string): NoticeSettings {
+  const { mailKinds, quietHours, resendMinutes, mutedAgents } = findWishes(db, userId)
+  const kinds = mailKinds.filter((kind) => kind !== 'test')
+  return { mail: { available: mailer.isConfigured, kinds }, quietHours, resendMinutes, mutedAgents: [...mutedAgents] }
+}
