@@ -7,6 +7,7 @@ import { openWriteQueue } from '../db/write.ts'
 import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
 import { LEDGER_FIGURES } from '../features/money/ledger/figures.ts'
 import { MESSAGE_FIGURES } from '../features/talk/chat/message-figures.ts'
+import { MESSAGE_WORDS } from '../features/talk/chat/message-search.ts'
 
 /**
  * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
@@ -16,7 +17,9 @@ export function openMigrated(file: string, dataDir: string): { connection: Conne
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
-    for (const figures of [MESSAGE_FIGURES, STORAGE_FIGURES, LEDGER_FIGURES]) keepFigures(connection.sqlite, figures)
+    for (const figures of [MESSAGE_FIGURES, MESSAGE_WORDS, STORAGE_FIGURES, LEDGER_FIGURES]) {
+      keepFigures(connection.sqlite, figures)
+    }
     openWriteQueue(connection)
     return { connection, applied }
   } catch (error) {

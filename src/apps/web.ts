@@ -44,6 +44,7 @@ import { agentTalkWeb } from '../features/talk/agent-talk/web.ts'
 import { agentToolsWeb } from '../features/talk/agent-tools/web.ts'
 import { approvalsWeb } from '../features/talk/approvals/web.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
+import { chatSessionsWeb } from '../features/talk/chat/sessions-web.ts'
 import { turnsWeb } from '../features/talk/chat/turns/web.ts'
 import { chatWeb } from '../features/talk/chat/web.ts'
 import { heartbeatWeb } from '../features/talk/heartbeat/web.ts'
@@ -108,6 +109,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', noticesWeb(people))
   app.route('/', chatWeb(talk))
   app.route('/', turnsWeb(talk))
+  app.route('/', chatSessionsWeb(talk))
   app.route('/', approvalsWeb(talk))
   app.route('/', agentToolsWeb(talk, owner))
   app.route('/', logRoutes(agents, owner))

@@ -7,7 +7,12 @@ export type Trigger = { name: string; event: string; when?: string; body: string
  * Figures that are counted with each row that comes, changes or goes, whoever writes it and whatever it goes with, so that
  * nobody has to count rows. `recount` makes them anew from the rows.
  */
-export type KeptFigures = { triggers: readonly Trigger[]; recount: readonly string[] }
+export type KeptFigures = {
+  /** Makes what the triggers write to, where it is no table of the schema. */
+  tables?: readonly string[]
+  triggers: readonly Trigger[]
+  recount: readonly string[]
+}
 
 /**
  * Sets the triggers up, and counts anew when one of them was not there as it is now: with the first start that knows it,
@@ -23,6 +28,7 @@ export function keepFigures(sqlite: Database.Database, figures: KeptFigures): vo
   }))
   if (wanted.every(({ name, sql }) => find.get(name) === sql)) return
   sqlite.transaction(() => {
+    for (const sql of figures.tables ?? []) sqlite.exec(sql)
     for (const { name, sql } of wanted) sqlite.exec(`DROP TRIGGER IF EXISTS ${name}; ${sql}`)
     for (const sql of figures.recount) sqlite.exec(sql)
   })()

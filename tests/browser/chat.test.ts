@@ -53,6 +53,7 @@ test.skipIf(!hasBrowser())(
     await stopInTheMiddle(page, teller)
     await loseConnection(page, teller, way)
     await keepDraft(page, web, agentId)
+    await keepConversations(page, teller)
   },
   LIMIT_MS,
 )
@@ -148,4 +149,34 @@ async function keepDraft(page: Page, web: string, agentId: string): Promise<void
   await page.goto(`${web}/agents`)
   await page.goto(`${web}/agents/${agentId}`)
   await until('the draft', async () => (await box.inputValue()) === 'A thought that is not fin')
+}
+
+async function keepConversations(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+  provider.answerWith({ text: 'A lighthouse is a tower.' })
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.getByText('Nothing has been said yet.').waitFor()
+  await say(page, 'What is a lighthouse?')
+  await shows(page, 'A lighthouse is a tower.')
+  await page.reload()
+  await shows(page, 'A lighthouse is a tower.')
+
+  await page.getByRole('button', { name: 'What is a lighthouse?' }).click()
+  const panel = page.getByRole('region', { name: 'Conversations' })
+  await panel.getByRole('button', { name: 'Rename What is a lighthouse?' }).click()
+  await panel.getByLabel('Title of the conversation').fill('Towers')
+  await panel.getByRole('button', { name: 'Save title' }).click()
+  await panel.getByRole('button', { name: 'Main conversation' }).click()
+  await shows(page, 'Once upon')
+  expect(await messagesOf(page).getByText('A lighthouse is a tower.').count()).toBe(0)
+
+  await page.getByRole('button', { name: 'Main conversation' }).click()
+  await panel.getByLabel('Search all conversations').fill('lightho')
+  await panel.getByRole('list', { name: 'Found messages' }).getByText('is a tower').click()
+  await shows(page, 'A lighthouse is a tower.')
+
+  await page.getByRole('button', { name: 'Towers', exact: true }).click()
+  await panel.getByRole('button', { name: 'Delete Towers' }).click()
+  await page.getByRole('button', { name: 'Delete conversation' }).click()
+  await shows(page, 'Once upon')
+  await until('the end of the conversation', async () => (await panel.getByText('Towers').count()) === 0)
 }

@@ -39,6 +39,7 @@ const USER = { of: (person: Person) => person.id, missing: 'usr_missing' }
 const INSTALLATION = { of: (person: Person) => person.installationId, missing: 'ins_missing' }
 const TASK = { of: (person: Person) => `task_${person.canary}`, missing: 'task_missing' }
 const SWARM = { of: (person: Person) => `swarm_${person.canary}`, missing: 'swarm_missing' }
+const CONVERSATION = { of: (person: Person) => `sess_${person.canary}`, missing: 'sess_missing' }
 const TURN = { of: (person: Person) => `turn_${person.canary}`, missing: 'turn_missing' }
 const RUN = { of: (person: Person) => `run_${person.canary}`, missing: 'run_missing' }
 const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
@@ -490,6 +491,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `/api/chat?agentId=${id}`,
   },
   'POST /api/chat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, message: 'Hi' }) },
+  'GET /api/chat/search web': { status: 200, path: () => '/api/chat/search?q=hello' },
+  'GET /api/chat/sessions web': reached,
+  'POST /api/chat/sessions web': { names: AGENT, status: 201, body: ({ id }) => ({ agentId: id }) },
+  'PATCH /api/chat/sessions/:id web': { names: CONVERSATION, status: 200, body: () => ({ title: 'Tea' }) },
+  'DELETE /api/chat/sessions/:id web': { names: CONVERSATION, status: 200 },
   'GET /api/chat/turns web': reached,
   'GET /api/chat/turns/:id web': { names: TURN, status: 200 },
   // It ended before.

@@ -9,11 +9,14 @@ const OneTurn = z.object({ turn: ChatTurn })
 const ATTEMPTS = 3
 const PAUSE_MS = 1000
 
-/** The conversation with one agent: the first page is the newest, each further page is older. */
-export function messagesQuery(agentId: string) {
+/** A conversation with an agent: a session, or null for what is said outside of all. */
+export type Place = { agentId: string; sessionId: string | null }
+
+/** What was said in a conversation: the first page is the newest, each further page is older. */
+export function messagesQuery({ agentId, sessionId }: Place) {
   return infiniteQueryOptions({
-    queryKey: ['messages', agentId],
-    queryFn: ({ pageParam, signal }) => listMessages(agentId, pageParam, signal),
+    queryKey: ['messages', agentId, sessionId],
+    queryFn: ({ pageParam, signal }) => listMessages({ agentId, sessionId }, pageParam, signal),
     initialPageParam: '',
     getNextPageParam: (page: MessageList) => (page.hasMore ? page.messages[0]?.id : undefined),
     staleTime: Number.POSITIVE_INFINITY,
@@ -33,9 +36,9 @@ export function runningTurnsQuery(agentId: string) {
 }
 
 /** Adds what was said since the newest known message, or reads all anew when there is more than a page of it. */
-export async function readNewMessages(client: QueryClient, agentId: string): Promise<void> {
-  const { queryKey } = messagesQuery(agentId)
-  const fresh = await listMessages(agentId, '')
+export async function readNewMessages(client: QueryClient, place: Place): Promise<void> {
+  const { queryKey } = messagesQuery(place)
+  const fresh = await listMessages(place, '')
   const ids = new Set(fresh.messages.map(({ id }) => id))
   let hasGap = false
   client.setQueryData(queryKey, (known: InfiniteData<MessageList, unknown> | undefined) => {
@@ -57,11 +60,11 @@ export async function readNewMessages(client: QueryClient, agentId: string): Pro
  * Gives a message to the agent, once, even when the connection breaks while it is sent.
  * @throws ApiError when it is refused, or the server stays away.
  */
-export async function beginTurn(agentId: string, message: string): Promise<ChatTurn> {
+export async function beginTurn({ agentId, sessionId }: Place, message: string): Promise<ChatTurn> {
   const headers = { prefer: 'respond-async', 'idempotency-key': crypto.randomUUID() }
   for (let attempt = 1; ; attempt++) {
     try {
-      const body = { message, agentId }
+      const body = { message, agentId, ...(sessionId !== null && { sessionId }) }
       return (await request(OneTurn, '/api/chat', { method: 'POST', body, headers })).turn
     } catch (error) {
       const mayHelp = error instanceof ApiError && error.status === 0 && attempt < ATTEMPTS
@@ -81,7 +84,8 @@ export async function stopTurn(id: string): Promise<ChatTurn> {
   return (await request(OneTurn, `/api/chat/turns/${id}/stop`, { method: 'POST' })).turn
 }
 
-function listMessages(agentId: string, before: string, signal?: AbortSignal) {
-  const query = new URLSearchParams({ agentId, limit: '50', ...(before ? { before } : {}) })
+function listMessages({ agentId, sessionId }: Place, before: string, signal?: AbortSignal) {
+  const place = { agentId, sessionId: sessionId ?? 'none' }
+  const query = new URLSearchParams({ ...place, limit: '50', ...(before ? { before } : {}) })
   return request(MessageList, `/api/chat?${query}`, { signal })
 }

@@ -7,6 +7,7 @@ import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
 import { Conversation } from './conversation.tsx'
+import { Sessions } from './sessions.tsx'
 
 const route = getRouteApi('/signed-in/agents/$agentId')
 
@@ -22,6 +23,7 @@ export function ChatPage() {
 
 function Chat({ agent, change, onDeleted }: AgentPageProps) {
   const [isWatching, setWatching] = useState(false)
+  const [sessionId, setSession] = useShownSession(agent.id)
   if (agent.status === 'provisioning' && !change.isPending && !isWatching) setWatching(true)
   // A deployment that fails while it is watched stays on the page with its reason.
   const isDeploying = isWatching && (agent.status === 'provisioning' || agent.status === 'error')
@@ -33,12 +35,28 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
     )
   }
   return (
-    <Conversation
-      key={agent.id}
-      agent={agent}
-      blocked={agent.status === 'running' ? null : <Blocked agent={agent} change={change} />}
-    />
+    <>
+      <Sessions agentId={agent.id} sessionId={sessionId} onChoose={setSession} />
+      <Conversation
+        key={`${agent.id} ${sessionId}`}
+        agent={agent}
+        sessionId={sessionId}
+        blocked={agent.status === 'running' ? null : <Blocked agent={agent} change={change} />}
+      />
+    </>
   )
+}
+
+/** Which conversation with an agent is shown: in this tab, the one that was shown last. */
+function useShownSession(agentId: string) {
+  const key = `stead-session:${agentId}`
+  const [sessionId, setSessionId] = useState(() => sessionStorage.getItem(key))
+  const choose = (id: string | null) => {
+    setSessionId(id)
+    if (id === null) sessionStorage.removeItem(key)
+    else sessionStorage.setItem(key, id)
+  }
+  return [sessionId, choose] as const
 }
 
 function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {

@@ -6,7 +6,7 @@ const maxHeightPx = 220
 
 type ComposerProps = {
   /** Whose draft it is: what was begun is there again when one comes back. */
-  agentId: string
+  draftOf: string
   isBusy: boolean
   blocked: ReactNode
   onSend: (text: string) => void
@@ -14,8 +14,8 @@ type ComposerProps = {
 }
 
 /** Where a message is written. Enter sends, Shift and Enter break the line; `blocked` says why nothing can be sent now. */
-export function Composer({ agentId, isBusy, blocked, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useDraft(agentId)
+export function Composer({ draftOf, isBusy, blocked, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useDraft(draftOf)
   const areaRef = useGrowingArea(text)
   // With a keyboard at hand one wants to write at once; on a phone the keyboard would cover the conversation.
   useEffect(() => {
@@ -77,9 +77,9 @@ export function Composer({ agentId, isBusy, blocked, onSend, onStop }: ComposerP
   )
 }
 
-/** The text that is being written to an agent, kept in this browser until it is sent. */
-function useDraft(agentId: string) {
-  const key = `stead-draft:${agentId}`
+/** The text that is being written in a conversation, kept in this browser until it is sent. */
+function useDraft(place: string) {
+  const key = `stead-draft:${place}`
   const [text, setText] = useState(() => localStorage.getItem(key) ?? '')
   const change = (next: string) => {
     setText(next)

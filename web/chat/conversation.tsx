@@ -12,10 +12,18 @@ import { LiveTurn } from './live-turn.tsx'
 import { Message } from './message.tsx'
 import { useTurn } from './turn.ts'
 
-/** The history with one agent, the turn under way, and the composer; `blocked` is why the agent cannot be written to. */
-export function Conversation({ agent, blocked }: { agent: WebAgent; blocked: ReactNode }) {
-  const history = useInfiniteQuery(messagesQuery(agent.id))
-  const { turn, announcement, isBusy, send, retry, stop } = useTurn(agent.id)
+type ConversationProps = {
+  agent: WebAgent
+  /** Null for what is said outside of sessions. */
+  sessionId: string | null
+  blocked: ReactNode
+}
+
+/** The history of one conversation, the turn under way, and the composer; `blocked` is why the agent cannot be written to. */
+export function Conversation({ agent, sessionId, blocked }: ConversationProps) {
+  const place = { agentId: agent.id, sessionId }
+  const history = useInfiniteQuery(messagesQuery(place))
+  const { turn, announcement, isBusy, send, retry, stop } = useTurn(place)
   // What the turn itself shows stands in the history as well.
   const hidden = turn?.messageIds.join(' ') ?? ''
   const messages = useMemo(
@@ -78,7 +86,7 @@ export function Conversation({ agent, blocked }: { agent: WebAgent; blocked: Rea
         {announcement && `${agent.name} says: ${announcement}`}
       </p>
       <Composer
-        agentId={agent.id}
+        draftOf={sessionId ?? agent.id}
         isBusy={isBusy}
         blocked={blocked}
         onSend={(text) => {

@@ -4,8 +4,9 @@ import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, messageFor } from '../api/request.ts'
-import { beginTurn, readNewMessages, runningTurnsQuery, stopTurn } from './chat-api.ts'
+import { beginTurn, type Place, readNewMessages, runningTurnsQuery, stopTurn } from './chat-api.ts'
 import { followTurn } from './follow-turn.ts'
+import { sessionsQuery } from './sessions-api.ts'
 
 /**
  * A message on its way and what has come back so far. `id` is null until the server has it, `messageIds` are those that it
@@ -29,22 +30,22 @@ const CHANNEL = 'stead-turns'
  * Sends messages to one agent, one at a time, and joins the turn that is under way, whichever page began it. `announcement`
  * is the last complete reply, for screen readers.
  */
-export function useTurn(agentId: string) {
+export function useTurn(place: Place) {
+  const { agentId, sessionId } = place
   const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
   const [announcement, setAnnouncement] = useState('')
   const followed = useRef<{ id: string; leave: () => void } | null>(null)
   const isHere = useRef(true)
   const running = useQuery(runningTurnsQuery(agentId))
-  const joinable = running.data?.turns.at(-1)
+  const joinable = running.data?.turns.findLast((each) => each.sessionId === sessionId)
 
   const finish = async (ended: ChatTurn) => {
     followed.current = null
-    const isDone = ended.state === 'done'
-    await readNewMessages(client, agentId).catch(() => undefined)
-    void client.invalidateQueries(runningTurnsQuery(agentId))
-    setAnnouncement(isDone ? ended.text : '')
-    setTurn(isDone ? null : toEndedTurn(ended))
+    await readNewMessages(client, place).catch(() => undefined)
+    refreshLists(client, agentId)
+    setAnnouncement(ended.state === 'done' ? ended.text : '')
+    setTurn(ended.state === 'done' ? null : toEndedTurn(ended))
   }
   const join = (begun: ChatTurn) => {
     if (followed.current?.id === begun.id) return
@@ -98,7 +99,7 @@ export function useTurn(agentId: string) {
     const waiting: Turn = { ...NOTHING, text, sentAt: new Date().toISOString() }
     setTurn(waiting)
     try {
-      const begun = await beginTurn(agentId, text)
+      const begun = await beginTurn(place, text)
       announce(agentId)
       if (!isHere.current) return
       if (begun.state === 'running') join(begun)
@@ -170,6 +171,12 @@ function useOtherTabs(agentId: string): void {
     }
     return () => channel.close()
   }, [agentId, client])
+}
+
+function refreshLists(client: QueryClient, agentId: string): void {
+  void client.invalidateQueries(runningTurnsQuery(agentId))
+  // A session is called after what is said first in it.
+  void client.invalidateQueries({ queryKey: sessionsQuery(agentId).queryKey })
 }
 
 function noteRefusal(client: QueryClient, agentId: string, error: unknown): void {

@@ -50,6 +50,8 @@ export type AgentGateway = {
   stopTurn(endpoint: AgentEndpoint, turnId: string): Promise<void>
   /** The last messages of a session, oldest first; none for a session the agent does not know. */
   history(endpoint: AgentEndpoint, sessionKey: string, limit: number): Promise<AgentMessage[]>
+  /** Ends one session, which the built-in agent forgets; nothing happens where it is not known. */
+  forgetSession(endpoint: AgentEndpoint, sessionKey: string): Promise<void>
   /** Ends every session and empties memory. */
   resetMemory(endpoint: AgentEndpoint): Promise<void>
   /** What an agent has written down in files of its own; nothing of the built-in one, whose memory is the platform's. */
@@ -134,6 +136,12 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       const path = `/sessions/${encodeURIComponent(sessionKey)}/history?limit=${limit}`
       const Found = z.union([History, Problem.transform(() => ({ items: [] }))])
       return (await ask(Found, { endpoint, path, timeoutMs: timeouts.changeMs }, [200, 404])).items
+    },
+    async forgetSession(endpoint, sessionKey) {
+      if (endpoint.kind !== 'stead') return
+      const path = `/sessions/${encodeURIComponent(sessionKey)}`
+      const Forgotten = z.union([z.object({ deleted: z.boolean() }), Problem])
+      await ask(Forgotten, { endpoint, path, method: 'DELETE', timeoutMs: timeouts.changeMs }, [200, 404])
     },
     async resetMemory(endpoint) {
       if (endpoint.kind === 'openclaw') return resetOpenClawMemory(ask, endpoint, timeouts.changeMs)

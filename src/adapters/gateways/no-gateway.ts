@@ -16,6 +16,7 @@ export function createNoGateway(reason: string): AgentGateway {
     joinTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
     stopTurn: refuse,
     history: refuse,
+    forgetSession: refuse,
     resetMemory: refuse,
     readNotes: refuse,
     writeNote: refuse,

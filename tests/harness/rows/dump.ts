@@ -21,7 +21,7 @@ function listTables(db: Db): string[] {
   const tables = db
     .select({ name: sql<string>`name` })
     .from(sql`sqlite_master`)
-    .where(sql`type = 'table' and name not like 'sqlite_%'`)
+    .where(sql`type = 'table' and name not like 'sqlite_%' and name not like 'messages_fts%'`)
   return tables.all().map(({ name }) => name)
 }
 

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findAgent } from '../../agents/registry/list.ts'
@@ -18,6 +18,7 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
         query.agentId
           ? and(sql`+${messages.userId} = ${user.id}`, eq(messages.agentId, query.agentId))
           : eq(messages.userId, user.id),
+        query.sessionId === undefined ? undefined : isInSession(query.sessionId),
         query.before ? lt(messages.sequence, sequenceOf(db, user.id, query.before)) : undefined,
       ),
     )
@@ -30,8 +31,13 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
 
 const NOTHING: MessageList = { messages: [], count: 0, hasMore: false }
 
+/** `none` is for what was said outside of sessions. */
+function isInSession(sessionId: string): SQL {
+  return sessionId === 'none' ? isNull(messages.sessionId) : eq(messages.sessionId, sessionId)
+}
+
 /** Nothing lies before a message that the user does not have. */
-function sequenceOf(db: Db, userId: string, id: string): number {
+export function sequenceOf(db: Db, userId: string, id: string): number {
   const row = db
     .select({ sequence: messages.sequence })
     .from(messages)
@@ -40,7 +46,7 @@ function sequenceOf(db: Db, userId: string, id: string): number {
   return row?.sequence ?? 0
 }
 
-function toChatMessage(row: MessageRow): ChatMessage {
+export function toChatMessage(row: MessageRow): ChatMessage {
   return {
     id: row.id,
     agentId: row.agentId,
@@ -49,5 +55,6 @@ function toChatMessage(row: MessageRow): ChatMessage {
     topic: row.topic,
     status: row.status,
     timestamp: row.createdAt.toISOString(),
+    ...(row.sessionId !== null && { sessionId: row.sessionId }),
   }
 }

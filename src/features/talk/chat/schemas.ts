@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** `POST /api/chat`. Without `agentId` the caller's newest running agent answers; `stream` asks for server-sent events. */
+/**
+ * `POST /api/chat`. Without `agentId` that of the session answers, or the caller's newest running agent; `stream` asks for
+ * server-sent events.
+ */
 export const SendMessageRequest = z.object({
   message: z
     .string('Message required')
@@ -9,6 +12,7 @@ export const SendMessageRequest = z.object({
     .max(100_000, 'Message must be at most 100000 characters'),
   topic: z.string('topic must be text').trim().max(200, 'topic must be at most 200 characters').optional(),
   agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
+  sessionId: z.string('sessionId must be text').max(100, 'sessionId must be at most 100 characters').optional(),
   stream: z.boolean('stream must be true or false').optional(),
 })
 export type SendMessageRequest = z.infer<typeof SendMessageRequest>
@@ -39,6 +43,8 @@ export const MessageQuery = z.object({
     .max(100, 'limit must be at most 100')
     .default(50),
   before: z.string().max(100).optional(),
+  /** A session, or `none` for what was said outside of all. */
+  sessionId: z.string().max(100).optional(),
 })
 export type MessageQuery = z.infer<typeof MessageQuery>
 
@@ -54,6 +60,8 @@ export const ChatMessage = z.object({
   topic: z.string().nullable(),
   status: z.enum(['sent', 'stopped', 'failed']),
   timestamp: z.string(),
+  /** Not there for what was said outside of sessions. */
+  sessionId: z.string().optional(),
 })
 export type ChatMessage = z.infer<typeof ChatMessage>
 
@@ -106,3 +114,62 @@ export const TurnOver = z.object({
   code: z.string().optional(),
 })
 export type TurnOver = z.infer<typeof TurnOver>
+
+const Limit = z.coerce
+  .number('limit must be a number')
+  .int('limit must be a whole number')
+  .min(1, 'limit must be at least 1')
+  .max(100, 'limit must be at most 100')
+
+/** `GET /api/chat/search?q=&agentId=&limit=&before=`: `before` is the id of the last message that was found. */
+export const SearchQuery = z.object({
+  q: z.string('q required').trim().min(1, 'q required').max(200, 'q must be at most 200 characters'),
+  agentId: z.string().max(100).optional(),
+  limit: Limit.default(20),
+  before: z.string().max(100).optional(),
+})
+export type SearchQuery = z.infer<typeof SearchQuery>
+
+/** Newest first; `snippet` is the place that was found, in pieces. */
+export const SearchResults = z.object({
+  results: z.array(
+    z.object({ message: ChatMessage, snippet: z.array(z.object({ text: z.string(), isFound: z.boolean() })) }),
+  ),
+  hasMore: z.boolean(),
+})
+export type SearchResults = z.infer<typeof SearchResults>
+
+const Title = z
+  .string('title must be text')
+  .trim()
+  .min(1, 'title must not be empty')
+  .max(100, 'title must be at most 100 characters')
+
+/** `GET /api/chat/sessions?agentId=&limit=&before=`: `before` is the id of the last one that is known. */
+export const SessionQuery = z.object({
+  agentId: z.string().max(100).optional(),
+  limit: Limit.default(30),
+  before: z.string().max(100).optional(),
+})
+export type SessionQuery = z.infer<typeof SessionQuery>
+
+export const NewSessionRequest = z.object({
+  agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
+  title: Title.optional(),
+})
+export type NewSessionRequest = z.infer<typeof NewSessionRequest>
+export const RenameSessionRequest = z.object({ title: Title })
+
+/** A conversation with one agent. Its title is that of its first message unless it was given one; null before that. */
+export const ChatSession = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  title: z.string().nullable(),
+  createdAt: z.string(),
+  lastActivity: z.string(),
+})
+export type ChatSession = z.infer<typeof ChatSession>
+
+/** Latest activity first. */
+export const SessionList = z.object({ sessions: z.array(ChatSession), hasMore: z.boolean() })
+export type SessionList = z.infer<typeof SessionList>

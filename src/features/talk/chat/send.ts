@@ -11,6 +11,8 @@ import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { requireEndpoint } from './endpoint.ts'
 import { describeSent, insertMessage } from './messages.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
+import { nameSession } from './session-titles.ts'
+import { getSession, toSessionKey } from './sessions.ts'
 import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
 import { findMade, type Once } from './turns/once.ts'
 import { readEnded } from './turns/read.ts'
@@ -50,22 +52,27 @@ export async function openTurn(
   request: SendMessageRequest,
   { pickSession, sessionKey, once }: Place = {},
 ): Promise<Turn> {
+  const named = request.sessionId === undefined ? null : getSession(deps.db, user.id, request.sessionId)
   const made = once && (await write(deps.db, (tx) => findMadeTurn(deps, tx, user.id, once)))
   if (made) return made
-  const agent = findAddressee(deps.db, user, request.agentId)
+  const agent = findAddressee(deps.db, user, request.agentId ?? named?.agentId)
+  if (named && named.agentId !== agent.id) throw new AppError('not_found', 'Session not found')
   requireEndpoint(deps.sealer, agent)
   return write(deps.db, (tx) => {
     const meanwhile = once && findMadeTurn(deps, tx, user.id, once)
     if (meanwhile) return meanwhile
-    const sessionId = pickSession?.(tx, agent).id ?? null
+    const sessionId = (named ?? pickSession?.(tx, agent))?.id ?? null
     const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', sessionId } as const
     const content = { content: request.message, topic: request.topic ?? null }
     // The reply is stored in any case: it was paid for.
     const question = deps.storage.within(tx, agent.ownerId, () =>
       insertMessage(deps.clock, tx, { ...line, ...content }),
     )
-    const own = sessionId ? `user:${user.id}:${sessionId}` : `user:${user.id}`
-    const turn = insertTurn(deps.clock, tx, question, { sessionKey: sessionKey ?? own, once })
+    if (sessionId !== null) nameSession(tx, sessionId, request.message)
+    const turn = insertTurn(deps.clock, tx, question, {
+      sessionKey: sessionKey ?? toSessionKey(user.id, sessionId),
+      once,
+    })
     return { turn, question, made: false }
   })
 }

@@ -27,6 +27,11 @@ export function createSession(clock: Clock, tx: Tx, userId: string, agentId: str
   return tx.insert(chatSessions).values({ id, userId, agentId, createdAt: now, lastActivity: now }).returning().get()
 }
 
+/** The agent's name for a conversation of a user: one of their sessions, or what is said outside of all. */
+export function toSessionKey(userId: string, sessionId: string | null): string {
+  return sessionId === null ? `user:${userId}` : `user:${userId}:${sessionId}`
+}
+
 /** The conversation that goes on, null before the first. */
 export function findCurrentSession(db: Db, userId: string, agentId: string): SessionRow | null {
   return newestFirst(db, userId, agentId).limit(1).get() ?? null

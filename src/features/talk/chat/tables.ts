@@ -22,6 +22,8 @@ export const chatSessions = sqliteTable(
     agentId: text()
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
+    /** Null until something is said in it. */
+    title: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
   },

@@ -1,0 +1,103 @@
+import { and, desc, eq, lt, or } from 'drizzle-orm'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { requireEndpoint } from './endpoint.ts'
+import type { ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
+import { findAddressee, type SendDeps } from './send.ts'
+import { createSession, getSession, toSessionKey } from './sessions.ts'
+import { chatSessions, chatTurns, messages, type SessionRow } from './tables.ts'
+
+/** A page of a user's sessions, latest activity first, with all agents unless one is named. */
+export function listChatSessions(db: Db, userId: string, { agentId, limit, before }: SessionQuery): SessionList {
+  const last = before === undefined ? null : getSession(db, userId, before)
+  const isLater = last
+    ? or(
+        lt(chatSessions.lastActivity, last.lastActivity),
+        and(eq(chatSessions.lastActivity, last.lastActivity), lt(chatSessions.sequence, last.sequence)),
+      )
+    : undefined
+  const rows = db
+    .select()
+    .from(chatSessions)
+    .where(and(eq(chatSessions.userId, userId), agentId ? eq(chatSessions.agentId, agentId) : undefined, isLater))
+    .orderBy(desc(chatSessions.lastActivity), desc(chatSessions.sequence))
+    .limit(limit + 1)
+    .all()
+  return { sessions: rows.slice(0, limit).map(toChatSession), hasMore: rows.length > limit }
+}
+
+/** Opens a session with the named agent, or the user's newest running one. @throws AppError `not_found` without one. */
+export async function openChatSession(
+  deps: SendDeps,
+  user: SignedInUser,
+  { agentId, title }: NewSessionRequest,
+): Promise<ChatSession> {
+  const agent = findAddressee(deps.db, user, agentId)
+  return write(deps.db, (tx) => {
+    const session = createSession(deps.clock, tx, user.id, agent.id)
+    return toChatSession(title === undefined ? session : setTitle(tx, session.id, title))
+  })
+}
+
+/** @throws AppError `not_found` for a missing session and for someone else's. */
+export async function renameChatSession(db: Db, userId: string, id: string, title: string): Promise<ChatSession> {
+  return write(db, (tx) => toChatSession(setTitle(tx, getSession(tx, userId, id).id, title)))
+}
+
+/**
+ * Deletes a session with all that was said in it, here and, as far as it can be reached, with its agent; a turn under way
+ * ends. @throws AppError `not_found` for a missing session and for someone else's.
+ */
+export async function deleteChatSession(
+  deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
+  userId: string,
+  id: string,
+): Promise<void> {
+  const session = getSession(deps.db, userId, id)
+  const inSession = eq(messages.sessionId, session.id)
+  for (const { id: turnId } of listRunningIn(deps.db, session)) await deps.turns.stop(turnId)
+  await deleteInBatches(deps.db, messages, inSession)
+  await write(deps.db, (tx) => {
+    tx.delete(messages).where(inSession).run()
+    tx.delete(chatSessions).where(eq(chatSessions.id, session.id)).run()
+  })
+  await forgetAtAgent(deps, session)
+}
+
+function setTitle(tx: Tx, id: string, title: string): SessionRow {
+  return tx.update(chatSessions).set({ title }).where(eq(chatSessions.id, id)).returning().get()
+}
+
+function listRunningIn(db: Db, session: SessionRow) {
+  return db
+    .select({ id: chatTurns.id })
+    .from(chatTurns)
+    .innerJoin(messages, eq(messages.id, chatTurns.questionId))
+    .where(
+      and(eq(chatTurns.state, 'running'), eq(chatTurns.userId, session.userId), eq(messages.sessionId, session.id)),
+    )
+    .all()
+}
+
+/** An agent that sleeps or is gone keeps a file that nobody can ask for any more. */
+async function forgetAtAgent(
+  deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
+  { userId, agentId, id }: SessionRow,
+): Promise<void> {
+  try {
+    const endpoint = requireEndpoint(deps.sealer, getAgent(deps.db, { kind: 'operator' }, agentId))
+    await deps.gateway.forgetSession(endpoint, toSessionKey(userId, id))
+  } catch (error) {
+    deps.log.info({ agentId, error: errorMessage(error) }, 'the agent could not be told that a session was deleted')
+  }
+}
+
+function toChatSession({ id, agentId, title, createdAt, lastActivity }: SessionRow): ChatSession {
+  return { id, agentId, title, createdAt: createdAt.toISOString(), lastActivity: lastActivity.toISOString() }
+}

@@ -1,0 +1,44 @@
+import { Hono } from 'hono'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { Log } from '../../../core/log.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { NewSessionRequest, RenameSessionRequest, SearchQuery, SessionQuery } from './schemas.ts'
+import { searchMessages } from './search.ts'
+import type { SendDeps } from './send.ts'
+import { deleteChatSession, listChatSessions, openChatSession, renameChatSession } from './session-list.ts'
+
+export type ChatSessionsWebDeps = SendDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> }
+
+/** Several conversations with an agent, and finding what was said in any (Interface 4.15). Their rate is that of turns. */
+export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const ofAgents = routeTraits({ scope: 'agents' })
+
+  app.get('/api/chat/search', signedIn, validate('query', SearchQuery), (c) =>
+    c.json(searchMessages(deps.db, c.var.user.id, c.req.valid('query'))),
+  )
+
+  app.get('/api/chat/sessions', signedIn, validate('query', SessionQuery), (c) =>
+    c.json(listChatSessions(deps.db, c.var.user.id, c.req.valid('query'))),
+  )
+
+  app.post('/api/chat/sessions', ofAgents, signedIn, validate('json', NewSessionRequest), async (c) =>
+    c.json({ session: await openChatSession(deps, c.var.user, c.req.valid('json')) }, 201),
+  )
+
+  app.patch('/api/chat/sessions/:id', ofAgents, signedIn, validate('json', RenameSessionRequest), async (c) => {
+    const { title } = c.req.valid('json')
+    return c.json({ session: await renameChatSession(deps.db, c.var.user.id, c.req.param('id'), title) })
+  })
+
+  app.delete('/api/chat/sessions/:id', routeTraits({ scope: 'agents', worksOnFullDisk: true }), signedIn, async (c) => {
+    await deleteChatSession(deps, c.var.user.id, c.req.param('id'))
+    return c.json({ success: true })
+  })
+
+  return app
+}

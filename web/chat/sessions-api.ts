@@ -1,0 +1,47 @@
+import { infiniteQueryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { ChatSession, SearchResults, SessionList } from '../../src/features/talk/chat/schemas.ts'
+import { request } from '../api/request.ts'
+
+const OneSession = z.object({ session: ChatSession })
+const Success = z.object({ success: z.literal(true) })
+
+/** The conversations with one agent, latest activity first. */
+export function sessionsQuery(agentId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['sessions', agentId],
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ agentId, ...(pageParam ? { before: pageParam } : {}) })
+      return request(SessionList, `/api/chat/sessions?${query}`, { signal })
+    },
+    initialPageParam: '',
+    getNextPageParam: (page: SessionList) => (page.hasMore ? page.sessions.at(-1)?.id : undefined),
+  })
+}
+
+/** What was said to an agent, and by it, that has the words of `q`. */
+export function searchQuery(agentId: string, q: string) {
+  return infiniteQueryOptions({
+    queryKey: ['search', agentId, q],
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ agentId, q, ...(pageParam ? { before: pageParam } : {}) })
+      return request(SearchResults, `/api/chat/search?${query}`, { signal })
+    },
+    initialPageParam: '',
+    getNextPageParam: (page: SearchResults) => (page.hasMore ? page.results.at(-1)?.message.id : undefined),
+    enabled: q !== '',
+  })
+}
+
+export async function createSession(agentId: string): Promise<ChatSession> {
+  return (await request(OneSession, '/api/chat/sessions', { method: 'POST', body: { agentId } })).session
+}
+
+export async function renameSession(id: string, title: string): Promise<ChatSession> {
+  return (await request(OneSession, `/api/chat/sessions/${id}`, { method: 'PATCH', body: { title } })).session
+}
+
+/** Deletes a conversation with all that was said in it. */
+export async function deleteSession(id: string): Promise<void> {
+  await request(Success, `/api/chat/sessions/${id}`, { method: 'DELETE' })
+}

@@ -1,0 +1,195 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { MessagesSquare, Pencil, Plus, Trash2 } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
+import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { SearchSection } from './search-section.tsx'
+import { createSession, deleteSession, renameSession, sessionsQuery } from './sessions-api.ts'
+
+/** What is said outside of sessions, such as by programs. */
+const MAIN_TITLE = 'Main conversation'
+const NEW_TITLE = 'New conversation'
+
+type SessionsProps = {
+  agentId: string
+  /** The conversation that is shown; null for the main one. */
+  sessionId: string | null
+  onChoose: (sessionId: string | null) => void
+}
+
+/** The conversations with one agent: which is shown, the others behind a button, and a search through all. */
+export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
+  const [isOpen, setOpen] = useState(false)
+  const panelId = useId()
+  const client = useQueryClient()
+  const sessions = useInfiniteQuery(sessionsQuery(agentId))
+  const known = sessions.data?.pages.flatMap((page) => page.sessions) ?? []
+  const current = known.find(({ id }) => id === sessionId)
+  const refresh = () => client.invalidateQueries({ queryKey: sessionsQuery(agentId).queryKey })
+  const creating = useMutation({
+    mutationFn: () => createSession(agentId),
+    onSuccess: async ({ id }) => {
+      await refresh()
+      choose(id)
+    },
+  })
+  const choose = (id: string | null) => {
+    setOpen(false)
+    onChoose(id)
+  }
+  return (
+    <div className="mx-auto w-full max-w-3xl px-4 sm:px-8">
+      <div className="flex flex-wrap items-center gap-2 py-2">
+        <Button look="ghost" aria-expanded={isOpen} aria-controls={panelId} onClick={() => setOpen(!isOpen)}>
+          <MessagesSquare aria-hidden className="size-4" />
+          <span className="max-w-56 truncate">{sessionId === null ? MAIN_TITLE : (current?.title ?? NEW_TITLE)}</span>
+        </Button>
+        <Button isPending={creating.isPending} onClick={() => creating.mutate()}>
+          <Plus aria-hidden className="size-4" />
+          New conversation
+        </Button>
+      </div>
+      {creating.error && <Notice tone="problem">{messageFor(creating.error)}</Notice>}
+      {isOpen && (
+        <section
+          id={panelId}
+          aria-label="Conversations"
+          className="mb-2 grid max-h-96 grid-cols-1 gap-3 overflow-y-auto rounded-lg border border-line p-3"
+        >
+          <SearchSection agentId={agentId} onChoose={choose} />
+          {sessions.error && <Notice tone="problem">{messageFor(sessions.error)}</Notice>}
+          <ul aria-label="Your conversations" className="grid grid-cols-1 gap-1">
+            <li>
+              <ChooseButton isCurrent={sessionId === null} onClick={() => choose(null)}>
+                {MAIN_TITLE}
+              </ChooseButton>
+            </li>
+            {known.map((session) => (
+              <SessionRow
+                key={session.id}
+                session={session}
+                isCurrent={session.id === sessionId}
+                onChoose={() => choose(session.id)}
+                onChanged={refresh}
+                onDeleted={async () => {
+                  if (session.id === sessionId) onChoose(null)
+                  await refresh()
+                }}
+              />
+            ))}
+          </ul>
+          {sessions.hasNextPage && (
+            <Button isPending={sessions.isFetchingNextPage} onClick={() => void sessions.fetchNextPage()}>
+              Load older conversations
+            </Button>
+          )}
+        </section>
+      )}
+    </div>
+  )
+}
+
+type SessionRowProps = {
+  session: ChatSession
+  isCurrent: boolean
+  onChoose: () => void
+  onChanged: () => Promise<void>
+  onDeleted: () => Promise<void>
+}
+
+function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: SessionRowProps) {
+  const [task, setTask] = useState<'rename' | 'delete' | null>(null)
+  const title = session.title ?? NEW_TITLE
+  const deleting = useMutation({ mutationFn: () => deleteSession(session.id), onSuccess: onDeleted })
+  if (task === 'rename') {
+    return (
+      <li>
+        <RenameForm
+          session={session}
+          onClose={async () => {
+            await onChanged()
+            setTask(null)
+          }}
+        />
+      </li>
+    )
+  }
+  return (
+    <li className="flex items-center gap-1">
+      <ChooseButton isCurrent={isCurrent} onClick={onChoose}>
+        <span className="truncate">{title}</span>
+        <span className="ml-auto text-xs text-muted">
+          <Moment at={session.lastActivity} as="distance" />
+        </span>
+      </ChooseButton>
+      <IconButton label={`Rename ${title}`} onClick={() => setTask('rename')}>
+        <Pencil aria-hidden className="size-4" />
+      </IconButton>
+      <IconButton label={`Delete ${title}`} onClick={() => setTask('delete')}>
+        <Trash2 aria-hidden className="size-4" />
+      </IconButton>
+      {task === 'delete' && (
+        <AskDialog
+          title={`Delete ${title}?`}
+          lead="Everything that was said in this conversation is deleted, and the agent forgets it."
+          verb="Delete conversation"
+          isPending={deleting.isPending}
+          error={deleting.error}
+          onConfirm={() => deleting.mutate()}
+          onClose={() => setTask(null)}
+        />
+      )}
+    </li>
+  )
+}
+
+function RenameForm({ session, onClose }: { session: ChatSession; onClose: () => Promise<void> }) {
+  const [title, setTitle] = useState(session.title ?? '')
+  const renaming = useMutation({ mutationFn: () => renameSession(session.id, title.trim()), onSuccess: onClose })
+  return (
+    <form
+      className="grid grid-cols-1 gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (title.trim() !== '') renaming.mutate()
+      }}
+    >
+      <TextField
+        label="Title of the conversation"
+        autoFocus
+        maxLength={100}
+        value={title}
+        error={renaming.error ? messageFor(renaming.error) : undefined}
+        onChange={(event) => setTitle(event.target.value)}
+      />
+      <div className="flex gap-2">
+        <Button type="submit" look="primary" isPending={renaming.isPending}>
+          Save title
+        </Button>
+        <Button look="ghost" onClick={() => void onClose()}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+type ChooseButtonProps = { isCurrent: boolean; onClick: () => void; children: ReactNode }
+
+function ChooseButton({ isCurrent, onClick, children }: ChooseButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-current={isCurrent || undefined}
+      onClick={onClick}
+      className="flex min-h-9 w-full min-w-0 items-center gap-2 rounded-md px-2 text-left hover:bg-sunken aria-current:bg-accent-soft"
+    >
+      {children}
+    </button>
+  )
+}
