@@ -80,8 +80,14 @@ const CASES: Readonly<Record<string, Case>> = {
   payments: {
     promise:
       'killed among payments on a chain and through a hostile gateway: none doubled, none unaudited, none left open',
-    files: ['tests/chaos/payments'],
+    files: ['tests/chaos/payments', 'tests/chaos/paid-calls'],
     environment: { PAYMENT_KILLS: '100' },
+  },
+  economy: {
+    promise:
+      '200 at once on keys, signatures, escrows, tickets, splits and events of cards, chains that take back: one effect',
+    files: ['src/features/money/', 'tests/economy/'],
+    times: 20,
   },
   keys: {
     promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
