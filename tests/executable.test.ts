@@ -84,6 +84,7 @@ async function openAlone(options: HouseOptions = {}) {
     ...options,
     command: toCommand(executable),
     cwd: folder.path,
+    isEmpty: true,
     environment: { ...options.environment, PATH: '/usr/bin:/bin' },
   })
   return {

@@ -7,6 +7,7 @@ import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import type { Server } from '../../src/serve.ts'
 import { findAgentPorts, findFreePorts } from './ports.ts'
+import { addMigratedDatabase } from './rows/migrated-file.ts'
 import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 import { readLines } from './wires/lines.ts'
@@ -47,6 +48,7 @@ export async function startServer(
   const folder = tempFolder()
   const dataDir = folder.file('data')
   const logLines: string[] = []
+  await addMigratedDatabase(dataDir)
   // Whoever starts programs alone need not load all of one.
   const { serve } = await import('../../src/serve.ts')
   const server = await serve({
@@ -102,6 +104,8 @@ export type HouseOptions = {
   cwd?: string
   /** The arguments of `start`, `serve` alone unless they are given. */
   serve?: string[]
+  /** Does the first start find nothing at all, and migrates a database of its own? */
+  isEmpty?: boolean
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
@@ -132,6 +136,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     return child
   }
   const children = new Set<ReturnType<typeof spawn>>()
+  let isNew = true
   return {
     dataDir,
     async run(args, { stdin = '', environment: more } = {}) {
@@ -139,7 +144,11 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
       return { exitCode: await child.exited, stdout, stderr }
     },
-    start: (more) => startProgram(spawn(options.serve ?? ['serve'], '', more)),
+    async start(more) {
+      if (isNew && !options.isEmpty && more?.DATA_DIR === undefined) await addMigratedDatabase(dataDir)
+      isNew = false
+      return startProgram(spawn(options.serve ?? ['serve'], '', more))
+    },
     agentPids: () => findAgentPids(dataDir),
     async [Symbol.asyncDispose]() {
       for (const child of children) child.kill('SIGKILL')

@@ -75,7 +75,16 @@ export function forge(header: Record<string, unknown>, claims: Record<string, un
   return `${signed}.${signature}`
 }
 
-async function newKey(number: number): Promise<SigningKey> {
+/** To make one takes a tenth of a second: the issuers of a process, which no test confuses, have the same. */
+const made = new Map<number, Promise<SigningKey>>()
+
+function newKey(number: number): Promise<SigningKey> {
+  const key = made.get(number) ?? makeKey(number)
+  made.set(number, key)
+  return key
+}
+
+async function makeKey(number: number): Promise<SigningKey> {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
   const kid = `key-${number}`
   return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' } }
