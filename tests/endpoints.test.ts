@@ -76,3 +76,14 @@ test('web/docs/interface.md names the path of every route', async () => {
   expect(paths.length).toBeGreaterThan(100)
   expect(paths.filter((path) => !named.has(path))).toEqual([])
 })
+
+test('every route is named as it stands in some test beside the access matrix, so that a search finds it', async () => {
+  const root = join(import.meta.dir, '..')
+  const files = [...new Bun.Glob('{src,tests}/**/*.test.ts').scanSync(root)].filter(
+    (file) => !file.startsWith('tests/matrix/'),
+  )
+  const texts = await Promise.all(files.map((file) => Bun.file(join(root, file)).text()))
+  const routes = (await Bun.file(join(root, 'tests/endpoints.txt')).text()).trim().split('\n')
+  const paths = [...new Set(routes.map((line) => line.split(' ')[1] ?? ''))]
+  expect(paths.filter((path) => !texts.some((text) => text.includes(path)))).toEqual([])
+})

@@ -60,7 +60,7 @@ test('POST /api/agents/:id/update: 200 with another process, a backup, and the a
   expect(await statusOf(person, id)).toBe('running')
 })
 
-test('an update that does not run goes back to what was stored before, and says why', async () => {
+test('GET /api/agents/:id/deployments: an update that does not run goes back to what was stored before, and says why', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer(QUICK, [process.execPath, FAILING_AGENT, gate])

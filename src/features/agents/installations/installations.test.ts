@@ -215,7 +215,7 @@ test('a machine is inactive after 15 minutes of silence, told once, and active a
   expect(await statuses()).toEqual(['active', 'active'])
 })
 
-test('GET and DELETE /api/installations on the web: own machines only, a stranger’s is 404', async () => {
+test('GET /api/installations and DELETE /api/installations/:id on the web: own machines only, a stranger’s is 404', async () => {
   const { post, web, list, ada, signIn } = await open()
   const eve = await signIn('eve@example.com')
   await post('/api/register-home', { userId: ada.user.id })

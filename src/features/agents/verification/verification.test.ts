@@ -79,7 +79,7 @@ async function expectRefused(response: Response, status: number, error: string, 
   ])
 }
 
-test('GET /api/agents/:id/verify and /verification: 200 on both faces while nothing is verified', async () => {
+test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on both faces while nothing is verified', async () => {
   const { web, backend, cookie, agent } = await open()
   for (const path of [`/api/agents/${agent.id}/verify`, `/api/agents/${agent.id}/verification`]) {
     for (const response of [

@@ -114,7 +114,7 @@ describe('PUT /api/agents/:id/breaker', () => {
 })
 
 describe('POST /api/agents/:id/pause', () => {
-  test('200: no model answers the agent until it is resumed; its owner’s keys go on', async () => {
+  test('200: no model answers until POST /api/agents/:id/resume; its owner’s keys go on', async () => {
     await using test = await house()
     const { pause } = await read(Breaker, test.post(`${test.at}/pause`, { reason: 'It talks too much' }))
     expect(pause).toEqual({ scope: 'agent', reason: 'It talks too much', since: '2100-06-15T12:00:00.000Z' })

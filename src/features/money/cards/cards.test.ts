@@ -444,7 +444,7 @@ test.each([
   300_000,
 )
 
-test('invoice.paid: revenue in the ledger and a receipt, once, also before anything is known of the subscription', async () => {
+test('invoice.paid: revenue in the ledger and GET /api/receipts/:id, once, also before anything is known of the subscription', async () => {
   await using it = await house()
   const invoice = (over: object) =>
     it.event('invoice.paid', {

@@ -184,7 +184,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect([await codeOf(2), await codeOf(1, newPayee())]).toEqual([200, 'RECIPIENT_NOT_ALLOWED'])
   })
 
-  test('above its threshold a payment waits for its owner, who approves or denies it once', async () => {
+  test('POST /api/wallet/payments/:id/approve and POST /api/wallet/payments/:id/deny: above the threshold, once', async () => {
     const paying = await open()
     const payee = newPayee()
     await setPolicyOf(paying, { approvalAbove: '5' })
@@ -321,7 +321,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('a block that the chain takes back is flagged, and the same transaction comes again', async () => {
+  test('GET /api/wallet/payments/:id: a block that the chain takes back is flagged, and the same transaction comes again', async () => {
     const paying = await open()
     const payee = newPayee()
     const before = await chain.client.snapshot()

@@ -541,7 +541,7 @@ describe('a gateway elsewhere', () => {
     expect(it.rows().map((row) => row.status)).toEqual(['failed', 'failed'])
   })
 
-  test('an unknown payment of a gateway that cannot tell stays unknown until its owner says how it ended; it is never ordered again', async () => {
+  test('POST /api/wallet/payments/:id/resolve: an unknown payment stays so until its owner says how it ended; it is never ordered again', async () => {
     await using it = await open()
     Object.assign(it.double, { fault: 'settles, then cut', knowsPayments: false })
     await it.ask({ ...order, agentId: it.agentId })

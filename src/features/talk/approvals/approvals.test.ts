@@ -112,7 +112,7 @@ test('GET /v1/approvals/:id?wait=: answers as soon as the owner has decided', as
   expect((await asAgent(`/v1/approvals/${id}?wait=31`)).status).toBe(400)
 })
 
-test('another owner and another agent get 404, a decided question 409, and nobody signed in 401', async () => {
+test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for others, 409 once decided, 401 for nobody', async () => {
   const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await open()
   const { id } = await ask()
   for (const verb of ['approve', 'deny'])

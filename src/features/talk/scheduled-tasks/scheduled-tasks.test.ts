@@ -206,7 +206,7 @@ test.each(['GET', 'POST', 'PUT', 'DELETE'] as const)('%s /api/scheduled-tasks: 4
   expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
 })
 
-test('a task that is due sends its prompt once, as its owner, and its history tells how it went', async () => {
+test('GET /api/scheduled-tasks/:id/runs: a task that is due has sent its prompt once, as its owner', async () => {
   const { create, check, runs, agent, list, platform, clock, agentId, ada } = await withAgent()
   const task = await create()
   await using _jobs = startJobs(platform)

@@ -97,7 +97,10 @@ test('GET /api/infra-mcp/examples: 200 with prompts of five kinds', async () => 
   })
 })
 
-test.each(['docs', 'github'])('GET /api/infra-mcp/%s: 301 to somewhere else', async (name) => {
+test.each([
+  ['GET /api/infra-mcp/docs', 'docs'],
+  ['GET /api/infra-mcp/github', 'github'],
+])('%s: 301 to somewhere else', async (_, name) => {
   const response = await house().get(name)
   expect(response.status).toBe(301)
   expect(response.headers.get('location')).toMatch(/^https:\/\//)

@@ -25,7 +25,7 @@ const ROUTES: [method: string, part: string][] = [
   ['POST', '/update'],
 ]
 
-test('GET /api/instance/:userId: the newest agent of the user, also by its own id, with its real start', async () => {
+test('GET /api/instance/:userId, /api/instance/:userId/stats and /api/instance/:userId/token: the newest agent, also by its own id', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const { user } = await read(SessionResponse, person.get('/api/auth/session'))

@@ -59,7 +59,7 @@ test('nobody sees an empty fleet, each part in its own shape', async () => {
   expect(await of('bookings')).toEqual({ bookings: [] })
 })
 
-test('GET graph: own agents at places that stay, with what is known of them and nothing else', async () => {
+test('GET /api/mission-control/fleet/graph: own agents at places that stay, with what is known of them and nothing else', async () => {
   const { ada, eve, add, get, platform, clock } = await withPeople()
   const one = await add(ada.user.id, 'One')
   await write(platform.db, (tx) => tx.update(agents).set({ startedAt: clock.now() }).run())
@@ -94,7 +94,7 @@ test('GET graph: own agents at places that stay, with what is known of them and 
   expect(new Set(after.nodes.map(({ x, y }) => `${x},${y}`)).size).toBe(3)
 })
 
-test('GET graph: edges are of real runs, and as strong as they were frequent', async () => {
+test('GET /api/mission-control/fleet/graph: edges are of real runs, and as strong as they were frequent', async () => {
   const { ada, add, get, ask, web } = await withPeople()
   const [one, two, boss] = [
     await add(ada.user.id, 'One'),
@@ -121,7 +121,7 @@ test('GET graph: edges are of real runs, and as strong as they were frequent', a
   })
 })
 
-test('GET graph: 200 and degraded when the rows cannot be read', async () => {
+test('GET /api/mission-control/fleet/graph: 200 and degraded when the rows cannot be read', async () => {
   const { get, platform } = await withPeople()
   await write(platform.db, (tx) => tx.run(sql`ALTER TABLE swarm_runs RENAME TO gone`))
   const response = await get('graph')
@@ -134,7 +134,7 @@ test('GET graph: 200 and degraded when the rows cannot be read', async () => {
   })
 })
 
-test('GET traces: the last twenty own calls with their real times, tokens and costs, newest first', async () => {
+test('GET /api/mission-control/fleet/traces: the last twenty own calls with their real times, tokens and costs, newest first', async () => {
   const { ada, eve, add, get, platform } = await withPeople()
   const agentId = await add(ada.user.id, 'One')
   const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 13, 0, second))
@@ -162,7 +162,7 @@ test('GET traces: the last twenty own calls with their real times, tokens and co
   expect(await read(Trace.array(), get('traces', eve))).toHaveLength(1)
 })
 
-test('GET costs: what each agent used this month and all did ever, beside the price of the plan', async () => {
+test('GET /api/mission-control/fleet/costs: what each agent used this month and all did ever, beside the price of the plan', async () => {
   const { ada, eve, add, get, platform, clock } = await withPeople()
   clock.set(new Date('2026-09-30T23:59:00Z'))
   const one = await add(ada.user.id, 'One')
@@ -195,7 +195,7 @@ test('GET costs: what each agent used this month and all did ever, beside the pr
   expect(await read(FleetCosts, get('costs', eve))).toMatchObject({ costs: [], totalSpend: 0, managedAiCost: 0 })
 })
 
-test('GET costs: a plan that nobody pays costs nothing', async () => {
+test('GET /api/mission-control/fleet/costs: a plan that nobody pays costs nothing', async () => {
   const { ada, get, platform } = await withPeople()
   await write(platform.db, (tx) => tx.update(users).set({ subscriptionStatus: 'canceled' }).run())
   expect(await read(FleetCosts, get('costs'))).toMatchObject({ plan: 'collective', managedAiCost: 0 })
@@ -206,7 +206,7 @@ test('GET costs: a plan that nobody pays costs nothing', async () => {
   expect(ada.user.plan).toBe('collective')
 })
 
-test('GET bookings: the newest ten own agents that are pending', async () => {
+test('GET /api/mission-control/fleet/bookings: the newest ten own agents that are pending', async () => {
   const { ada, eve, add, get } = await withPeople()
   for (let count = 0; count < 12; count++) await add(ada.user.id, `A${count}`, { status: 'pending' })
   await add(ada.user.id, 'Runs')

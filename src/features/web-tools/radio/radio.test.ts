@@ -208,7 +208,7 @@ test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
   },
 )
 
-test.skipIf(!hasAnvil)('GET and DELETE /api/radio/streams: 200 for one’s own, 404 for a stranger', async () => {
+test.skipIf(!hasAnvil)('GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for one’s own, 404 for a stranger', async () => {
   await using test = await open()
   const { stream } = await read(Created, test.create())
   const { streams } = await read(Own, test.list())

@@ -45,7 +45,7 @@ async function open(first?: Parameters<typeof startVideoDouble>[0], settings: Re
 
 const ASYNC = { prefer: 'respond-async' }
 
-test('POST /api/generate-video: 200 with the URL of a video that is quickly made, which its owner alone gets', async () => {
+test('POST /api/generate-video: 200 with the URL of a video that is quickly made; GET /api/videos/:id: its owner alone gets it', async () => {
   await using test = await open()
   const response = await test.generate()
   expect(response.status).toBe(200)
