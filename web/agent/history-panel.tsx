@@ -3,6 +3,7 @@ import { Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -68,10 +69,7 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
             setImage(null)
           }}
           onClose={() => setImage(null)}
-          onCloseFocus={(event) => {
-            event.preventDefault()
-            document.querySelector('h1')?.focus()
-          }}
+          onCloseFocus={focusHeading}
         />
       )}
     </Panel>

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Installation } from '../../src/features/agents/installations/schemas.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
+import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -56,10 +56,7 @@ function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose
       error={removal.error}
       onConfirm={() => removal.mutate()}
       onClose={onClose}
-      onCloseFocus={(event) => {
-        event.preventDefault()
-        document.querySelector('h1')?.focus()
-      }}
+      onCloseFocus={focusHeading}
     />
   )
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Skill } from '../../src/features/money/skills/schemas.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
+import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { deleteSkill, marketplaceQuery, skillQuery } from './skills-api.ts'
 
@@ -32,10 +32,7 @@ export function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: (
       error={removal.error}
       onConfirm={() => removal.mutate()}
       onClose={onClose}
-      onCloseFocus={(event) => {
-        event.preventDefault()
-        document.querySelector('h1')?.focus()
-      }}
+      onCloseFocus={focusHeading}
     />
   )
 }

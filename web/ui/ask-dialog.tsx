@@ -21,6 +21,12 @@ type AskDialogProps = {
   onCloseFocus?: (event: Event) => void
 }
 
+/** For `onCloseFocus`, when what was focused before has gone with its row: the title of the page gets the focus. */
+export function focusHeading(event: Event): void {
+  event.preventDefault()
+  document.querySelector('h1')?.focus()
+}
+
 /** Asks before something that cannot be undone. Its backdrop is our own: Radix' overlay injects a style element. */
 export function AskDialog({ title, lead, verb, look = 'danger', children, isPending, error, ...on }: AskDialogProps) {
   return (
