@@ -1,6 +1,6 @@
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 
 type ShowMoreProps = {
   what: string
@@ -27,16 +27,13 @@ export function ShowMore({ what, error, hasNextPage, isFetchingNextPage, fetchNe
 /** Grey rows where a list will be. */
 export function LoadingRows({ what }: { what: string }) {
   return (
-    <div aria-busy="true" className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
-      <p role="status" className="sr-only">
-        Loading {what}
-      </p>
+    <LoadingShapes what={what} className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
       {['w-40', 'w-56', 'w-48', 'w-36'].map((width) => (
         <div key={width} className="grid gap-2 bg-surface px-4 py-4">
           <Skeleton className={`h-4 ${width}`} />
           <Skeleton className="h-3 w-28" />
         </div>
       ))}
-    </div>
+    </LoadingShapes>
   )
 }

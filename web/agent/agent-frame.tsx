@@ -12,7 +12,7 @@ import { StatusBadge } from '../agents/status-badge.tsx'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Page, usePageTitle } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 
 const places = [
@@ -128,12 +128,9 @@ function Gone() {
 function Loading() {
   usePageTitle('Agent')
   return (
-    <div aria-busy="true" className="flex items-center gap-3 border-b border-line px-4 py-3 sm:px-6">
-      <p role="status" className="sr-only">
-        Loading the agent
-      </p>
+    <LoadingShapes what="the agent" className="flex items-center gap-3 border-b border-line px-4 py-3 sm:px-6">
       <Skeleton className="size-8" />
       <Skeleton className="h-5 w-40" />
-    </div>
+    </LoadingShapes>
   )
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
 import { ChannelsSection } from './channels-section.tsx'
@@ -41,13 +41,10 @@ function Configured({ agent }: { agent: WebAgent }) {
   }
   if (error) return <LoadProblem what="Its settings" error={error} onRetry={refetch} />
   return (
-    <div aria-busy="true" className="grid gap-6">
-      <p role="status" className="sr-only">
-        Loading its settings
-      </p>
+    <LoadingShapes what="its settings" className="grid gap-6">
       <Skeleton className="h-48 rounded-xl" />
       <Skeleton className="h-60 rounded-xl" />
       <Skeleton className="h-96 rounded-xl" />
-    </div>
+    </LoadingShapes>
   )
 }

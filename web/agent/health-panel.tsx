@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { watchdogQuery } from './agent-api.ts'
 
@@ -42,13 +42,10 @@ export function HealthPanel({ agentId }: { agentId: string }) {
           <LoadProblem what="Its health" error={error} onRetry={refetch} />
         </div>
       ) : (
-        <div aria-busy="true" className="grid gap-3 px-4 pb-4">
-          <p role="status" className="sr-only">
-            Loading its health
-          </p>
+        <LoadingShapes what="its health" className="grid gap-3 px-4 pb-4">
           <Skeleton className="h-14" />
           <Skeleton className="h-24" />
-        </div>
+        </LoadingShapes>
       )}
     </Panel>
   )

@@ -7,7 +7,7 @@ import { focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { deploymentsQuery } from './agent-api.ts'
 import { ReturnDialog } from './operation-dialogs.tsx'
@@ -52,13 +52,10 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
           <LoadProblem what="The history" error={error} onRetry={refetch} />
         </div>
       ) : (
-        <div aria-busy="true" className="grid gap-3 px-4 pb-4">
-          <p role="status" className="sr-only">
-            Loading the history
-          </p>
+        <LoadingShapes what="the history" className="grid gap-3 px-4 pb-4">
           <Skeleton className="h-10" />
           <Skeleton className="h-10" />
-        </div>
+        </LoadingShapes>
       )}
       {image && (
         <ReturnDialog

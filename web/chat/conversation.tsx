@@ -4,7 +4,7 @@ import { type ReactNode, useMemo } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { Button } from '../ui/button.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { useStickyScroll } from '../ui/sticky-scroll.ts'
 import { messagesQuery } from './chat-api.ts'
 import { Composer } from './composer.tsx'
@@ -111,13 +111,10 @@ function Beginning({ agent, canWrite }: { agent: WebAgent; canWrite: boolean }) 
 
 function Loading() {
   return (
-    <div aria-busy="true" className="grid gap-5">
-      <p role="status" className="sr-only">
-        Loading the conversation
-      </p>
+    <LoadingShapes what="the conversation" className="grid gap-5">
       <Skeleton className="h-10 w-2/5 justify-self-end" />
       <Skeleton className="h-20 w-3/5" />
       <Skeleton className="h-10 w-1/3 justify-self-end" />
-    </div>
+    </LoadingShapes>
   )
 }

@@ -4,7 +4,7 @@ import { Download } from 'lucide-react'
 import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { costQuery, exportPath } from './cost-api.ts'
 import { AgentCosts, ModelShares } from './cost-tables.tsx'
 import { DailyCost } from './daily-cost.tsx'
@@ -129,13 +129,10 @@ function Tile({ label, value, exact }: { label: string; value: string; exact?: s
 
 function Loading() {
   return (
-    <div aria-busy="true" className="grid gap-6">
-      <p role="status" className="sr-only">
-        Loading the figures
-      </p>
+    <LoadingShapes what="the figures" className="grid gap-6">
       <Skeleton className="h-20 rounded-xl" />
       <Skeleton className="h-80 rounded-xl" />
       <Skeleton className="h-40 rounded-xl" />
-    </div>
+    </LoadingShapes>
   )
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { KeyForm } from './key-form.tsx'
 import { KeyRow } from './key-row.tsx'
@@ -38,12 +38,9 @@ function Keys({ onRotated }: { onRotated: (fresh: FreshKey) => void }) {
   }
   if (error) return <LoadProblem what="Your keys" error={error} onRetry={refetch} />
   return (
-    <div aria-busy="true" className="grid gap-3">
-      <p role="status" className="sr-only">
-        Loading your keys
-      </p>
+    <LoadingShapes what="your keys" className="grid gap-3">
       <Skeleton className="h-10" />
       <Skeleton className="h-10" />
-    </div>
+    </LoadingShapes>
   )
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { MachineRow } from './machine-row.tsx'
 import { machinesQuery } from './machines-api.ts'
@@ -38,13 +38,10 @@ function Machines() {
   }
   if (error) return <LoadProblem what="Your machines" error={error} onRetry={refetch} />
   return (
-    <div aria-busy="true" className="grid gap-3">
-      <p role="status" className="sr-only">
-        Loading your machines
-      </p>
+    <LoadingShapes what="your machines" className="grid gap-3">
       <Skeleton className="h-10" />
       <Skeleton className="h-10" />
-    </div>
+    </LoadingShapes>
   )
 }
 

@@ -6,7 +6,7 @@ import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { deviceName } from './device-name.ts'
 import { endOtherSessions, endSession, sessionsQuery } from './settings-api.ts'
@@ -30,13 +30,10 @@ export function SessionsSection() {
       ) : error ? (
         <LoadProblem what="Your signed-in browsers" error={error} onRetry={refetch} />
       ) : (
-        <div aria-busy="true" className="grid gap-3">
-          <p role="status" className="sr-only">
-            Loading your signed-in browsers
-          </p>
+        <LoadingShapes what="your signed-in browsers" className="grid gap-3">
           <Skeleton className="h-10" />
           <Skeleton className="h-10" />
-        </div>
+        </LoadingShapes>
       )}
     </Section>
   )

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Settings } from '../../src/features/people/accounts/schemas.ts'
 import { Page } from '../shell/page.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { settingsQuery } from './settings-api.ts'
 
@@ -31,12 +31,9 @@ export function WithSettings({ children }: { children: (settings: Settings) => R
   if (data) return children(data)
   if (error) return <LoadProblem what="Your settings" error={error} onRetry={refetch} />
   return (
-    <div aria-busy="true" className="grid gap-6">
-      <p role="status" className="sr-only">
-        Loading your settings
-      </p>
+    <LoadingShapes what="your settings" className="grid gap-6">
       <Skeleton className="h-44 rounded-xl" />
       <Skeleton className="h-44 rounded-xl" />
-    </div>
+    </LoadingShapes>
   )
 }

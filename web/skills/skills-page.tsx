@@ -4,7 +4,7 @@ import type { Marketplace, Skill } from '../../src/features/money/skills/schemas
 import { agentsQuery } from '../agents/agents-api.ts'
 import { Page } from '../shell/page.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { CreateSkill } from './create-skill.tsx'
 import { SkillRow } from './skill-row.tsx'
@@ -86,12 +86,9 @@ function matches({ id, name, description, category }: Skill, search: string, wan
 
 function Loading() {
   return (
-    <div aria-busy="true" className="grid gap-3">
-      <p role="status" className="sr-only">
-        Loading the skills
-      </p>
+    <LoadingShapes what="the skills" className="grid gap-3">
       <Skeleton className="h-24" />
       <Skeleton className="h-24" />
-    </div>
+    </LoadingShapes>
   )
 }

@@ -42,3 +42,17 @@ export function LoadProblem({ what, error, onRetry }: { what: string; error: unk
 export function Skeleton({ className }: { className: string }) {
   return <div aria-hidden className={`animate-breathe rounded-md bg-sunken ${className}`} />
 }
+
+type LoadingShapesProps = { what: string; className: string; children: ReactNode }
+
+/** Skeletons in the place of `what` while it is loaded: a screen reader is told so. */
+export function LoadingShapes({ what, className, children }: LoadingShapesProps) {
+  return (
+    <div aria-busy="true" className={className}>
+      <p role="status" className="sr-only">
+        Loading {what}
+      </p>
+      {children}
+    </div>
+  )
+}
