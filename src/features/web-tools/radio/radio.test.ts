@@ -208,27 +208,30 @@ test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
   },
 )
 
-test.skipIf(!hasAnvil)('GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for one’s own, 404 for a stranger', async () => {
-  await using test = await open()
-  const { stream } = await read(Created, test.create())
-  const { streams } = await read(Own, test.list())
-  expect(streams).toEqual([
-    expect.objectContaining({ id: stream.id, name: 'DJ Ada', status: 'created', recording: null }),
-  ])
-  const eve = (await test.signIn('eve@example.com')).cookie
-  expect(await read(Own, test.list(eve))).toEqual({ streams: [], count: 0 })
-  const foreign = await test.remove(stream.id, eve)
-  expect([foreign.status, await foreign.json()]).toEqual([404, { error: 'Stream not found' }])
-  expect(test.mux.streams.has(stream.id)).toBe(true)
+test.skipIf(!hasAnvil)(
+  'GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for one’s own, 404 for a stranger',
+  async () => {
+    await using test = await open()
+    const { stream } = await read(Created, test.create())
+    const { streams } = await read(Own, test.list())
+    expect(streams).toEqual([
+      expect.objectContaining({ id: stream.id, name: 'DJ Ada', status: 'created', recording: null }),
+    ])
+    const eve = (await test.signIn('eve@example.com')).cookie
+    expect(await read(Own, test.list(eve))).toEqual({ streams: [], count: 0 })
+    const foreign = await test.remove(stream.id, eve)
+    expect([foreign.status, await foreign.json()]).toEqual([404, { error: 'Stream not found' }])
+    expect(test.mux.streams.has(stream.id)).toBe(true)
 
-  test.mux.failWith('status')
-  expect((await test.remove(stream.id)).status).toBe(502)
-  expect(test.rows()).toHaveLength(1)
-  test.mux.failWith(null)
-  expect(await (await test.remove(stream.id)).json()).toEqual({ id: stream.id, deleted: true })
-  expect(test.mux.streams.has(stream.id)).toBe(false)
-  expect((await test.remove(stream.id)).status).toBe(404)
-})
+    test.mux.failWith('status')
+    expect((await test.remove(stream.id)).status).toBe(502)
+    expect(test.rows()).toHaveLength(1)
+    test.mux.failWith(null)
+    expect(await (await test.remove(stream.id)).json()).toEqual({ id: stream.id, deleted: true })
+    expect(test.mux.streams.has(stream.id)).toBe(false)
+    expect((await test.remove(stream.id)).status).toBe(404)
+  },
+)
 
 test.skipIf(!hasAnvil)('the streams of a deleted account end at the provider', async () => {
   await using test = await open()
