@@ -112,7 +112,7 @@ export async function useBookingSettlement(deps: Deps, { user, body }: SkillCall
       }
     }
     case 'simulate_settlement':
-      return simulate(call.booking)
+      return estimateSettlement(call.booking)
   }
 }
 
@@ -149,7 +149,7 @@ function toPayout({ rule, amountMicroUsd }: Payout) {
   }
 }
 
-type Simulated = { guarantee: number; backend: number; deposit: number }
+type Fee = { guarantee: number; backend: number; deposit: number }
 
 /** Shares that are usual in the trade. */
 const USUAL = [
@@ -158,7 +158,8 @@ const USUAL = [
   { role: 'manager', percentage: 15 },
 ] as const
 
-function simulate({ guarantee, backend, deposit }: Simulated) {
+/** What a fee would come to by the usual shares; no booking is looked at, and nothing moves. */
+function estimateSettlement({ guarantee, backend, deposit }: Fee) {
   const total = guarantee + backend
   if (deposit > total) throw new AppError('invalid', 'booking.deposit must not be more than the whole')
   const amounts = shareOut(

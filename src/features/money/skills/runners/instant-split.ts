@@ -110,7 +110,7 @@ export async function useInstantSplit(deps: RunnerDeps, { user, body, once }: Sk
     case 'get_balance':
       return describeBalance(deps, toOwner(deps.db, user, call.agentId))
     case 'simulate':
-      return simulate(listRules(deps.db, user.id), call)
+      return estimateSplit(listRules(deps.db, user.id), call)
   }
 }
 
@@ -251,7 +251,8 @@ const USUAL = [
   { role: 'producer', shareMillionths: 25_000_000 },
 ]
 
-function simulate(rules: SplitRuleRow[], { streams, rate }: { streams: number; rate: string | number }) {
+/** What streams would earn and how that would be divided; nothing moves. */
+function estimateSplit(rules: SplitRuleRow[], { streams, rate }: { streams: number; rate: string | number }) {
   const microUsd = parseMicroUsd(rate)
   if (microUsd === null) throw new AppError('invalid', 'rate must be an amount with at most 6 decimal places')
   const total = Number(BigInt(streams) * BigInt(microUsd))
