@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { describeRooms, findFullFolders, findViolations, importsOf } from './harness/architecture.ts'
+import { describeRooms, findFullFolders, findLongFunctions, findViolations, importsOf } from './harness/architecture.ts'
 
 const root = join(import.meta.dir, '..')
 
@@ -14,6 +14,27 @@ test('every file keeps to its floor', async () => {
   expect(sources.size).toBeGreaterThan(50)
   expect(findViolations(sources)).toEqual([])
   console.info(describeRooms(sources))
+})
+
+test('no function outside tests takes more than 80 lines', async () => {
+  const paths = [...new Bun.Glob('{src,web,scripts}/**/*.{ts,tsx}').scanSync(root)].filter(
+    (path) => !path.startsWith('web/dist/') && !/\.test\.tsx?$/.test(path),
+  )
+  const texts = await Promise.all(paths.map(async (path) => [path, await Bun.file(join(root, path)).text()] as const))
+  expect(texts.length).toBeGreaterThan(500)
+  expect(texts.flatMap(([path, text]) => findLongFunctions(path, text))).toEqual([])
+})
+
+test.each([
+  ['function long() {', '}'],
+  ['export const long = async () => {', '}'],
+  ['class Long { long() {', '} }'],
+])('a function is long with its 81st line: %s', (head, foot) => {
+  const lines = (count: number) => [head, ...Array.from({ length: count - 2 }, () => '  // one line'), foot].join('\n')
+  expect(findLongFunctions('src/core/a.ts', lines(80))).toEqual([])
+  expect(findLongFunctions('src/core/a.ts', lines(81))).toEqual([
+    'src/core/a.ts:1 is a function of 81 lines, more than 80',
+  ])
 })
 
 test('no folder holds more than 25 files of its own', () => {

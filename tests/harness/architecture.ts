@@ -1,4 +1,5 @@
 import { dirname, join, normalize } from 'node:path'
+import { parseSync } from 'oxc-parser'
 
 /** Source text by path from the root of the checkout. */
 export type Sources = ReadonlyMap<string, string>
@@ -50,6 +51,26 @@ export function findFullFolders(paths: readonly string[]): string[] {
   const folders = Map.groupBy(paths, dirname)
   const full = [...folders].filter(([, { length }]) => length > MOST_FILES)
   return full.map(([folder, { length }]) => `${folder} has ${length} files, more than ${MOST_FILES}`).sort()
+}
+
+const MOST_LINES = 80
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
+
+/** The functions of `text` that take too many lines, from the first of them to the last. */
+export function findLongFunctions(file: string, text: string): string[] {
+  const long: string[] = []
+  const look = (node: unknown) => {
+    if (typeof node !== 'object' || node === null) return
+    if ('type' in node && typeof node.type === 'string' && FUNCTIONS.has(node.type)) {
+      const { start, end } = node as unknown as { start: number; end: number }
+      const lines = text.slice(start, end).split('\n').length
+      const line = text.slice(0, start).split('\n').length
+      if (lines > MOST_LINES) long.push(`${file}:${line} is a function of ${lines} lines, more than ${MOST_LINES}`)
+    }
+    for (const child of Object.values(node)) look(child)
+  }
+  look(parseSync(file, text).program)
+  return long
 }
 
 /** Every way in which `sources` break the house's rules (design, 1), one line each, sorted; empty when they keep them. */

@@ -23,6 +23,9 @@ export type Turn = {
   problem: string | null
 }
 
+/** A turn that is followed; `leave` lets it go on without this page. */
+type Followed = { id: string; leave: () => void }
+
 /** Tells other tabs of this browser that a turn was begun. */
 const CHANNEL = 'stead-turns'
 
@@ -35,7 +38,7 @@ export function useTurn(place: Place) {
   const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
   const [announcement, setAnnouncement] = useState('')
-  const followed = useRef<{ id: string; leave: () => void } | null>(null)
+  const followed = useRef<Followed | null>(null)
   const isHere = useRef(true)
   const running = useQuery(runningTurnsQuery(agentId))
   const joinable = running.data?.turns.findLast((each) => each.sessionId === sessionId)
@@ -50,33 +53,10 @@ export function useTurn(place: Place) {
   const join = (begun: ChatTurn) => {
     if (followed.current?.id === begun.id) return
     followed.current?.leave()
-    let shown = toShownTurn(begun)
-    setTurn(shown)
-    const drawing = drawOncePerFrame(() => setTurn(shown))
-    const show = (change: Partial<Turn>) => {
-      shown = { ...shown, ...change }
-      drawing.request()
-    }
-    const leave = followTurn(begun, {
-      onText: (text) => show({ reply: shown.reply + text, state: 'answering' }),
-      onLost: (isLost) => show({ isLost }),
-      onEnd: (ended) => {
-        drawing.cancel()
-        void finish(ended)
-      },
-      onFail: (error) => {
-        drawing.cancel()
-        followed.current = null
-        setTurn({ ...shown, state: 'failed', problem: messageFor(error) })
-      },
+    followed.current = showTurn(begun, setTurn, (ended) => {
+      followed.current = null
+      if (ended) void finish(ended)
     })
-    followed.current = {
-      id: begun.id,
-      leave: () => {
-        leave()
-        drawing.cancel()
-      },
-    }
   }
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: joins once for each turn that is found
@@ -141,6 +121,37 @@ const NOTHING: Turn = {
   state: 'waiting',
   isLost: false,
   problem: null,
+}
+
+/** Draws a turn while it goes on. `onOver` hears how it ended, or null when it can be followed no longer. */
+function showTurn(begun: ChatTurn, draw: (turn: Turn) => void, onOver: (ended: ChatTurn | null) => void): Followed {
+  let shown = toShownTurn(begun)
+  draw(shown)
+  const drawing = drawOncePerFrame(() => draw(shown))
+  const show = (change: Partial<Turn>) => {
+    shown = { ...shown, ...change }
+    drawing.request()
+  }
+  const leave = followTurn(begun, {
+    onText: (text) => show({ reply: shown.reply + text, state: 'answering' }),
+    onLost: (isLost) => show({ isLost }),
+    onEnd: (ended) => {
+      drawing.cancel()
+      onOver(ended)
+    },
+    onFail: (error) => {
+      drawing.cancel()
+      onOver(null)
+      draw({ ...shown, state: 'failed', problem: messageFor(error) })
+    },
+  })
+  return {
+    id: begun.id,
+    leave: () => {
+      leave()
+      drawing.cancel()
+    },
+  }
 }
 
 function toShownTurn({ id, questionId, replyId, message, text, createdAt }: ChatTurn): Turn {
