@@ -125,7 +125,7 @@ describe('POST /api/notices/channels', () => {
   })
 })
 
-describe('PATCH, DELETE /api/notices/channels/:id and POST …/test', () => {
+describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels/:id/test', () => {
   test('200: it gets only the kinds that were chosen, and nothing once it is gone', async () => {
     await using test = await house()
     const { channel } = await join(test, { kind: 'discord', url: test.receiver.url, name: 'Team' })
