@@ -195,6 +195,18 @@ test('POST /api/v1/gateway with an Idempotency-Key: too little is asked for agai
   expect([again.status, again.headers.get('idempotency-replayed'), it.balance()]).toEqual([200, 'true', 0])
 })
 
+test('POST /api/v1/gateway with an Idempotency-Key: work that failed was paid back, and is paid and tried again with the same key', async () => {
+  await using it = await house()
+  const keyed = { ...it.cookie, 'idempotency-key': 'one' }
+  expect((await it.send(it.gone, keyed)).status).toBe(502)
+  expect((await it.send(it.gone, keyed)).status).toBe(502)
+  expect(it.balance()).toBe(5 * CENT)
+  it.mend()
+  for (let again = 0; again < 2; again++) expect((await it.send(it.gone, keyed)).status).toBe(200)
+  expect(it.balance()).toBe(4 * CENT)
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
 test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the work, it goes on without paying again', async () => {
   await using it = await house()
   const earned = () => readBalance(it.db, houseAccount('sales', 'USD'))
@@ -414,7 +426,9 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(heldForPayer()).toBe(CENT)
     const before = await held()
     const last = shown.at(-1)
-    const again = () => it.asClient(last ? new Request(last) : '')
+    const key = { 'idempotency-key': crypto.randomUUID() }
+    const again = () =>
+      it.asClient(last ? new Request(last) : '', { headers: { ...Object.fromEntries(last?.headers ?? []), ...key } })
     for (let attempt = 0; attempt < 2; attempt++) {
       expect(Failed.parse(await (await again()).json()).refund).toMatchObject({ to: 'payer', amount: '0.01' })
       expect(heldForPayer()).toBe(CENT)
@@ -423,7 +437,9 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     const served = await again()
     expect([served.status, heldForPayer(), await held()]).toEqual([200, 0, before])
     expect(await receipt()).toMatchObject({ refunded: null, refundedTo: null, refundReason: null })
-    expect((await again()).status).toBe(402)
+    expect((await again()).status).toBe(200)
+    expect([heldForPayer(), await held()]).toEqual([0, before])
+    expect((await it.asClient(last ? new Request(last) : '')).status).toBe(402)
     expect(checkLedger(it.db).faults).toEqual([])
   })
 
