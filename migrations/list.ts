@@ -38,6 +38,7 @@ import sql35 from './0035_shocking_lady_deathstrike.sql' with { type: 'text' }
 import sql36 from './0036_rare_trish_tilby.sql' with { type: 'text' }
 import sql37 from './0037_mixed_quentin_quire.sql' with { type: 'text' }
 import sql38 from './0038_moaning_hulk.sql' with { type: 'text' }
+import sql39 from './0039_eminent_weapon_omega.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -80,4 +81,5 @@ export const migrations = [
   { name: '0036_rare_trish_tilby', sql: sql36 },
   { name: '0037_mixed_quentin_quire', sql: sql37 },
   { name: '0038_moaning_hulk', sql: sql38 },
+  { name: '0039_eminent_weapon_omega', sql: sql39 },
 ]

@@ -27,7 +27,8 @@ export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body
   const kept = turnId === null ? null : await deps.keptTurns.open(turnId, request)
   const listen: Listen = kept?.follow ?? ((onEvent, signal) => runLoggedTurn(deps, { ...request, signal }, onEvent))
   const frame = toFrame(deps)
-  if (body.stream) return streamTurn(deps, c, listen, frame, body.stream_options?.include_usage ?? false)
+  const includeUsage = body.stream_options?.include_usage ?? false
+  if (body.stream) return streamTurn(deps, c, listen, frame, { includeUsage, includeSteps: kept !== null })
 
   const { model, text, finishReason, usage } = await listen(() => undefined, c.req.raw.signal)
   const choice = { index: 0, message: { role: 'assistant', content: text }, finish_reason: finishReason }
@@ -42,9 +43,11 @@ export async function joinTurn(deps: CompletionsDeps, c: Context<AgentEnv>, id: 
   c.env.keepOpen(c.req.raw)
   const kept = await deps.keptTurns.find(id)
   if (!kept) throw new AppError('not_found', 'Turn not found', { code: 'TURN_NOT_FOUND' })
-  return streamTurn(deps, c, kept.follow, toFrame(deps), true)
+  return streamTurn(deps, c, kept.follow, toFrame(deps), { includeUsage: true, includeSteps: true })
 }
 
+/** `includeSteps` tells uses of tools and calls of the model, in chunks that have no choices. */
+type Included = { includeUsage: boolean; includeSteps: boolean }
 type Frame = { id: string; created: number }
 
 function toFrame({ clock }: Pick<CompletionsDeps, 'clock'>): Frame {
@@ -57,7 +60,7 @@ async function streamTurn(
   c: Context<AgentEnv>,
   listen: Listen,
   frame: Frame,
-  includeUsage: boolean,
+  { includeUsage, includeSteps }: Included,
 ): Promise<Response> {
   const output = createOutput()
   const signal = AbortSignal.any([c.req.raw.signal, output.signal])
@@ -70,7 +73,9 @@ async function streamTurn(
 
   const turn = listen((event) => {
     if (event.type === 'text') delta({ content: event.text })
-    else {
+    else if (event.type !== 'answering') {
+      if (includeSteps) chunk([], { stead: event })
+    } else {
       const isFirst = model === ''
       model = event.model
       if (isFirst) delta({ role: 'assistant', content: '' })

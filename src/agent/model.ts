@@ -1,10 +1,11 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { isStepCount, StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { AppError, errorMessage } from '../core/errors.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
 import type { ToolReporter } from './tools/reports.ts'
 import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
+import { type ToolUse, toToolUse } from './tools/uses.ts'
 
 /** What a turn ends with whose limits were reached before the model had answered. */
 const STOPPED = 'I stopped here: this turn has reached the limits that my owner has set.'
@@ -19,7 +20,12 @@ export type Answer = {
   finishReason: 'stop' | 'length' | 'content_filter'
   usage: { inputTokens: number; outputTokens: number } | null
 }
-export type ModelEvent = { type: 'answering'; model: string } | { type: 'text'; text: string }
+/** `generation` is one call of the model, by the name under which the platform books it. */
+export type ModelEvent =
+  | { type: 'answering'; model: string }
+  | { type: 'text'; text: string }
+  | ({ type: 'tool' } & ToolUse)
+  | { type: 'generation'; id: string }
 
 export type ModelRequest = {
   toInstructions: (canUseTools: boolean) => string
@@ -37,20 +43,21 @@ export type Model = {
 
 /** Loads the AI SDK, so import this module when there is something to answer. */
 export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
-  const provider = createOpenAICompatible({
-    name: 'platform',
-    baseURL: `${settings.platformUrl}/v1`,
-    apiKey: settings.platformToken,
-    includeUsage: true,
-    fetch: createPlatformFetch(deps.fetch, settings.idleMs),
-  })
-  const model = provider(settings.model)
+  const platformFetch = createPlatformFetch(deps.fetch, settings.idleMs)
+  const openModel = (onEvent: (event: ModelEvent) => void) =>
+    createOpenAICompatible({
+      name: 'platform',
+      baseURL: `${settings.platformUrl}/v1`,
+      apiKey: settings.platformToken,
+      includeUsage: true,
+      fetch: tellGenerations(platformFetch, onEvent),
+    })(settings.model)
   const openTools = createTools(deps)
   let canUseTools = true
 
   const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
     const result = streamText({
-      model,
+      model: openModel(onEvent),
       instructions: request.toInstructions(use !== null),
       messages: request.messages,
       abortSignal: request.signal,
@@ -58,12 +65,13 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       include: { rawChunks: true },
       // The default prints to the console; the same error arrives as a part of the stream and is thrown there.
       onError: () => undefined,
-      onToolExecutionEnd: ({ toolCall, toolOutput, toolExecutionMs }) =>
-        deps.reportTool({
-          toolName: toolCall.toolName,
-          success: toolOutput.type === 'tool-result',
-          durationMs: toolExecutionMs,
-        }),
+      onToolExecutionEnd: ({ toolCall, toolOutput, toolExecutionMs }) => {
+        const success = toolOutput.type === 'tool-result'
+        const durationMs = Math.round(toolExecutionMs)
+        deps.reportTool({ toolName: toolCall.toolName, success, durationMs })
+        const result = toolOutput.type === 'tool-result' ? toolOutput.output : errorMessage(toolOutput.error)
+        onEvent({ type: 'tool', ...toToolUse(toolCall.toolName, toolCall.input, result), success, durationMs })
+      },
       ...(use && toLoop(use)),
     })
     try {
@@ -81,7 +89,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       let hasBegun = false
       try {
         return await attempt(request, use, (event) => {
-          hasBegun = true
+          if (event.type !== 'generation') hasBegun = true
           onEvent(event)
         })
       } catch (error) {
@@ -170,4 +178,15 @@ function toFinishReason(reason: string): Answer['finishReason'] {
 function toUsage(usage: { inputTokens: number | undefined; outputTokens: number | undefined }): Answer['usage'] {
   const { inputTokens, outputTokens } = usage
   return inputTokens === undefined || outputTokens === undefined ? null : { inputTokens, outputTokens }
+}
+
+/** The platform names each call in the headers of its answer, before the first word of it. */
+function tellGenerations(plainFetch: typeof fetch, onEvent: (event: ModelEvent) => void): typeof fetch {
+  const telling = async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
+    const response = await plainFetch(input, init)
+    const id = response.headers.get('x-generation-id')
+    if (id) onEvent({ type: 'generation', id })
+    return response
+  }
+  return Object.assign(telling, { preconnect: plainFetch.preconnect })
 }

@@ -11,7 +11,7 @@ import {
   writeOpenClawNote,
 } from './openclaw-memory.ts'
 import { endOpenClawPairings } from './openclaw-pairing.ts'
-import { streamReply } from './stream.ts'
+import { type AgentEvent, streamReply } from './stream.ts'
 
 type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
 const TIMEOUTS: Timeouts = { probeMs: 5000, changeMs: 30_000, chatIdleMs: 120_000, chatTotalMs: 660_000 }
@@ -40,12 +40,14 @@ export type AgentGateway = {
   chat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): Promise<string>
   /** The reply as it is written. Ends only after the agent said that it is complete; a break is `upstream_failed`. */
   streamChat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<string>
+  /** As `streamChat`, with what else the agent tells of the turn. */
+  streamTurn(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<AgentEvent>
   /**
-   * The reply to a turn that was asked for before, from its beginning, as `streamChat` gives it.
+   * The reply to a turn that was asked for before, from its beginning, as `streamTurn` gives it.
    * @throws AppError `not_found` TURN_NOT_FOUND when the agent has never heard of it, `conflict` TURN_INTERRUPTED when the
    * agent cannot tell, TURN_STOPPED.
    */
-  joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<string>
+  joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<AgentEvent>
   /** Ends a turn that goes on without a connection; what was said stays in the agent's session. */
   stopTurn(endpoint: AgentEndpoint, turnId: string): Promise<void>
   /** The last messages of a session, oldest first; none for a session the agent does not know. */
@@ -94,11 +96,15 @@ const Changed = z.object({ ok: z.literal(true) })
 export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIMEOUTS): AgentGateway {
   const ask = createAsk(deps.fetch)
   const replyTimeouts = { idleMs: timeouts.chatIdleMs, totalMs: timeouts.chatTotalMs }
-  const streamChat = (endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal) =>
+  const streamTurn = (endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal) =>
     streamReply(deps.fetch, replyTimeouts, toChatCall(endpoint, request), signal)
+  async function* streamChat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal) {
+    for await (const event of streamTurn(endpoint, request, signal)) if (event.type === 'text') yield event.text
+  }
 
   return {
     streamChat,
+    streamTurn,
     async *joinTurn(endpoint, turnId, signal) {
       if (endpoint.kind !== 'stead') throw unknowable()
       try {
@@ -190,6 +196,7 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
     body: JSON.stringify({
       model: MODELS[endpoint.kind],
       stream: true,
+      ...(request.turnId !== undefined && { stream_options: { include_usage: true } }),
       messages: [{ role: 'user', content: request.message }],
     }),
   }

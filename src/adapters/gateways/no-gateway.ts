@@ -13,6 +13,7 @@ export function createNoGateway(reason: string): AgentGateway {
     health: refuse,
     chat: refuse,
     streamChat: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+    streamTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
     joinTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
     stopTurn: refuse,
     history: refuse,

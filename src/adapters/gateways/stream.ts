@@ -19,17 +19,45 @@ const MAX_STREAM_BYTES = 16 * 1024 * 1024
 /** `idleMs` is for any byte, so an agent that says it is alive may think for longer. */
 type StreamTimeouts = { idleMs: number; totalMs: number }
 
+/** One use of a tool by an agent; what went in and came out is JSON or text, cut where it is long. */
+const ToolCall = z.object({
+  name: z.string(),
+  arguments: z.string(),
+  result: z.string(),
+  success: z.boolean(),
+  durationMs: z.number(),
+})
+export type ToolCall = z.infer<typeof ToolCall>
+
+/**
+ * What an agent does in a turn. Those of the built-in agent tell of tools, and name each call of a model as it is booked;
+ * `usage` is what all calls took together, as the agent counts it.
+ */
+export type AgentEvent =
+  | { type: 'text'; text: string }
+  | ({ type: 'tool' } & ToolCall)
+  | { type: 'generation'; id: string }
+  | { type: 'usage'; model: string | null; inputTokens: number; outputTokens: number }
+
+const Step = z.discriminatedUnion('type', [
+  ToolCall.extend({ type: z.literal('tool') }),
+  z.object({ type: z.literal('generation'), id: z.string().max(200) }),
+])
+const Usage = z.object({ prompt_tokens: z.number().int(), completion_tokens: z.number().int() })
 const Chunk = z.object({
+  model: z.string().nullish(),
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }).nullish() })),
+  usage: Usage.nullish().catch(undefined),
+  stead: Step.optional().catch(undefined),
 })
 
-/** The pieces of a streamed reply in OpenAI's form. @throws AppError when it breaks off, or says that it failed. */
+/** A streamed reply in OpenAI's form, as it comes. @throws AppError when it breaks off, or says that it failed. */
 export async function* streamReply(
   plainFetch: typeof fetch,
   timeouts: StreamTimeouts,
   call: Call,
   signal: AbortSignal,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<AgentEvent, void> {
   const bounded = createBounds(timeouts.idleMs, timeouts.totalMs, signal)
   try {
     const response = await send(plainFetch, call, bounded.signal)
@@ -38,7 +66,7 @@ export async function* streamReply(
       await response.body?.cancel()
       throw new AppError('upstream_failed', 'The agent answered something that is not a reply')
     }
-    yield* readDeltas(response, bounded.restart)
+    yield* readReply(response, bounded.restart)
   } catch (error) {
     throw toGatewayError(error, bounded.signal)
   } finally {
@@ -47,7 +75,7 @@ export async function* streamReply(
   }
 }
 
-async function* readDeltas(response: Response, onBytes: () => void): AsyncGenerator<string, void> {
+async function* readReply(response: Response, onBytes: () => void): AsyncGenerator<AgentEvent, void> {
   const events: EventSourceMessage[] = []
   const parser = createParser({ onEvent: (event) => void events.push(event) })
   const decoder = new TextDecoder()
@@ -59,20 +87,29 @@ async function* readDeltas(response: Response, onBytes: () => void): AsyncGenera
     parser.feed(decoder.decode(bytes, { stream: true }))
     for (const event of events.splice(0)) {
       if (event.data === '[DONE]') return
-      const delta = toDelta(event)
-      if (delta) yield delta
+      yield* toAgentEvents(event)
     }
   }
   throw new BrokenConnection('The agent’s reply was cut off', true)
 }
 
 /** @throws AppError for an error event, whichever of its two forms it has. */
-function toDelta(event: EventSourceMessage): string {
+function toAgentEvents(event: EventSourceMessage): AgentEvent[] {
   const data = parseJson(event.data)
   const problem = Problem.safeParse(data)
   if (problem.success) throw toProblemError(problem.data.error, 200)
   if (event.event === 'error') throw new AppError('upstream_failed', 'The agent failed')
   const chunk = Chunk.safeParse(data)
   if (!chunk.success) throw new AppError('upstream_failed', 'The agent answered something that is not a reply')
-  return chunk.data.choices[0]?.delta?.content ?? ''
+  const { choices, usage, stead, model } = chunk.data
+  const text = choices[0]?.delta?.content
+  return [
+    ...(text ? [{ type: 'text' as const, text }] : []),
+    ...(stead ? [stead] : []),
+    ...(usage ? [toUsage(usage, model ?? null)] : []),
+  ]
+}
+
+function toUsage({ prompt_tokens, completion_tokens }: z.infer<typeof Usage>, model: string | null): AgentEvent {
+  return { type: 'usage', model, inputTokens: prompt_tokens, outputTokens: completion_tokens }
 }

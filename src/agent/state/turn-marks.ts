@@ -8,6 +8,15 @@ import { systemCode, writeAtomically } from './files.ts'
 const Event = z.discriminatedUnion('type', [
   z.object({ type: z.literal('answering'), model: z.string() }),
   z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('generation'), id: z.string() }),
+  z.object({
+    type: z.literal('tool'),
+    name: z.string(),
+    arguments: z.string(),
+    result: z.string(),
+    success: z.boolean(),
+    durationMs: z.number(),
+  }),
 ])
 const Answer = z.object({
   model: z.string(),

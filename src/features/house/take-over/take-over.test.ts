@@ -58,6 +58,7 @@ const STAYS = [
   'card_customers',
   'card_subscriptions',
   'chat_sessions',
+  'chat_turns',
   'escrows',
   'messages',
   'own_skills',

@@ -72,6 +72,16 @@ export type MessageList = z.infer<typeof MessageList>
 /** `running` goes on, whoever listens; `stopped` was cut short on purpose; `failed` has its reason in `error`. */
 export const TurnState = z.enum(['running', 'done', 'stopped', 'failed'])
 
+/** One use of a tool; what went in and came out is JSON or text, cut where it is long. */
+export const ToolCall = z.object({
+  name: z.string(),
+  arguments: z.string(),
+  result: z.string(),
+  success: z.boolean(),
+  durationMs: z.number(),
+})
+export type ToolCall = z.infer<typeof ToolCall>
+
 /**
  * The answering of one message. `text` is what the agent has said so far and `position` the place behind it: an event id, for
  * going on from there. Once it has ended, `replyId` names the agent's message, if it said anything.
@@ -87,6 +97,13 @@ export const ChatTurn = z.object({
   message: z.string(),
   text: z.string(),
   position: z.number(),
+  toolCalls: z.array(ToolCall),
+  /** The last of these are null while they are not known: the cost where the agent does not name its calls. */
+  model: z.string().nullable(),
+  inputTokens: z.number().nullable(),
+  outputTokens: z.number().nullable(),
+  costUsd: z.number().nullable(),
+  durationMs: z.number().nullable(),
   createdAt: z.string(),
   finishedAt: z.string().nullable(),
 })

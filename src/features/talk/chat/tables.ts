@@ -97,6 +97,11 @@ export const chatTurns = sqliteTable(
     /** What the caller names the request by, so that the same one is one turn, and what it asked for. */
     requestKey: text(),
     requestHash: text(),
+    /** What the agent says it used; what the platform booked stands under the ids of the calls. */
+    model: text(),
+    inputTokens: integer(),
+    outputTokens: integer(),
+    generationIds: text({ mode: 'json' }).$type<string[]>(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     finishedAt: integer({ mode: 'timestamp_ms' }),
   },
@@ -142,4 +147,21 @@ export const messageDays = sqliteTable(
     answered: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.agentId, table.day] })],
+)
+
+/** Uses of tools in a turn, in the order of `start`, a position of `turns/log.ts`. */
+export const chatToolCalls = sqliteTable(
+  'chat_tool_calls',
+  {
+    turnId: text()
+      .notNull()
+      .references(() => chatTurns.id, { onDelete: 'cascade' }),
+    start: integer().notNull(),
+    name: text().notNull(),
+    arguments: text().notNull(),
+    result: text().notNull(),
+    success: integer({ mode: 'boolean' }).notNull(),
+    durationMs: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.turnId, table.start] })],
 )

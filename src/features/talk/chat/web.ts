@@ -48,7 +48,10 @@ function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
   return eventStream(c, deps.log, ({ send, signal }) =>
     followTurn(deps, turn, 0, {
       signal,
-      send: (event, data) => send(event === 'delta' || event === 'done' ? event : 'error', data),
+      send: async (event, data) => {
+        // Uses of tools are told to those who join the turn.
+        if (event !== 'tool') await send(event === 'delta' || event === 'done' ? event : 'error', data)
+      },
     }),
   )
 }

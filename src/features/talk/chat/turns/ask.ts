@@ -1,5 +1,6 @@
 import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
 import { BrokenConnection } from '../../../../adapters/gateways/http.ts'
+import type { AgentEvent } from '../../../../adapters/gateways/stream.ts'
 import { AppError } from '../../../../core/errors.ts'
 import type { Sealer } from '../../../../core/secrets.ts'
 import type { Db } from '../../../../db/open.ts'
@@ -7,9 +8,9 @@ import { pause } from '../../../../jobs/runner.ts'
 import { getAgent } from '../../../agents/registry/list.ts'
 import { requireEndpoint } from '../endpoint.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
-import type { TurnEvent, TurnLog } from './log.ts'
+import type { TurnLog } from './log.ts'
 
-export type AskDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'streamChat' | 'joinTurn'> }
+export type AskDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> }
 
 /** A turn and what is known of it: `again` when it was begun before, by this process or an earlier one. */
 export type Asked = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'anew' | 'again' }
@@ -25,7 +26,7 @@ const PASSING: ReadonlySet<string> = new Set(['running', 'provisioning', 'pendin
  * turn; it is never asked the question a second time unless it has not heard of it.
  * @throws AppError of the gateway, `upstream_failed` for a turn of which nobody can tell how it went on.
  */
-export async function* askAgent(deps: AskDeps, asked: Asked, signal: AbortSignal): AsyncGenerator<TurnEvent, void> {
+export async function* askAgent(deps: AskDeps, asked: Asked, signal: AbortSignal): AsyncGenerator<AgentEvent, void> {
   let broken = new AppError('upstream_failed', 'The reply was interrupted when the service ended')
   if (asked.how === 'anew') {
     try {
@@ -45,7 +46,7 @@ async function* rejoin(
   asked: Asked,
   signal: AbortSignal,
   broken: AppError,
-): AsyncGenerator<TurnEvent, void> {
+): AsyncGenerator<AgentEvent, void> {
   const endsAt = performance.now() + REJOIN_MS
   let next: 'join' | 'ask' = 'join'
   for (;;) {
@@ -68,12 +69,16 @@ async function* rejoin(
   }
 }
 
-async function* askAnew(deps: AskDeps, { turn, question }: Asked, signal: AbortSignal): AsyncGenerator<string, void> {
+async function* askAnew(
+  deps: AskDeps,
+  { turn, question }: Asked,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, void> {
   const request = { sessionKey: turn.sessionKey, message: question.content, turnId: turn.id }
-  yield* deps.gateway.streamChat(endpointOf(deps, turn), request, signal)
+  yield* deps.gateway.streamTurn(endpointOf(deps, turn), request, signal)
 }
 
-async function* joinAgain(deps: AskDeps, { turn }: Asked, signal: AbortSignal): AsyncGenerator<string, void> {
+async function* joinAgain(deps: AskDeps, { turn }: Asked, signal: AbortSignal): AsyncGenerator<AgentEvent, void> {
   yield* deps.gateway.joinTurn(endpointOf(deps, turn), turn.id, signal)
 }
 
@@ -83,12 +88,15 @@ export function endpointOf(deps: Pick<AskDeps, 'db' | 'sealer'>, turn: TurnRow) 
 }
 
 /** An answer that comes from its beginning, without what is known of it already. */
-async function* beyond(log: TurnLog, pieces: AsyncIterable<string>): AsyncGenerator<TurnEvent, void> {
+async function* beyond(log: TurnLog, events: AsyncIterable<AgentEvent>): AsyncGenerator<AgentEvent, void> {
   let known = log.end
-  for await (const text of pieces) {
-    const fresh = text.slice(known)
-    known = Math.max(0, known - text.length)
-    if (fresh !== '') yield { type: 'text', text: fresh }
+  for await (const event of events) {
+    if (event.type === 'text') {
+      const fresh = event.text.slice(known)
+      known = Math.max(0, known - event.text.length)
+      if (fresh !== '') yield { type: 'text', text: fresh }
+    } else if (event.type === 'tool' && known > 0) known -= 1
+    else yield event
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Db } from '../../../../db/open.ts'
 import type { EventStream } from '../../../../http/streams/sse.ts'
 import { describeSent } from '../messages.ts'
-import type { SentMessage, TurnOver } from '../schemas.ts'
+import type { SentMessage, ToolCall, TurnOver } from '../schemas.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
-import { createTurnLog, type TurnLog } from './log.ts'
-import { readText } from './read.ts'
+import type { TurnEvent, TurnLog } from './log.ts'
+import { readLog } from './read.ts'
 import { findTurn, toTurnError } from './store.ts'
 import type { Turns } from './turns.ts'
 
@@ -24,7 +24,7 @@ export async function followTurn(
   { send, signal }: Pick<EventStream, 'send' | 'signal'>,
 ): Promise<void> {
   const live = deps.turns.find(turn.id)
-  const log = live?.log ?? toStoredLog(readText(deps, turn))
+  const log = live?.log ?? readLog(deps, turn)
   const sent = await sendLog(log, after, { send, signal, isOver: !live })
   if (live && !signal.aborted) await live.ended
   const last = signal.aborted ? null : describeEnd(findTurn(deps.db, turn.id), question, log.text())
@@ -40,7 +40,8 @@ async function sendLog(
   let position = after
   for (;;) {
     for (const { end, event } of log.readAfter(position)) {
-      await send('delta', { text: event.text }, end)
+      if (event.type === 'text') await send('delta', { text: event.text }, end)
+      else await send('tool', toToolData(event), end)
       position = end
       if (signal.aborted) return position
     }
@@ -50,8 +51,8 @@ async function sendLog(
   }
 }
 
-function toStoredLog(text: string): TurnLog {
-  return createTurnLog(text === '' ? [] : [{ type: 'text', text }])
+function toToolData({ type: _, ...call }: Extract<TurnEvent, { type: 'tool' }>): ToolCall {
+  return call
 }
 
 function describeEnd(turn: TurnRow | undefined, question: MessageRow, reply: string): LastEvent | null {

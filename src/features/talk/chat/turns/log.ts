@@ -1,12 +1,14 @@
+import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
+
 /** What an agent does in a turn, as it is told to those who follow it. */
-export type TurnEvent = { type: 'text'; text: string }
+export type TurnEvent = { type: 'text'; text: string } | ({ type: 'tool' } & ToolCall)
 
 /** An event and the positions between which it stands. */
 export type PlacedEvent = { start: number; end: number; event: TurnEvent }
 
 /**
- * Everything that an agent has said in one turn. A position counts what stands before it: characters (UTF-16). Whoever
- * names the last position they know gets what comes after it, once, however the events were cut.
+ * Everything that an agent has said in one turn. A position counts what stands before it: characters (UTF-16), and uses of
+ * tools as one each. Whoever names the last position they know gets what comes after it, once, however the events were cut.
  */
 export type TurnLog = {
   /** The position behind the last event. */
@@ -19,6 +21,8 @@ export type TurnLog = {
   readAfter(position: number): PlacedEvent[]
   /** The text alone. */
   text(): string
+  /** The uses of tools alone. */
+  toolCalls(): ToolCall[]
   /** Resolves once something stands after `position`, when the log is closed, or when `signal` aborts. */
   changed(position: number, signal: AbortSignal): Promise<void>
 }
@@ -57,7 +61,8 @@ export function createTurnLog(before: readonly TurnEvent[] = []): TurnLog {
       wake()
     },
     readAfter: (position) => placed.filter((each) => each.end > position).map((each) => cutBefore(each, position)),
-    text: () => placed.map(({ event }) => event.text).join(''),
+    text: () => placed.map(({ event }) => (event.type === 'text' ? event.text : '')).join(''),
+    toolCalls: () => placed.flatMap(({ event }) => (event.type === 'tool' ? [toToolCall(event)] : [])),
     changed: (position, signal) =>
       new Promise((resolve) => {
         const check = () => {
@@ -73,20 +78,31 @@ export function createTurnLog(before: readonly TurnEvent[] = []): TurnLog {
   }
 }
 
-function sizeOf({ text }: TurnEvent): number {
-  return text.length
+function sizeOf(event: TurnEvent): number {
+  return event.type === 'text' ? event.text.length : 1
 }
 
-/** Neighbours become one event; positions stay what they are. */
+function toToolCall({ type: _, ...call }: Extract<TurnEvent, { type: 'tool' }>): ToolCall {
+  return call
+}
+
+/** Pieces of text that follow one another become one; positions stay what they are. */
 export function joinEvents(events: readonly PlacedEvent[]): PlacedEvent[] {
-  const [first] = events
-  const last = events.at(-1)
-  if (!first || !last) return []
-  const text = events.map(({ event }) => event.text).join('')
-  return [{ start: first.start, end: last.end, event: { type: 'text', text } }]
+  const joined: PlacedEvent[] = []
+  for (const { start, end, event } of events) {
+    const last = joined.at(-1)
+    if (event.type === 'text' && last?.event.type === 'text') {
+      joined[joined.length - 1] = {
+        start: last.start,
+        end,
+        event: { type: 'text', text: last.event.text + event.text },
+      }
+    } else joined.push({ start, end, event })
+  }
+  return joined
 }
 
 function cutBefore({ start, end, event }: PlacedEvent, position: number): PlacedEvent {
-  if (start >= position) return { start, end, event }
+  if (start >= position || event.type === 'tool') return { start, end, event }
   return { start: position, end, event: { ...event, text: event.text.slice(position - start) } }
 }

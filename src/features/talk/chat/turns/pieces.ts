@@ -2,14 +2,19 @@ import { errorMessage } from '../../../../core/errors.ts'
 import type { Log } from '../../../../core/log.ts'
 import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
+import type { TurnRow } from '../tables.ts'
+import type { FigureCollector } from './figures.ts'
 import type { TurnLog } from './log.ts'
 import { keepPieces } from './store.ts'
 
 /** What was said is on disk after so long at most: many small pieces share one write. */
 const KEEP_MS = 200
 
+type KeptTurn = { turn: TurnRow; log: TurnLog; figures: FigureCollector }
+
 /** Keeps what is added to the log of a turn: `note` is to be called when something was. Either of the others ends it. */
-export function createPieceKeeper(deps: { db: Db; log: Log }, turnId: string, log: TurnLog) {
+export function createPieceKeeper(deps: { db: Db; log: Log }, { turn, log, figures }: KeptTurn) {
+  const turnId = turn.id
   let kept = log.end
   let timer: Timer | undefined
   let writing = Promise.resolve()
@@ -18,7 +23,7 @@ export function createPieceKeeper(deps: { db: Db; log: Log }, turnId: string, lo
     const events = log.readAfter(kept)
     const last = events.at(-1)
     if (!last) return
-    await write(deps.db, (tx) => keepPieces(tx, turnId, events))
+    await write(deps.db, (tx) => keepPieces(tx, turnId, events, figures.read()))
     kept = last.end
   }
   const keepSoon = () => {

@@ -2,8 +2,9 @@ import { and, asc, eq } from 'drizzle-orm'
 import type { Db } from '../../../../db/open.ts'
 import type { ChatTurn, TurnQuery } from '../schemas.ts'
 import { chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
-import { createTurnLog } from './log.ts'
-import { findMessage, getTurn, listPieces, toTurnError } from './store.ts'
+import { readFigures } from './figures.ts'
+import { createTurnLog, type TurnEvent, type TurnLog } from './log.ts'
+import { findMessage, getTurn, listPieces, listToolCalls, toTurnError } from './store.ts'
 import type { LiveTurn, Turns } from './turns.ts'
 
 type ReadDeps = { db: Db; turns: Pick<Turns, 'find'> }
@@ -35,27 +36,42 @@ export function listRunningTurns(deps: ReadDeps, userId: string, query: TurnQuer
     .map(({ turn, question }) => toChatTurn(deps, turn, question))
 }
 
-/** What the agent has said in a turn: as it goes on here, as it was kept, or as its message has it. */
-export function readText({ db, turns }: ReadDeps, turn: TurnRow): string {
+/** What the agent has done in a turn: as it goes on here, as it was kept, or as its message and its calls have it. */
+export function readLog({ db, turns }: ReadDeps, turn: TurnRow): TurnLog {
   const live = turns.find(turn.id)
-  if (live) return live.log.text()
-  if (turn.state !== 'running') return turn.replyId === null ? '' : (findMessage(db, turn.replyId)?.content ?? '')
-  return listPieces(db, turn.id)
-    .map(({ text }) => text)
-    .join('')
+  if (live) return live.log
+  const events = turn.state === 'running' ? listPieces(db, turn.id) : listEnded(db, turn)
+  const log = createTurnLog(events)
+  if (turn.state !== 'running') log.close()
+  return log
+}
+
+/** Before each use of a tool stand as many characters as its position says, less one for each use before it. */
+function listEnded(db: Db, turn: TurnRow): TurnEvent[] {
+  const text = turn.replyId === null ? '' : (findMessage(db, turn.replyId)?.content ?? '')
+  const events: TurnEvent[] = []
+  let told = 0
+  const tell = (end: number) => {
+    if (end > told) events.push({ type: 'text', text: text.slice(told, end) })
+    told = Math.max(told, end)
+  }
+  for (const [index, { start, ...call }] of listToolCalls(db, turn.id).entries()) {
+    tell(start - index)
+    events.push({ type: 'tool', ...call })
+  }
+  tell(text.length)
+  return events
 }
 
 /** A turn that has ended, as it would be found if it ended now. */
 export function readEnded(deps: ReadDeps, turn: TurnRow): LiveTurn {
-  const text = readText(deps, turn)
-  const log = createTurnLog(text === '' ? [] : [{ type: 'text', text }])
-  log.close()
+  const log = readLog(deps, turn)
   if (turn.state === 'failed') return { log, ended: Promise.resolve({ state: 'failed', error: toTurnError(turn) }) }
   return { log, ended: Promise.resolve({ state: turn.state === 'stopped' ? 'stopped' : 'done' }) }
 }
 
 export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTurn {
-  const text = readText(deps, turn)
+  const log = readLog(deps, turn)
   return {
     id: turn.id,
     agentId: turn.agentId,
@@ -65,8 +81,10 @@ export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow):
     state: turn.state,
     error: turn.error,
     message: question.content,
-    text,
-    position: text.length,
+    text: log.text(),
+    position: log.end,
+    toolCalls: log.toolCalls(),
+    ...readFigures(deps.db, turn),
     createdAt: turn.createdAt.toISOString(),
     finishedAt: turn.finishedAt?.toISOString() ?? null,
   }

@@ -1,4 +1,5 @@
 import { and, asc, eq } from 'drizzle-orm'
+import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError, type ErrorKind } from '../../../../core/errors.ts'
 import { newId } from '../../../../core/ids.ts'
@@ -6,12 +7,15 @@ import { requireQuota } from '../../../../core/require-quota.ts'
 import { countRows } from '../../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../../db/open.ts'
 import { insertMessage } from '../messages.ts'
-import { chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
+import { chatToolCalls, chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
 import { joinEvents, type PlacedEvent, type TurnEvent, type TurnLog } from './log.ts'
 import type { Once } from './once.ts'
 
 /** Turns of one user that go on at once: callers who leave must not be able to start them without end. */
 const MAX_RUNNING_OF_USER = 20
+
+/** What the agent has told of what a turn took, as far as it is known. */
+export type TurnFigures = Pick<TurnRow, 'model' | 'inputTokens' | 'outputTokens' | 'generationIds'>
 
 /** The agent has done nothing then. */
 const RETRIED: ReadonlySet<ErrorKind> = new Set(['limited', 'unavailable'])
@@ -48,29 +52,55 @@ export function insertTurn(
 }
 
 /** Keeps what was said since the last time. Nothing happens when the turn is gone. */
-export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[]): void {
+export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[], figures: TurnFigures): void {
   if (!findTurn(tx, turnId)) return
   for (const { start, event } of joinEvents(events)) {
-    tx.insert(chatTurnPieces).values({ turnId, start, text: event.text }).onConflictDoNothing().run()
+    if (event.type === 'tool') keepToolCall(tx, turnId, start, event)
+    else tx.insert(chatTurnPieces).values({ turnId, start, text: event.text }).onConflictDoNothing().run()
   }
+  tx.update(chatTurns).set(figures).where(eq(chatTurns.id, turnId)).run()
+}
+
+function keepToolCall(tx: Tx, turnId: string, start: number, { type: _, ...call }: { type: 'tool' } & ToolCall): void {
+  tx.insert(chatToolCalls)
+    .values({ turnId, start, ...call })
+    .onConflictDoNothing()
+    .run()
+}
+
+/** The uses of tools of a turn, with their positions. */
+export function listToolCalls(db: Db | Tx, turnId: string): (ToolCall & { start: number })[] {
+  return db
+    .select()
+    .from(chatToolCalls)
+    .where(eq(chatToolCalls.turnId, turnId))
+    .orderBy(asc(chatToolCalls.start))
+    .all()
+    .map(({ turnId: _, ...call }) => call)
 }
 
 /** What was kept of a turn that is running. */
 export function listPieces(db: Db | Tx, turnId: string): TurnEvent[] {
-  return db
-    .select({ text: chatTurnPieces.text })
-    .from(chatTurnPieces)
-    .where(eq(chatTurnPieces.turnId, turnId))
-    .orderBy(asc(chatTurnPieces.start))
-    .all()
-    .map(({ text }) => ({ type: 'text', text }))
+  const isOfTurn = eq(chatTurnPieces.turnId, turnId)
+  const texts = db.select().from(chatTurnPieces).where(isOfTurn).all()
+  return [
+    ...texts.map(({ start, text }) => ({ start, event: { type: 'text' as const, text } })),
+    ...listToolCalls(db, turnId).map(({ start, ...call }) => ({ start, event: { type: 'tool' as const, ...call } })),
+  ]
+    .sort((one, other) => one.start - other.start)
+    .map(({ event }) => event)
 }
 
 /**
  * Ends a turn that is running: what the agent said becomes its message, whole or not.
  * @returns the row as it is now; null when it is gone, or was ended before.
  */
-export function endTurn(clock: Clock, tx: Tx, { id }: TurnRow, log: TurnLog, end: TurnEnd): TurnRow | null {
+export function endTurn(
+  clock: Clock,
+  tx: Tx,
+  { id }: TurnRow,
+  { log, figures, end }: { log: TurnLog; figures: TurnFigures; end: TurnEnd },
+): TurnRow | null {
   const turn = findTurn(tx, id)
   const question = turn?.state === 'running' ? findMessage(tx, turn.questionId) : undefined
   if (!turn || !question) return null
@@ -81,6 +111,7 @@ export function endTurn(clock: Clock, tx: Tx, { id }: TurnRow, log: TurnLog, end
   // A question that was answered in part was answered, unless the rest failed to come.
   const isAnswered = end.state === 'done' || (end.state === 'stopped' && hasReply)
   if (!isAnswered) tx.update(messages).set({ status }).where(eq(messages.id, question.id)).run()
+  keepPieces(tx, id, log.readAfter(0), figures)
   tx.delete(chatTurnPieces).where(eq(chatTurnPieces.turnId, id)).run()
   // The answer says to try again, which would be useless if the same request got it again.
   const isToTryAgain = end.state === 'failed' && !hasReply && RETRIED.has(end.error.kind)

@@ -51,6 +51,12 @@ test('POST /api/chat with Prefer: respond-async: 202 with the turn, which is the
     message: 'Hello',
     text: '',
     position: 0,
+    toolCalls: [],
+    model: null,
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    durationMs: null,
     createdAt: expect.any(String),
     finishedAt: null,
   })
@@ -234,4 +240,39 @@ test('POST /api/chat/turns/:id/stop: what a real agent was asked of its model en
     const cost: unknown = await (await person.get('/api/dashboard/cost')).json()
     return JSON.stringify(cost).includes('"totalCalls":1') && JSON.stringify(cost).includes('"isMockData":false')
   })
+}, 300_000)
+
+test('GET /api/chat/turns/:id: what a real agent did with its tools, and what the turn took and cost, also for who joins', async () => {
+  await using provider = await startProvider()
+  await using server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
+  const person = await signUp(server.urls.web)
+  await createAgent(person, { model: 'openai/gpt-4o-mini' })
+  const note = { path: 'notes/tea.md', content: 'Tea at four.' }
+  provider.answerWith(({ body }) =>
+    body.messages.at(-1)?.role === 'tool'
+      ? { text: ['It is ', 'written.'] }
+      : { toolCalls: [{ name: 'write_file', arguments: note }] },
+  )
+  const sent = await person.post('/api/chat', { message: 'Write it down' })
+  const id = sent.headers.get('x-turn-id')
+  expect(sent.status).toBe(200)
+  const turn = await until('the bill', async () => {
+    const shown = (await read(OneTurn, person.get(`/api/chat/turns/${id}`))).turn
+    return shown.costUsd === 0.0009 ? shown : null
+  })
+  expect(turn).toMatchObject({
+    state: 'done',
+    text: 'It is written.',
+    model: 'openai/gpt-4o-mini',
+    inputTokens: 2000,
+    outputTokens: 1000,
+    toolCalls: [{ name: 'write_file', success: true, durationMs: expect.any(Number), result: expect.any(String) }],
+  })
+  expect(JSON.parse(turn.toolCalls[0]?.arguments ?? '')).toEqual(note)
+  const events = await readAllEvents(await person.get(`/api/chat/turns/${id}/events`))
+  expect(events.map(({ event }) => event)).toEqual(['tool', 'delta', 'done'])
+  expect(events[0]?.id).toBe('1')
+  expect(turn.position).toBe(15)
+  const later = await readAllEvents(await person.get(`/api/chat/turns/${id}/events?after=4`))
+  expect(textOf(later)).toBe('is written.')
 }, 300_000)

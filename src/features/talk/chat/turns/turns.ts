@@ -6,6 +6,7 @@ import { write } from '../../../../db/write.ts'
 import { describeFailure, toAppError } from '../../../../http/errors.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import { type AskDeps, type Asked, askAgent, endpointOf } from './ask.ts'
+import { collectFigures, type FigureCollector } from './figures.ts'
 import { createTurnLog, type TurnLog } from './log.ts'
 import { createPieceKeeper } from './pieces.ts'
 import { endTurn, findMessage, listPieces, listRunning, type TurnEnd } from './store.ts'
@@ -43,7 +44,12 @@ export function createTurns(deps: TurnsDeps): Turns {
   const begin = (turn: TurnRow, question: MessageRow, how: 'anew' | 'again'): Running => {
     const stopping = new AbortController()
     const log = createTurnLog(how === 'again' ? listPieces(deps.db, turn.id) : [])
-    const ended = carryOn(deps, { turn, question, log, how }, { stopping: stopping.signal, closing: closing.signal })
+    const figures = collectFigures(turn)
+    const ended = carryOn(
+      deps,
+      { turn, question, log, figures, how },
+      { stopping: stopping.signal, closing: closing.signal },
+    )
     const running = { log, ended: ended.finally(() => live.delete(turn.id)), stopping }
     live.set(turn.id, running)
     return running
@@ -71,11 +77,12 @@ export function createTurns(deps: TurnsDeps): Turns {
   }
 }
 
+type Work = Asked & { figures: FigureCollector }
 type Signals = { stopping: AbortSignal; closing: AbortSignal }
 
-async function carryOn(deps: TurnsDeps, work: Asked, signals: Signals): Promise<TurnEnd> {
+async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<TurnEnd> {
   const { turn, log } = work
-  const keeper = createPieceKeeper(deps, turn.id, log)
+  const keeper = createPieceKeeper(deps, work)
   try {
     const end = await answer(deps, work, signals, keeper.note)
     if (end.state === 'failed' && signals.closing.aborted) {
@@ -84,7 +91,7 @@ async function carryOn(deps: TurnsDeps, work: Asked, signals: Signals): Promise<
       return end
     }
     await keeper.stop()
-    await write(deps.db, (tx) => endTurn(deps.clock, tx, turn, log, end))
+    await write(deps.db, (tx) => endTurn(deps.clock, tx, turn, { log, figures: work.figures.read(), end }))
     return end
   } catch (error) {
     deps.log.error({ turn: turn.id, error: errorMessage(error) }, 'the end of a turn could not be recorded')
@@ -94,11 +101,12 @@ async function carryOn(deps: TurnsDeps, work: Asked, signals: Signals): Promise<
   }
 }
 
-async function answer(deps: TurnsDeps, work: Asked, signals: Signals, onEvent: () => void): Promise<TurnEnd> {
+async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: () => void): Promise<TurnEnd> {
   const { stopping, closing } = signals
   try {
     for await (const event of askAgent(deps, work, AbortSignal.any([stopping, closing]))) {
-      work.log.add(event)
+      if (event.type === 'text' || event.type === 'tool') work.log.add(event)
+      else work.figures.add(event)
       onEvent()
     }
     return { state: 'done' }
