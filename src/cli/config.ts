@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { isSecretSetting, LISTED_SETTINGS, listWarnings, readConfig, readSettings } from '../core/config.ts'
+import { listWarnings, readConfig } from '../core/config.ts'
+import { isSecretSetting, LISTED_SETTINGS, readSettings } from '../core/settings/read.ts'
 import { addExample } from './example.ts'
 import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
 

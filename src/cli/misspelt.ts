@@ -1,4 +1,4 @@
-import { SETTING_NAMES } from '../core/config.ts'
+import { SETTING_NAMES } from '../core/settings/read.ts'
 import { findNearName } from '../core/text/near-name.ts'
 
 /** What the agent and the commands for machines read beside the settings of the service. */

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { z } from 'zod'
+import { Environment, SECRETS } from '../environment.ts'
+import { errorMessage, StartupError } from '../errors.ts'
+
+/** Of a value that is repeated in a message. */
+const MAX_TOLD_CHARACTERS = 200
+
+/** Every setting by its variable, in the order in which they are shown. */
+export const LISTED_SETTINGS: readonly string[] = Object.keys(Environment.shape)
+
+/** Every variable that `readConfig` reads, `X_FILE` of secrets included. */
+export const SETTING_NAMES: readonly string[] = [...LISTED_SETTINGS, ...SECRETS.map((name) => `${name}_FILE`)]
+
+/** Is the value of this variable a secret, or an address that is one? */
+export function isSecretSetting(name: string): boolean {
+  return [...SECRETS, 'WATCHDOG_WEBHOOK_URL'].includes(name)
+}
+
+/**
+ * The settings in effect by the name of their variable: what is given, else the default; undefined without one.
+ * @throws StartupError one line that names the first bad variable and tells what it was given, unless that is a secret.
+ */
+export function readSettings(environment: Record<string, string | undefined>) {
+  const given = withoutEmpty(withSecretFiles(environment))
+  const parsed = Environment.safeParse(given, { error: describeIssue })
+  if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error, given))
+  const env = parsed.data
+  const DATA_DIR = resolve(env.DATA_DIR)
+  return {
+    ...env,
+    DATA_DIR,
+    DATABASE_URL: env.DATABASE_URL ?? `file:${join(DATA_DIR, 'stead.db')}`,
+    AGENT_RUNTIME: env.AGENT_RUNTIME ?? (env.DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
+    AGENTS_DOMAIN: env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`,
+    WALLET_EMAIL_DOMAIN: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
+    BROWSE_ROOT: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(DATA_DIR, 'workspace'),
+    RISC_ISSUER: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
+  }
+}
+
+function withSecretFiles(environment: Record<string, string | undefined>) {
+  const result = { ...environment }
+  for (const name of SECRETS) {
+    const file = environment[`${name}_FILE`]
+    if (!file) continue
+    try {
+      result[name] = readFileSync(file, 'utf8').trim()
+    } catch (error) {
+      throw new StartupError(`${name}_FILE: cannot be read (${errorMessage(error)})`)
+    }
+  }
+  return result
+}
+
+/** An empty value is an unset one: shells and compose files have no other way to say so. */
+function withoutEmpty(environment: Record<string, string | undefined>) {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
+}
+
+/** One line: the variable, what it must be, and what it was given unless that may be a secret. */
+export function describeFirstIssue(error: z.ZodError, given: Record<string, string | undefined>): string {
+  const issue = error.issues[0]
+  const name = String(issue?.path[0] ?? 'settings')
+  const message = `${name}: ${issue?.message ?? 'is not valid'}`
+  const value = given[name]
+  return value === undefined || !isTold(name, value) ? message : `${message}, not ${JSON.stringify(value)}`
+}
+
+/** A value that may carry a password or a key is not repeated in a log. */
+function isTold(name: string, value: string): boolean {
+  return !isSecretSetting(name) && !/[@?]/.test(value) && value.length <= MAX_TOLD_CHARACTERS
+}
+
+/** What a value must be, in words, where the schema does not say it in its own. */
+export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return /int$/.test(issue.expected) ? 'must be a whole number' : `must be a ${issue.expected}`
+    case 'too_big':
+      return `must be at most ${issue.maximum}`
+    case 'too_small':
+      return `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`
+    case 'invalid_value':
+      return `must be ${issue.values.join(', ').replace(/, ([^,]+)$/, ' or $1')}`
+    default:
+      return undefined
+  }
+}
