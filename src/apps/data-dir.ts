@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage, StartupError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
-import { readOrCreate } from '../core/read-or-create.ts'
+import { readOrCreate } from '../core/text/read-or-create.ts'
 
 /** Makes the data folder when it is not there. @throws StartupError when it cannot be written. */
 export function prepareDataDir(dataDir: string): void {

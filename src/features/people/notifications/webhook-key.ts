@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
-import { readOrCreate } from '../../../core/read-or-create.ts'
+import { readOrCreate } from '../../../core/text/read-or-create.ts'
 
 /**
  * The secret that signs webhooks when none is configured: made once, readable by its owner alone. The log tells receivers'

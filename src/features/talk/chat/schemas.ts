@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PageLimit } from '../../../core/page-limit.ts'
 
 /**
  * `POST /api/chat`. Without `agentId` that of the session answers, or the caller's newest running agent; `stream` asks for
@@ -36,12 +37,7 @@ export type ReplyDelta = z.infer<typeof ReplyDelta>
 /** `GET /api/chat?agentId=&limit=&before=`: `before` is the id of the oldest message already known. */
 export const MessageQuery = z.object({
   agentId: z.string().max(100).optional(),
-  limit: z.coerce
-    .number('limit must be a number')
-    .int('limit must be a whole number')
-    .min(1, 'limit must be at least 1')
-    .max(100, 'limit must be at most 100')
-    .default(50),
+  limit: PageLimit,
   before: z.string().max(100).optional(),
   /** A session, or `none` for what was said outside of all. */
   sessionId: z.string().max(100).optional(),

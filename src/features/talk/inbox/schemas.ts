@@ -1,14 +1,10 @@
 import { z } from 'zod'
+import { PageLimit } from '../../../core/page-limit.ts'
 
 /** `GET /api/inbox?agentId=&limit=&before=`: `before` is the id of the oldest mail already known. */
 export const InboxQuery = z.object({
   agentId: z.string().max(100).optional(),
-  limit: z.coerce
-    .number('limit must be a number')
-    .int('limit must be a whole number')
-    .min(1, 'limit must be at least 1')
-    .max(100, 'limit must be at most 100')
-    .default(50),
+  limit: PageLimit,
   before: z.string().max(100).optional(),
 })
 export type InboxQuery = z.infer<typeof InboxQuery>

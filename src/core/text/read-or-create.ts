@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { errorMessage, StartupError } from './errors.ts'
+import { errorMessage, StartupError } from '../errors.ts'
 
 /**
  * A text that is made once and kept in `file`, readable by its owner alone. `setting` is what decides where the file is.

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { mkdirSync, statSync } from 'node:fs'
-import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { readOrCreate } from './read-or-create.ts'
 
 test('readOrCreate: makes the text once, and reads it afterwards', () => {
