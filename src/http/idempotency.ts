@@ -21,8 +21,11 @@ const DAYS_KEPT = 1
 const WAIT_MS = 25_000
 /** The answer says to try again, which would be useless if it were kept. What was made all the same is gone on with. */
 const NOT_KEPT = new Set([429, 503, 504])
-/** So do a demand for payment, one that is being settled, and work that failed and was paid back, where a request pays for itself. */
-const NOT_KEPT_OF_PAID = new Set([...NOT_KEPT, 402, 409, 502])
+/**
+ * So do a demand for payment, one that is being settled, work that failed and was paid back, and a fault of ours, where a
+ * request pays for itself: kept, it would keep the caller from what they paid for.
+ */
+const NOT_KEPT_OF_PAID = new Set([...NOT_KEPT, 402, 409, 500, 502])
 /** Without an account only the key tells whose answer it is, so it must not be guessed. */
 const STRANGERS_KEY = /^.{16,}$/
 

@@ -10,9 +10,6 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 import type { ChainCharges } from '../../../adapters/payments/chain-charges.ts'
 import type { Authorization, Settler } from '../../../adapters/payments/settler.ts'
-import type { Db } from '../../../db/open.ts'
-import { write } from '../../../db/write.ts'
-import { idempotencyKeys } from '../../../http/tables.ts'
 import { type Account, houseAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance } from '../ledger/post.ts'
@@ -159,7 +156,6 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await using it = await open()
     const key = { 'idempotency-key': crypto.randomUUID() }
     expect((await it.crashBeforeWork(key)).status).toBe(500)
-    await forgetAnswer(it.db)
     const stolen = await it.steal()
     expect(stolen.status).toBe(409)
     const again = await it.askAgain(key)
@@ -304,13 +300,6 @@ async function payElsewhere(chain: TestChain, { nonce, value, validBefore }: Aut
   ])
   const args = [PAYER.address, to, times.value, times.validAfter, times.validBefore, once, 27 + yParity, r, s]
   await chain.call({ to: USDC, abi, functionName: 'transferWithAuthorization', args })
-}
-
-/** What a program leaves that died: the answer of this one, which only failed, was kept. */
-function forgetAnswer(db: Db): Promise<void> {
-  return write(db, (tx) => {
-    tx.update(idempotencyKeys).set({ status: null, answer: null }).run()
-  })
 }
 
 function heldFor(): Account {
