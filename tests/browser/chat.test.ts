@@ -54,6 +54,7 @@ test.skipIf(!hasBrowser())(
     await loseConnection(page, teller, way)
     await keepDraft(page, web, agentId)
     await keepConversations(page, teller)
+    await showTools(page, teller)
   },
   LIMIT_MS,
 )
@@ -179,4 +180,19 @@ async function keepConversations(page: Page, { provider }: Awaited<ReturnType<ty
   await page.getByRole('button', { name: 'Delete conversation' }).click()
   await shows(page, 'Once upon')
   await until('the end of the conversation', async () => (await panel.getByText('Towers').count()) === 0)
+}
+
+async function showTools(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+  provider.answerWith(({ body }) =>
+    body.messages.at(-1)?.role === 'tool'
+      ? { text: 'It is written.' }
+      : { toolCalls: [{ name: 'write_file', arguments: { path: 'tea.md', content: 'Tea at four.' } }] },
+  )
+  await say(page, 'Write it down')
+  await shows(page, 'It is written.')
+  await page.getByRole('button', { name: 'Send' }).waitFor()
+  const reply = messagesOf(page).locator('> li').last()
+  await reply.getByText('write_file').click()
+  await reply.getByText('Tea at four.').waitFor()
+  expect(await reply.textContent()).toContain('openai/gpt-4o-mini · 3,000 tokens')
 }

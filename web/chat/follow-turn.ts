@@ -1,5 +1,5 @@
 import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
-import { ReplyDelta } from '../../src/features/talk/chat/schemas.ts'
+import { ReplyDelta, ToolCall } from '../../src/features/talk/chat/schemas.ts'
 import { readTurn } from './chat-api.ts'
 
 /** Asked again after so long when the browser has given a stream up, such as while the server is away. */
@@ -7,6 +7,7 @@ const AGAIN_MS = 2000
 
 type Following = {
   onText: (text: string) => void
+  onTool: (call: ToolCall) => void
   /** The connection is lost, or there again. */
   onLost: (isLost: boolean) => void
   onEnd: (turn: ChatTurn) => void
@@ -17,7 +18,7 @@ type Following = {
  * Hands on what an agent says in a turn after what `turn` has of it, each piece once, through lost connections, until it has
  * ended. @returns what ends the following; the turn goes on.
  */
-export function followTurn(turn: ChatTurn, { onText, onLost, onEnd, onFail }: Following): () => void {
+export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFail }: Following): () => void {
   const leaving = new AbortController()
   let position = turn.position
   let source: EventSource | null = null
@@ -45,6 +46,12 @@ export function followTurn(turn: ChatTurn, { onText, onLost, onEnd, onFail }: Fo
       if (end <= position) return
       position = end
       onText(ReplyDelta.parse(JSON.parse(data)).text)
+    })
+    source.addEventListener('tool', ({ data, lastEventId }) => {
+      const end = Number(lastEventId)
+      if (end <= position) return
+      position = end
+      onTool(ToolCall.parse(JSON.parse(data)))
     })
     for (const end of ['done', 'stopped', 'failed']) source.addEventListener(end, () => void settle())
     source.addEventListener('error', () => {

@@ -3,6 +3,7 @@ import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { MessageFrame } from './message.tsx'
 import { ReplyText } from './reply-text.tsx'
+import { ToolFolds } from './tool-folds.tsx'
 import type { Turn } from './turn.ts'
 
 type LiveTurnProps = { turn: Turn; agentName: string; canRetry: boolean; onRetry: () => void }
@@ -16,15 +17,16 @@ const REMARKS: Record<Turn['state'], string | null> = {
 
 /** The message on its way, the reply as it comes, and what to do when it did not come. */
 export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) {
-  const { text, reply, sentAt, state, isLost, problem } = turn
+  const { text, reply, toolCalls, sentAt, state, isLost, problem } = turn
   const isOver = state === 'failed' || state === 'stopped'
   return (
     <>
       <MessageFrame sender="user" agentName={agentName} timestamp={sentAt} remark={null}>
         <ReplyText text={text} />
       </MessageFrame>
-      {(reply || !isOver) && (
+      {(reply || toolCalls.length > 0 || !isOver) && (
         <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={REMARKS[state]}>
+          <ToolFolds calls={toolCalls} />
           {reply ? <ReplyText text={reply} /> : <Thinking agentName={agentName} />}
         </MessageFrame>
       )}

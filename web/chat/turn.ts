@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatTurn, ToolCall } from '../../src/features/talk/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, messageFor } from '../api/request.ts'
@@ -17,6 +17,7 @@ export type Turn = {
   messageIds: readonly string[]
   text: string
   reply: string
+  toolCalls: readonly ToolCall[]
   sentAt: string
   state: 'waiting' | 'answering' | 'stopped' | 'failed'
   isLost: boolean
@@ -117,6 +118,7 @@ const NOTHING: Turn = {
   messageIds: [],
   text: '',
   reply: '',
+  toolCalls: [],
   sentAt: '',
   state: 'waiting',
   isLost: false,
@@ -133,6 +135,7 @@ function showTurn(begun: ChatTurn, draw: (turn: Turn) => void, onOver: (ended: C
     drawing.request()
   }
   const leave = followTurn(begun, {
+    onTool: (call) => show({ toolCalls: [...shown.toolCalls, call], state: 'answering' }),
     onText: (text) => show({ reply: shown.reply + text, state: 'answering' }),
     onLost: (isLost) => show({ isLost }),
     onEnd: (ended) => {
@@ -154,7 +157,7 @@ function showTurn(begun: ChatTurn, draw: (turn: Turn) => void, onOver: (ended: C
   }
 }
 
-function toShownTurn({ id, questionId, replyId, message, text, createdAt }: ChatTurn): Turn {
+function toShownTurn({ id, questionId, replyId, message, text, toolCalls, createdAt }: ChatTurn): Turn {
   const messageIds = replyId === null ? [questionId] : [questionId, replyId]
   return {
     ...NOTHING,
@@ -162,6 +165,7 @@ function toShownTurn({ id, questionId, replyId, message, text, createdAt }: Chat
     messageIds,
     text: message,
     reply: text,
+    toolCalls,
     sentAt: createdAt,
     state: text ? 'answering' : 'waiting',
   }

@@ -4,6 +4,7 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { findAgent } from '../../agents/registry/list.ts'
 import type { ChatMessage, MessageList, MessageQuery } from './schemas.ts'
 import { type MessageRow, messages } from './tables.ts'
+import { summarizeTurns } from './turns/summaries.ts'
 
 /** A page of a user's messages, oldest first, ending before the message `before`; with all agents unless one is named. */
 export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): MessageList {
@@ -25,7 +26,9 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
     .orderBy(desc(messages.sequence))
     .limit(query.limit + 1)
     .all()
-  const page = newestFirst.slice(0, query.limit).reverse().map(toChatMessage)
+  const rows = newestFirst.slice(0, query.limit).reverse()
+  const turns = summarizeTurns(db, rows)
+  const page = rows.map((row) => ({ ...toChatMessage(row), ...turns.get(row.id) }))
   return { messages: page, count: page.length, hasMore: newestFirst.length > query.limit }
 }
 

@@ -44,6 +44,18 @@ export const MessageQuery = z.object({
 })
 export type MessageQuery = z.infer<typeof MessageQuery>
 
+/** What the answering of a message took and did, in short; `GET /api/chat/turns/:id` tells what went into its tools. */
+export const TurnSummary = z.object({
+  id: z.string(),
+  model: z.string().nullable(),
+  inputTokens: z.number().nullable(),
+  outputTokens: z.number().nullable(),
+  costUsd: z.number().nullable(),
+  durationMs: z.number().nullable(),
+  toolCalls: z.array(z.object({ name: z.string(), success: z.boolean(), durationMs: z.number() })),
+})
+export type TurnSummary = z.infer<typeof TurnSummary>
+
 /**
  * One line of a conversation; `failed` marks a message that got no whole reply, and what there is of one; `stopped` what was
  * cut short on purpose.
@@ -58,6 +70,8 @@ export const ChatMessage = z.object({
   timestamp: z.string(),
   /** Not there for what was said outside of sessions. */
   sessionId: z.string().optional(),
+  /** Of a message of the agent that was the answer of a turn. */
+  turn: TurnSummary.optional(),
 })
 export type ChatMessage = z.infer<typeof ChatMessage>
 

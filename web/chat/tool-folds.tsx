@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ToolCall, TurnSummary } from '../../src/features/talk/chat/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { readTurn } from './chat-api.ts'
+
+/** The tools that an agent is using, as each has ended. */
+export function ToolFolds({ calls }: { calls: readonly ToolCall[] }) {
+  return (
+    <ul aria-label="Tools used" className="mb-2 grid grid-cols-1 gap-1 empty:hidden">
+      {calls.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a turn only ever gets more of them
+        <Fold key={index} call={call}>
+          <ToolDetails call={call} />
+        </Fold>
+      ))}
+    </ul>
+  )
+}
+
+/** The tools of a turn that has ended; what went in and came out is read when somebody looks. */
+export function EndedToolFolds({ turn }: { turn: TurnSummary }) {
+  return (
+    <ul aria-label="Tools used" className="mb-2 grid grid-cols-1 gap-1 empty:hidden">
+      {turn.toolCalls.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a turn that has ended gets no more of them
+        <Fold key={index} call={call}>
+          <StoredDetails turnId={turn.id} index={index} />
+        </Fold>
+      ))}
+    </ul>
+  )
+}
+
+type FoldProps = { call: Pick<ToolCall, 'name' | 'success' | 'durationMs'>; children: React.ReactNode }
+
+function Fold({ call: { name, success, durationMs }, children }: FoldProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <li>
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)} className="text-sm text-muted">
+        <summary className="cursor-pointer truncate">
+          <code className="font-mono text-[0.8125rem]">{name}</code> · {toDuration(durationMs)}
+          {!success && <span className="text-bad"> · Failed</span>}
+        </summary>
+        {isOpen && children}
+      </details>
+    </li>
+  )
+}
+
+function StoredDetails({ turnId, index }: { turnId: string; index: number }) {
+  const { data, error } = useQuery({
+    queryKey: ['turn', turnId],
+    queryFn: ({ signal }) => readTurn(turnId, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (error) return <p className="text-bad">{messageFor(error)}</p>
+  const call = data?.toolCalls[index]
+  return call ? <ToolDetails call={call} /> : <p>Loading…</p>
+}
+
+function ToolDetails({ call }: { call: ToolCall }) {
+  return (
+    <dl className="mt-1 grid grid-cols-1 gap-1 border-l border-line pl-3">
+      <dt className="font-medium">Arguments</dt>
+      <dd className="font-mono text-[0.8125rem] break-words whitespace-pre-wrap [overflow-wrap:anywhere]">
+        {call.arguments}
+      </dd>
+      <dt className="font-medium">Result</dt>
+      <dd className="font-mono text-[0.8125rem] break-words whitespace-pre-wrap [overflow-wrap:anywhere]">
+        {call.result}
+      </dd>
+    </dl>
+  )
+}
+
+/** Such as `40 ms` or `2.1 s`. */
+export function toDuration(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`
+}
