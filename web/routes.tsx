@@ -134,6 +134,11 @@ const security = createRoute({
   path: '/settings/security',
   component: lazyRouteComponent(() => import('./settings/security-page.tsx'), 'SecurityPage'),
 })
+const notices = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/settings/notices',
+  component: lazyRouteComponent(() => import('./notices/notices-page.tsx'), 'NoticesPage'),
+})
 const keys = createRoute({
   getParentRoute: () => signedIn,
   path: '/settings/keys',
@@ -224,6 +229,7 @@ const routeTree = root.addChildren([
     events,
     profile,
     security,
+    notices,
     keys,
     wallets,
     machines,

@@ -18,6 +18,7 @@ export const PAGES = [
   '/events',
   '/settings',
   '/settings/security',
+  '/settings/notices',
   '/settings/keys',
   '/settings/wallets',
   '/settings/machines',

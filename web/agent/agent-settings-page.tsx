@@ -5,6 +5,7 @@ import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
 import { ChannelsSection } from './channels-section.tsx'
+import { LimitsSection } from './limits-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
 import { TokenSection } from './token-section.tsx'
 import { VerificationSection } from './verification-section.tsx'
@@ -20,6 +21,7 @@ export function AgentSettingsPage() {
         <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
           <NameSection agent={agent} />
           <Configured agent={agent} />
+          <LimitsSection agent={agent} />
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />
         </div>

@@ -9,6 +9,7 @@ import { settingsQuery } from './settings-api.ts'
 const places = [
   { to: '/settings', label: 'Profile' },
   { to: '/settings/security', label: 'Security' },
+  { to: '/settings/notices', label: 'Notices' },
   { to: '/settings/keys', label: 'API keys' },
   { to: '/settings/wallets', label: 'Wallets' },
   { to: '/settings/machines', label: 'Machines' },

@@ -1,0 +1,132 @@
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { Breaker, Caps } from '../../src/features/models/breakers/schemas.ts'
+import { agentPath, agentQuery } from '../agents/agents-api.ts'
+import { messageFor, request } from '../api/request.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+
+/** An empty field is no limit. */
+const emptyIsNone = (text: unknown) => (text === '' ? null : Number(text))
+const CapsForm = z.object({
+  tokensPerDay: z.preprocess(emptyIsNone, Caps.shape.tokensPerDay),
+  costUsdPerDay: z.preprocess(emptyIsNone, Caps.shape.costUsdPerDay),
+})
+
+const paused: Readonly<Record<NonNullable<Breaker['pause']>['scope'], string>> = {
+  agent: 'This agent is paused',
+  owner: 'All your agents are paused',
+  platform: 'The operator has paused all agents',
+}
+
+function breakerQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'breaker'],
+    queryFn: ({ signal }) => request(Breaker, `${agentPath(agentId)}/breaker`, { signal }),
+    refetchInterval: 30_000,
+  })
+}
+
+/** What an agent may use of models in a day, and the switch that keeps it from them. */
+export function LimitsSection({ agent }: { agent: WebAgent }) {
+  const { data: breaker, error, refetch } = useQuery(breakerQuery(agent.id))
+  return (
+    <Section
+      title="Limits"
+      badge={breaker?.pause && <Badge tone="warning">Paused</Badge>}
+      lead="What it may use of models in a day. At the limit its calls are refused until midnight UTC, and you are told before."
+    >
+      {breaker ? (
+        <>
+          <PauseSwitch breaker={breaker} />
+          <CapsFields breaker={breaker} />
+        </>
+      ) : error ? (
+        <LoadProblem what="Its limits" error={error} onRetry={refetch} />
+      ) : (
+        <Skeleton className="h-40" />
+      )}
+    </Section>
+  )
+}
+
+function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
+  const client = useQueryClient()
+  const change = useMutation({
+    mutationFn: (verb: 'pause' | 'resume') =>
+      request(Breaker, `${agentPath(agentId)}/${verb}`, { method: 'POST', body: {} }),
+    onSuccess: (breaker) => client.setQueryData(breakerQuery(agentId).queryKey, breaker),
+  })
+  return (
+    <div className="grid grid-cols-1 gap-3">
+      {pause && (
+        <Notice tone="warning" title={paused[pause.scope]}>
+          <p>
+            No model has answered it since <Moment at={pause.since} as="minute" />
+            {pause.reason && `: ${pause.reason}`}.
+          </p>
+        </Notice>
+      )}
+      {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      {pause?.scope !== 'owner' && pause?.scope !== 'platform' && (
+        <Button
+          className="justify-self-start"
+          isPending={change.isPending}
+          onClick={() => change.mutate(pause ? 'resume' : 'pause')}
+        >
+          {pause ? 'Resume' : 'Pause this agent'}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breaker }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+    CapsForm,
+    async (body) => {
+      const breaker = await request(Breaker, `${agentPath(agentId)}/breaker`, { method: 'PUT', body })
+      client.setQueryData(breakerQuery(agentId).queryKey, breaker)
+    },
+    () => null,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      {isDone && <Notice tone="good">The limits are saved.</Notice>}
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <TextField
+          label="Tokens a day"
+          name="tokensPerDay"
+          inputMode="numeric"
+          autoComplete="off"
+          placeholder="No limit"
+          defaultValue={caps.tokensPerDay ?? ''}
+          hint={`${usedToday.tokens.toLocaleString('en')} used today`}
+          error={problem?.fields.tokensPerDay}
+        />
+        <TextField
+          label="US dollars a day"
+          name="costUsdPerDay"
+          inputMode="decimal"
+          autoComplete="off"
+          placeholder="No limit"
+          defaultValue={caps.costUsdPerDay ?? ''}
+          hint={`$${usedToday.costUsd.toFixed(4)} used today`}
+          error={problem?.fields.costUsdPerDay}
+        />
+      </div>
+      <Button type="submit" className="justify-self-start" isPending={isPending}>
+        Save limits
+      </Button>
+    </form>
+  )
+}
