@@ -46,6 +46,7 @@ const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'st
 const PAYMENT_ROW = { of: (person: Person) => `pay_${person.canary}`, missing: 'pay_missing' }
 const VIDEO = { of: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
 const APPROVAL = { of: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
+const CHANNEL = { of: (person: Person) => `nch_${person.canary}`, missing: 'nch_missing' }
 const EMAIL = { of: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
@@ -543,6 +544,23 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /api/heartbeat web': { status: 200, body: () => ({}) },
   'GET /api/heartbeat web': reached,
   'POST /api/heartbeat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, enabled: true }) },
+  'GET /api/notices web': reached,
+  'GET /api/notices/settings web': reached,
+  'PUT /api/notices/settings web': { status: 200, body: () => ({ resendMinutes: 60 }) },
+  'GET /api/notices/channels web': reached,
+  // Nobody is told anything from here: what cannot be reached is not kept.
+  'POST /api/notices/channels web': { status: 400, body: () => ({ kind: 'discord', url: 'https://discord.invalid/' }) },
+  'PATCH /api/notices/channels/:id web': { names: CHANNEL, status: 200, body: () => ({ name: 'Team' }) },
+  'POST /api/notices/channels/:id/test web': { names: CHANNEL, status: 200 },
+  'DELETE /api/notices/channels/:id web': { names: CHANNEL, status: 200 },
+  'GET /api/agents/:id/breaker web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/breaker web': { names: AGENT, status: 200, body: () => ({ tokensPerDay: 1000 }) },
+  'POST /api/agents/:id/pause web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/resume web': { names: AGENT, status: 200 },
+  'GET /api/pause web': reached,
+  'PUT /api/pause web': { status: 200, body: () => ({ paused: true }) },
+  'GET /api/admin/pause web': reached,
+  'PUT /api/admin/pause web': { status: 200, body: () => ({ paused: true }) },
   'GET /api/keys web': reached,
   'POST /api/keys web': { status: 201, body: () => ({ name: 'laptop' }) },
   'DELETE /api/keys/:id web': { names: KEY, status: 200 },

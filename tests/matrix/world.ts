@@ -22,6 +22,7 @@ import { recordAudit } from '../../src/features/people/audit/audit.ts'
 import { insertKey, newKey } from '../../src/features/people/keys/create.ts'
 import { apiKeys } from '../../src/features/people/keys/tables.ts'
 import { issueEmailToken } from '../../src/features/people/mails/email-tokens.ts'
+import { noticeChannels, notices } from '../../src/features/people/notices/tables.ts'
 import { identities } from '../../src/features/people/sign-in/tables.ts'
 import { createRecoveryCodes, replaceRecoveryCodes } from '../../src/features/people/two-factor/recovery-codes.ts'
 import { sessions, type UserRow, users } from '../../src/features/people/users/tables.ts'
@@ -296,6 +297,7 @@ export async function openWorld(
     )
     const sealed = platform.sealer.seal(`credential-${canary}`, `agent_credentials:${userId}:openai`)
     addWallet(tx, { userId, canary, agentId })
+    addNotices(tx, userId, canary)
     addTalkTraces(tx, { userId, agentId, canary, sealed, now })
     const external = { issuer: 'https://idp.example', subject: canary, provider: 'idp-b', email: user.email } as const
     tx.insert(identities)
@@ -311,6 +313,22 @@ export async function openWorld(
     replaceRecoveryCodes(tx, userId, codes)
     const link = issueEmailToken(tx, { userId, purpose: 'reset-password', email: user.email }, now)
     secrets.push(sealed, refreshToken, `refresh-${canary}`, link, sha256(link), ...codes)
+  }
+
+  function addNotices(tx: Tx, userId: string, canary: string): void {
+    const createdAt = clock.now()
+    const id = `nch_${canary}`
+    const url = `https://discord.invalid/${sha256(`webhook of ${canary}`)}`
+    const sealedRecipient = platform.sealer.seal(JSON.stringify({ kind: 'discord', url }), `notice_channels:${id}`)
+    const shown = { kind: 'discord', name: canary, destination: canary } as const
+    tx.insert(noticeChannels)
+      .values({ ...shown, kinds: [], id, userId, sealedRecipient, createdAt })
+      .run()
+    const notice = { id: `ntc_${canary}`, kind: 'task_failed', text: canary } as const
+    tx.insert(notices)
+      .values({ ...notice, userId, createdAt, toldAt: createdAt })
+      .run()
+    secrets.push(url, sealedRecipient)
   }
 
   function addWallet(tx: Tx, { userId, canary, agentId }: Record<'userId' | 'canary' | 'agentId', string>): void {

@@ -47,6 +47,7 @@ export async function createChannel(
     userId,
     kind,
     name: name ?? kind,
+    destination: describe(recipient),
     sealedRecipient,
     kinds: wanted,
     createdAt: now,
@@ -89,21 +90,18 @@ export async function deleteChannel({ db }: ChannelDeps, userId: string, id: str
   })
 }
 
-export function listChannels({ db, sealer }: ChannelDeps, userId: string): NoticeChannel[] {
+export function listChannels({ db }: Pick<ChannelDeps, 'db'>, userId: string): NoticeChannel[] {
   const rows = db.select().from(noticeChannels).where(eq(noticeChannels.userId, userId))
-  return rows
-    .orderBy(asc(sql`rowid`))
-    .all()
-    .map((row) => toChannel(sealer, row))
+  return rows.orderBy(asc(sql`rowid`)).all().map(toChannel)
 }
 
-export function toChannel(sealer: ChannelDeps['sealer'], row: ChannelRow): NoticeChannel {
-  const { id, kind, name, kinds, createdAt, lastSentAt, lastError } = row
+export function toChannel(row: ChannelRow): NoticeChannel {
+  const { id, kind, name, destination, kinds, createdAt, lastSentAt, lastError } = row
   return {
     id,
     kind,
     name,
-    to: describe(openRecipient(sealer, row)),
+    to: destination,
     kinds: kinds.filter((one) => one !== 'test'),
     createdAt: createdAt.toISOString(),
     lastSentAt: lastSentAt?.toISOString() ?? null,

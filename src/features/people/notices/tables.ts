@@ -17,7 +17,7 @@ export const noticeSettings = sqliteTable('notice_settings', {
   updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
 })
 
-/** Where else than by mail. `sealedRecipient` is JSON: it holds tokens. */
+/** Where else than by mail: `destination` in a few words without a secret. `sealedRecipient` is JSON: it holds tokens. */
 export const noticeChannels = sqliteTable(
   'notice_channels',
   {
@@ -27,6 +27,7 @@ export const noticeChannels = sqliteTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     kind: text({ enum: CHANNEL_KINDS }).notNull(),
     name: text().notNull(),
+    destination: text().notNull(),
     sealedRecipient: text().notNull(),
     kinds: text({ mode: 'json' }).$type<NoticeKind[]>().notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),

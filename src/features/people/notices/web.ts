@@ -54,12 +54,12 @@ export function noticesWeb(deps: NoticesWebDeps) {
 
   app.post('/api/notices/channels', withSession, seldom, validate('json', CreateChannelRequest), async (c) => {
     const { row, secret } = await createChannel(deps, c.var.user.id, c.req.valid('json'), c.req.raw.signal)
-    return c.json({ channel: toChannel(deps.sealer, row), secret }, 201)
+    return c.json({ channel: toChannel(row), secret }, 201)
   })
 
   app.patch('/api/notices/channels/:id', onFullDisk, withSession, validate('json', ChangeChannelRequest), async (c) => {
     const row = await changeChannel(deps, c.var.user.id, c.req.param('id'), c.req.valid('json'))
-    return c.json({ channel: toChannel(deps.sealer, row) })
+    return c.json({ channel: toChannel(row) })
   })
 
   app.post('/api/notices/channels/:id/test', onFullDisk, withSession, seldom, validateAnyBody(NoBody), async (c) => {

@@ -1,0 +1,1 @@
+ALTER TABLE `notice_channels` ADD `destination` text NOT NULL;
