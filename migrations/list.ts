@@ -40,6 +40,7 @@ import sql37 from './0037_mixed_quentin_quire.sql' with { type: 'text' }
 import sql38 from './0038_moaning_hulk.sql' with { type: 'text' }
 import sql39 from './0039_eminent_weapon_omega.sql' with { type: 'text' }
 import sql40 from './0040_true_changeling.sql' with { type: 'text' }
+import sql41 from './0041_hard_cyclops.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -84,4 +85,5 @@ export const migrations = [
   { name: '0038_moaning_hulk', sql: sql38 },
   { name: '0039_eminent_weapon_omega', sql: sql39 },
   { name: '0040_true_changeling', sql: sql40 },
+  { name: '0041_hard_cyclops', sql: sql41 },
 ]

@@ -55,6 +55,7 @@ test.skipIf(!hasBrowser())(
     await keepDraft(page, web, agentId)
     await keepConversations(page, teller)
     await showTools(page, teller)
+    await tryAgain(page, teller)
   },
   LIMIT_MS,
 )
@@ -195,4 +196,16 @@ async function showTools(page: Page, { provider }: Awaited<ReturnType<typeof sta
   await reply.getByText('write_file').click()
   await reply.getByText('Tea at four.').waitFor()
   expect(await reply.textContent()).toContain('openai/gpt-4o-mini · 3,000 tokens')
+}
+
+async function tryAgain(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+  provider.answerWith({ text: ['Half of ', 'it.'], fault: { hangAfterEvents: 1 } })
+  await say(page, 'All of it, please')
+  await shows(page, 'Half of')
+  await page.getByRole('button', { name: 'Stop the reply' }).click()
+  provider.answerWith({ text: 'The whole.' })
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await shows(page, 'The whole.')
+  await until('one question', async () => (await messagesOf(page).getByText('All of it, please').count()) === 1)
+  expect(await messagesOf(page).getByText('Half of').count()).toBe(0)
 }

@@ -57,14 +57,16 @@ export async function readNewMessages(client: QueryClient, place: Place): Promis
 }
 
 /**
- * Gives a message to the agent, once, even when the connection breaks while it is sent.
+ * Gives a message to the agent, once, even when the connection breaks while it is sent; in the place of an earlier one if
+ * `replaces` names it.
  * @throws ApiError when it is refused, or the server stays away.
  */
-export async function beginTurn({ agentId, sessionId }: Place, message: string): Promise<ChatTurn> {
+export async function beginTurn({ agentId, sessionId }: Place, message: string, replaces?: string): Promise<ChatTurn> {
   const headers = { prefer: 'respond-async', 'idempotency-key': crypto.randomUUID() }
   for (let attempt = 1; ; attempt++) {
     try {
-      const body = { message, agentId, ...(sessionId !== null && { sessionId }) }
+      const place = { agentId, ...(sessionId !== null && { sessionId }) }
+      const body = { message, ...place, ...(replaces && { replaces }) }
       return (await request(OneTurn, '/api/chat', { method: 'POST', body, headers })).turn
     } catch (error) {
       const mayHelp = error instanceof ApiError && error.status === 0 && attempt < ATTEMPTS

@@ -4,7 +4,7 @@ import type { ChatTurn, ToolCall } from '../../src/features/talk/chat/schemas.ts
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, messageFor } from '../api/request.ts'
-import { beginTurn, type Place, readNewMessages, runningTurnsQuery, stopTurn } from './chat-api.ts'
+import { beginTurn, messagesQuery, type Place, readNewMessages, runningTurnsQuery, stopTurn } from './chat-api.ts'
 import { followTurn } from './follow-turn.ts'
 import { sessionsQuery } from './sessions-api.ts'
 
@@ -75,14 +75,15 @@ export function useTurn(place: Place) {
   }, [])
   useOtherTabs(agentId)
 
-  const send = async (text: string) => {
+  const send = async (text: string, replaces?: string) => {
     setAnnouncement('')
     const waiting: Turn = { ...NOTHING, text, sentAt: new Date().toISOString() }
     setTurn(waiting)
     try {
-      const begun = await beginTurn(place, text)
+      const begun = await beginTurn(place, text, replaces)
       announce(agentId)
       if (!isHere.current) return
+      if (replaces) void client.invalidateQueries({ queryKey: messagesQuery(place).queryKey })
       if (begun.state === 'running') join(begun)
       else await finish(begun)
     } catch (error) {
@@ -108,7 +109,7 @@ export function useTurn(place: Place) {
     announcement,
     isBusy: turn?.state === 'waiting' || turn?.state === 'answering',
     send: (text: string) => void send(text),
-    retry: () => turn && void send(turn.text),
+    retry: () => turn && void send(turn.text, turn.messageIds[0]),
     stop: () => void stop(),
   }
 }

@@ -17,7 +17,13 @@ type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTot
 const TIMEOUTS: Timeouts = { probeMs: 5000, changeMs: 30_000, chatIdleMs: 120_000, chatTotalMs: 660_000 }
 
 /** With a `turnId` the built-in agent runs the turn once, however often it is asked, and goes on when the connection breaks. */
-export type AgentChatRequest = { sessionKey: string; message: string; turnId?: string }
+export type AgentChatRequest = {
+  sessionKey: string
+  message: string
+  turnId?: string
+  /** What was said before in a conversation of which the agent knows nothing yet. */
+  history?: readonly { role: 'user' | 'assistant'; content: string }[]
+}
 /** `timestamp` as the agent wrote it, null when it did not. */
 export type AgentMessage = { role: string; content: string; timestamp: string | number | null }
 export type AgentHealth = { version: string | null; model: string | null; uptimeMs: number | null }
@@ -197,7 +203,7 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
       model: MODELS[endpoint.kind],
       stream: true,
       ...(request.turnId !== undefined && { stream_options: { include_usage: true } }),
-      messages: [{ role: 'user', content: request.message }],
+      messages: [...(request.history ?? []), { role: 'user', content: request.message }],
     }),
   }
 }

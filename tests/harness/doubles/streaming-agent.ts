@@ -1,5 +1,6 @@
 import { onTestFinished } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import { write } from '../../../src/db/write.ts'
 import { insertAgent } from '../../../src/features/agents/registry/create.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
@@ -24,7 +25,14 @@ export async function startStreamingAgent() {
   }
 }
 
-type Said = { controller: ReadableStreamDefaultController<string>; left: Promise<void> }
+const ChatBody = z.object({ messages: z.array(z.object({ content: z.string() })) })
+
+type Said = {
+  controller: ReadableStreamDefaultController<string>
+  left: Promise<void>
+  sessionKey: string
+  messages: string[]
+}
 
 function startWords() {
   const calls: Said[] = []
@@ -35,11 +43,13 @@ function startWords() {
     idleTimeout: 0,
     async fetch(request) {
       if (new URL(request.url).pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
+      const messages = ChatBody.parse(await request.json()).messages.map(({ content }) => content)
+      const sessionKey = request.headers.get('x-session-key') ?? ''
       const left = new Promise<void>((resolve) => request.signal.addEventListener('abort', () => resolve()))
       const body = new ReadableStream<string>({
         start(controller) {
           controller.enqueue(': here\n\n')
-          calls.push({ controller, left })
+          calls.push({ controller, left, sessionKey, messages })
         },
       })
       for (const wake of waiting) wake()

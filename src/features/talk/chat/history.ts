@@ -20,6 +20,7 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
           ? and(sql`+${messages.userId} = ${user.id}`, eq(messages.agentId, query.agentId))
           : eq(messages.userId, user.id),
         query.sessionId === undefined ? undefined : isInSession(query.sessionId),
+        query.replacedBy ? eq(messages.replacedBy, query.replacedBy) : isNull(messages.replacedBy),
         query.before ? lt(messages.sequence, sequenceOf(db, user.id, query.before)) : undefined,
       ),
     )

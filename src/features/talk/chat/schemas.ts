@@ -3,7 +3,7 @@ import { PageLimit } from '../../../core/page-limit.ts'
 
 /**
  * `POST /api/chat`. Without `agentId` that of the session answers, or the caller's newest running agent; `stream` asks for
- * server-sent events.
+ * server-sent events. `replaces` is an earlier message of the caller's: this one takes its place, and that of all after it.
  */
 export const SendMessageRequest = z.object({
   message: z
@@ -14,6 +14,7 @@ export const SendMessageRequest = z.object({
   topic: z.string('topic must be text').trim().max(200, 'topic must be at most 200 characters').optional(),
   agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
   sessionId: z.string('sessionId must be text').max(100, 'sessionId must be at most 100 characters').optional(),
+  replaces: z.string('replaces must be text').max(100, 'replaces must be at most 100 characters').optional(),
   stream: z.boolean('stream must be true or false').optional(),
 })
 export type SendMessageRequest = z.infer<typeof SendMessageRequest>
@@ -41,6 +42,8 @@ export const MessageQuery = z.object({
   before: z.string().max(100).optional(),
   /** A session, or `none` for what was said outside of all. */
   sessionId: z.string().max(100).optional(),
+  /** A message: what it took the place of, which is not shown otherwise. */
+  replacedBy: z.string().max(100).optional(),
 })
 export type MessageQuery = z.infer<typeof MessageQuery>
 

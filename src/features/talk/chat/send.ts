@@ -10,9 +10,10 @@ import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { requireEndpoint } from './endpoint.ts'
 import { describeSent, insertMessage } from './messages.ts'
+import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
 import { nameSession } from './session-titles.ts'
-import { getSession, toSessionKey } from './sessions.ts'
+import { getSession } from './sessions.ts'
 import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
 import { findMade, type Once } from './turns/once.ts'
 import { readEnded } from './turns/read.ts'
@@ -61,7 +62,9 @@ export async function openTurn(
   return write(deps.db, (tx) => {
     const meanwhile = once && findMadeTurn(deps, tx, user.id, once)
     if (meanwhile) return meanwhile
-    const sessionId = (named ?? pickSession?.(tx, agent))?.id ?? null
+    const own = { userId: user.id, agentId: agent.id }
+    const replaced = request.replaces === undefined ? null : getReplaceable(tx, own, request.replaces)
+    const sessionId = replaced ? replaced.sessionId : ((named ?? pickSession?.(tx, agent))?.id ?? null)
     const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', sessionId } as const
     const content = { content: request.message, topic: request.topic ?? null }
     // The reply is stored in any case: it was paid for.
@@ -70,11 +73,18 @@ export async function openTurn(
     )
     if (sessionId !== null) nameSession(tx, sessionId, request.message)
     const turn = insertTurn(deps.clock, tx, question, {
-      sessionKey: sessionKey ?? toSessionKey(user.id, sessionId),
+      sessionKey: sessionKey ?? placeTurn(tx, question, replaced),
       once,
     })
     return { turn, question, made: false }
   })
+}
+
+/** @returns the agent's name for the conversation, in which the question takes the place of `replaced`, if any. */
+function placeTurn(tx: Tx, question: MessageRow, replaced: MessageRow | null): string {
+  if (!replaced) return findSessionKey(tx, question)
+  replaceFrom(tx, replaced, question)
+  return toBranchKey(question)
 }
 
 function findMadeTurn(deps: SendDeps, tx: Tx, userId: string, once: Once): Turn | null {

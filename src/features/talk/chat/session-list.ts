@@ -61,17 +61,29 @@ export async function deleteChatSession(
 ): Promise<void> {
   const session = getSession(deps.db, userId, id)
   const inSession = eq(messages.sessionId, session.id)
+  const sessionKeys = listSessionKeys(deps.db, session)
   for (const { id: turnId } of listRunningIn(deps.db, session)) await deps.turns.stop(turnId)
   await deleteInBatches(deps.db, messages, inSession)
   await write(deps.db, (tx) => {
     tx.delete(messages).where(inSession).run()
     tx.delete(chatSessions).where(eq(chatSessions.id, session.id)).run()
   })
-  await forgetAtAgent(deps, session)
+  for (const sessionKey of sessionKeys) await forgetAtAgent(deps, session.agentId, sessionKey)
 }
 
 function setTitle(tx: Tx, id: string, title: string): SessionRow {
   return tx.update(chatSessions).set({ title }).where(eq(chatSessions.id, id)).returning().get()
+}
+
+/** The names under which the agent knows a session: one for each way that it has gone. */
+function listSessionKeys(db: Db, { userId, id }: SessionRow): string[] {
+  const keys = db
+    .selectDistinct({ sessionKey: chatTurns.sessionKey })
+    .from(chatTurns)
+    .innerJoin(messages, eq(messages.id, chatTurns.questionId))
+    .where(eq(messages.sessionId, id))
+    .all()
+  return [...new Set([toSessionKey(userId, id), ...keys.map(({ sessionKey }) => sessionKey)])]
 }
 
 function listRunningIn(db: Db, session: SessionRow) {
@@ -88,11 +100,12 @@ function listRunningIn(db: Db, session: SessionRow) {
 /** An agent that sleeps or is gone keeps a file that nobody can ask for any more. */
 async function forgetAtAgent(
   deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
-  { userId, agentId, id }: SessionRow,
+  agentId: string,
+  sessionKey: string,
 ): Promise<void> {
   try {
     const endpoint = requireEndpoint(deps.sealer, getAgent(deps.db, { kind: 'operator' }, agentId))
-    await deps.gateway.forgetSession(endpoint, toSessionKey(userId, id))
+    await deps.gateway.forgetSession(endpoint, sessionKey)
   } catch (error) {
     deps.log.info({ agentId, error: errorMessage(error) }, 'the agent could not be told that a session was deleted')
   }

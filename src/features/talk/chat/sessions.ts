@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, count, desc, eq } from 'drizzle-orm'
+import { and, count, desc, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -73,7 +73,7 @@ export function listSessionMessages(db: Db, session: SessionRow, limit: number):
   return db
     .select()
     .from(messages)
-    .where(eq(messages.sessionId, session.id))
+    .where(and(eq(messages.sessionId, session.id), isNull(messages.replacedBy)))
     .orderBy(desc(messages.sequence))
     .limit(limit)
     .all()

@@ -55,9 +55,12 @@ export const messages = sqliteTable(
     /** The session it belongs to; null for what was said outside of sessions. */
     sessionId: text().references(() => chatSessions.id),
     status: text({ enum: STATUSES }).notNull(),
+    /** The question that took its place, or the place of one before it: an id of a message. */
+    replacedBy: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [
+    index('messages_by_replacement').on(table.replacedBy),
     index('messages_by_agent').on(table.agentId, table.sequence),
     index('messages_by_user').on(table.userId, table.sequence),
     index('messages_by_session').on(table.sessionId, table.sequence),

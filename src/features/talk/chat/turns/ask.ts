@@ -7,6 +7,7 @@ import type { Db } from '../../../../db/open.ts'
 import { pause } from '../../../../jobs/runner.ts'
 import { getAgent } from '../../../agents/registry/list.ts'
 import { requireEndpoint } from '../endpoint.ts'
+import { listToldBefore } from '../replace.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import type { TurnLog } from './log.ts'
 
@@ -74,7 +75,8 @@ async function* askAnew(
   { turn, question }: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, void> {
-  const request = { sessionKey: turn.sessionKey, message: question.content, turnId: turn.id }
+  const history = listToldBefore(deps.db, question, turn.sessionKey)
+  const request = { sessionKey: turn.sessionKey, message: question.content, turnId: turn.id, history }
   yield* deps.gateway.streamTurn(endpointOf(deps, turn), request, signal)
 }
 
