@@ -41,6 +41,7 @@ import sql38 from './0038_moaning_hulk.sql' with { type: 'text' }
 import sql39 from './0039_eminent_weapon_omega.sql' with { type: 'text' }
 import sql40 from './0040_true_changeling.sql' with { type: 'text' }
 import sql41 from './0041_hard_cyclops.sql' with { type: 'text' }
+import sql42 from './0042_salty_maginty.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -86,4 +87,5 @@ export const migrations = [
   { name: '0039_eminent_weapon_omega', sql: sql39 },
   { name: '0040_true_changeling', sql: sql40 },
   { name: '0041_hard_cyclops', sql: sql41 },
+  { name: '0042_salty_maginty', sql: sql42 },
 ]

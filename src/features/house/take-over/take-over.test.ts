@@ -16,6 +16,7 @@ import { installedSkills } from '../../money/skills/tables.ts'
 import { splitRules } from '../../money/splits/tables.ts'
 import { insertUser } from '../../people/accounts/register.ts'
 import { createKey } from '../../people/keys/create.ts'
+import { noticeChannels } from '../../people/notices/tables.ts'
 import { NonceResponse } from '../../people/sign-in/schemas.ts'
 import { swarmRuns } from '../../talk/swarms/tables.ts'
 import { radioStreams } from '../../web-tools/radio/tables.ts'
@@ -35,6 +36,7 @@ const ENDS = [
   'email_tokens',
   'identities',
   'installations',
+  'notice_channels',
   'provider_keys',
   'radio_streams',
   'recovery_codes',
@@ -61,7 +63,10 @@ const STAYS = [
   'chat_turns',
   'escrows',
   'messages',
+  'notice_settings',
+  'notices',
   'own_skills',
+  'pauses',
   'referrals',
   'royalty_splits',
   'skill_downloads',
@@ -112,6 +117,10 @@ async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
     tx.insert(splitRules)
       .values({ ...rule, id: 'rul_1', shareMillionths: 1_000_000, minimumMicroUsd: 0 })
       .run()
+    const channel = { id: 'nch_1', userId, kind: 'discord', name: 'Squatter', destination: 'discord.com' } as const
+    tx.insert(noticeChannels)
+      .values({ ...channel, sealedRecipient: 'v1.none', kinds: ['down'], createdAt: now })
+      .run()
     const stream = { id: 'str_1', userId, name: 'Live', wallet: 'w', status: 'created', statusAt: now } as const
     tx.insert(radioStreams)
       .values({ ...stream, providerId: 'p1', createdAt: now })
@@ -128,6 +137,7 @@ async function expectFreed(
 ) {
   const get = async (path: string) => (await web.request(path, { headers: cookie })).json()
   expect(platform.verifyKey(key)).toBeNull()
+  expect(platform.db.select().from(noticeChannels).all()).toEqual([])
   expect((await backend.request('/v1/models', { headers: bearer(accessToken) })).status).toBe(401)
   const { token } = Token.parse(await get(`/api/agents/${agent.id}/token`))
   expect(token).not.toBe(openTokens(platform.sealer, agent).gatewayToken)

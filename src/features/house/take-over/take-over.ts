@@ -13,6 +13,7 @@ import { forgetSplitRules } from '../../money/splits/create-split.ts'
 import { freezeWallets } from '../../money/wallets/change-policy.ts'
 import { deleteAllKeys } from '../../people/keys/delete.ts'
 import { endEmailTokens } from '../../people/mails/email-tokens.ts'
+import { forgetChannels } from '../../people/notices/channels.ts'
 import { endSessions } from '../../people/sessions/sessions.ts'
 import { identities, wallets } from '../../people/sign-in/tables.ts'
 import { removeTwoFactor } from '../../people/two-factor/two-factor.ts'
@@ -57,6 +58,7 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   switchOffHeartbeat(tx, userId, now)
   denyAllApprovals(tx, userId, now)
   cancelAllRuns(tx, userId, now)
+  forgetChannels(tx, userId)
   forgetOwnKeys(tx, userId)
   freezeWallets(tx, userId, now)
   forgetSplitRules(tx, userId)

@@ -3,7 +3,7 @@ import { and, asc, count, eq, sql } from 'drizzle-orm'
 import type { Recipient } from '../../../adapters/channels/messenger.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { toMessage } from './compose.ts'
 import { type DeliverDeps, openRecipient } from './deliver.ts'
@@ -88,6 +88,11 @@ export async function deleteChannel({ db }: ChannelDeps, userId: string, id: str
     getChannel(tx, userId, id)
     tx.delete(noticeChannels).where(eq(noticeChannels.id, id)).run()
   })
+}
+
+/** Of an account that changes hands: whoever made it is told nothing more. */
+export function forgetChannels(tx: Tx, userId: string): void {
+  tx.delete(noticeChannels).where(eq(noticeChannels.userId, userId)).run()
 }
 
 export function listChannels({ db }: Pick<ChannelDeps, 'db'>, userId: string): NoticeChannel[] {

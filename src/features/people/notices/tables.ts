@@ -27,7 +27,7 @@ export const noticeChannels = sqliteTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     kind: text({ enum: CHANNEL_KINDS }).notNull(),
     name: text().notNull(),
-    destination: text().notNull(),
+    destination: text().notNull().default(''),
     sealedRecipient: text().notNull(),
     kinds: text({ mode: 'json' }).$type<NoticeKind[]>().notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
