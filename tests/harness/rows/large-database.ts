@@ -152,6 +152,20 @@ function addUsage(sqlite: Database.Database, own: Own, usageRows: number): void 
     FROM tool_events GROUP BY user_id, day, agent_id, tool_name`)
 }
 
+/** Each answer was a turn, with two uses of tools now and then. */
+function addTurns(sqlite: Database.Database): void {
+  sqlite.exec(`INSERT INTO chat_turns (id, user_id, agent_id, question_id, reply_id, session_key, state, model, input_tokens,
+      output_tokens, generation_ids, created_at, finished_at)
+    SELECT 'turn_' || reply.id, reply.user_id, reply.agent_id, question.id, reply.id,
+      'user:' || reply.user_id || ifnull(':' || reply.session_id, ''), 'done', 'vendor/model-1', 200, 50,
+      json_array('gen_filled_' || reply.sequence), reply.created_at - 1000, reply.created_at
+    FROM messages AS reply JOIN messages AS question ON question.sequence = reply.sequence - 1
+    WHERE reply.id LIKE 'msg_filled_%' AND reply.sender = 'agent' AND question.sender = 'user'`)
+  sqlite.exec(`INSERT INTO chat_tool_calls (turn_id, start, name, arguments, result, success, duration_ms)
+    SELECT t.id, use.start, 'read_file', '{"path":"tea.md"}', printf('%.*c', iif(t.sequence % 200 = 0, 8000, 400), 'r'), 1, 12
+    FROM chat_turns AS t JOIN (SELECT 0 AS start UNION ALL SELECT 1) AS use WHERE t.sequence % 4 = 0`)
+}
+
 function addTalk(sqlite: Database.Database, own: Own, messages: number, rows: Rows): void {
   fill(
     sqlite,
@@ -175,6 +189,7 @@ function addTalk(sqlite: Database.Database, own: Own, messages: number, rows: Ro
        'sent', @now - CAST((@rows - 1 - n) * (${100 * DAY_MS}.0 / @rows) AS INTEGER)
      FROM numbers`,
   )
+  addTurns(sqlite)
   fill(
     sqlite,
     own,

@@ -1,13 +1,13 @@
 import type { Tx } from '../../../src/db/open.ts'
 import { agentCredentials } from '../../../src/features/talk/agent-talk/tables.ts'
 import { approvals } from '../../../src/features/talk/approvals/tables.ts'
-import { chatSessions, chatTurns, messages } from '../../../src/features/talk/chat/tables.ts'
+import { chatSessions, chatToolCalls, chatTurns, messages } from '../../../src/features/talk/chat/tables.ts'
 import { inboxMessages } from '../../../src/features/talk/inbox/tables.ts'
 import { agentMemory } from '../../../src/features/talk/memory/tables.ts'
 import { radioStreams } from '../../../src/features/web-tools/radio/tables.ts'
 import { videos } from '../../../src/features/web-tools/video/tables.ts'
 
-/** Sessions, memory, a question, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
+/** Sessions, memory, a question with a use of a tool, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
 export function addTalkTraces(
   tx: Tx,
   { userId, agentId, canary, sealed, now }: Record<'userId' | 'agentId' | 'canary' | 'sealed', string> & { now: Date },
@@ -23,6 +23,10 @@ export function addTalkTraces(
   const turn = { questionId: `asked_${canary}`, sessionKey: `user:${userId}`, state: 'done', createdAt: now } as const
   tx.insert(chatTurns)
     .values({ ...own, ...turn, id: `turn_${canary}` })
+    .run()
+  const call = { name: 'list_files', arguments: '{}', result: canary, success: true, durationMs: 1 }
+  tx.insert(chatToolCalls)
+    .values({ ...call, turnId: `turn_${canary}`, start: 0 })
     .run()
   tx.insert(agentMemory)
     .values({ agentId, key: 'likes', value: JSON.stringify(canary), source: 'agent', updatedAt: now })

@@ -3,11 +3,20 @@ import type { KeptFigures, Trigger } from '../../../db/kept-figures.ts'
 /** What a row takes beside its texts, with its indices. */
 const ROW_BYTES = 200
 
-/** One kind of rows that count, and the column of `agent_storage` in which they do. */
-type Counted = { table: string; column: string; texts: readonly string[] }
+/**
+ * One kind of rows that count, and the column of `agent_storage` in which they do. `agentOf` is whose a row is, where that
+ * stands in another table.
+ */
+type Counted = { table: string; column: string; texts: readonly string[]; agentOf?: (row: string) => string }
 
 const COUNTED: readonly Counted[] = [
   { table: 'messages', column: 'message_bytes', texts: ['content', 'topic'] },
+  {
+    table: 'chat_tool_calls',
+    column: 'message_bytes',
+    texts: ['name', 'arguments', 'result'],
+    agentOf: (row) => `(SELECT agent_id FROM chat_turns WHERE id = ${row}.turn_id)`,
+  },
   { table: 'agent_memory', column: 'memory_bytes', texts: ['key', 'value'] },
   { table: 'inbox_messages', column: 'inbox_bytes', texts: ['subject', 'text', 'reply'] },
 ]
@@ -15,9 +24,9 @@ const COUNTED: readonly Counted[] = [
 const PARTS = ['message_bytes', 'memory_bytes', 'inbox_bytes', 'workspace_bytes'] as const
 
 /** The triggers of one kind: what a row takes is added when it comes, and taken away when it goes. */
-function countRows({ table, column, texts }: Counted): Trigger[] {
+function countRows({ table, column, texts, agentOf = agentIdOf }: Counted): Trigger[] {
   const add = (row: string, sign: '+' | '-') =>
-    `UPDATE agent_storage SET ${column} = ${column} ${sign} (${bytesOf(row, texts)}) WHERE agent_id = ${row}.agent_id;`
+    `UPDATE agent_storage SET ${column} = ${column} ${sign} (${bytesOf(row, texts)}) WHERE agent_id = ${agentOf(row)};`
   return [
     { name: `storage_${table}_insert`, event: `AFTER INSERT ON ${table}`, body: add('NEW', '+') },
     {
@@ -27,6 +36,17 @@ function countRows({ table, column, texts }: Counted): Trigger[] {
     },
     { name: `storage_${table}_delete`, event: `AFTER DELETE ON ${table}`, body: add('OLD', '-') },
   ]
+}
+
+function agentIdOf(row: string): string {
+  return `${row}.agent_id`
+}
+
+/** Uses of tools go before their turn, which says whose they are. */
+const TOOL_CALLS_FIRST: Trigger = {
+  name: 'storage_chat_turns_delete',
+  event: 'BEFORE DELETE ON chat_turns',
+  body: 'DELETE FROM chat_tool_calls WHERE turn_id = OLD.id;',
 }
 
 /** As bytes of UTF-8; older tools that may change rows know no shorter way. */
@@ -82,16 +102,23 @@ const OF_AGENTS: readonly Trigger[] = [
   { name: 'storage_totals_delete', event: 'AFTER DELETE ON agent_storage', body: takeTotalAway },
 ]
 
-const recountColumn = ({ table, column, texts }: Counted) =>
-  `UPDATE agent_storage SET ${column} =
-    (SELECT coalesce(sum(${bytesOf('r', texts)}), 0) FROM ${table} AS r WHERE r.agent_id = agent_storage.agent_id)`
+/** All kinds that count in one column, summed for each agent in one pass over their rows. */
+function recountColumn(column: string): string {
+  const sums = COUNTED.filter((counted) => counted.column === column).map(
+    ({ table, texts, agentOf = agentIdOf }) =>
+      `SELECT ${agentOf('r')} AS agent_id, sum(${bytesOf('r', texts)}) AS bytes FROM ${table} AS r GROUP BY 1`,
+  )
+  return `WITH sums AS MATERIALIZED (SELECT agent_id, sum(bytes) AS bytes FROM (${sums.join(' UNION ALL ')}) GROUP BY 1)
+    UPDATE agent_storage SET ${column} =
+      coalesce((SELECT bytes FROM sums WHERE sums.agent_id = agent_storage.agent_id), 0)`
+}
 
 /** Keeps `agent_storage` and `user_storage` in step with what is stored: nothing has to be added up when somebody writes. */
 export const STORAGE_FIGURES: KeptFigures = {
-  triggers: [...OF_AGENTS, ...COUNTED.flatMap(countRows)],
+  triggers: [...OF_AGENTS, TOOL_CALLS_FIRST, ...COUNTED.flatMap(countRows)],
   recount: [
     'INSERT OR IGNORE INTO agent_storage (agent_id, owner_id) SELECT id, owner_id FROM agents',
-    ...COUNTED.map(recountColumn),
+    ...new Set(COUNTED.map(({ column }) => recountColumn(column))),
     `UPDATE user_storage SET used_bytes = 0`,
     `INSERT INTO user_storage (user_id, used_bytes)
       SELECT s.owner_id, sum(${totalOf('s')}) FROM agent_storage AS s WHERE s.owner_id IS NOT NULL GROUP BY s.owner_id

@@ -9,6 +9,7 @@ import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import type { PlanName } from '../../people/plans/plans.ts'
 import { MessageList } from '../../talk/chat/schemas.ts'
+import { chatToolCalls, chatTurns, messages } from '../../talk/chat/tables.ts'
 import { receiveMail } from '../../talk/inbox/receive.ts'
 import { inboxMessages } from '../../talk/inbox/tables.ts'
 import { agentMemory } from '../../talk/memory/tables.ts'
@@ -119,8 +120,8 @@ describe('when storage is full', () => {
     const second = await ask('POST', '/api/chat', { agentId: agent.id, message: 'Again' })
     expect([second.status, await second.json()]).toEqual([507, isFull(used())])
     expect(double.questions).toHaveLength(1)
-    const { messages } = await read(MessageList, web.request('/api/chat', { headers: cookie }))
-    expect(messages.map(({ content }) => content.length)).toEqual([5, 5000])
+    const { messages: lines } = await read(MessageList, web.request('/api/chat', { headers: cookie }))
+    expect(lines.map(({ content }) => content.length)).toEqual([5, 5000])
   })
 
   test('mail is refused with 507 until there is room, so that its service tells of it again', async () => {
@@ -214,6 +215,16 @@ describe('what is used', () => {
     const mail = { from: 'bo@example.com', to: `${agent.id}@x.example`, subject: 'S', body: 'B', authentication: null }
     await write(platform.db, (tx) => receiveMail(platform, tx, mail))
     await write(platform.db, (tx) => tx.update(inboxMessages).set({ reply: 'A long reply' }).run())
+    const call = { name: 'read_file', arguments: '{}', result: 'ü'.repeat(4000), success: true, durationMs: 1 }
+    await write(platform.db, (tx) => {
+      const before = used()
+      for (const { id } of tx.select().from(chatTurns).all()) {
+        tx.insert(chatToolCalls)
+          .values({ ...call, turnId: id, start: 0 })
+          .run()
+      }
+      expect(used() - before).toBe(200 + 9 + 2 + 8000)
+    })
     const kept = used()
     const { sqlite } = platform.connection
     const recount = () => {
@@ -222,6 +233,9 @@ describe('what is used', () => {
     }
     expect(kept).toBeGreaterThan(1000)
     expect(recount()).toBe(kept)
+    await write(platform.db, (tx) => tx.delete(messages).where(eq(messages.agentId, agent.id)).run())
+    expect(platform.db.select().from(chatToolCalls).all()).toEqual([])
+    expect([kept - used() > 8000, used()]).toEqual([true, recount()])
     await write(platform.db, (tx) => tx.delete(agents).where(eq(agents.id, other.id)).run())
     expect(used()).toBeLessThan(kept)
     expect(used()).toBe(recount())

@@ -169,6 +169,9 @@ test('GET /api/settings/export: 200 with every row of the user as an attachment,
     { content: 'from ada@example.com: "quotes" and \u2028' },
     { content: `talk-of-${ada.user.id}` },
   ])
+  expect(rowsOf(document, 'chatTurns')).toMatchObject([
+    { toolCalls: [{ name: 'list_files', result: `talk-of-${ada.user.id}` }] },
+  ])
   expect(rowsOf(document, 'swarmRuns')).toMatchObject([{ task: 'Think', answers: [{ reply: 'I do' }] }])
   expect(rowsOf(document, 'memory')).toMatchObject([{ key: 'likes', value: `talk-of-${ada.user.id}` }])
   expect(rowsOf(document, 'inbox')).toMatchObject([{ text: `talk-of-${ada.user.id}` }])

@@ -1,7 +1,8 @@
-import { eq } from 'drizzle-orm'
+import { asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { bytesOf, inPages } from '../../../db/in-pages.ts'
+import type { Db } from '../../../db/open.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { chatSessions, chatTurns, messages } from './tables.ts'
+import { chatSessions, chatToolCalls, chatTurns, messages, type TurnRow } from './tables.ts'
 
 /** Conversations. */
 export const personalChatSessions: PersonalList = {
@@ -40,20 +41,39 @@ export const personalMessages: PersonalList = {
     }),
 }
 
-/** How each message was answered; what was said stands in the messages. */
+/** How each message was answered, and with which tools; what was said stands in the messages. */
 export const personalTurns: PersonalList = {
   name: 'chatTurns',
-  tables: [chatTurns],
+  tables: [chatTurns, chatToolCalls],
   pages: (db, userId) =>
     inPages(db, {
       table: chatTurns,
       condition: eq(chatTurns.userId, userId),
-      read: (isOnPage) =>
-        db
-          .select()
-          .from(chatTurns)
-          .where(isOnPage)
-          .all()
-          .map(({ sequence: _, userId: __, sessionKey: ___, ...turn }) => turn),
+      sizeBytes: toolCallBytes(),
+      read: (isOnPage) => withToolCalls(db, db.select().from(chatTurns).where(isOnPage).all()),
     }),
+}
+
+function withToolCalls(db: Db, turns: TurnRow[]) {
+  const isOfTurn = inArray(
+    chatToolCalls.turnId,
+    turns.map(({ id }) => id),
+  )
+  const calls = db
+    .select()
+    .from(chatToolCalls)
+    .where(isOfTurn)
+    .orderBy(asc(chatToolCalls.turnId), asc(chatToolCalls.start))
+    .all()
+  const byTurn = Map.groupBy(calls, ({ turnId }) => turnId)
+  return turns.map(({ sequence: _, userId: __, sessionKey: ___, ...turn }) => ({
+    ...turn,
+    toolCalls: (byTurn.get(turn.id) ?? []).map(({ turnId: _, start: __, ...call }) => call),
+  }))
+}
+
+/** What the uses of tools of a turn take. */
+function toolCallBytes(): SQL<number> {
+  const { arguments: input, result, turnId } = chatToolCalls
+  return sql<number>`(SELECT total(${bytesOf(input, result)}) FROM ${chatToolCalls} WHERE ${turnId} = ${chatTurns.id})`
 }
