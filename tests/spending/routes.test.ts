@@ -43,6 +43,7 @@ const UNCONFIGURED = [
   'POST /api/webhooks/stripe web',
   'POST /api/webhooks/video web',
   'POST /v1/paid-fetch backend',
+  'POST /v1/search backend',
 ]
 
 /** Who gets behind a guard and may do there whatever can be done. */

@@ -15,7 +15,7 @@ const never = new AbortController().signal
 
 /** What may be written all the same. Everything else is refused, and so is what comes new. */
 const GOES_ON =
-  /stop|cancel|reset-memory|\/rotate|\/api\/(auth|admin|security|watchdog|settings|ai|demo|billing|wallet-auth|heartbeat|validate-key|keys|payments)\b|webhooks\/stripe|validate|\/v1\/(chat|embeddings)/
+  /stop|cancel|reset-memory|\/rotate|\/api\/(auth|admin|security|watchdog|settings|ai|demo|billing|wallet-auth|heartbeat|validate-key|keys|payments|pause)\b|notices\/(settings|channels\/)|agents\/:id\/(breaker|pause|resume)\b|webhooks\/stripe|validate|\/v1\/(chat|embeddings)/
 
 describe('while the disk is below its floor', () => {
   test('everything that users write is 507 DISK_FULL, on both faces, and nothing is stored', async () => {

@@ -27,6 +27,8 @@ const ACTIONS: Readonly<Record<string, object>> = {
   '/api/agents/:id/update': {},
   '/api/agents/:id/repair': {},
   '/api/agents/:id/reset-memory': {},
+  '/api/agents/:id/pause': {},
+  '/api/agents/:id/resume': {},
   '/api/agents/:id/token/rotate': {},
   '/api/agents/:id/platform-token/rotate': {},
   '/api/agents/:id/verify': PROOF,
