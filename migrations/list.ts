@@ -42,6 +42,7 @@ import sql39 from './0039_eminent_weapon_omega.sql' with { type: 'text' }
 import sql40 from './0040_true_changeling.sql' with { type: 'text' }
 import sql41 from './0041_hard_cyclops.sql' with { type: 'text' }
 import sql42 from './0042_salty_maginty.sql' with { type: 'text' }
+import sql43 from './0043_soft_mad_thinker.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -88,4 +89,5 @@ export const migrations = [
   { name: '0040_true_changeling', sql: sql40 },
   { name: '0041_hard_cyclops', sql: sql41 },
   { name: '0042_salty_maginty', sql: sql42 },
+  { name: '0043_soft_mad_thinker', sql: sql43 },
 ]

@@ -6,9 +6,12 @@ import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
 import type { ToolReporter } from './tools/reports.ts'
 import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
 import { type ToolUse, toToolUse } from './tools/uses.ts'
+import { type PlainMessage, withPictures } from './turns/pictures.ts'
 
 /** What a turn ends with whose limits were reached before the model had answered. */
 const STOPPED = 'I stopped here: this turn has reached the limits that my owner has set.'
+/** How providers say that a model takes no pictures. */
+const ABOUT_PICTURES = /\b(images?|image_url|vision|multi-?modal|modalit(y|ies))\b/i
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
 
 export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
@@ -31,7 +34,7 @@ export type ModelRequest = {
   toInstructions: (canUseTools: boolean) => string
   /** Null for a conversation that nobody keeps. */
   sessionKey: string | null
-  messages: { role: 'user' | 'assistant'; content: string }[]
+  messages: PlainMessage[]
   signal: AbortSignal
 }
 
@@ -54,12 +57,13 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
     })(settings.model)
   const openTools = createTools(deps)
   let canUseTools = true
+  let canSee = true
 
   const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
     const result = streamText({
       model: openModel(onEvent),
       instructions: request.toInstructions(use !== null),
-      messages: request.messages,
+      messages: await withPictures(deps.workspace, request.messages, canSee),
       abortSignal: request.signal,
       maxRetries: 0,
       include: { rawChunks: true },
@@ -82,22 +86,44 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
     }
   }
 
+  const answerWithTools = async (request: ModelRequest, onEvent: (event: ModelEvent) => void) => {
+    if (!canUseTools) return attempt(request, null, onEvent)
+    const use = await openTools(request.sessionKey, request.signal)
+    const first = noteBeginning(onEvent)
+    try {
+      return await attempt(request, use, first.onEvent)
+    } catch (error) {
+      if (first.hasBegun() || !isRefusalOf(ABOUT_TOOLS, error)) throw error
+      const answer = await attempt(request, null, onEvent)
+      canUseTools = false
+      return answer
+    }
+  }
+
   return {
     async answer(request, onEvent) {
-      if (!canUseTools) return attempt(request, null, onEvent)
-      const use = await openTools(request.sessionKey, request.signal)
-      let hasBegun = false
+      const hasPictures = canSee && request.messages.some(({ images = [] }) => images.length > 0)
+      if (!hasPictures) return answerWithTools(request, onEvent)
+      const first = noteBeginning(onEvent)
       try {
-        return await attempt(request, use, (event) => {
-          if (event.type !== 'generation') hasBegun = true
-          onEvent(event)
-        })
+        return await answerWithTools(request, first.onEvent)
       } catch (error) {
-        if (hasBegun || !isToolRefusal(error)) throw error
-        const answer = await attempt(request, null, onEvent)
-        canUseTools = false
-        return answer
+        if (first.hasBegun() || !isRefusalOf(ABOUT_PICTURES, error)) throw error
+        canSee = false
+        return answerWithTools(request, onEvent)
       }
+    },
+  }
+}
+
+/** Once something was said or done, a turn cannot begin anew. */
+function noteBeginning(onEvent: (event: ModelEvent) => void) {
+  let hasBegun = false
+  return {
+    hasBegun: () => hasBegun,
+    onEvent: (event: ModelEvent) => {
+      if (event.type !== 'generation') hasBegun = true
+      onEvent(event)
     },
   }
 }
@@ -166,8 +192,8 @@ function toModelError(error: unknown): AppError {
   return new AppError('upstream_failed', 'The model’s answer was cut off', {}, { cause: error })
 }
 
-function isToolRefusal(error: unknown): boolean {
-  return error instanceof AppError && error.kind === 'upstream_failed' && ABOUT_TOOLS.test(error.message)
+function isRefusalOf(about: RegExp, error: unknown): boolean {
+  return error instanceof AppError && error.kind === 'upstream_failed' && about.test(error.message)
 }
 
 function toFinishReason(reason: string): Answer['finishReason'] {

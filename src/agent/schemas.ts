@@ -16,6 +16,8 @@ const Message = z.object({
     error: 'Message role must be system, developer, user or assistant: an agent runs its own tools',
   }),
   content: Content.nullish().transform((text) => text ?? ''),
+  /** Pictures that came with the message, as paths in the workspace. */
+  images: z.array(z.string().max(512)).max(8).optional(),
 })
 
 export const SessionKey = z

@@ -59,6 +59,7 @@ import { instancesWeb } from '../features/views/instances/web.ts'
 import { agentStatsRoutes } from '../features/views/metrics/agent-stats-routes.ts'
 import { metricsWeb } from '../features/views/metrics/web.ts'
 import { missionControlWeb } from '../features/views/mission-control/web.ts'
+import { attachmentsWeb } from '../features/web-tools/attachments/web.ts'
 import { browseWeb } from '../features/web-tools/browse/web.ts'
 import { feedsWeb } from '../features/web-tools/feeds/web.ts'
 import { radioWeb } from '../features/web-tools/radio/web.ts'
@@ -109,6 +110,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', noticesWeb(people))
   app.route('/', chatWeb(talk))
   app.route('/', turnsWeb(talk))
+  app.route('/', attachmentsWeb(webTools))
   app.route('/', chatSessionsWeb(talk))
   app.route('/', approvalsWeb(talk))
   app.route('/', agentToolsWeb(talk, owner))

@@ -57,7 +57,9 @@ export function agentCommand(program: Command): void {
     .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
     .addOption(new Option('--files <folder>').hideHelp())
     .addOption(new Option('--erase <folder>').hideHelp())
-    .action(({ check, files, erase }: { check?: boolean; files?: string; erase?: string }) => {
+    .addOption(new Option('--pdf').hideHelp())
+    .action(({ check, files, erase, pdf }: { check?: boolean; files?: string; erase?: string; pdf?: boolean }) => {
+      if (pdf) return readPdf()
       if (files !== undefined) return serveFiles(files)
       if (erase !== undefined) return eraseFiles(erase)
       return check ? checkAgent(process.env) : serveAgent(process.env)
@@ -77,6 +79,13 @@ async function serveFiles(folder: string): Promise<void> {
 /** For the platform, which runs this where an agent was that is gone: deletes everything in `folder`, and leaves that. */
 async function eraseFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
+  process.exit(0)
+}
+
+/** For the platform, which runs this for each PDF: its text goes to standard output. */
+async function readPdf(): Promise<void> {
+  const { extractPdf } = await import('../adapters/documents/extract-pdf.ts')
+  await extractPdf()
   process.exit(0)
 }
 

@@ -492,6 +492,12 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `/api/chat?agentId=${id}`,
   },
   'POST /api/chat web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id, message: 'Hi' }) },
+  'POST /api/chat/attachments web': {
+    names: AGENT,
+    status: 201,
+    path: (id) => `/api/chat/attachments?agentId=${id}&name=hi.json`,
+    body: () => ({ hello: 'there' }),
+  },
   'GET /api/chat/search web': { status: 200, path: () => '/api/chat/search?q=hello' },
   'GET /api/chat/sessions web': reached,
   'POST /api/chat/sessions web': { names: AGENT, status: 201, body: ({ id }) => ({ agentId: id }) },

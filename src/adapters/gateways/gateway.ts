@@ -22,7 +22,9 @@ export type AgentChatRequest = {
   message: string
   turnId?: string
   /** What was said before in a conversation of which the agent knows nothing yet. */
-  history?: readonly { role: 'user' | 'assistant'; content: string }[]
+  history?: readonly { role: 'user' | 'assistant'; content: string; images?: readonly string[] }[]
+  /** Pictures in the workspace of the agent that belong to the message; the built-in one shows them to its model. */
+  images?: readonly string[]
 }
 /** `timestamp` as the agent wrote it, null when it did not. */
 export type AgentMessage = { role: string; content: string; timestamp: string | number | null }
@@ -203,7 +205,16 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
       model: MODELS[endpoint.kind],
       stream: true,
       ...(request.turnId !== undefined && { stream_options: { include_usage: true } }),
-      messages: [...(request.history ?? []), { role: 'user', content: request.message }],
+      messages: [...(request.history ?? []), { ...request, role: 'user' as const, content: request.message }].map(
+        (message) => toWireMessage(endpoint.kind, message),
+      ),
     }),
   }
+}
+
+type WireMessage = NonNullable<AgentChatRequest['history']>[number]
+
+/** Only the built-in agent knows `images`: others read what they want in their workspace. */
+function toWireMessage(kind: AgentKind, { role, content, images = [] }: WireMessage): WireMessage {
+  return kind === 'stead' && images.length > 0 ? { role, content, images } : { role, content }
 }

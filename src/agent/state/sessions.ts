@@ -5,7 +5,13 @@ import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { appendLine, readFirstLine, readLastLines, syncFolder, systemCode, writeAtomically } from './files.ts'
 
-const StoredMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.string(), timestamp: z.string() })
+const StoredMessage = z.object({
+  role: z.enum(['user', 'assistant']),
+  content: z.string(),
+  timestamp: z.string(),
+  /** Pictures that came with it, as paths in the workspace. */
+  images: z.array(z.string()).optional(),
+})
 const HeaderLine = z.object({ key: z.string(), createdAt: z.string() })
 /** `messageCount` counts the whole session, so that the last line alone tells its length. */
 const TurnLine = z.object({ messageCount: z.number(), messages: z.array(StoredMessage) })

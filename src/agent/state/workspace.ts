@@ -8,6 +8,7 @@ import { makeFolders, requireReplaceable, toParts, toPathError, toRealPath } fro
 import { discardFile, moveFile, TRASH } from './trash.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
+const MAX_PICTURE_BYTES = 4 * 1024 * 1024
 const MAX_LISTED = 500
 
 /** Text files an agent may keep, at most 1 MB each. Paths are relative, with `/`; what leaves the folder is `invalid`. */
@@ -16,6 +17,8 @@ export type Workspace = {
   list(folder: string): Promise<{ files: { path: string; sizeBytes: number }[]; isComplete: boolean }>
   /** @throws AppError `not_found`, `invalid` for a bad path or binary, `too_large`. */
   read(path: string): Promise<string>
+  /** A picture of at most 4 MB. @throws AppError as `read`. */
+  readPicture(path: string): Promise<Uint8Array>
   /** Replaces the file as a whole; makes the folders it needs. @throws AppError `invalid`, `too_large`. */
   write(path: string, text: string): Promise<{ sizeBytes: number }>
   /** Replaces `oldText`, which must stand in the file exactly once. @throws AppError as `read` and `write`. */
@@ -41,7 +44,10 @@ export function createWorkspace(root: string, clock: Clock): Workspace {
       return listBelow(await realpath(root), top)
     },
     async read(path) {
-      return readTextFile(await toRealPath(root, path), path)
+      return decodeUtf8(await readWhole(await toRealPath(root, path), path, MAX_FILE_BYTES), path)
+    },
+    async readPicture(path) {
+      return readWhole(await toRealPath(root, path), path, MAX_PICTURE_BYTES)
     },
     async write(path, text) {
       const sizeBytes = Buffer.byteLength(text)
@@ -91,7 +97,7 @@ function* findLines(path: string, content: string, lowerText: string): Generator
   }
 }
 
-async function readTextFile(realTarget: string, path: string): Promise<string> {
+async function readWhole(realTarget: string, path: string, maxBytes: number): Promise<Uint8Array> {
   // Without O_NONBLOCK opening a pipe would wait for a writer for ever.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const handle = await open(realTarget, flags).catch((error: unknown) => {
@@ -100,8 +106,8 @@ async function readTextFile(realTarget: string, path: string): Promise<string> {
   try {
     const stat = await handle.stat()
     if (!stat.isFile()) throw new AppError('invalid', `Not a regular file: ${path}`)
-    if (stat.size > MAX_FILE_BYTES) throw new AppError('too_large', `Larger than 1 MB: ${path}`)
-    return decodeUtf8(await handle.readFile(), path)
+    if (stat.size > maxBytes) throw new AppError('too_large', `Larger than ${maxBytes / 1024 / 1024} MB: ${path}`)
+    return await handle.readFile()
   } finally {
     await handle.close()
   }

@@ -3,7 +3,7 @@ const MAX_HISTORY_MESSAGES = 60
 const MAX_HISTORY_CHARS = 60_000
 const MAX_MESSAGE_CHARS = 16_000
 
-type Message = { role: 'user' | 'assistant'; content: string }
+type Message = { role: 'user' | 'assistant'; content: string; images?: string[] | undefined }
 
 /** Is there more here than `boundHistory` will keep? Tells a reader when to stop. */
 export function isEnoughHistory(messages: readonly Message[]): boolean {
@@ -14,8 +14,8 @@ export function isEnoughHistory(messages: readonly Message[]): boolean {
 export function boundHistory(messages: readonly Message[]): Message[] {
   const kept: Message[] = []
   let chars = 0
-  for (const { role, content } of messages.slice(-MAX_HISTORY_MESSAGES).toReversed()) {
-    const message = { role, content: clip(content) }
+  for (const { role, content, images } of messages.slice(-MAX_HISTORY_MESSAGES).toReversed()) {
+    const message = { role, content: clip(content), images }
     chars += message.content.length
     if (chars > MAX_HISTORY_CHARS) break
     kept.unshift(message)

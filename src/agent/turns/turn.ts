@@ -162,8 +162,10 @@ function toFailure(error: unknown): TurnOutcome['failure'] {
 
 /** What was said, without empty messages such as an assistant's bare tool call. */
 function toConversation(messages: ChatMessage[]) {
-  return messages.flatMap(({ role, content }) =>
-    (role === 'user' || role === 'assistant') && content.trim() !== '' ? [{ role, content }] : [],
+  return messages.flatMap(({ role, content, images }) =>
+    (role === 'user' || role === 'assistant') && content.trim() !== ''
+      ? [{ role, content, ...(images && { images }) }]
+      : [],
   )
 }
 

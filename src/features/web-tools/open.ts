@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import type { Egress } from '../../adapters/egress/egress.ts'
 import { createGitRunner } from '../../adapters/git/runner.ts'
 import { createRadioProvider } from '../../adapters/media/radio.ts'
@@ -25,6 +26,7 @@ export function openWebTools(base: Base, settings: WebToolsSettings, { egress }:
     git: createGitRunner(),
     oneAtATime: createOneAtATime(),
     pages: createPageReader(),
+    pdf: createPdfReader(),
     radio: createRadioProvider(radio, base),
     video: createVideoProvider(video, base),
     webSearch: createWebSearch(search, base),

@@ -163,7 +163,8 @@ function addTurns(sqlite: Database.Database): void {
     WHERE reply.id LIKE 'msg_filled_%' AND reply.sender = 'agent' AND question.sender = 'user'`)
   sqlite.exec(`INSERT INTO chat_tool_calls (turn_id, start, name, arguments, result, success, duration_ms)
     SELECT t.id, use.start, 'read_file', '{"path":"tea.md"}', printf('%.*c', iif(t.sequence % 200 = 0, 8000, 400), 'r'), 1, 12
-    FROM chat_turns AS t JOIN (SELECT 0 AS start UNION ALL SELECT 1) AS use WHERE t.sequence % 4 = 0`)
+    FROM chat_turns AS t JOIN (SELECT 0 AS start UNION ALL SELECT 1) AS use
+    WHERE t.id LIKE 'turn_msg_filled_%' AND t.sequence % 4 = 0`)
 }
 
 function addTalk(sqlite: Database.Database, own: Own, messages: number, rows: Rows): void {

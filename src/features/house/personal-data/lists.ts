@@ -24,7 +24,7 @@ import { personalIdentities, personalWallets } from '../../people/sign-in/person
 import { personalCredentials } from '../../talk/agent-talk/personal.ts'
 import { personalToolSettings } from '../../talk/agent-tools/personal.ts'
 import { personalApprovals } from '../../talk/approvals/personal.ts'
-import { personalChatSessions, personalMessages, personalTurns } from '../../talk/chat/personal.ts'
+import { personalAttachments, personalChatSessions, personalMessages, personalTurns } from '../../talk/chat/personal.ts'
 import { personalHeartbeat } from '../../talk/heartbeat/personal.ts'
 import { personalInbox } from '../../talk/inbox/personal.ts'
 import { personalMemory } from '../../talk/memory/personal.ts'
@@ -62,6 +62,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalInbox,
   personalMessages,
   personalTurns,
+  personalAttachments,
   personalProviderKeys,
   personalPauses,
   personalSubscriptions,

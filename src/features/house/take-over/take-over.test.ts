@@ -59,6 +59,7 @@ const STAYS = [
   'calendar_entries',
   'card_customers',
   'card_subscriptions',
+  'chat_attachments',
   'chat_sessions',
   'chat_turns',
   'escrows',

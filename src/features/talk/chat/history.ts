@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findAgent } from '../../agents/registry/list.ts'
+import { showAttachments } from './attachments.ts'
 import type { ChatMessage, MessageList, MessageQuery } from './schemas.ts'
 import { type MessageRow, messages } from './tables.ts'
 import { summarizeTurns } from './turns/summaries.ts'
@@ -29,7 +30,8 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
     .all()
   const rows = newestFirst.slice(0, query.limit).reverse()
   const turns = summarizeTurns(db, rows)
-  const page = rows.map((row) => ({ ...toChatMessage(row), ...turns.get(row.id) }))
+  const attachments = showAttachments(db, rows)
+  const page = rows.map((row) => ({ ...toChatMessage(row), ...turns.get(row.id), ...attachments.get(row.id) }))
   return { messages: page, count: page.length, hasMore: newestFirst.length > query.limit }
 }
 

@@ -2,7 +2,7 @@ import { asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { bytesOf, inPages } from '../../../db/in-pages.ts'
 import type { Db } from '../../../db/open.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { chatSessions, chatToolCalls, chatTurns, messages, type TurnRow } from './tables.ts'
+import { chatAttachments, chatSessions, chatToolCalls, chatTurns, messages, type TurnRow } from './tables.ts'
 
 /** Conversations. */
 export const personalChatSessions: PersonalList = {
@@ -76,4 +76,23 @@ function withToolCalls(db: Db, turns: TurnRow[]) {
 function toolCallBytes(): SQL<number> {
   const { arguments: input, result, turnId } = chatToolCalls
   return sql<number>`(SELECT total(${bytesOf(input, result)}) FROM ${chatToolCalls} WHERE ${turnId} = ${chatTurns.id})`
+}
+
+/** Files that were given to agents: they lie in the workspaces. */
+export const personalAttachments: PersonalList = {
+  name: 'chatAttachments',
+  tables: [chatAttachments],
+  pages: (db, userId) =>
+    inPages(db, {
+      table: chatAttachments,
+      condition: eq(chatAttachments.userId, userId),
+      sizeBytes: bytesOf(chatAttachments.excerpt),
+      read: (isOnPage) =>
+        db
+          .select()
+          .from(chatAttachments)
+          .where(isOnPage)
+          .all()
+          .map(({ sequence: _, userId: __, ...attachment }) => attachment),
+    }),
 }

@@ -1,6 +1,7 @@
 import { and, desc, eq, gte, isNull, like, lt, not, or, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { tellWithAttachments } from './attachments.ts'
 import { toSessionKey } from './sessions.ts'
 import { chatTurns, type MessageRow, messages } from './tables.ts'
 
@@ -54,27 +55,29 @@ export function toBranchKey({ userId, sessionId, id }: MessageRow): string {
 /** The agent's name for a conversation as it goes on now. */
 export function findSessionKey(db: Db | Tx, place: Pick<MessageRow, 'userId' | 'agentId' | 'sessionId'>): string {
   const key = toSessionKey(place.userId, place.sessionId)
-  const isOfPlace = or(eq(chatTurns.sessionKey, key), like(chatTurns.sessionKey, `${key}:msg_%`))
-  const last = db
-    .select({ sessionKey: chatTurns.sessionKey })
-    .from(chatTurns)
-    .where(and(eq(chatTurns.agentId, place.agentId), isOfPlace))
-    .orderBy(desc(chatTurns.sequence))
-    .limit(1)
-    .get()
+  const findLast = (isOfPlace: SQL | undefined) =>
+    db
+      .select({ sequence: chatTurns.sequence, sessionKey: chatTurns.sessionKey })
+      .from(chatTurns)
+      .where(and(eq(chatTurns.agentId, place.agentId), isOfPlace))
+      .orderBy(desc(chatTurns.sequence))
+      .limit(1)
+      .get()
+  const plain = findLast(eq(chatTurns.sessionKey, key))
+  // `_` and the character behind it bound all ids of messages.
+  const branch = findLast(and(gte(chatTurns.sessionKey, `${key}:msg_`), lt(chatTurns.sessionKey, `${key}:msg\``)))
+  const last = (branch?.sequence ?? 0) > (plain?.sequence ?? 0) ? branch : plain
   return last?.sessionKey ?? key
 }
 
+type ToldMessage = { role: 'user' | 'assistant'; content: string; images?: string[] }
+
 /** What an agent has to be told before `question` when its conversation begins with it; nothing where it goes on. */
-export function listToldBefore(
-  db: Db,
-  question: MessageRow,
-  sessionKey: string,
-): { role: 'user' | 'assistant'; content: string }[] {
+export function listToldBefore(db: Db, question: MessageRow, sessionKey: string): ToldMessage[] {
   if (sessionKey !== toBranchKey(question)) return []
   const isBefore = and(isInPlace(question), lt(messages.sequence, question.sequence), isNull(messages.replacedBy))
   const newestFirst = db
-    .select({ sender: messages.sender, content: messages.content })
+    .select({ id: messages.id, sender: messages.sender, content: messages.content })
     .from(messages)
     .where(isBefore)
     .orderBy(desc(messages.sequence))
@@ -85,7 +88,10 @@ export function listToldBefore(
     characters += content.length
     return characters <= MAX_TOLD_CHARACTERS
   })
-  return told.toReversed().map(({ sender, content }) => ({ role: sender === 'user' ? 'user' : 'assistant', content }))
+  return told.toReversed().map(({ id, sender, content }) => {
+    if (sender === 'agent') return { role: 'assistant', content }
+    return { role: 'user', ...tellWithAttachments(db, { id, content }) }
+  })
 }
 
 function isFrom(question: MessageRow): SQL | undefined {

@@ -1,9 +1,29 @@
 import { z } from 'zod'
 import { PageLimit } from '../../../core/page-limit.ts'
 
+export const MAX_ATTACHMENTS = 8
+
+/** `POST /api/chat/attachments?name=&agentId=`, the file itself as the body; without `agentId` as `POST /api/chat`. */
+export const AttachmentQuery = z.object({
+  name: z.string('name required').trim().min(1, 'name required').max(200, 'name must be at most 200 characters'),
+  agentId: z.string().max(100).optional(),
+})
+
+/** A file that goes, or went, with a message. `path` is where it lies in the workspace of the agent. */
+export const ChatAttachment = z.object({
+  id: z.string(),
+  name: z.string(),
+  mediaType: z.string(),
+  sizeBytes: z.number(),
+  path: z.string(),
+})
+export type ChatAttachment = z.infer<typeof ChatAttachment>
+export const OneAttachment = z.object({ attachment: ChatAttachment })
+
 /**
  * `POST /api/chat`. Without `agentId` that of the session answers, or the caller's newest running agent; `stream` asks for
  * server-sent events. `replaces` is an earlier message of the caller's: this one takes its place, and that of all after it.
+ * `attachments` are ids of `POST /api/chat/attachments`; left out beside `replaces`, the files of the earlier message stay.
  */
 export const SendMessageRequest = z.object({
   message: z
@@ -15,6 +35,10 @@ export const SendMessageRequest = z.object({
   agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
   sessionId: z.string('sessionId must be text').max(100, 'sessionId must be at most 100 characters').optional(),
   replaces: z.string('replaces must be text').max(100, 'replaces must be at most 100 characters').optional(),
+  attachments: z
+    .array(z.string().max(100), 'attachments must be a list of ids')
+    .max(MAX_ATTACHMENTS, `A message has at most ${MAX_ATTACHMENTS} attachments`)
+    .optional(),
   stream: z.boolean('stream must be true or false').optional(),
 })
 export type SendMessageRequest = z.infer<typeof SendMessageRequest>
@@ -75,6 +99,8 @@ export const ChatMessage = z.object({
   sessionId: z.string().optional(),
   /** Of a message of the agent that was the answer of a turn. */
   turn: TurnSummary.optional(),
+  /** Of a message of the user that came with files. */
+  attachments: z.array(ChatAttachment).optional(),
 })
 export type ChatMessage = z.infer<typeof ChatMessage>
 

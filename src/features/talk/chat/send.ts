@@ -8,6 +8,7 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { attachTo, copyAttachments } from './attachments.ts'
 import { requireEndpoint } from './endpoint.ts'
 import { describeSent, insertMessage } from './messages.ts'
 import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
@@ -68,9 +69,12 @@ export async function openTurn(
     const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', sessionId } as const
     const content = { content: request.message, topic: request.topic ?? null }
     // The reply is stored in any case: it was paid for.
-    const question = deps.storage.within(tx, agent.ownerId, () =>
-      insertMessage(deps.clock, tx, { ...line, ...content }),
-    )
+    const question = deps.storage.within(tx, agent.ownerId, () => {
+      const stored = insertMessage(deps.clock, tx, { ...line, ...content })
+      if (replaced && !request.attachments) copyAttachments(tx, replaced, stored)
+      return stored
+    })
+    attachTo(tx, question, request.attachments ?? [])
     if (sessionId !== null) nameSession(tx, sessionId, request.message)
     const turn = insertTurn(deps.clock, tx, question, {
       sessionKey: sessionKey ?? placeTurn(tx, question, replaced),

@@ -5,6 +5,7 @@ import { users } from '../../people/users/tables.ts'
 
 const SENDERS = ['user', 'agent'] as const
 const STATUSES = ['sent', 'stopped', 'failed'] as const
+const ATTACHMENT_KINDS = ['image', 'text', 'pdf'] as const
 const TURN_STATES = ['running', 'done', 'stopped', 'failed'] as const
 
 /**
@@ -110,6 +111,7 @@ export const chatTurns = sqliteTable(
   },
   (table) => [
     index('chat_turns_by_agent').on(table.agentId, table.sequence),
+    index('chat_turns_by_conversation').on(table.agentId, table.sessionKey, table.sequence),
     index('chat_turns_by_user').on(table.userId, table.sequence),
     uniqueIndex('chat_turns_by_request').on(table.userId, table.requestKey),
     index('chat_turns_by_state').on(table.state, table.userId),
@@ -168,3 +170,38 @@ export const chatToolCalls = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.turnId, table.start] })],
 )
+
+/**
+ * Files that were given to an agent with a message, or are to be: then `messageId` is null. The file itself lies in the
+ * workspace of the agent, below `path`, and is the agent's own from there on.
+ */
+export const chatAttachments = sqliteTable(
+  'chat_attachments',
+  {
+    sequence: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    userId: text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    messageId: text().references(() => messages.id, { onDelete: 'cascade' }),
+    kind: text({ enum: ATTACHMENT_KINDS }).notNull(),
+    name: text().notNull(),
+    mediaType: text().notNull(),
+    sizeBytes: integer().notNull(),
+    path: text().notNull(),
+    /** The beginning of what can be read in it, and the file in the workspace with all of it; null for an image. */
+    excerpt: text(),
+    textPath: text(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    index('chat_attachments_by_message').on(table.messageId),
+    index('chat_attachments_by_user').on(table.userId, table.sequence),
+    index('chat_attachments_by_agent').on(table.agentId, table.sequence),
+    oneOf('chat_attachments_kind', table.kind, ATTACHMENT_KINDS),
+  ],
+)
+export type AttachmentRow = typeof chatAttachments.$inferSelect

@@ -6,6 +6,7 @@ import type { Sealer } from '../../../../core/secrets.ts'
 import type { Db } from '../../../../db/open.ts'
 import { pause } from '../../../../jobs/runner.ts'
 import { getAgent } from '../../../agents/registry/list.ts'
+import { tellWithAttachments } from '../attachments.ts'
 import { requireEndpoint } from '../endpoint.ts'
 import { listToldBefore } from '../replace.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
@@ -76,7 +77,8 @@ async function* askAnew(
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, void> {
   const history = listToldBefore(deps.db, question, turn.sessionKey)
-  const request = { sessionKey: turn.sessionKey, message: question.content, turnId: turn.id, history }
+  const { content: message, images } = tellWithAttachments(deps.db, question)
+  const request = { sessionKey: turn.sessionKey, message, images, turnId: turn.id, history }
   yield* deps.gateway.streamTurn(endpointOf(deps, turn), request, signal)
 }
 

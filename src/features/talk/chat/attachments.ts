@@ -1,0 +1,81 @@
+import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { ChatAttachment } from './schemas.ts'
+import { type AttachmentRow, chatAttachments, type MessageRow } from './tables.ts'
+
+/** Of each file so much text is kept beside the message. */
+export const MAX_EXCERPT_CHARACTERS = 20_000
+/** What can be read in all attachments of a message is told to the agent up to here; it reads the rest in its workspace. */
+const MAX_TOLD_CHARACTERS = 60_000
+
+/** Gives attachments to the message that they are sent with. @throws AppError `not_found` for what is not there to be sent. */
+export function attachTo(tx: Tx, question: MessageRow, ids: readonly string[]): void {
+  const { id: messageId, userId, agentId } = question
+  const wanted = [...new Set(ids)]
+  if (wanted.length === 0) return
+  const isWaiting = and(
+    inArray(chatAttachments.id, wanted),
+    eq(chatAttachments.userId, userId),
+    eq(chatAttachments.agentId, agentId),
+    isNull(chatAttachments.messageId),
+  )
+  const { changes } = tx.update(chatAttachments).set({ messageId }).where(isWaiting).run()
+  if (changes !== wanted.length) throw new AppError('not_found', 'Attachment not found')
+}
+
+/** What takes the place of a message goes with the same files, unless it names others. */
+export function copyAttachments(tx: Tx, from: MessageRow, to: MessageRow): void {
+  for (const { sequence: _, ...row } of listAttachments(tx, [from.id])) {
+    tx.insert(chatAttachments)
+      .values({ ...row, id: newId('att'), messageId: to.id, createdAt: to.createdAt })
+      .run()
+  }
+}
+
+export function listAttachments(db: Db | Tx, messageIds: readonly string[]): AttachmentRow[] {
+  return db
+    .select()
+    .from(chatAttachments)
+    .where(inArray(chatAttachments.messageId, [...messageIds]))
+    .orderBy(chatAttachments.sequence)
+    .all()
+}
+
+/** Those of `rows`, by the id of their message, in the form for callers. */
+export function showAttachments(db: Db, rows: readonly MessageRow[]): Map<string, { attachments: ChatAttachment[] }> {
+  const questions = rows.flatMap(({ id, sender }) => (sender === 'user' ? [id] : []))
+  const byMessage = Map.groupBy(listAttachments(db, questions), ({ messageId }) => messageId ?? '')
+  return new Map([...byMessage].map(([id, found]) => [id, { attachments: found.map(toChatAttachment) }]))
+}
+
+export function toChatAttachment({ id, name, mediaType, sizeBytes, path }: AttachmentRow): ChatAttachment {
+  return { id, name, mediaType, sizeBytes, path }
+}
+
+/** A message as an agent is told it: with the files that came with it, and what can be read in them. */
+export function tellWithAttachments(
+  db: Db,
+  { id, content }: Pick<MessageRow, 'id' | 'content'>,
+): { content: string; images: string[] } {
+  const found = listAttachments(db, [id])
+  let left = MAX_TOLD_CHARACTERS
+  const notes = found.map((attachment) => {
+    const told = (attachment.excerpt ?? '').slice(0, left)
+    left -= told.length
+    return toNote(attachment, told)
+  })
+  return {
+    content: [content, ...notes].join('\n\n'),
+    images: found.flatMap(({ kind, path }) => (kind === 'image' ? [path] : [])),
+  }
+}
+
+function toNote({ path, mediaType, sizeBytes, excerpt, textPath }: AttachmentRow, told: string): string {
+  const head = `[Attached file, in your workspace at ${path}: ${mediaType}, ${sizeBytes} bytes]`
+  if (excerpt === null || textPath === null) return head
+  const isWhole = told === excerpt && excerpt.length < MAX_EXCERPT_CHARACTERS
+  const rest = isWhole ? '' : `\n[This is the beginning; all of it is text at ${textPath}]`
+  return `${head}\n${told}${rest}\n[End of the file]`
+}

@@ -1,0 +1,101 @@
+import { and, eq, isNull, lt } from 'drizzle-orm'
+import type { PdfReader } from '../../../adapters/documents/pdf.ts'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
+import { MAX_EXCERPT_CHARACTERS } from '../../talk/chat/attachments.ts'
+import { type AttachmentRow, chatAttachments } from '../../talk/chat/tables.ts'
+import type { OneAtATime } from '../browse/one-at-a-time.ts'
+import { openWorkspace, type WorkspaceDeps } from '../browse/open-workspace.ts'
+import { type FileKind, toFileKind, toText } from './kinds.ts'
+
+export type AttachDeps = WorkspaceDeps & {
+  clock: Clock
+  pdf: PdfReader
+  storage: WorkspaceQuotaDeps['storage']
+  oneAtATime: OneAtATime
+}
+
+/** Where attachments lie in the workspace of an agent. */
+const FOLDER = 'attachments'
+/** Attachments of one user that wait to be sent, and for how long. */
+const MAX_WAITING = 50
+const WAITING_DAYS = 1
+/** What an entry of a folder takes at least. */
+const ENTRY_BYTES = 4096
+
+/**
+ * Puts a file into the workspace of an agent, the text of a PDF beside it, for a message that is still to be sent.
+ * @throws AppError `invalid` and `too_large` as `toFileKind`, `storage_full`, `limited` {current, limit} when too many wait,
+ * `unavailable` for a workspace that cannot be reached.
+ */
+export async function attachFile(
+  deps: AttachDeps,
+  user: SignedInUser,
+  agent: AgentRow,
+  { name, bytes }: { name: string; bytes: Uint8Array },
+): Promise<AttachmentRow> {
+  const kind = toFileKind(bytes)
+  const workspace = openWorkspace(deps, { kind: 'user', user }, agent.id)
+  const text = await readText(deps, kind, bytes)
+  const id = newId('att')
+  const path = `${FOLDER}/${id}-${toFileName(name)}`
+  const textPath = kind.kind === 'pdf' ? `${path}.txt` : path
+  const files = [{ path, bytes }, ...(kind.kind === 'pdf' ? [{ path: textPath, bytes: Buffer.from(text ?? '') }] : [])]
+  const addedBytes = files.reduce((sum, file) => sum + file.bytes.length + ENTRY_BYTES, ENTRY_BYTES)
+  const row = {
+    id,
+    userId: user.id,
+    agentId: agent.id,
+    ...kind,
+    name,
+    sizeBytes: bytes.length,
+    path,
+    excerpt: text?.slice(0, MAX_EXCERPT_CHARACTERS) ?? null,
+    textPath: text === null ? null : textPath,
+    createdAt: deps.clock.now(),
+  }
+  await write(deps.db, (tx) => requireRoom(deps.clock, tx, user.id))
+  await deps.oneAtATime(workspace, () =>
+    withinWorkspaceQuota(deps, workspace, addedBytes, () =>
+      workspace.use(async (folder) => {
+        await folder.makeFolder(FOLDER)
+        for (const file of files) await folder.write(file.path, file.bytes)
+      }),
+    ),
+  )
+  return write(deps.db, (tx) => {
+    requireRoom(deps.clock, tx, user.id)
+    return deps.storage.within(tx, agent.ownerId, () => tx.insert(chatAttachments).values(row).returning().get())
+  })
+}
+
+async function readText({ pdf }: AttachDeps, { kind }: FileKind, bytes: Uint8Array): Promise<string | null> {
+  if (kind === 'image') return null
+  return kind === 'pdf' ? pdf.read(bytes) : toText(bytes)
+}
+
+/** What was never sent is forgotten after a day; the file stays with the agent. */
+function requireRoom(clock: Clock, tx: Tx, userId: string): void {
+  const isWaiting = and(eq(chatAttachments.userId, userId), isNull(chatAttachments.messageId))
+  tx.delete(chatAttachments)
+    .where(and(isWaiting, lt(chatAttachments.createdAt, addDays(clock.now(), -WAITING_DAYS))))
+    .run()
+  const current = countRows(tx, chatAttachments, isWaiting)
+  requireQuota({ current, limit: MAX_WAITING, message: 'Too many attachments wait to be sent' })
+}
+
+/** Letters and digits of any script, so that every system and the agent's model can name it. */
+function toFileName(name: string): string {
+  const plain = name
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+    .replace(/^[.-]+/, '')
+  return [...plain].slice(-60).join('') || 'file'
+}

@@ -1,0 +1,35 @@
+import { Hono } from 'hono'
+import { MAX_LARGE_BODY_BYTES, receiveBytes } from '../../../http/bodies/body.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { toChatAttachment } from '../../talk/chat/attachments.ts'
+import { AttachmentQuery } from '../../talk/chat/schemas.ts'
+import { findAddressee } from '../../talk/chat/send.ts'
+import { type AttachDeps, attachFile } from './attach.ts'
+
+export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }
+
+/** Files that are given to an agent with a message. */
+export function attachmentsWeb(deps: AttachmentsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const limited = limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.')
+
+  app.post(
+    '/api/chat/attachments',
+    routeTraits({ scope: 'agents', maxBodyBytes: MAX_LARGE_BODY_BYTES }),
+    limited,
+    deps.guards.signedIn,
+    validate('query', AttachmentQuery),
+    async (c) => {
+      const { name, agentId } = c.req.valid('query')
+      const agent = findAddressee(deps.db, c.var.user, agentId)
+      const row = await attachFile(deps, c.var.user, agent, { name, bytes: await receiveBytes(c) })
+      return c.json({ attachment: toChatAttachment(row) }, 201)
+    },
+  )
+
+  return app
+}
