@@ -8,12 +8,15 @@ import { boundBodies } from '../http/bodies/body.ts'
 import { createBodies } from '../http/bodies/unfinished.ts'
 import { readBearer } from '../http/internal-key.ts'
 import { validate } from '../http/validate.ts'
+import type { Channels } from './channels/channels.ts'
+import { channelRoutes } from './channels/routes.ts'
 import { type CompletionsDeps, complete, joinTurn } from './completions.ts'
 import type { AgentEnv } from './env.ts'
 import { openAiErrorHandler } from './errors.ts'
 import { ChatRequest, HistoryQuery } from './schemas.ts'
 
 export type AgentAppDeps = CompletionsDeps & {
+  channels: Channels
   agentId: string
   model: string
   version: string
@@ -62,7 +65,7 @@ export function createAgentApp(deps: AgentAppDeps) {
     return c.json(hasToken(c) ? { ...started, version: deps.version, uptimeMs: uptimeMs() } : started)
   })
 
-  const requireToken = async (c: Context<AgentEnv, '/sessions/:key'>, next: Next) => {
+  const requireToken = async (c: Context<AgentEnv, string>, next: Next) => {
     if (!hasToken(c)) throw new AppError('unauthenticated', 'Unauthorized')
     await next()
   }
@@ -71,6 +74,7 @@ export function createAgentApp(deps: AgentAppDeps) {
     await next()
   }
 
+  app.route('/', channelRoutes(deps.channels, requireToken))
   app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', ChatRequest), (c) =>
     complete(deps, c, c.req.valid('json')),
   )

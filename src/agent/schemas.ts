@@ -44,6 +44,8 @@ export type ChatMessage = z.infer<typeof Message>
 
 export const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) })
 
+export const PairingDecision = z.object({ approve: z.boolean() })
+
 /** System messages may follow it: they instruct, the user message is what is answered. */
 function endsWithUser(messages: ChatMessage[]): boolean {
   const last = messages.findLast((message) => message.role === 'user' || message.role === 'assistant')

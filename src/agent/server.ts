@@ -7,6 +7,7 @@ import { AGENT_TOKEN_PREFIX } from '../core/ids.ts'
 import { toListenError } from '../core/listen-error.ts'
 import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
+import { type ChannelSettings, openChannels } from './channels/channels.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall } from './platform-call.ts'
 import { createLocalMemory, type Memory } from './state/memory.ts'
@@ -37,6 +38,7 @@ export type AgentSettings = {
   /** How long the platform may be silent. */
   idleMs: number
   maxTurnMs: number
+  channels?: ChannelSettings
 }
 /** How much of a turn may be spent waiting for the owner: the rest is for saying so. */
 const APPROVAL_SHARE = 0.8
@@ -82,9 +84,19 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     }),
   }
   const keptTurns = createKeptTurns({ ...turnDeps, marks: createTurnMarks(join(settings.folder, 'turns')) })
+  const ending = new AbortController()
+  const channels = await openChannels(settings.channels, {
+    ...deps,
+    folder: settings.folder,
+    workspace: folders.workspace,
+    keptTurns,
+    stopping: stopping.signal,
+    ending: ending.signal,
+  })
   const app = createAgentApp({
     ...turnDeps,
     keptTurns,
+    channels,
     folders: Object.values(folders),
     isStopping: () => stopping.signal.aborted,
   })
@@ -97,8 +109,9 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     async stop(graceMs) {
       stopping.abort()
       // Turns that have an id go on without anybody who listens.
-      const finished = Promise.all([server.stop(), keptTurns.idle()]).then(() => true)
+      const finished = Promise.all([server.stop(), keptTurns.idle(), channels.idle()]).then(() => true)
       if (await orLate(finished, graceMs, false)) return
+      ending.abort()
       queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
       if (!(await orLate(finished, 1000, false))) await server.stop(true)
     },

@@ -19,6 +19,9 @@ export const STOP_GRACE_MS = 25_000
 export const PLATFORM_IDLE_MS = 100_000
 export const MAX_TURN_MS = 600_000
 const CHECK_MS = 4000
+/** Of its channels: between two tries to connect, and between two edits of an answer that grows. */
+const CHANNEL_RETRY_MS = 15_000
+const CHANNEL_EDIT_EVERY_MS = 1200
 
 /** Without these it is live and not ready. */
 const REQUIRED = ['AGENT_MODEL', 'GATEWAY_TOKEN', 'PLATFORM_URL', 'PLATFORM_TOKEN'] as const
@@ -36,6 +39,13 @@ const Environment = z.object({
     .transform((text) => text.replace(/\/+$/, ''))
     .optional(),
   PLATFORM_TOKEN: z.string().optional(),
+  TELEGRAM_TOKEN: z.string().optional(),
+  TELEGRAM_API_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform((text) => text.replace(/\/+$/, ''))
+    .default('https://api.telegram.org'),
+  TELEGRAM_USER_ID: z.string().default(''),
+  OWNER_IDS: z.string().default(''),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 const Complete = Environment.required({
@@ -134,9 +144,20 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
       platformToken: env.PLATFORM_TOKEN,
       idleMs: PLATFORM_IDLE_MS,
       maxTurnMs: MAX_TURN_MS,
+      channels: toChannels(env),
     },
     { clock: systemClock, fetch, log },
   )
+}
+
+function toChannels(env: z.infer<typeof Complete>) {
+  const { TELEGRAM_TOKEN: token, TELEGRAM_API_URL: apiUrl, TELEGRAM_USER_ID: own, OWNER_IDS: owners } = env
+  const people = [...new Set(`${own},${owners}`.split(',').map((id) => id.trim()))].filter(Boolean)
+  return {
+    telegram: token === undefined ? undefined : { token, apiUrl, people },
+    retryMs: CHANNEL_RETRY_MS,
+    editEveryMs: CHANNEL_EDIT_EVERY_MS,
+  }
 }
 
 function readEnvironment(environment: Record<string, string | undefined>) {
@@ -144,6 +165,7 @@ function readEnvironment(environment: Record<string, string | undefined>) {
     ...environment,
     GATEWAY_TOKEN: readSecret(environment, 'GATEWAY_TOKEN'),
     PLATFORM_TOKEN: readSecret(environment, 'PLATFORM_TOKEN'),
+    TELEGRAM_TOKEN: readSecret(environment, 'TELEGRAM_TOKEN'),
   }
   // An empty value is an unset one: shells and compose files have no other way to say so.
   const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value))

@@ -26,6 +26,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
         platformToken: 'agt_platform-token',
         idleMs: 5000,
         maxTurnMs: 10_000,
+        channels: { retryMs: 20, editEveryMs: 20 },
         ...settings,
       },
       { clock: systemClock, fetch, log: createLog('silent') },

@@ -6,10 +6,10 @@ const FIRST_READ_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
 /** Writes the whole file or nothing: a temporary neighbour, synced, then renamed, and the folder synced. */
-export async function writeAtomically(path: string, text: string): Promise<void> {
+export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
-    await writeSynced(temporary, text)
+    await writeSynced(temporary, content)
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
@@ -89,10 +89,10 @@ async function openOrNull(path: string): Promise<Handle | null> {
   }
 }
 
-async function writeSynced(path: string, text: string): Promise<void> {
+async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
   const handle = await open(path, 'wx', 0o600)
   try {
-    await handle.writeFile(text, 'utf8')
+    await handle.writeFile(content, 'utf8')
     await handle.sync()
   } finally {
     await handle.close()

@@ -73,6 +73,7 @@ export function openAgents(
     killSwitch: agents.killSwitch || standsBack,
     basePort: agents.basePort,
     imageRules: createImageRules(agents),
+    channelUrls: { telegram: watchdog.telegram.apiUrl },
     addresses: { agentsDomain, isHttps, webPort },
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),

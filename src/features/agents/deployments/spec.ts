@@ -33,7 +33,11 @@ export type SpecDeps = {
   runtimes: Pick<Runtimes, 'of'>
   urlForAgents: (runtime: Runtime) => Promise<string>
   imageRules: Pick<ImageRules, 'image'>
+  /** Where the services of channels are asked. */
+  channelUrls: ChannelUrls
 }
+
+export type ChannelUrls = { telegram: string }
 
 /** The image that `agent` runs, or will; null where agents are processes. */
 export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'imageRules'>, agent: AgentRow): string | null {
@@ -55,6 +59,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       AGENT_NAME: agent.name,
       AGENT_MODEL: agent.model,
       AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
+      ...(settings.secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
       PLATFORM_URL: await deps.urlForAgents(deps.runtimes.of(agent)),
     },
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },

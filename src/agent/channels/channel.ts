@@ -1,0 +1,59 @@
+import { z } from 'zod'
+
+/** What the built-in agent can be spoken to by, besides its gateway. */
+export type ChannelName = 'telegram' | 'discord' | 'slack'
+
+/** `account` is the name of the agent there; `since` and `at` are ISO 8601. The error stays to be seen after it has passed. */
+export type ConnectionState = {
+  connected: boolean
+  since: string | null
+  account: string | null
+  lastError: { message: string; at: string } | null
+}
+
+/** A file somebody sent: `id` is the service's own, by which it can be had. */
+const SentFile = z.object({ id: z.string(), name: z.string() })
+export type SentFile = z.infer<typeof SentFile>
+
+/** A chat, as its service names it. `threadId` is a topic in it; `isDirect` is a chat with one person alone. */
+const Place = z.object({ chatId: z.string(), threadId: z.string().nullable(), isDirect: z.boolean() })
+export type Place = z.infer<typeof Place>
+
+/** A message from somebody. `id` is the same whenever the service delivers it, and good as the id of a turn. */
+export const Incoming = z.object({
+  id: z.string(),
+  messageId: z.string(),
+  place: Place,
+  person: z.object({ id: z.string(), name: z.string() }),
+  text: z.string(),
+  files: z.array(SentFile),
+})
+export type Incoming = z.infer<typeof Incoming>
+
+/** What a conversation needs of a service. Each call @throws what the service or the way to it answers. */
+export type Service = {
+  /** Longest text of one message, in UTF-16 units. */
+  maxChars: number
+  /** How far apart edits in this chat are. */
+  editEveryMs(place: Place): number
+  /** Writes a message, as an answer to one where there is one to answer, and returns its id. */
+  write(place: Place, text: string, answerTo: string | null): Promise<string>
+  edit(place: Place, messageId: string, text: string): Promise<void>
+  /** Shows for some seconds that the agent is busy. */
+  showTyping(place: Place): Promise<void>
+  /** @throws AppError `too_large`, `not_found`. */
+  fetchFile(file: SentFile): Promise<Uint8Array>
+  /** Will it fail however often it is tried, such as for a chat that has shut the agent out? */
+  isFinal(error: unknown): boolean
+}
+
+/** The way to one service: it listens, keeps trying, and hands on what comes. */
+export type Connection = {
+  state(): ConnectionState
+  service: Service
+  /** Listens until `signal` aborts. A message is confirmed to the service once `receive` has returned. */
+  run(receive: Receive, signal: AbortSignal): Promise<void>
+}
+
+/** `isAddressed`: a message in a group that speaks to the agent. Returns once the message is on disk, or will not be answered. */
+export type Receive = (message: Incoming, isAddressed: boolean) => Promise<void>

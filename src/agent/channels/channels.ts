@@ -1,0 +1,132 @@
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { KeptTurns } from '../turns/kept-turns.ts'
+import type { ChannelName, Connection, ConnectionState } from './channel.ts'
+import { type Conversation, createConversation } from './conversation.ts'
+import { type Guests, type ListedPerson, openGuests } from './guests.ts'
+import { openInbox } from './inbox.ts'
+import { createSavedFiles } from './saved-files.ts'
+import { splitText } from './split.ts'
+
+/** Those that are set are opened. `people` are the ids whom the settings let in. */
+export type ChannelSettings = {
+  telegram?: { token: string; apiUrl: string; people: readonly string[] } | undefined
+  /** Between two tries to connect, and at least between two edits of an answer. */
+  retryMs: number
+  editEveryMs: number
+}
+
+export type ChannelDeps = {
+  /** Of the agent, for state and for files that come. */
+  folder: string
+  workspace: string
+  keptTurns: KeptTurns
+  clock: Clock
+  fetch: typeof fetch
+  log: Log
+  /** Nothing more is begun after the one; nothing goes on after the other. */
+  stopping: AbortSignal
+  ending: AbortSignal
+}
+
+/** A code that waits, with whom it was told to. Times are ISO 8601. */
+export type ListedPairing = { code: string; id: string; name: string; expiresAt: string }
+export type ListedChannel = ConnectionState & { name: ChannelName; people: ListedPerson[]; pairings: ListedPairing[] }
+
+/** The channels that this agent has. */
+export type Channels = {
+  list(): ListedChannel[]
+  /** Lets a stranger in or not, who is told. @throws AppError `not_found`. */
+  decide(name: string, code: string, approve: boolean): Promise<{ id: string; name: string }>
+  /** @throws AppError `not_found`, `conflict` for somebody whom the settings name. */
+  remove(name: string, personId: string): Promise<void>
+  /** Writes to somebody who may write to the agent. @throws AppError `not_found`, `forbidden`, `upstream_failed`. */
+  send(name: string, peerId: string, text: string): Promise<void>
+  /** Once no channel listens and nothing is being answered. */
+  idle(): Promise<void>
+}
+
+type Open = {
+  name: ChannelName
+  connection: Connection
+  guests: Guests
+  conversation: Conversation
+  end: Promise<void>
+}
+
+/** Opens what is configured, and loads nothing else. */
+export async function openChannels(settings: ChannelSettings | undefined, deps: ChannelDeps): Promise<Channels> {
+  const opened: Open[] = []
+  if (settings?.telegram) {
+    const { createTelegramConnection } = await import('./telegram/telegram.ts')
+    const connection = createTelegramConnection({ ...settings, ...settings.telegram }, deps)
+    opened.push(await openChannel('telegram', connection, settings.telegram.people, deps))
+  }
+  const find = (name: string) => {
+    const found = opened.find((channel) => channel.name === name)
+    if (!found) throw new AppError('not_found', 'Channel not found')
+    return found
+  }
+  return {
+    list: () => opened.map(toListed),
+    async decide(name, code, approve) {
+      const { guests, connection } = find(name)
+      const { id, name: person, chatId } = await guests.decide(code, approve)
+      if (approve) {
+        const place = { chatId, threadId: null, isDirect: true }
+        connection.service.write(place, 'You can write to me now.', null).catch((error: unknown) => {
+          deps.log.warn({ channel: name, error: errorMessage(error) }, 'a new guest could not be told')
+        })
+      }
+      return { id, name: person }
+    },
+    remove: (name, personId) => find(name).guests.remove(personId),
+    async send(name, peerId, text) {
+      const { guests, connection } = find(name)
+      if (!guests.isAllowed(peerId)) throw new AppError('forbidden', 'Your owner has not let this person in')
+      const { service } = connection
+      try {
+        const place = { chatId: peerId, threadId: null, isDirect: true }
+        for (const part of splitText(text, service.maxChars)) await service.write(place, part, null)
+      } catch (error) {
+        throw new AppError(
+          'upstream_failed',
+          `The message was not delivered: ${errorMessage(error)}`,
+          {},
+          { cause: error },
+        )
+      }
+    },
+    async idle() {
+      await Promise.all(opened.flatMap(({ end, conversation }) => [end, conversation.idle()]))
+    },
+  }
+}
+
+async function openChannel(
+  name: ChannelName,
+  connection: Connection,
+  people: readonly string[],
+  deps: ChannelDeps,
+): Promise<Open> {
+  const folder = join(deps.folder, 'channels')
+  const guests = await openGuests(folder, name, people, deps.clock)
+  const inbox = await openInbox(folder, name)
+  const { service } = connection
+  const savedFiles = createSavedFiles(deps.workspace, service)
+  const conversation = createConversation({ ...deps, channel: name, service, inbox, guests, savedFiles })
+  conversation.resume()
+  const end = connection.run(conversation.receive, deps.stopping).catch((error: unknown) => {
+    deps.log.error({ channel: name, error: errorMessage(error) }, 'a channel has ended')
+  })
+  return { name, connection, guests, conversation, end }
+}
+
+function toListed({ name, connection, guests }: Open): ListedChannel {
+  const pairings = guests
+    .listPairings()
+    .map(({ code, id, name: person, expiresAt }) => ({ code, id, name: person, expiresAt }))
+  return { name, ...connection.state(), people: guests.listPeople(), pairings }
+}

@@ -1,0 +1,176 @@
+import { KeyedQueue } from '../../core/concurrency/keyed-queue.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { toAppError } from '../errors.ts'
+import type { KeptTurns } from '../turns/kept-turns.ts'
+import { STOPPED } from '../turns/turn.ts'
+import type { Incoming, Place, Service } from './channel.ts'
+import type { Guests } from './guests.ts'
+import { type Inbox, toChat, type Waiting } from './inbox.ts'
+import { createReply, type Reply } from './reply.ts'
+import type { SavedFiles } from './saved-files.ts'
+
+const TYPING_EVERY_MS = 4500
+/** `/stop` and, in a group, `/stop@name`. */
+const COMMAND = /^\/(start|stop|new)(?:@\w+)?\s*$/i
+
+export type ConversationDeps = {
+  channel: string
+  service: Service
+  inbox: Inbox
+  guests: Guests
+  keptTurns: KeptTurns
+  savedFiles: SavedFiles
+  log: Log
+  /** Of the agent: nothing more is begun. */
+  stopping: AbortSignal
+  /** Of the agent's patience: what is under way then is told when it starts again. */
+  ending: AbortSignal
+}
+
+/** What every channel does with a message, from admission to the end of its answer. */
+export type Conversation = {
+  /** Goes on with what an earlier run of the agent has left. */
+  resume(): void
+  receive(message: Incoming, isAddressed: boolean): Promise<void>
+  /** Once nothing is being answered. */
+  idle(): Promise<void>
+}
+
+export function createConversation(deps: ConversationDeps): Conversation {
+  const { channel, inbox, guests, log } = deps
+  const chats = new KeyedQueue()
+  const begin = (message: Waiting) => {
+    void chats
+      .run(toChat(channel, message.place), async () => {
+        if (!deps.stopping.aborted) await answer(deps, message)
+      })
+      .catch((error: unknown) => {
+        if (deps.ending.aborted) return
+        log.error({ channel, error: errorMessage(error) }, 'a message of a channel was not answered')
+      })
+  }
+  const say = (place: Place, text: string, answerTo: string | null) => {
+    deps.service.write(place, text, answerTo).catch((error: unknown) => {
+      log.warn({ channel, error: errorMessage(error) }, 'a sentence to a channel could not be delivered')
+    })
+  }
+
+  return {
+    resume() {
+      for (const message of inbox.list()) begin(message)
+    },
+    async receive(message, isAddressed) {
+      const { place, person, messageId } = message
+      if (!guests.isAllowed(person.id)) {
+        // Whoever may read a group sees its messages: no code is told there.
+        const code = place.isDirect ? await guests.askFor(person, place.chatId) : null
+        if (code) say(place, toPairingText(code), null)
+        return
+      }
+      if (!place.isDirect && !isAddressed) return
+      const command = COMMAND.exec(message.text)?.[1]?.toLowerCase()
+      if (command) return say(place, await obey(deps, command, message), messageId)
+      if (message.text.trim() === '' && message.files.length === 0) {
+        return say(place, 'I can read text, pictures, files and voice notes.', messageId)
+      }
+      const added = await inbox.add(message)
+      if (added === 'full')
+        return say(place, 'Too many messages are waiting. Please send this one again later.', messageId)
+      if (added) begin(added)
+    },
+    idle: () => chats.settle(),
+  }
+}
+
+function toPairingText(code: string): string {
+  return `I do not know you yet. My owner can let you in with this code, which is good for an hour: ${code}`
+}
+
+/** Does what a command says, and returns what to say to that. */
+async function obey(deps: ConversationDeps, command: string, { place, messageId }: Incoming): Promise<string> {
+  if (command === 'start') return 'You can write to me now. /new begins a new conversation, /stop ends an answer.'
+  if (command === 'new') {
+    await deps.inbox.beginAnew(place, messageId)
+    return 'This is a new conversation.'
+  }
+  const chat = toChat(deps.channel, place)
+  const messages = deps.inbox.list().filter((message) => toChat(deps.channel, message.place) === chat)
+  if (messages.length === 0) return 'There is nothing to stop.'
+  // All are taken away before the first ends, so that none of them begins then.
+  for (const { id } of messages) await deps.inbox.finish(id)
+  for (const { id } of messages) await deps.keptTurns.stop(id)
+  return 'Stopped.'
+}
+
+async function answer(deps: ConversationDeps, message: Waiting): Promise<void> {
+  const { channel, service, inbox, log, ending } = deps
+  if (!isWaiting(inbox, message)) return
+  const keepSent = (ids: readonly string[]) => inbox.keepSent(message.id, ids)
+  const reply = createReply({ service, message, keepSent, signal: ending })
+  try {
+    await deliver(deps, message, reply)
+  } catch (error) {
+    if (ending.aborted || !service.isFinal(error)) throw error
+    log.warn({ channel, error: errorMessage(error) }, 'an answer cannot be delivered')
+  }
+  await inbox.finish(message.id)
+}
+
+async function deliver(deps: ConversationDeps, message: Waiting, reply: Reply): Promise<void> {
+  const typing = showTyping(deps, message)
+  let failure: string | null = null
+  try {
+    await takeTurn(deps, message, reply)
+  } catch (error) {
+    // The turn has its end on disk: the next run of the agent tells it.
+    deps.ending.throwIfAborted()
+    failure = describeFailure(error)
+  } finally {
+    clearInterval(typing)
+  }
+  await reply.finish()
+  if (failure !== null) await reply.tell(failure)
+}
+
+async function takeTurn({ inbox, keptTurns, savedFiles, ending }: ConversationDeps, message: Waiting, reply: Reply) {
+  const known = await keptTurns.find(message.id)
+  const turn = known ?? (await openTurn())
+  await turn.follow((event) => {
+    if (event.type === 'text') reply.add(event.text)
+  }, ending)
+
+  async function openTurn() {
+    const content = toContent(message, await savedFiles.save(message))
+    // Somebody may have stopped it while its files were fetched.
+    if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
+    return keptTurns.open(message.id, { sessionKey: message.sessionKey, messages: [{ role: 'user', content }] })
+  }
+}
+
+function isWaiting(inbox: Inbox, message: Waiting): boolean {
+  return inbox.list().some(({ id }) => id === message.id)
+}
+
+function toContent({ place, person, text }: Waiting, notes: readonly string[]): string {
+  const said = place.isDirect ? text : `${person.name}: ${text}`
+  return [said, ...notes].filter(Boolean).join('\n\n')
+}
+
+function showTyping({ service }: ConversationDeps, { place }: Waiting) {
+  // Whether it is seen changes nothing.
+  const show = () => void service.showTyping(place).catch(() => undefined)
+  show()
+  return setInterval(show, TYPING_EVERY_MS)
+}
+
+/** Null for what somebody stopped on purpose. */
+function describeFailure(error: unknown): string | null {
+  const known: AppError = toAppError(error)
+  const { code } = known.extra
+  if (code === STOPPED) return null
+  if (code === 'TURN_INTERRUPTED' || known.kind === 'unavailable') {
+    return 'I was interrupted before I had answered. Please send your message again.'
+  }
+  return `I could not answer: ${known.message}`
+}

@@ -1,0 +1,93 @@
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { openStateFile } from './state-file.ts'
+
+const Guest = z.object({ id: z.string(), name: z.string() })
+const Person = Guest.extend({ since: z.string() })
+/** `chatId` is where the code was told, and where the answer will be. A denied one gets no other code until it expires. */
+const Pairing = Guest.extend({ code: z.string(), chatId: z.string(), expiresAt: z.string(), isDenied: z.boolean() })
+const GuestState = z.object({ people: z.array(Person), pairings: z.array(Pairing) })
+
+export type Pairing = z.infer<typeof Pairing>
+/** `isConfigured`: one whom the agent's settings name. They stay until those change, and nobody knows since when. */
+export type ListedPerson = { id: string; name: string | null; since: string | null; isConfigured: boolean }
+
+const MAX_WAITING = 20
+const CODE_LASTS_MS = 60 * 60 * 1000
+const CODE_CHARS = 8
+/** Without those that are taken for one another. */
+const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+
+/** Who may speak to the agent by one channel. */
+export type Guests = {
+  isAllowed(personId: string): boolean
+  /** The code for a stranger, the same within its hour; null for one who was denied, and when too many wait. */
+  askFor(person: { id: string; name: string }, chatId: string): Promise<string | null>
+  listPeople(): ListedPerson[]
+  /** Codes that wait for the owner. */
+  listPairings(): Pairing[]
+  /** Lets the stranger in or not, and says who that was. @throws AppError `not_found`. */
+  decide(code: string, approve: boolean): Promise<Pairing>
+  /** @throws AppError `not_found`, `conflict` for one whom the settings name. */
+  remove(personId: string): Promise<void>
+}
+
+/** `configuredIds` are those whom the agent's settings let in. */
+export async function openGuests(
+  folder: string,
+  channel: string,
+  configuredIds: readonly string[],
+  clock: Clock,
+): Promise<Guests> {
+  const file = await openStateFile(join(folder, `${channel}-people.json`), GuestState, { people: [], pairings: [] })
+  const isConfigured = (id: string) => configuredIds.includes(id)
+  const listCurrent = (pairings: readonly Pairing[]) => {
+    const now = clock.now().toISOString()
+    return pairings.filter(({ expiresAt }) => expiresAt > now)
+  }
+  const listWaiting = () => listCurrent(file.read().pairings).filter(({ isDenied }) => !isDenied)
+  return {
+    isAllowed: (id) => isConfigured(id) || file.read().people.some((person) => person.id === id),
+    askFor: (person, chatId) =>
+      file.change((state) => {
+        const pairings = listCurrent(state.pairings)
+        const known = pairings.find(({ id }) => id === person.id)
+        if (known) return { state, result: known.isDenied ? null : known.code }
+        if (pairings.length >= MAX_WAITING) return { state, result: null }
+        const expiresAt = new Date(clock.now().getTime() + CODE_LASTS_MS).toISOString()
+        const pairing = { ...person, chatId, code: newCode(), expiresAt, isDenied: false }
+        return { state: { ...state, pairings: [...pairings, pairing] }, result: pairing.code }
+      }),
+    listPeople: () => [
+      ...configuredIds.map((id) => ({ id, name: null, since: null, isConfigured: true })),
+      ...file
+        .read()
+        .people.filter(({ id }) => !isConfigured(id))
+        .map((person) => ({ ...person, isConfigured: false })),
+    ],
+    listPairings: listWaiting,
+    decide: (code, approve) =>
+      file.change(({ people, pairings }) => {
+        const found = listWaiting().find((pairing) => pairing.code === code.toUpperCase())
+        if (!found) throw new AppError('not_found', 'Pairing code not found')
+        const others = pairings.filter((pairing) => pairing !== found)
+        if (!approve) return { state: { people, pairings: [...others, { ...found, isDenied: true }] }, result: found }
+        const added = { id: found.id, name: found.name, since: clock.now().toISOString() }
+        return { state: { people: [...people, added], pairings: others }, result: found }
+      }),
+    remove: (personId) =>
+      file.change((state) => {
+        if (isConfigured(personId)) throw new AppError('conflict', 'The agent’s settings name this person')
+        const people = state.people.filter(({ id }) => id !== personId)
+        if (people.length === state.people.length) throw new AppError('not_found', 'Person not found')
+        return { state: { ...state, people }, result: undefined }
+      }),
+  }
+}
+
+function newCode(): string {
+  return Array.from({ length: CODE_CHARS }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join('')
+}

@@ -1,0 +1,83 @@
+import pRetry from 'p-retry'
+import type { Service } from './channel.ts'
+import type { Waiting } from './inbox.ts'
+import { splitText } from './split.ts'
+
+const RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 1000, maxTimeout: 60_000, randomize: true }
+
+/** An answer that grows in a chat: it is written with its first words, and edited until it is whole. */
+export type Reply = {
+  add(text: string): void
+  /** Once all of it stands there. @throws what the service refuses for good, and the signal's reason. */
+  finish(): Promise<void>
+  /** Says something after it. @throws as `finish`. */
+  tell(text: string): Promise<void>
+}
+
+type Needs = {
+  service: Service
+  message: Waiting
+  /** Keeps which messages the answer stands in, so that whoever goes on with it edits those. */
+  keepSent: (ids: readonly string[]) => Promise<void>
+  signal: AbortSignal
+}
+
+export function createReply({ service, message, keepSent, signal }: Needs): Reply {
+  const sent: { id: string; text: string | null }[] = message.sentIds.map((id) => ({ id, text: null }))
+  let text = ''
+  let isFinished = false
+  let running: Promise<void> | null = null
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let shown = ''
+  let lastAt = Number.NEGATIVE_INFINITY
+
+  const sync = async () => {
+    for (const [index, part] of splitText(text, service.maxChars).entries()) {
+      const known = sent[index]
+      if (known?.text === part) continue
+      if (known) {
+        await service.edit(message.place, known.id, part)
+        known.text = part
+      } else {
+        const answerTo = index === 0 ? message.messageId : null
+        sent.push({ id: await service.write(message.place, part, answerTo), text: part })
+        await keepSent(sent.map(({ id }) => id))
+      }
+    }
+  }
+  const plan = () => {
+    if (timer || running || text === shown || isFinished || signal.aborted) return
+    timer = setTimeout(showProgress, Math.max(0, lastAt + service.editEveryMs(message.place) - performance.now()))
+  }
+  const showProgress = () => {
+    timer = undefined
+    shown = text
+    // What does not get through now is written at the end.
+    running = sync()
+      .catch(() => undefined)
+      .finally(() => {
+        running = null
+        lastAt = performance.now()
+        plan()
+      })
+  }
+  const untilDelivered = (work: () => Promise<void>) =>
+    pRetry(work, { ...RETRY, signal, shouldRetry: ({ error }) => !service.isFinal(error) })
+
+  return {
+    add(more) {
+      text += more
+      plan()
+    },
+    async finish() {
+      isFinished = true
+      clearTimeout(timer)
+      await running
+      await untilDelivered(sync)
+    },
+    async tell(sentence) {
+      const write = async () => void (await service.write(message.place, sentence, message.messageId))
+      await untilDelivered(write)
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import { expect, onTestFinished, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hangs, startPlatformDouble } from '../../../../tests/harness/doubles/platform.ts'
+import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
+import { until } from '../../../../tests/harness/until.ts'
+
+const MAIN = join(import.meta.dir, '../../../main.ts')
+const TOKEN = '42:secret-of-the-bot'
+const ADA = { id: 7, first_name: 'Ada' }
+const INTERRUPTED = 'I was interrupted before I had answered. Please send your message again.'
+
+/** `stead agent` with a bot, as the platform starts it, again and again in the same folder. */
+async function startKillableAgent() {
+  const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
+  const telegram = startTelegramDouble()
+  const platform = startPlatformDouble()
+  const bot = telegram.addBot(TOKEN)
+  await writeFile(join(folder, 'token'), `${TOKEN}\n`)
+  const start = () =>
+    Bun.spawn([process.execPath, MAIN, 'agent'], {
+      cwd: folder,
+      env: {
+        PORT: '0',
+        AGENT_DIR: folder,
+        AGENT_MODEL: 'solo',
+        GATEWAY_TOKEN: 'gw_1',
+        PLATFORM_TOKEN: 'agt_1',
+        PLATFORM_URL: platform.url,
+        TELEGRAM_TOKEN_FILE: join(folder, 'token'),
+        TELEGRAM_API_URL: `${telegram.url}/`,
+        TELEGRAM_USER_ID: '7',
+      },
+      stdout: 'ignore',
+      stderr: 'inherit',
+    })
+  let child = start()
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await child.exited
+    await telegram.stop()
+    await platform.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return {
+    bot,
+    platform,
+    async kill() {
+      child.kill('SIGKILL')
+      await child.exited
+    },
+    startAgain: () => {
+      child = start()
+    },
+  }
+}
+
+test('killed while the model answers: the person is told once, in the same chat, and the next message is answered', async () => {
+  const { bot, platform, kill, startAgain } = await startKillableAgent()
+  platform.next(hangs('Half an ').answerer)
+  const asked = bot.say(ADA, { text: 'long' })
+  await until('the first words', () => bot.textsIn(ADA.id).includes('Half an'))
+  await kill()
+  bot.redeliver(asked)
+  bot.say(ADA, { text: 'next' })
+  startAgain()
+  await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
+  expect(bot.textsIn(ADA.id)).toEqual(['Half an', INTERRUPTED, 'You said: next'])
+  expect(platform.asked).toHaveLength(2)
+}, 60_000)
+
+test('killed when the model has answered and nobody has been told: the answer is delivered once, without the model', async () => {
+  const { bot, platform, kill, startAgain } = await startKillableAgent()
+  for (let round = 0; round < 4; round += 1) bot.failNext('sendMessage', 429, 'Too Many Requests', { retry_after: 500 })
+  const asked = bot.say(ADA, { text: 'Hello' })
+  await until('the refused delivery', () => bot.calls.includes('sendMessage'))
+  await kill()
+  bot.redeliver(asked)
+  startAgain()
+  bot.say(ADA, { text: 'next' })
+  bot.clearFaults()
+  await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
+  expect(bot.textsIn(ADA.id)).toEqual(['You said: Hello', 'You said: next'])
+  expect(platform.asked).toHaveLength(2)
+}, 60_000)
+
+test('killed after the whole answer: a message that Telegram delivers again is not answered again', async () => {
+  const { bot, platform, kill, startAgain } = await startKillableAgent()
+  const asked = bot.say(ADA, { text: 'Hello' })
+  await until('the answer', () => bot.textsIn(ADA.id).includes('You said: Hello'))
+  await until('its confirmation', () => bot.unconfirmed() === 0)
+  await kill()
+  bot.redeliver(asked)
+  startAgain()
+  bot.say(ADA, { text: 'next' })
+  await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
+  expect(bot.textsIn(ADA.id)).toEqual(['You said: Hello', 'You said: next'])
+  expect(platform.asked).toHaveLength(2)
+}, 60_000)

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { autoRetry } from '@grammyjs/auto-retry'
+import { Api, GrammyError, HttpError } from 'grammy'
+import type { UserFromGetMe } from 'grammy/types'
+import type { Clock } from '../../../core/clock.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import type { Connection, ConnectionState, Receive } from '../channel.ts'
+import { toIncoming } from './messages.ts'
+import { createTelegramService, type TelegramServiceSettings } from './service.ts'
+
+/** How long the Bot API holds a question for updates, and when nobody answers at all. */
+const POLL_SECONDS = 30
+const REQUEST_TIMEOUT_SECONDS = 60
+const GOODBYE_MS = 2000
+const MAX_RETRIES = 3
+const MAX_RETRY_AFTER_SECONDS = 600
+
+/** `retryMs` lies between two tries to connect. */
+export type TelegramSettings = TelegramServiceSettings & { retryMs: number }
+
+/** One bot by long polling. Loads grammY, so import this module only for a bot that is configured. */
+export function createTelegramConnection(
+  settings: TelegramSettings,
+  deps: { clock: Clock; fetch: typeof fetch },
+): Connection {
+  const api = new Api(settings.token, { apiRoot: settings.apiUrl, timeoutSeconds: REQUEST_TIMEOUT_SECONDS })
+  const waitAsTold = autoRetry({
+    maxRetryAttempts: MAX_RETRIES,
+    maxDelaySeconds: MAX_RETRY_AFTER_SECONDS,
+    rethrowHttpErrors: true,
+  })
+  // The loop below tells what goes wrong with its own calls, and when it tries again.
+  api.config.use((previous, method, payload, signal) =>
+    method === 'getUpdates' || method === 'getMe' || method === 'deleteWebhook'
+      ? previous(method, payload, signal)
+      : waitAsTold(previous, method, payload, signal),
+  )
+  let state: ConnectionState = { connected: false, since: null, account: null, lastError: null }
+  const setConnected = (me: UserFromGetMe) => {
+    if (!state.connected)
+      state = { ...state, connected: true, since: deps.clock.now().toISOString(), account: `@${me.username}` }
+  }
+  const setFailed = (message: string) => {
+    const lastError = { message, at: deps.clock.now().toISOString() }
+    state = { ...state, connected: false, since: null, lastError }
+  }
+  let offset = 0
+
+  const poll = async (receive: Receive, signal: AbortSignal) => {
+    const me = await api.getMe(toApiSignal(signal))
+    await api.deleteWebhook({}, toApiSignal(signal))
+    while (!signal.aborted) {
+      // The first look does not wait, so that a bot on which somebody else listens is known at once.
+      const timeout = state.connected ? POLL_SECONDS : 0
+      const updates = await api.getUpdates({ offset, timeout, allowed_updates: ['message'] }, toApiSignal(signal))
+      setConnected(me)
+      for (const update of updates) {
+        const incoming = update.message && toIncoming(update.message, me)
+        if (incoming) await receive(incoming.message, incoming.isAddressed)
+        offset = update.update_id + 1
+      }
+    }
+  }
+  /** Otherwise what came last is delivered again when the agent next listens. */
+  const sayGoodbye = async () => {
+    if (offset === 0) return
+    await api
+      .getUpdates({ offset, limit: 1, timeout: 0 }, toApiSignal(AbortSignal.timeout(GOODBYE_MS)))
+      .catch(() => undefined)
+  }
+
+  return {
+    state: () => state,
+    service: createTelegramService(settings, api, deps.fetch),
+    async run(receive, signal) {
+      while (!signal.aborted) {
+        try {
+          await poll(receive, signal)
+        } catch (error) {
+          if (signal.aborted) break
+          setFailed(describe(error))
+          if (isRefusedToken(error)) return
+          await sleep(toWaitMs(error, settings.retryMs), undefined, { signal }).catch(() => undefined)
+        }
+      }
+      await sayGoodbye()
+      state = { ...state, connected: false, since: null }
+    },
+  }
+}
+
+/** The library names the type of a package that the runtime has replaced by its own. */
+function toApiSignal(signal: AbortSignal): NonNullable<Parameters<Api['getMe']>[0]> {
+  return signal as unknown as NonNullable<Parameters<Api['getMe']>[0]>
+}
+
+function describe(error: unknown): string {
+  if (error instanceof HttpError) return 'Telegram cannot be reached; trying again'
+  if (!(error instanceof GrammyError)) return errorMessage(error)
+  if (isRefusedToken(error))
+    return `Telegram refuses the token (${error.error_code} ${error.description}): set another one`
+  if (error.error_code === 409) {
+    return 'Another program reads the messages of this bot, and Telegram allows only one (409 Conflict); trying again'
+  }
+  return `Telegram answered ${error.error_code} ${error.description}; trying again`
+}
+
+/** A token of the wrong form is 404, one that was revoked is 401. */
+function isRefusedToken(error: unknown): boolean {
+  return error instanceof GrammyError && (error.error_code === 401 || error.error_code === 404)
+}
+
+function toWaitMs(error: unknown, retryMs: number): number {
+  const seconds = error instanceof GrammyError ? error.parameters.retry_after : undefined
+  return seconds === undefined ? retryMs : seconds * 1000
+}

@@ -1,0 +1,217 @@
+import { z } from 'zod'
+
+const Chat = z.object({ id: z.number(), type: z.enum(['private', 'group', 'supergroup']) })
+type Chat = z.infer<typeof Chat>
+type Update = { update_id: number; message: object }
+/** A message of the bot as the chat shows it, with every text that it has had. */
+type Shown = { id: number; chatId: number; text: string; texts: string[]; times: number[]; answerTo: number | null }
+type Answer = { status: number; body: object }
+
+const GetUpdates = z.object({
+  offset: z.number().default(0),
+  limit: z.number().default(100),
+  timeout: z.number().default(0),
+})
+const SendMessage = z.object({
+  chat_id: z.coerce.number(),
+  text: z.string(),
+  reply_parameters: z.object({ message_id: z.number() }).optional(),
+})
+const EditMessageText = z.object({ chat_id: z.coerce.number(), message_id: z.number(), text: z.string() })
+const GetFile = z.object({ file_id: z.string() })
+
+const MAX_CHARS = 4096
+const MAX_FILE_BYTES = 20 * 1024 * 1024
+const TOKEN = /^\d+:[\w-]+$/
+
+/** The Bot API on loopback, in its real protocol, for the bots that a test adds; it ends with `stop`. */
+export function startTelegramDouble() {
+  const bots = new Map<string, ReturnType<typeof createBot>>()
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      const [, isFile, token = '', rest = ''] = /^(\/file)?\/bot([^/]+)\/(.+)$/.exec(pathname) ?? []
+      if (!TOKEN.test(token)) return toResponse(refuse(404, 'Not Found'))
+      const bot = bots.get(token)
+      if (!bot) return toResponse(refuse(401, 'Unauthorized'))
+      if (isFile) return bot.download(rest)
+      const text = await request.text()
+      return toResponse(await bot.call(rest, text === '' ? {} : JSON.parse(text), request.signal))
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    addBot(token: string, username = 'ada_bot') {
+      const bot = createBot(Number.parseInt(token, 10), username)
+      bots.set(token, bot)
+      return bot
+    },
+    /** From now on the token is refused. */
+    revoke: (token: string) => bots.delete(token),
+    stop: () => server.stop(true),
+  }
+}
+
+function createBot(id: number, username: string) {
+  const updates: Update[] = []
+  const said = new Map<number, object>()
+  const shown: Shown[] = []
+  const calls: string[] = []
+  const faults = new Map<string, Answer[]>()
+  const files = new Map<string, { bytes: Uint8Array; path: string; sizeBytes: number }>()
+  let lastUpdateId = 1000
+  let lastMessageId = 0
+  let endPoll: ((answer: Answer) => void) | null = null
+  const wakes = new Set<() => void>()
+
+  const me = { id, is_bot: true, first_name: 'Ada', username }
+
+  const getUpdates = async (input: unknown, signal: AbortSignal): Promise<Answer> => {
+    const { offset, limit, timeout } = GetUpdates.parse(input)
+    // Whoever asks last gets the updates.
+    endPoll?.(
+      refuse(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running'),
+    )
+    endPoll = null
+    while (updates[0] && updates[0].update_id < offset) updates.shift()
+    if (updates.length > 0 || timeout === 0) return accept(updates.slice(0, limit))
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    endPoll = resolve
+    const wake = () => resolve(accept(updates.slice(0, limit)))
+    wakes.add(wake)
+    const timer = setTimeout(wake, timeout * 1000)
+    signal.addEventListener('abort', wake)
+    try {
+      return await promise
+    } finally {
+      clearTimeout(timer)
+      wakes.delete(wake)
+      if (endPoll === resolve) endPoll = null
+    }
+  }
+  const deliver = (message: object) => {
+    lastUpdateId += 1
+    updates.push({ update_id: lastUpdateId, message })
+    for (const wake of wakes) wake()
+  }
+  const sendMessage = (input: unknown): Answer => {
+    const { chat_id: chatId, text, reply_parameters: reply } = SendMessage.parse(input)
+    const problem = checkText(text)
+    if (problem) return problem
+    lastMessageId += 1
+    const answerTo = reply?.message_id ?? null
+    shown.push({ id: lastMessageId, chatId, text, texts: [text], times: [performance.now()], answerTo })
+    return accept({ message_id: lastMessageId, date: now(), chat: { id: chatId, type: 'private' }, text })
+  }
+  const editMessageText = (input: unknown): Answer => {
+    const { chat_id: chatId, message_id: messageId, text } = EditMessageText.parse(input)
+    const problem = checkText(text)
+    if (problem) return problem
+    const message = shown.find((one) => one.chatId === chatId && one.id === messageId)
+    if (!message) return refuse(400, 'Bad Request: message to edit not found')
+    if (message.text === text) {
+      const why =
+        'specified new message content and reply markup are exactly the same as a current content and reply markup of the message'
+      return refuse(400, `Bad Request: message is not modified: ${why}`)
+    }
+    message.text = text
+    message.texts.push(text)
+    message.times.push(performance.now())
+    return accept({ message_id: messageId, date: now(), chat: { id: chatId, type: 'private' }, text })
+  }
+  const getFile = (input: unknown): Answer => {
+    const { file_id: fileId } = GetFile.parse(input)
+    const file = files.get(fileId)
+    if (!file) return refuse(400, 'Bad Request: invalid file_id')
+    if (file.sizeBytes > MAX_FILE_BYTES) return refuse(400, 'Bad Request: file is too big')
+    return accept({ file_id: fileId, file_unique_id: fileId, file_size: file.sizeBytes, file_path: file.path })
+  }
+
+  return {
+    username,
+    /** What the bot has written, in every chat. */
+    shown,
+    /** Names of methods, in the order of their calls. */
+    calls,
+    textsIn: (chatId: number) => shown.filter((message) => message.chatId === chatId).map(({ text }) => text),
+    /** Updates that nobody has confirmed. */
+    unconfirmed: () => updates.length,
+    /** Lets the next calls of a method fail. */
+    failNext: (method: string, status: number, description: string, parameters?: object) => {
+      const answer = refuse(status, description, parameters)
+      faults.set(method, [...(faults.get(method) ?? []), answer])
+    },
+    clearFaults: () => faults.clear(),
+    addFile(fileId: string, path: string, bytes: Uint8Array, sizeBytes = bytes.byteLength) {
+      files.set(fileId, { bytes, path, sizeBytes })
+    },
+    /** Somebody writes; `fields` are those of the Bot API's Message. Returns the id of the message. */
+    say(
+      from: { id: number; first_name: string },
+      fields: object,
+      chat: Chat = { id: from.id, type: 'private' },
+    ): number {
+      lastMessageId += 1
+      const message = { message_id: lastMessageId, date: now(), chat, from: { is_bot: false, ...from }, ...fields }
+      said.set(lastMessageId, message)
+      deliver(message)
+      return lastMessageId
+    },
+    /** Delivers a message again that was delivered before. */
+    redeliver(messageId: number) {
+      const message = said.get(messageId)
+      if (!message) throw new Error(`Nobody said ${messageId}`)
+      deliver(message)
+    },
+    async call(method: string, input: unknown, signal: AbortSignal): Promise<Answer> {
+      calls.push(method)
+      const fault = faults.get(method)?.shift()
+      if (fault) return fault
+      switch (method) {
+        case 'getMe':
+          return accept(me)
+        case 'getUpdates':
+          return getUpdates(input, signal)
+        case 'sendMessage':
+          return sendMessage(input)
+        case 'editMessageText':
+          return editMessageText(input)
+        case 'getFile':
+          return getFile(input)
+        case 'deleteWebhook':
+        case 'sendChatAction':
+          return accept(true)
+        default:
+          return refuse(404, 'Not Found')
+      }
+    },
+    download(path: string): Response {
+      const file = [...files.values()].find((one) => one.path === path)
+      return file ? new Response(Buffer.from(file.bytes)) : toResponse(refuse(404, 'Not Found'))
+    },
+  }
+}
+
+function checkText(text: string): Answer | null {
+  if (text.trim() === '') return refuse(400, 'Bad Request: message text is empty')
+  return text.length > MAX_CHARS ? refuse(400, 'Bad Request: message is too long') : null
+}
+
+function accept(result: unknown): Answer {
+  return { status: 200, body: { ok: true, result } }
+}
+
+function refuse(status: number, description: string, parameters?: object): Answer {
+  return { status, body: { ok: false, error_code: status, description, ...(parameters && { parameters }) } }
+}
+
+function toResponse({ status, body }: Answer): Response {
+  return Response.json(body, { status })
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000)
+}
