@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { agentConfigRoutes } from '../features/agents/agents/config-routes.ts'
 import { agentsWeb } from '../features/agents/agents/web.ts'
+import { channelsWeb } from '../features/agents/channels/web.ts'
 import { cloningWeb } from '../features/agents/cloning/web.ts'
 import { lifecycleWeb } from '../features/agents/deployments/lifecycle-routes.ts'
 import { deploymentsWeb } from '../features/agents/deployments/web.ts'
@@ -103,6 +104,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', verificationRoutes(agents, owner))
   app.route('/', provisioningWeb({ ...agents, catalogue }))
   app.route('/', deploymentsWeb(agents))
+  app.route('/', channelsWeb(agents))
   app.route('/', lifecycleWeb(agents))
   app.route('/', instancesWeb(views))
   app.route('/', watchdogRoutes(agents, owner))

@@ -411,6 +411,18 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents web': reached,
   'DELETE /api/agents/:id web': { names: AGENT, status: 200, foreign: 200, missing: 200 },
   'GET /api/agents/:id web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/channels web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/channels/:name/pairings/:code web': {
+    names: AGENT,
+    status: 200,
+    path: (id) => `/api/agents/${id}/channels/telegram/pairings/ABCD2345`,
+    body: () => ({ approve: true }),
+  },
+  'DELETE /api/agents/:id/channels/:name/people/:personId web': {
+    names: AGENT,
+    status: 200,
+    path: (id) => `/api/agents/${id}/channels/telegram/people/66`,
+  },
   'GET /api/agents/:id/events web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/restart web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/start web': { names: AGENT, status: 200 },

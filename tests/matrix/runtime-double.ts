@@ -10,6 +10,18 @@ import {
 /** What an agent says of itself, and to everybody who talks to it. */
 const REPLY = 'Good morning'
 
+/** A stranger who waits for the owner. */
+const STRANGER = { id: '66', name: 'Eve' }
+const CHANNEL = {
+  name: 'telegram',
+  connected: true,
+  since: null,
+  account: null,
+  lastError: null,
+  people: [],
+  pairings: [{ ...STRANGER, code: 'ABCD2345', expiresAt: '2030-01-01T00:00:00.000Z' }],
+}
+
 const STATS: AgentStats = {
   cpuPercent: 1,
   memoryBytes: 2 ** 26,
@@ -79,6 +91,8 @@ function toInspection(id: string, placed: { port: number; state: AgentState } | 
 function answer(request: Request): Response {
   const { pathname } = new URL(request.url)
   if (pathname === '/memory') return Response.json({ ok: true })
+  if (pathname === '/channels') return Response.json({ channels: [CHANNEL] })
+  if (pathname.startsWith('/channels/')) return Response.json({ ok: true, ...STRANGER })
   if (pathname === '/healthz') return Response.json({ ok: true, status: 'live' })
   if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
   const chunk = { choices: [{ index: 0, delta: { content: REPLY }, finish_reason: 'stop' }] }

@@ -4,6 +4,7 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
+import { ChannelPeopleSection } from './channel-people-section.tsx'
 import { ChannelsSection } from './channels-section.tsx'
 import { LimitsSection } from './limits-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
@@ -38,6 +39,7 @@ function Configured({ agent }: { agent: WebAgent }) {
         <ModelSection agent={agent} config={config} />
         <ProviderSection agent={agent} config={config} />
         <ChannelsSection agent={agent} config={config} />
+        <ChannelPeopleSection agent={agent} />
       </>
     )
   }

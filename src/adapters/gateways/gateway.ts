@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
+import { type AgentChannel, decidePairing, readChannels, removePerson } from './channels.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import { type Call, createAsk, Problem } from './http.ts'
 import {
@@ -68,6 +69,12 @@ export type AgentGateway = {
   readNotes(endpoint: AgentEndpoint): Promise<AgentNote[]>
   /** Replaces one of these files; an empty text takes it away. */
   writeNote(endpoint: AgentEndpoint, note: Pick<AgentNote, 'path' | 'text'>): Promise<void>
+  /** The messengers by which it can be spoken to; none of OpenClaw, which has its own. */
+  channels(endpoint: AgentEndpoint): Promise<AgentChannel[]>
+  /** Lets a stranger with this code write to the agent, or not. @throws AppError `not_found`. */
+  decidePairing(endpoint: AgentEndpoint, decision: { channel: string; code: string; approve: boolean }): Promise<void>
+  /** @throws AppError `not_found`, `conflict` for somebody whom its settings name. */
+  removePerson(endpoint: AgentEndpoint, person: { channel: string; personId: string }): Promise<void>
   /** Sends away whoever the agent knows besides the holder of its token. */
   endPairings(endpoint: AgentEndpoint): Promise<void>
 }
@@ -168,6 +175,9 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       if (!isNote(endpoint.kind, note.path)) throw new AppError('invalid', `${note.path} is no note of this agent`)
       await writeOpenClawNote(ask, endpoint, note, timeouts.changeMs)
     },
+    channels: async (endpoint) => (endpoint.kind === 'stead' ? readChannels(ask, endpoint, timeouts.probeMs) : []),
+    decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
+    removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
     async endPairings(endpoint) {
       // Our own agent knows nobody but the holder of its token.
       if (endpoint.kind === 'openclaw') await endOpenClawPairings(ask, endpoint, timeouts.changeMs)

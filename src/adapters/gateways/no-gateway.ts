@@ -21,6 +21,9 @@ export function createNoGateway(reason: string): AgentGateway {
     resetMemory: refuse,
     readNotes: refuse,
     writeNote: refuse,
+    channels: refuse,
+    decidePairing: refuse,
+    removePerson: refuse,
     endPairings: refuse,
   }
 }

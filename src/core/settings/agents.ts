@@ -57,7 +57,9 @@ export const WATCHDOG = {
   WATCHDOG_RESTART_WAIT: seconds(30).describe('Of a repair, between the start of an agent and the look at it'),
   TELEGRAM_BOT_TOKEN: z.string().min(1).optional().describe('The bot by which the watchdog writes to operators'),
   TELEGRAM_ADMIN_CHAT_ID: z.string().min(1).optional().describe('The chat that it writes to'),
-  TELEGRAM_API_URL: url.default('https://api.telegram.org').describe('Where the bot is asked'),
+  TELEGRAM_API_URL: url
+    .default('https://api.telegram.org')
+    .describe('Where bots are asked: that of the watchdog and those of agents'),
   WATCHDOG_WEBHOOK_URL: url
     .optional()
     .describe('Where the watchdog posts JSON, signed as Standard Webhooks says; `POST /api/watchdog/test` tries it'),

@@ -68,7 +68,7 @@ test('killed while the model answers: the person is told once, in the same chat,
   await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
   expect(bot.textsIn(ADA.id)).toEqual(['Half an', INTERRUPTED, 'You said: next'])
   expect(platform.asked).toHaveLength(2)
-}, 60_000)
+}, 300_000)
 
 test('killed when the model has answered and nobody has been told: the answer is delivered once, without the model', async () => {
   const { bot, platform, kill, startAgain } = await startKillableAgent()
@@ -83,7 +83,7 @@ test('killed when the model has answered and nobody has been told: the answer is
   await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
   expect(bot.textsIn(ADA.id)).toEqual(['You said: Hello', 'You said: next'])
   expect(platform.asked).toHaveLength(2)
-}, 60_000)
+}, 300_000)
 
 test('killed after the whole answer: a message that Telegram delivers again is not answered again', async () => {
   const { bot, platform, kill, startAgain } = await startKillableAgent()
@@ -97,4 +97,4 @@ test('killed after the whole answer: a message that Telegram delivers again is n
   await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
   expect(bot.textsIn(ADA.id)).toEqual(['You said: Hello', 'You said: next'])
   expect(platform.asked).toHaveLength(2)
-}, 60_000)
+}, 300_000)

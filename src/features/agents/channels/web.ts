@@ -1,0 +1,36 @@
+import { type Context, Hono } from 'hono'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { type ChannelDeps, decideChannelPairing, listAgentChannels, removeChannelPerson } from './channels.ts'
+import { PairingDecision } from './schemas.ts'
+
+export type ChannelsWebDeps = ChannelDeps & { guards: Guards }
+
+/** The messengers of one's agents, and who may write to them. */
+export function channelsWeb(deps: ChannelsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const toDecider = (c: Context<WebEnv>) => ({
+    principal: { kind: 'user', user: c.var.user } as const,
+    address: c.env.address,
+  })
+
+  app.get('/api/agents/:id/channels', signedIn, async (c) =>
+    c.json(await listAgentChannels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))),
+  )
+
+  app.post('/api/agents/:id/channels/:name/pairings/:code', signedIn, validate('json', PairingDecision), async (c) => {
+    const { id, name: channel, code } = c.req.param()
+    await decideChannelPairing(deps, toDecider(c), id, { channel, code, ...c.req.valid('json') })
+    return c.json({ success: true })
+  })
+
+  app.delete('/api/agents/:id/channels/:name/people/:personId', signedIn, async (c) => {
+    const { id, name: channel, personId } = c.req.param()
+    await removeChannelPerson(deps, toDecider(c), id, { channel, personId })
+    return c.json({ success: true })
+  })
+
+  return app
+}
