@@ -135,6 +135,7 @@ test('without any variable the settings are the documented defaults', () => {
       killWaitSeconds: 5,
       restartWaitSeconds: 30,
       telegram: { botToken: undefined, chatId: undefined, apiUrl: 'https://api.telegram.org' },
+      discord: { apiUrl: 'https://discord.com' },
       webhook: { url: undefined, secret: undefined },
     },
     ai: {

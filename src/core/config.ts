@@ -147,6 +147,7 @@ function toWatchdog(env: Settings) {
       chatId: env.TELEGRAM_ADMIN_CHAT_ID,
       apiUrl: env.TELEGRAM_API_URL,
     },
+    discord: { apiUrl: env.DISCORD_API_URL },
     webhook: { url: env.WATCHDOG_WEBHOOK_URL, secret: env.WATCHDOG_WEBHOOK_SECRET },
   }
 }

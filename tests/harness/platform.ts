@@ -22,6 +22,7 @@ import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
 import { openTestDatabase } from './database.ts'
+import { anyBotUrl } from './doubles/bots.ts'
 
 /** The bearer that every test platform expects on its backend. */
 export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
@@ -90,7 +91,15 @@ export function testClock(start = new Date()): Clock & { advance(ms: number): vo
 export function testPlatform(options: TestOptions = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'stead-test-'))
   const clock = testClock()
-  const config = readConfig({ DATA_DIR: dataDir, INTERNAL_API_KEY: INTERNAL_KEY, ...NO_RATES, ...options.environment })
+  const bots = anyBotUrl()
+  const config = readConfig({
+    DATA_DIR: dataDir,
+    INTERNAL_API_KEY: INTERNAL_KEY,
+    TELEGRAM_API_URL: bots,
+    DISCORD_API_URL: bots,
+    ...NO_RATES,
+    ...options.environment,
+  })
   const logLines = options.logLines ?? []
   const wings = openPlatform({
     config,

@@ -6,6 +6,7 @@ import { createProcessTable } from '../../src/adapters/runtimes/process/table.ts
 import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import type { Server } from '../../src/serve.ts'
+import { anyBotUrl } from './doubles/bots.ts'
 import { findAgentPorts, findFreePorts } from './ports.ts'
 import { addMigratedDatabase } from './rows/migrated-file.ts'
 import { tempFolder } from './temp-folder.ts'
@@ -26,8 +27,8 @@ async function settings(dataDir: string): Promise<Record<string, string>> {
   const rates = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN']
   return {
     DATA_DIR: dataDir,
-    // Tokens of bots that tests make up are shown to nobody.
-    TELEGRAM_API_URL: 'http://127.0.0.1:1',
+    TELEGRAM_API_URL: anyBotUrl(),
+    DISCORD_API_URL: anyBotUrl(),
     DEPLOYMENT_MODE: 'home',
     WEB_PORT: '0',
     BACKEND_PORT: '0',

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { createAttestations } from '../../adapters/chain/attestations.ts'
 import { createEns } from '../../adapters/chain/ens.ts'
 import { createTokenPayments } from '../../adapters/chain/token-payments.ts'
+import { createTokenTrial } from '../../adapters/channels/try-tokens.ts'
 import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
 import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes/contract/runtimes.ts'
@@ -62,6 +63,7 @@ export function openAgents(
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
+  const channelUrls = { telegram: watchdog.telegram.apiUrl, discord: watchdog.discord.apiUrl }
   return {
     clearMemory,
     bookClonePayment,
@@ -73,7 +75,8 @@ export function openAgents(
     killSwitch: agents.killSwitch || standsBack,
     basePort: agents.basePort,
     imageRules: createImageRules(agents),
-    channelUrls: { telegram: watchdog.telegram.apiUrl },
+    channelUrls,
+    tryTokens: createTokenTrial(channelUrls, base.fetch),
     addresses: { agentsDomain, isHttps, webPort },
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),

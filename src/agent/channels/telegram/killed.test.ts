@@ -46,6 +46,11 @@ async function startKillableAgent() {
   return {
     bot,
     platform,
+    /** What stands in the files of the agent. */
+    async texts(pattern: string) {
+      const paths = await Array.fromAsync(new Bun.Glob(pattern).scan({ cwd: folder, absolute: true }))
+      return (await Promise.all(paths.map((path) => Bun.file(path).text()))).join('\n')
+    },
     async kill() {
       child.kill('SIGKILL')
       await child.exited
@@ -71,10 +76,11 @@ test('killed while the model answers: the person is told once, in the same chat,
 }, 300_000)
 
 test('killed when the model has answered and nobody has been told: the answer is delivered once, without the model', async () => {
-  const { bot, platform, kill, startAgain } = await startKillableAgent()
+  const { bot, platform, texts, kill, startAgain } = await startKillableAgent()
   for (let round = 0; round < 4; round += 1) bot.failNext('sendMessage', 429, 'Too Many Requests', { retry_after: 500 })
   const asked = bot.say(ADA, { text: 'Hello' })
   await until('the refused delivery', () => bot.calls.includes('sendMessage'))
+  await until('the end of the turn on disk', async () => (await texts('turns/*.json')).includes('"answer":{'))
   await kill()
   bot.redeliver(asked)
   startAgain()
@@ -86,10 +92,11 @@ test('killed when the model has answered and nobody has been told: the answer is
 }, 300_000)
 
 test('killed after the whole answer: a message that Telegram delivers again is not answered again', async () => {
-  const { bot, platform, kill, startAgain } = await startKillableAgent()
+  const { bot, platform, texts, kill, startAgain } = await startKillableAgent()
   const asked = bot.say(ADA, { text: 'Hello' })
   await until('the answer', () => bot.textsIn(ADA.id).includes('You said: Hello'))
   await until('its confirmation', () => bot.unconfirmed() === 0)
+  await until('its end on disk', async () => (await texts('channels/*-inbox.json')).includes('"waiting":[]'))
   await kill()
   bot.redeliver(asked)
   startAgain()

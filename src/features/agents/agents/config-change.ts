@@ -1,3 +1,4 @@
+import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
@@ -10,19 +11,21 @@ import { getAgent } from '../registry/list.ts'
 import type { ConfigRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
-export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue }
+export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue; tryTokens: TryTokens }
 
 /**
  * Changes what `request` names. An agent that runs is deployed anew in the background when it would notice.
- * @throws AppError `not_found` for a missing agent and for someone else's.
+ * @throws AppError `not_found` for a missing agent and for someone else's, and as `TryTokens`: then nothing is saved.
  */
-export function changeConfig(
+export async function changeConfig(
   deps: ConfigDeps,
   principal: Principal,
   id: string,
   request: ConfigRequest,
 ): Promise<AgentRow> {
   const { plan, ...rest } = request
+  getAgent(deps.db, principal, id)
+  await deps.tryTokens(request)
   // Decisions, 11: a plan is paid for, not written into a request.
   const change = principal.kind === 'operator' || principal.user.isAdmin ? request : rest
   return write(deps.db, (tx) => {

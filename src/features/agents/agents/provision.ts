@@ -1,3 +1,4 @@
+import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
@@ -24,6 +25,7 @@ export type ProvisionDeps = DeployDeps & {
   killSwitch: boolean
   /** Whose models agents use unless something else is said. */
   aggregator: string
+  tryTokens: TryTokens
 }
 
 /** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
@@ -71,6 +73,7 @@ async function createForOwner(
   if (!owner.isAdmin) requireSubscription(owner)
   const model = request.model ?? defaultModel(deps.catalogue, owner)
   const { plan: _plan, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
+  await deps.tryTokens(settings)
   return write(deps.db, (tx) => {
     if (!owner.isAdmin) requireAgentQuota(tx, owner, request.tier)
     const agent = insertAgent(deps, tx, {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../../core/action.ts'
 
 /** Somebody who may write to an agent; one whom its settings name is let in as long as they do. */
 export const ChannelPerson = z.object({
@@ -32,5 +33,5 @@ export const ChannelList = z.object({
 })
 export type ChannelList = z.infer<typeof ChannelList>
 
-export const PairingDecision = z.object({ approve: z.boolean('approve must be true or false') })
+export const PairingDecision = action({ approve: z.boolean('approve must be true or false') })
 export const ChannelChanged = z.object({ success: z.literal(true) })

@@ -21,6 +21,7 @@ const PROOF = { verificationType: 'eas', attestationUid: '0x1', walletAddress: W
 
 /** Every action there is, with a body that it takes. */
 const ACTIONS: Readonly<Record<string, object>> = {
+  '/api/agents/:id/channels/:name/pairings/:code': { approve: true },
   '/api/agents/:id/start': {},
   '/api/agents/:id/stop': {},
   '/api/agents/:id/restart': {},

@@ -1,4 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -9,6 +10,7 @@ import { deployAgent, type RequestDeps } from './request.ts'
 import { DeploymentRequest } from './schemas.ts'
 
 export type DeploymentsBackendDeps = RequestDeps & {
+  tryTokens: TryTokens
   addresses: AgentAddresses
   killSwitch: boolean
   internalKey: MiddlewareHandler<BackendEnv>

@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -41,13 +42,14 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
  * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
-  deps: RequestDeps,
+  deps: RequestDeps & { tryTokens: TryTokens },
   principal: Principal,
   request: DeploymentRequest,
 ): Promise<DeploymentOutcome> {
   const { agentId } = request
   const known = findAgent(deps.db, principal, agentId)
   if (known?.status === 'running') return { agent: known, wasRunning: true }
+  await deps.tryTokens(request.config)
   const id = await write(deps.db, (tx) => {
     ensureAgent(deps, tx, principal, request)
     return joinOrRequest(deps, tx, agentId, { kind: 'deploy', requestedBy: toRequester(principal) })

@@ -1,3 +1,4 @@
+import type { ChannelUrls } from '../../../adapters/channels/try-tokens.ts'
 import type { AgentSpec, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -34,10 +35,8 @@ export type SpecDeps = {
   urlForAgents: (runtime: Runtime) => Promise<string>
   imageRules: Pick<ImageRules, 'image'>
   /** Where the services of channels are asked. */
-  channelUrls: ChannelUrls
+  channelUrls: Pick<ChannelUrls, 'telegram'>
 }
-
-export type ChannelUrls = { telegram: string }
 
 /** The image that `agent` runs, or will; null where agents are processes. */
 export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'imageRules'>, agent: AgentRow): string | null {
