@@ -141,10 +141,13 @@ async function takeTurn({ inbox, keptTurns, savedFiles, ending }: ConversationDe
   }, ending)
 
   async function openTurn() {
-    const content = toContent(message, await savedFiles.save(message))
+    const { notes, images } = await savedFiles.save(message)
     // Somebody may have stopped it while its files were fetched.
     if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
-    return keptTurns.open(message.id, { sessionKey: message.sessionKey, messages: [{ role: 'user', content }] })
+    return keptTurns.open(message.id, {
+      sessionKey: message.sessionKey,
+      messages: [{ role: 'user', content: toContent(message, notes), ...(images.length > 0 && { images }) }],
+    })
   }
 }
 

@@ -9,33 +9,43 @@ import type { Waiting } from './inbox.ts'
 /** Below the workspace. */
 const FOLDER = 'inbox'
 const MAX_NAME_CHARS = 80
+const PICTURE = /\.(png|jpe?g|gif|webp)$/i
+/** What one message may show a model. */
+const MAX_IMAGES = 8
+
+/** What the model is told of files, and the paths of the pictures that it is shown. */
+export type Saved = { notes: string[]; images: string[] }
 
 /** Files that came by a channel, kept where the tools of the agent find them. */
 export type SavedFiles = {
-  /** What the model is told of them. A file that is here already is not fetched again. @throws what the way to the service answers. */
-  save(message: Waiting): Promise<string[]>
+  /** A file that is here already is not fetched again. @throws what the disk says. */
+  save(message: Waiting): Promise<Saved>
 }
 
 export function createSavedFiles(workspace: string, service: Service): SavedFiles {
+  /** The path in the workspace. */
   const saveOne = async (message: Waiting, file: SentFile, index: number): Promise<string> => {
     const name = `${message.id}-${index + 1}-${toSafeName(file.name)}`
     const folder = await makeFolders(await realpath(workspace), [FOLDER])
     const path = join(folder, name)
     if (!(await exists(path))) await writeAtomically(path, await service.fetchFile(file))
-    return `(A file came with this message; it is in your workspace: ${FOLDER}/${name})`
+    return `${FOLDER}/${name}`
   }
   return {
     async save(message) {
-      const notes: string[] = []
+      const saved: Saved = { notes: [], images: [] }
       for (const [index, file] of message.files.entries()) {
-        notes.push(
-          await saveOne(message, file, index).catch((error: unknown) => {
-            if (!(error instanceof AppError)) throw error
-            return `(A file came with this message and could not be taken, ${toSafeName(file.name)}: ${error.message})`
-          }),
-        )
+        try {
+          const path = await saveOne(message, file, index)
+          saved.notes.push(`(A file came with this message; it is in your workspace: ${path})`)
+          if (PICTURE.test(path) && saved.images.length < MAX_IMAGES) saved.images.push(path)
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error
+          const name = toSafeName(file.name)
+          saved.notes.push(`(A file came with this message and could not be taken, ${name}: ${error.message})`)
+        }
       }
-      return notes
+      return saved
     },
   }
 }

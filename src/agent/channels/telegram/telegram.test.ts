@@ -9,6 +9,7 @@ import { until } from '../../../../tests/harness/until.ts'
 
 const TOKEN = '42:secret-of-the-bot'
 const ADA = { id: 7, first_name: 'Ada' }
+const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const EVE = { id: 66, first_name: 'Eve' }
 const GROUP = { id: -100, type: 'supergroup' } as const
 
@@ -127,25 +128,28 @@ test('in a group it answers those it knows when they speak to it, and never a st
   expect((await channelOf(agent)).pairings).toBeEmpty()
 })
 
-test('photos, files and voice notes are saved in the workspace and named in the message', async () => {
+test('photos, files and voice notes are saved in the workspace and named in the message; photos are shown to the model', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.addFile('small', 'photos/s.jpg', Buffer.from('small'))
-  bot.addFile('large', 'photos/l.jpg', Buffer.from('large picture'))
+  bot.addFile('large', 'photos/l.jpg', PICTURE)
   bot.addFile('voice', 'voice/v.oga', Buffer.from('ogg'))
   bot.addFile('huge', 'documents/h.bin', Buffer.from('x'), 30 * 1024 * 1024)
   bot.addFile('doc', 'documents/d.txt', Buffer.from('text'))
+  const asked = agent.platform.nextAsked()
   bot.say(ADA, { caption: 'Look', photo: [{ file_id: 'small' }, { file_id: 'large' }] })
+  const shown = JSON.stringify((await asked).messages)
+  expect(shown).toContain(PICTURE.toString('base64'))
+  expect(shown).toContain('inbox/telegram-7-1-1-photo.jpg')
   bot.say(ADA, { voice: { file_id: 'voice' } })
   bot.say(ADA, { document: { file_id: 'huge', file_name: 'huge.bin' } })
   bot.say(ADA, { document: { file_id: 'doc', file_name: '../../evil name.txt' } })
   await until('four answers', () => bot.textsIn(ADA.id).length === 4)
-  const [photo, voice, huge, evil] = bot.textsIn(ADA.id)
-  expect(photo).toContain('inbox/telegram-7-1-1-photo.jpg')
+  const [, voice, huge, evil] = bot.textsIn(ADA.id)
   expect(voice).toContain('-voice.ogg')
   expect(huge).toContain('huge.bin: Bots may fetch at most 20 MB')
   const folder = join(agent.folder, 'workspace', 'inbox')
-  expect(await readFile(join(folder, 'telegram-7-1-1-photo.jpg'), 'utf8')).toBe('large picture')
+  expect(await readFile(join(folder, 'telegram-7-1-1-photo.jpg'))).toEqual(PICTURE)
   expect((await readdir(folder)).sort()).toHaveLength(3)
   expect(evil).toMatch(/inbox\/telegram-7-\d+-1-_.._evil_name\.txt/)
 })
