@@ -106,6 +106,11 @@ const CASES: Readonly<Record<string, Case>> = {
     files: ['src/features/agents/storage/', 'src/features/house/retention/', 'src/db/'],
     times: 5,
   },
+  backups: {
+    promise: '100 backups under 500 rows a second, 100 kills of each command: 0 differences, nothing half',
+    files: ['tests/backups/', 'tests/journeys/backup'],
+    environment: { BACKUPS: '100', BACKUP_KILLS: '100' },
+  },
   hosts: {
     promise: 'names that are not served, told in any way on any port, reach nothing',
     files: ['tests/reach/hosts', 'tests/reach/http'],

@@ -3,6 +3,7 @@ import { createEchoProvider } from './adapters/models/echo.ts'
 import { createHttpProvider } from './adapters/models/http-provider.ts'
 import type { AiProvider } from './adapters/models/provider.ts'
 import type { RuntimeName } from './adapters/runtimes/contract/runtime.ts'
+import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
 import { prepareDataDir } from './apps/data-dir.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { openKey } from './apps/keys/encryption-key.ts'
@@ -53,6 +54,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const isFirstRun = !existsSync(config.databaseFile)
   prepareDataDir(config.dataDir)
   const unlock = lockDataDir(config.dataDir)
+  undoUnfinished(config.dataDir)
+  requireFinished(config.dataDir)
   const encryptionKey = openKey(config)
   let house: OpenHouse | null = null
   await startFetchThread()

@@ -8,12 +8,14 @@ import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
 import { LEDGER_FIGURES } from '../features/money/ledger/figures.ts'
 import { MESSAGE_FIGURES } from '../features/talk/chat/message-figures.ts'
 import { MESSAGE_WORDS } from '../features/talk/chat/message-search.ts'
+import { requireFinished } from './backups/unfinished.ts'
 
 /**
  * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
- * @throws StartupError when it cannot be opened or migrated.
+ * @throws StartupError when it cannot be opened or migrated, or is half restored.
  */
 export function openMigrated(file: string, dataDir: string): { connection: Connection; applied: string[] } {
+  requireFinished(dataDir)
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })

@@ -15,8 +15,11 @@ command they are its own. The installation that had them must not run; when it i
       const { withDatabase } = await import('./database.ts')
       const { adopt } = await import('../features/agents/residence/adopt.ts')
       const { toHere } = await import('../apps/house.ts')
+      const { createProcessTable } = await import('../adapters/runtimes/process/table.ts')
       const { systemClock } = await import('../core/clock.ts')
-      const adoption = await withDatabase(({ db }, config) => adopt({ db, clock: systemClock }, toHere(config)))
+      const adoption = await withDatabase(({ db }, config) =>
+        adopt({ db, clock: systemClock, table: createProcessTable() }, toHere(config)),
+      )
       process.stdout.write(json ? `${JSON.stringify(adoption)}\n` : toText(adoption.original))
     })
 }

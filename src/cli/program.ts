@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { findNearName } from '../core/text/near-name.ts'
 import { adoptCommand } from './adopt.ts'
 import { agentCommand } from './agent.ts'
+import { backupCommand } from './backups/backup.ts'
 import { configCommand } from './config.ts'
 import { doctorCommand } from './doctor.ts'
 import { ledgerCommand } from './ledger.ts'
@@ -46,6 +47,7 @@ folder is bad.`,
   ledgerCommand(program)
   migrateCommand(program)
   doctorCommand(program)
+  backupCommand(program)
   adoptCommand(program)
   rotateKeyCommand(program)
   configCommand(program)

@@ -7,6 +7,9 @@ import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream'
 import { AppError } from '../../../core/errors.ts'
 import { type AgentFolder, errorCode } from './files.ts'
 
+/** A folder that is replaced as a whole, and where the new one is made and the old one put aside meanwhile. */
+type StateFolder = Pick<AgentFolder, 'state' | 'restoring' | 'replaced'>
+
 type HeaderOf = Pick<Header, 'name'> & Partial<Header>
 type Entry = Extract extends AsyncIterable<infer Source> ? Source : never
 
@@ -14,7 +17,7 @@ type Entry = Extract extends AsyncIterable<infer Source> ? Source : never
  * Writes the state folder to `file`, a gzipped tar of mode 0600 that is whole or not there. Links that lead out of the
  * folder, sockets and pipes are not what an agent has stored, and are left out.
  */
-export async function writeSnapshot(folder: AgentFolder, file: string): Promise<void> {
+export async function writeSnapshot(folder: Pick<AgentFolder, 'state'>, file: string): Promise<void> {
   const part = `${file}.part`
   await rm(part, { force: true })
   try {
@@ -34,7 +37,7 @@ export async function writeSnapshot(folder: AgentFolder, file: string): Promise<
  * puts right what it interrupted.
  * @throws AppError `invalid` for an archive with anything that lies or leads outside, and nothing has changed then.
  */
-export async function restoreSnapshot(folder: AgentFolder, file: string): Promise<void> {
+export async function restoreSnapshot(folder: StateFolder, file: string): Promise<void> {
   await settleRestore(folder)
   try {
     await mkdir(folder.restoring, { mode: 0o700 })
@@ -49,7 +52,7 @@ export async function restoreSnapshot(folder: AgentFolder, file: string): Promis
 }
 
 /** After a crash: takes the old state back when the new one had not taken its place. */
-export async function settleRestore(folder: AgentFolder): Promise<void> {
+export async function settleRestore(folder: StateFolder): Promise<void> {
   if (!(await exists(folder.state))) await moveIfThere(folder.replaced, folder.state)
   await rm(folder.replaced, { recursive: true, force: true })
   await rm(folder.restoring, { recursive: true, force: true })
@@ -73,8 +76,10 @@ async function addFolder(archive: Pack, root: string, inside: string): Promise<v
       await addEntry(archive, { ...(await describe(path)), name, type: 'directory' })
       await addFolder(archive, root, name)
     } else if (entry.isSymbolicLink()) {
-      const linkname = await readlink(path)
-      if (isInside(root, resolve(dirname(path), linkname))) await addEntry(archive, { name, type: 'symlink', linkname })
+      const target = resolve(dirname(path), await readlink(path))
+      // Relative, so that it leads to the same file when the folder stands at another place.
+      const linkname = relative(dirname(path), target) || '.'
+      if (isInside(root, target)) await addEntry(archive, { name, type: 'symlink', linkname })
     } else if (entry.isFile()) {
       await addFile(archive, name, path)
     }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { migrations } from '../../../../migrations/list.ts'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { readPlace } from '../../../adapters/runtimes/process/place.ts'
+import { createProcessTable } from '../../../adapters/runtimes/process/table.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { lockDataDir } from '../../../db/instance-lock.ts'
 import { migrate } from '../../../db/migrate.ts'
@@ -33,7 +34,7 @@ function openCopies() {
     return {
       db,
       here,
-      adopt: () => adopt({ db, clock }, here),
+      adopt: () => adopt({ db, clock, table: createProcessTable() }, here),
       objection: () => findObjection(db, here),
       /** As after its folder was copied from that of `other`. */
       isCopyOf: (other: Here) => write(db, (tx) => setResidence(tx, other, null)),

@@ -1,14 +1,20 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { findInstance } from '../../../adapters/runtimes/process/place.ts'
+import type { ProcessTable } from '../../../adapters/runtimes/process/table.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, StartupError } from '../../../core/errors.ts'
 import { lockDataDir } from '../../../db/instance-lock.ts'
 import { type Db, openDatabase } from '../../../db/open.ts'
 import { openWriteQueue, write } from '../../../db/write.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
+import { endAgents } from './end-agents.ts'
 import { isSameMachine } from './judge.ts'
 import { findObjection, findResidence, type Here, setResidence } from './settle.ts'
 import type { ResidenceRow } from './tables.ts'
+
+/** `table` are the processes of this machine. */
+type AdoptDeps = { db: Db; clock: Clock; table: ProcessTable }
 
 /** `original` is null when the agents were this installation's anyway; `isTold` when it will stand back by itself. */
 export type Adoption = { original: { path: string; isTold: boolean } | null }
@@ -18,16 +24,16 @@ const MAX_ORIGINALS = 20
 
 /**
  * Makes the installation at `here` the one that acts on the agents. The original is told, so that it stands back when it is
- * started again; one on another machine cannot be.
+ * started again, and its agents that still run as processes are ended; one on another machine cannot be told.
  * @throws StartupError while the original runs, AppError `forbidden` when this user may not look whether it does.
  */
-export async function adopt({ db, clock }: { db: Db; clock: Clock }, here: Here): Promise<Adoption> {
+export async function adopt({ db, clock, table }: AdoptDeps, here: Here): Promise<Adoption> {
   const known = findResidence(db)
   if (!known || findObjection(db, here) === null) {
     await write(db, (tx) => setResidence(tx, here, null))
     return { original: null }
   }
-  const isTold = await tellOriginals(known, here, clock.now())
+  const isTold = await tellOriginals(table, known, here, clock.now())
   await write(db, (tx) => {
     setResidence(tx, here, null)
     const detail = { from: known.path }
@@ -36,15 +42,16 @@ export async function adopt({ db, clock }: { db: Db; clock: Clock }, here: Here)
   return { original: { path: known.path, isTold } }
 }
 
-type Original = { unlock: () => void; databaseFile: string }
+type Original = { unlock: () => void; path: string; databaseFile: string }
 
 /** All or none of them are told: who still runs keeps the agents. */
-async function tellOriginals(known: ResidenceRow, here: Here, now: Date): Promise<boolean> {
+async function tellOriginals(table: ProcessTable, known: ResidenceRow, here: Here, now: Date): Promise<boolean> {
   const originals: Original[] = []
   try {
     const isWhole = await lockOriginals(known, here, originals)
-    for (const { databaseFile } of originals) {
+    for (const { path, databaseFile } of originals) {
       await withDatabase(databaseFile, (db) => write(db, (tx) => setResidence(tx, here, now)))
+      await endAgents(join(path, 'agents'), table)
     }
     return isWhole
   } finally {
@@ -57,7 +64,7 @@ async function lockOriginals(known: ResidenceRow, here: Here, originals: Origina
   for (let next: ResidenceRow | null = known; next && next.path !== here.place.path; ) {
     if (originals.length === MAX_ORIGINALS || !isReachable(next, here)) return false
     const { path, databaseFile }: ResidenceRow = next
-    originals.push({ unlock: lockOriginal(path), databaseFile })
+    originals.push({ unlock: lockOriginal(path), path, databaseFile })
     const before: ResidenceRow | null = await withDatabase(databaseFile, async (db) => findResidence(db))
     next = before?.leftAt ? before : null
   }

@@ -1,0 +1,77 @@
+import { copyFile, lstat, mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode } from '../../adapters/runtimes/process/files.ts'
+import { writeSnapshot } from '../../adapters/runtimes/process/snapshot.ts'
+import { AppError } from '../../core/errors.ts'
+
+/** A folder that somebody writes to is read so often until nothing changed meanwhile. */
+const TRIES = 5
+const PAUSE_MS = 100
+
+/**
+ * Writes a folder to `file`, a gzipped tar, while its owner may be writing to it. @returns `whole` when nothing changed
+ * while it was read, `moving` when that could not be had and each file is of another moment, `none` when there is no such
+ * folder or nothing in it.
+ */
+export async function captureFolder(folder: string, file: string): Promise<'whole' | 'moving' | 'none'> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await Bun.sleep(PAUSE_MS * tries)
+    const before = await describe(folder)
+    if (before === '') return 'none'
+    const isWritten = await writeSnapshot({ state: folder }, file).then(() => true, ignoreChange)
+    if (isWritten && (await describe(folder)) === before) return 'whole'
+  }
+  const copy = `${file}.copy`
+  try {
+    await copyFolder(folder, copy)
+    await writeSnapshot({ state: copy }, file)
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+  }
+  return 'moving'
+}
+
+/** Files that went, and files that became shorter while they were read, are what another try is for. */
+function ignoreChange(error: unknown): false {
+  const isShorter = error instanceof Error && /size mismatch/i.test(error.message)
+  if (errorCode(error) === 'ENOENT' || isShorter) return false
+  throw error
+}
+
+/** Every entry with what changes when it is written to; empty for a folder that is not there. */
+async function describe(folder: string, inside = ''): Promise<string> {
+  const lines: string[] = []
+  const entries = await readdir(join(folder, inside), { withFileTypes: true }).catch(ignoreMissing)
+  for (const entry of (entries ?? []).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const name = join(inside, entry.name)
+    const stats = await lstat(join(folder, name), { bigint: true }).catch(ignoreMissing)
+    lines.push(`${name} ${stats ? `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.mode}` : 'gone'}`)
+    if (entry.isDirectory()) lines.push(await describe(folder, name))
+  }
+  return lines.join('\n')
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  for (const entry of (await readdir(from, { withFileTypes: true }).catch(ignoreMissing)) ?? []) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) await copyFolder(source, target)
+    else if (entry.isFile()) await copyFile(source, target).catch(ignoreMissing)
+    else if (entry.isSymbolicLink()) {
+      const link = await readlink(source).catch(ignoreMissing)
+      if (link !== undefined) await symlink(link, target)
+    }
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (errorCode(error) === 'ENOENT') return undefined
+  throw error
+}
+
+/** What cannot be read, in words for people. */
+export function describeFault(error: unknown): string {
+  if (error instanceof AppError) return error.message
+  if (error instanceof Error && 'syscall' in error) return error.message
+  throw error
+}

@@ -1,0 +1,161 @@
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { migrations } from '../../../migrations/list.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import { AppError, StartupError } from '../../core/errors.ts'
+import { VERSION } from '../../core/version.ts'
+import { copyDatabase } from '../../db/copy.ts'
+import { openForReading } from '../../db/open.ts'
+import { listKeyFiles, toKeyFile } from '../keys/key-file.ts'
+import { flush, type Sum, sumFile, writeArchive } from './archive.ts'
+import { captureFolder } from './capture.ts'
+import { examineDatabase } from './examine.ts'
+import { type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest } from './manifest.ts'
+import { openStaging, removeForgotten } from './staging.ts'
+import { captureStates, listAgents } from './states.ts'
+
+export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'>
+
+/** Told how far it is, in words and from 0 to 1 where that is known. */
+export type Report = (what: string, done?: number) => void
+
+/** What was made: where it is, what it sums up to, and what became of each agent's state. */
+export type CreatedBackup = Sum & { file: string; schema: number; agents: BackupAgent[] }
+
+/**
+ * Makes a backup of an installation while it runs or is stopped: database, keys, what users have stored, and the state of
+ * each agent. It appears under its name when it is whole, proved and on the disk; a crash leaves nothing of that name.
+ * @param output a folder, or the file itself, which must not be there.
+ * @throws StartupError without an installation; AppError `conflict` for a file that is there, `internal` when the database
+ * is damaged or its key does not fit, `unavailable` when the disk does not take it.
+ */
+export async function createBackup(
+  { config, clock }: { config: BackupConfig; clock: Clock },
+  output: string,
+  report: Report = () => {},
+): Promise<CreatedBackup> {
+  if (!existsSync(config.databaseFile))
+    throw new StartupError(`DATA_DIR: there is no ${config.databaseFile} to back up`)
+  const createdAt = clock.now()
+  const file = await toFile(resolve(output), createdAt)
+  await removeForgotten(dirname(file))
+  const staging = await openStaging(dirname(file))
+  try {
+    const manifest = await stage(config, createdAt, staging, report)
+    report('writing the archive')
+    const archive = join(staging.path, 'archive.tar')
+    const sum = await writeArchive(archive, manifest, staging.toStaged)
+    if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
+    await rename(archive, file)
+    await flush(dirname(file))
+    return { file, ...sum, schema: manifest.schema.version, agents: manifest.agents }
+  } catch (error) {
+    throw isFull(error) ? new AppError('unavailable', `backup: ${error.message}`, {}, { cause: error }) : error
+  } finally {
+    await staging.remove()
+  }
+}
+
+type Staging = Awaited<ReturnType<typeof openStaging>>
+
+/** The name tells when it was made, in UTC; the folder is made for its owner alone. */
+async function toFile(output: string, createdAt: Date): Promise<string> {
+  const isFolder = existsSync(output) ? (await stat(output)).isDirectory() : extname(output) === ''
+  const name = `stead-${createdAt.toISOString().replace(/[:.]/g, '-')}.tar`
+  const file = isFolder ? join(output, name) : output
+  if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  return file
+}
+
+async function stage(config: BackupConfig, createdAt: Date, staging: Staging, report: Report): Promise<Manifest> {
+  const { dataDir, databaseFile, encryptionKey } = config
+  const database = join(staging.path, 'stead.db')
+  await copyDatabase(databaseFile, database, (done) => report('copying the database', done))
+  const keys = await stageSmallFiles(dataDir, staging)
+  const key = encryptionKey ? 'given' : keys.includes(KEY) ? 'kept' : 'none'
+  report('proving the database')
+  const schema = requireWhole(database, encryptionKey ?? (await readStaged(staging, KEY)))
+  await pipeline(
+    createReadStream(database),
+    createGzip(),
+    createWriteStream(staging.toStaged(DATABASE), { mode: 0o600 }),
+  )
+  const rows = withDatabase(database, listAgents)
+  await rm(database)
+  for (const name of FOLDERS) {
+    report(`copying ${name}`)
+    await captureFolder(join(dataDir, name), staging.toStaged(`data/${name}.tar.gz`))
+  }
+  const agents = await captureStates(rows, join(dataDir, 'agents'), staging.toStaged, (done) =>
+    report(`agent ${done + 1} of ${rows.length}`, done / rows.length),
+  )
+  const files = await sumAll(staging)
+  const instance = (await readStaged(staging, INSTANCE)) ?? ''
+  const head = { format: 'stead-backup', formatVersion: 1, createdAt: createdAt.toISOString(), stead: VERSION } as const
+  return { ...head, instance, schema, key, files, agents }
+}
+
+/** @returns the paths of those that are there. */
+async function stageSmallFiles(dataDir: string, staging: Staging): Promise<string[]> {
+  const main = toKeyFile(dataDir)
+  const keys = listKeyFiles(dataDir).filter((file) => !file.endsWith('.next'))
+  const staged: string[] = []
+  const take = async (file: string, path: string) => {
+    if (!existsSync(file)) return
+    await copyFile(file, staging.toStaged(path))
+    staged.push(path)
+  }
+  for (const file of keys) await take(file, `data/encryption.key${basename(file).slice(basename(main).length)}`)
+  await take(join(dataDir, 'instance.id'), INSTANCE)
+  await take(join(dataDir, 'webhook.key'), 'data/webhook.key')
+  return staged
+}
+
+/** A copy that is of no use must not look like a backup. */
+function requireWhole(database: string, key: string | null): Manifest['schema'] {
+  const { problems, schema } = withDatabase(database, (sqlite) => examineDatabase(sqlite, key))
+  if (problems.length > 0) throw new AppError('internal', `backup: the database: ${problems.join('; ')}`)
+  if (schema.version > migrations.length) {
+    throw new StartupError('Database: written by a newer version of Stead, which must make the backup')
+  }
+  return schema
+}
+
+function withDatabase<T>(file: string, work: (sqlite: ReturnType<typeof openForReading>) => T): T {
+  const sqlite = openForReading(file)
+  try {
+    return work(sqlite)
+  } finally {
+    sqlite.close()
+  }
+}
+
+async function readStaged(staging: Staging, path: string): Promise<string | null> {
+  const file = staging.toStaged(path)
+  return existsSync(file) ? (await Bun.file(file).text()).trim() : null
+}
+
+async function sumAll(staging: Staging): Promise<Manifest['files']> {
+  const files: Manifest['files'] = []
+  for (const group of ['data', 'agents'] as const) {
+    for (const name of (await readdir(join(staging.path, group))).sort()) {
+      const path = `${group}/${name}`
+      files.push({ path, ...(await sumFile(staging.toStaged(path))) })
+    }
+  }
+  return files
+}
+
+/** Does the disk refuse it? */
+function isFull(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    /^(?:ENOSPC|EDQUOT|EACCES|EROFS|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(String(error.code))
+  )
+}

@@ -1,0 +1,122 @@
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { extract } from 'tar-stream'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { openForReading } from '../../db/open.ts'
+import { createSummer, readArchive, readManifest } from './archive.ts'
+import { examineDatabase } from './examine.ts'
+import { type BackupFile, DATABASE, KEY, MANIFEST, MANIFEST_SUM, type Manifest } from './manifest.ts'
+
+/** `problems` names each thing that is wrong; a backup without any is whole. `manifest` is null when it says nothing. */
+export type Examined = { manifest: Manifest | null; problems: string[] }
+
+/**
+ * Takes a backup apart into `folder`, each file under its path there and the database as `stead.db`, and proves everything:
+ * the sums of the files, that nothing is missing or too many, that the archives within can be read, that the database is
+ * whole and its references hold, and that the key opens all that is sealed. `givenKey` is for backups without one.
+ * @throws Error of the system when the backup cannot be read or the folder not be written.
+ */
+export async function extractBackup(file: string, folder: string, givenKey: string | null): Promise<Examined> {
+  let manifest: Manifest
+  try {
+    manifest = await readManifest(file)
+  } catch (error) {
+    if (error instanceof AppError) return { manifest: null, problems: [error.message] }
+    throw error
+  }
+  const problems = await extractFiles(file, folder, manifest)
+  for (const { path } of manifest.files) {
+    if (path.endsWith('.tar.gz')) problems.push(...(await examineArchive(folder, path)))
+  }
+  problems.push(...listUnmentioned(manifest), ...(await examineContent(folder, manifest, givenKey)))
+  return { manifest, problems: [...new Set(problems)] }
+}
+
+async function extractFiles(file: string, folder: string, manifest: Manifest): Promise<string[]> {
+  for (const name of ['data', 'agents']) await mkdir(join(folder, name), { recursive: true, mode: 0o700 })
+  const problems: string[] = []
+  const expected = new Map(manifest.files.map((entry) => [entry.path as string, entry]))
+  try {
+    await readArchive(file, async (name, content) => {
+      const entry = expected.get(name)
+      if (entry) problems.push(...(await writeEntry(content, folder, entry)))
+      else if (name !== MANIFEST && name !== MANIFEST_SUM) problems.push(`${name} is not in the manifest`)
+      expected.delete(name)
+    })
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    problems.push(error.message)
+  }
+  return [...problems, ...[...expected.keys()].map((path) => `${path} is missing`)]
+}
+
+async function writeEntry(content: Readable, folder: string, { path, bytes, sha256 }: BackupFile): Promise<string[]> {
+  const summer = createSummer()
+  await pipeline(content, summer.through, createWriteStream(join(folder, path), { mode: 0o600, flags: 'w' }))
+  const sum = summer.sum()
+  if (sum.bytes !== bytes) return [`${path} has ${sum.bytes} bytes and not ${bytes}`]
+  return sum.sha256 === sha256 ? [] : [`${path} was altered: its checksum differs`]
+}
+
+/** Reads a gzipped tar to its end. */
+async function examineArchive(folder: string, path: string): Promise<string[]> {
+  const file = join(folder, path)
+  if (!existsSync(file)) return []
+  const archive = extract()
+  const reading = async () => {
+    for await (const entry of archive) entry.resume()
+  }
+  try {
+    await Promise.all([pipeline(createReadStream(file), createGunzip(), archive), reading()])
+    return []
+  } catch (error) {
+    archive.destroy()
+    return [`${path} cannot be unpacked (${errorMessage(error)})`]
+  }
+}
+
+/** The manifest tells which agents have a state in it. */
+function listUnmentioned({ agents, files }: Manifest): string[] {
+  const paths = new Set<string>(files.map(({ path }) => path))
+  const kept = agents.filter(({ state }) => state === 'whole' || state === 'moving')
+  return kept.filter(({ id }) => !paths.has(`agents/${id}.tar.gz`)).map(({ id }) => `agents/${id}.tar.gz is missing`)
+}
+
+async function examineContent(folder: string, manifest: Manifest, givenKey: string | null): Promise<string[]> {
+  const [packed, database] = [join(folder, DATABASE), join(folder, 'stead.db')]
+  if (!existsSync(packed)) return [`${DATABASE} is missing`]
+  try {
+    await pipeline(createReadStream(packed), createGunzip(), createWriteStream(database, { mode: 0o600 }))
+  } catch (error) {
+    return [`${DATABASE} cannot be unpacked (${errorMessage(error)})`]
+  }
+  const key = await readKey(folder, manifest, givenKey)
+  if (manifest.key === 'given' && key === null) {
+    return [`${DATABASE}: its key is not in the backup: set ENCRYPTION_KEY to prove that it fits`]
+  }
+  return examineFile(database, manifest, key).map((problem) => `${DATABASE}: ${problem}`)
+}
+
+async function readKey(folder: string, { key }: Manifest, givenKey: string | null): Promise<string | null> {
+  const file = join(folder, KEY)
+  if (key === 'given' || !existsSync(file)) return givenKey
+  return (await Bun.file(file).text()).trim()
+}
+
+function examineFile(database: string, { schema }: Manifest, key: string | null): string[] {
+  let sqlite: ReturnType<typeof openForReading> | undefined
+  try {
+    sqlite = openForReading(database)
+    const found = examineDatabase(sqlite, key)
+    const isSame = found.problems.length > 0 || found.schema.version === schema.version
+    return isSame ? found.problems : [`it has ${found.schema.version} migrations and not ${schema.version}`]
+  } catch (error) {
+    return [`it cannot be opened (${errorMessage(error)})`]
+  } finally {
+    sqlite?.close()
+  }
+}

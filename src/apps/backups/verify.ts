@@ -1,0 +1,53 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { errorCode } from '../../adapters/runtimes/process/files.ts'
+import { AppError } from '../../core/errors.ts'
+import { readManifest } from './archive.ts'
+import { type Examined, extractBackup } from './extract.ts'
+import type { Manifest } from './manifest.ts'
+
+/** A backup in a folder; `problem` says why its manifest cannot be read, which then is null. Nothing else was looked at. */
+export type ListedBackup = { file: string; bytes: number; manifest: Manifest | null; problem: string | null }
+
+/** Takes a backup apart in a temporary folder, as `extractBackup`. @throws AppError `not_found` when there is no such file. */
+export async function verifyBackup(file: string, givenKey: string | null): Promise<Examined> {
+  await requireBackup(file)
+  const folder = await mkdtemp(join(tmpdir(), 'stead-verify-'))
+  try {
+    return await extractBackup(file, folder, givenKey)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @throws AppError `not_found`. */
+export async function requireBackup(file: string): Promise<void> {
+  const stats = await stat(file).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return null
+    throw error
+  })
+  if (!stats?.isFile()) throw new AppError('not_found', `backup: there is no file ${file}`)
+}
+
+/** The backups of a folder, oldest first. @throws AppError `not_found` when there is no such folder. */
+export async function listBackups(folder: string): Promise<ListedBackup[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') throw new AppError('not_found', `backup: there is no folder ${folder}`)
+    throw error
+  })
+  const files = names.filter((name) => name.endsWith('.tar')).map((name) => join(folder, name))
+  const listed = await Promise.all(files.map(describe))
+  const timeOf = ({ manifest }: ListedBackup) => manifest?.createdAt ?? ''
+  return listed.sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))
+}
+
+async function describe(file: string): Promise<ListedBackup> {
+  const bytes = (await stat(file)).size
+  try {
+    return { file, bytes, manifest: await readManifest(file), problem: null }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { file, bytes, manifest: null, problem: error.message }
+  }
+}

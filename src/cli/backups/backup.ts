@@ -1,0 +1,166 @@
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { CreatedBackup } from '../../apps/backups/create.ts'
+import type { BackupAgent } from '../../apps/backups/manifest.ts'
+import type { Restored } from '../../apps/backups/restore.ts'
+import type { ListedBackup } from '../../apps/backups/verify.ts'
+import { StartupError } from '../../core/errors.ts'
+import { addExample } from '../example.ts'
+import { createProgress } from './progress.ts'
+
+type Json = { json: boolean }
+
+const EXIT_CODES =
+  'Exit codes: 0 everything is whole, 1 something is not, 75 try again later, 78 the data folder is bad.'
+
+/** Adds `backup`: makes, proves, lists and brings back copies of a whole installation. */
+export function backupCommand(program: Command): void {
+  const backup = program.command('backup').description('copies of the whole installation').helpCommand(false)
+  addExample(backup, 'stead backup create --out /mnt/backups')
+  createCommand(backup)
+  verifyCommand(backup)
+  listCommand(backup)
+  restoreCommand(backup)
+}
+
+function createCommand(backup: Command): void {
+  addExample(
+    backup.command('create'),
+    'DATA_DIR=/srv/stead stead backup create --out /mnt/backups',
+    `Works while Stead runs or is stopped. Holds the database, keys, and what every agent has stored; a key given by
+ENCRYPTION_KEY is not in it, nor are the settings. Whoever has the file has everything: keep it as you keep a key.
+${EXIT_CODES}`,
+  )
+    .description('makes a backup and proves it')
+    .option('--out <path>', 'the file, or a folder for it; default: DATA_DIR/backups')
+    .option('--output <path>', 'the same as --out')
+    .option('--json', 'print one JSON document', false)
+    .action(async ({ json, out, output }: Json & { out?: string; output?: string }) => {
+      const { readConfig } = await import('../../core/config.ts')
+      const { systemClock } = await import('../../core/clock.ts')
+      const { createBackup } = await import('../../apps/backups/create.ts')
+      const config = readConfig(process.env)
+      const target = out ?? output ?? join(config.dataDir, 'backups')
+      using progress = createProgress()
+      const created = await createBackup({ config, clock: systemClock }, target, progress.report)
+      progress[Symbol.dispose]()
+      process.stdout.write(json ? `${JSON.stringify(created)}\n` : describeCreated(created))
+      process.exitCode = created.agents.some(({ state }) => state === 'missing') ? 1 : 0
+    })
+}
+
+function verifyCommand(backup: Command): void {
+  addExample(
+    backup.command('verify'),
+    'stead backup verify /mnt/backups/stead-2026-11-22T14-00-00-000Z.tar',
+    EXIT_CODES,
+  )
+    .description('takes a backup apart and proves every part of it')
+    .argument('<file>')
+    .option('--json', 'print one JSON document', false)
+    .action(async (name: string, { json }: Json) => {
+      const { verifyBackup } = await import('../../apps/backups/verify.ts')
+      const file = resolve(name)
+      const { manifest, problems } = await verifyBackup(file, await readGivenKey())
+      const isWhole = problems.length === 0
+      const text = isWhole
+        ? `${file} is whole: made ${manifest?.createdAt}, ${manifest?.agents.length} agents\n${toLines(manifest?.agents ?? [])}`
+        : problems.map((problem) => `✗ ${problem}\n`).join('')
+      process.stdout.write(json ? `${JSON.stringify({ file, ok: isWhole, problems, manifest })}\n` : text)
+      process.exitCode = isWhole ? 0 : 1
+    })
+}
+
+function listCommand(backup: Command): void {
+  addExample(
+    backup.command('list'),
+    'stead backup list /mnt/backups',
+    'Reads what they say of themselves: verify proves it.',
+  )
+    .description('lists the backups of a folder, oldest first')
+    .argument('[folder]', 'default: DATA_DIR/backups')
+    .option('--json', 'print one JSON document', false)
+    .action(async (folder: string | undefined, { json }: Json) => {
+      const { readConfig } = await import('../../core/config.ts')
+      const { listBackups } = await import('../../apps/backups/verify.ts')
+      const backups = await listBackups(resolve(folder ?? join(readConfig(process.env).dataDir, 'backups')))
+      process.stdout.write(
+        json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : backups.map(toLine).join(''),
+      )
+    })
+}
+
+function restoreCommand(backup: Command): void {
+  addExample(
+    backup.command('restore'),
+    'stead backup restore /mnt/backups/stead-2026-11-22T14-00-00-000Z.tar --data-dir /srv/stead',
+    `With --in-place, while Stead and its agents are stopped, what is in the folder is put aside and kept.
+At another place or on another machine the agents are left alone until stead adopt. ${EXIT_CODES}`,
+  )
+    .description('brings an installation back into a new folder')
+    .argument('<file>')
+    .requiredOption('--data-dir <folder>', 'where to; must be empty or not there')
+    .option('--in-place', 'replace what is in the folder', false)
+    .option('--json', 'print one JSON document', false)
+    .action(async (name: string, { json, dataDir, inPlace }: Json & { dataDir: string; inPlace: boolean }) => {
+      const { systemClock } = await import('../../core/clock.ts')
+      const { restoreBackup } = await import('../../apps/backups/restore.ts')
+      const folder = resolve(dataDir)
+      requireOwnDatabase(folder)
+      const order = { file: resolve(name), dataDir: folder, isInPlace: inPlace, givenKey: await readGivenKey() }
+      using progress = createProgress()
+      const restored = await restoreBackup({ clock: systemClock }, order, progress.report)
+      progress[Symbol.dispose]()
+      process.stdout.write(json ? `${JSON.stringify(restored)}\n` : describeRestored(restored))
+      process.exitCode = restored.agents.some(({ state }) => state === 'missing') ? 1 : 0
+    })
+}
+
+/** `ENCRYPTION_KEY`, as the service reads it. */
+async function readGivenKey(): Promise<string | null> {
+  const { readConfig } = await import('../../core/config.ts')
+  return readConfig(process.env).encryptionKey ?? null
+}
+
+/** What is restored would not be what is used. */
+function requireOwnDatabase(dataDir: string): void {
+  const url = process.env.DATABASE_URL
+  if (!url || resolve(url.replace(/^file:(\/\/)?/, '')) === join(dataDir, 'stead.db')) return
+  throw new StartupError(
+    `DATABASE_URL: is ${url}, and the database is restored to ${join(dataDir, 'stead.db')}: unset it`,
+  )
+}
+
+function describeCreated({ file, bytes, sha256, agents }: CreatedBackup): string {
+  return `${file}\n${bytes} bytes, SHA-256 ${sha256}\n${toLines(agents)}`
+}
+
+function describeRestored({ dataDir, createdAt, agents, replaced, standsBack }: Restored): string {
+  const aside = replaced ? `What was there before is in ${replaced}: delete it when all is well.\n` : ''
+  const next = standsBack ? `Next: stead adopt, because ${standsBack}.\n` : 'Next: stead serve.\n'
+  return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${aside}${next}`
+}
+
+const WORDS = {
+  whole: 'with all that it has stored',
+  moving: 'with all that it has stored; it was writing meanwhile',
+  none: 'has stored nothing yet',
+} as const
+
+function toLines(agents: readonly BackupAgent[]): string {
+  const describe = ({ state, reason }: BackupAgent) => (state === 'missing' ? `MISSING: ${reason}` : WORDS[state])
+  return agents.map((agent) => `  ${agent.id} (${agent.name}): ${describe(agent)}\n`).join('')
+}
+
+function toListed({ file, bytes, manifest, problem }: ListedBackup) {
+  if (!manifest) return { file, bytes, problem }
+  const { createdAt, stead, instance, schema, agents } = manifest
+  return { file, bytes, createdAt, stead, instance, schema: schema.version, agents: agents.length, problem }
+}
+
+function toLine({ file, bytes, manifest, problem }: ListedBackup): string {
+  const what = manifest
+    ? `${manifest.createdAt}\t${manifest.agents.length} agents\tStead ${manifest.stead}`
+    : `✗ ${problem}`
+  return `${file}\t${bytes} bytes\t${what}\n`
+}

@@ -1,0 +1,118 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openDatabase } from '../../src/db/open.ts'
+import { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
+import { MessageList, SentMessage } from '../../src/features/talk/chat/schemas.ts'
+import { readTree } from '../backups/installation.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { read } from '../harness/requests.ts'
+import { dumpTables } from '../harness/rows/dump.ts'
+import { type House, openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { answerLikeAModel, withProvider } from './main-job.ts'
+
+const PATIENCE_MS = 600_000
+
+const Created = z.object({ file: z.string(), agents: z.array(z.object({ id: z.string(), state: z.string() })) })
+
+async function say(person: Person, agentId: string, message: string): Promise<string | null> {
+  return (await read(SentMessage, person.post('/api/chat', { agentId, message }))).reply ?? null
+}
+
+async function create(house: House, out: string) {
+  const made = await house.run(['backup', 'create', '--out', out, '--json'])
+  expect(made).toMatchObject({ exitCode: 0, stderr: '' })
+  return Created.parse(JSON.parse(made.stdout))
+}
+
+function dump(dataDir: string): string {
+  const connection = openDatabase(join(dataDir, 'stead.db'))
+  try {
+    return dumpTables(connection.db)
+  } finally {
+    connection.close()
+  }
+}
+
+test(
+  'stead backup …: made while it runs, proved, and restored by another house, where the agent remembers what was said',
+  async () => {
+    await using provider = await startProvider(answerLikeAModel)
+    await using original = await openHouse({ environment: withProvider(provider) })
+    await using other = await openHouse({ environment: withProvider(provider) })
+    const program = await original.start()
+    const person = await signUp(program.urls.web)
+    const agentId = await createAgent(person)
+    await say(person, agentId, 'Good morning')
+    expect(await say(person, agentId, 'Please keep a note')).toBe('The note says: Tea at four.')
+
+    const out = join(original.dataDir, '..', 'out')
+    const online = await create(original, out)
+    expect(online.agents).toMatchObject([{ id: agentId }])
+    expect(['whole', 'moving']).toContain(online.agents[0]?.state ?? '')
+    expect((await original.run(['backup', 'verify', online.file])).exitCode).toBe(0)
+    const busy = await original.run(['backup', 'restore', online.file, '--data-dir', original.dataDir, '--in-place'])
+    expect(busy).toMatchObject({ exitCode: 75, stdout: '' })
+
+    await program.stop()
+    const alive = await original.run(['backup', 'restore', online.file, '--data-dir', original.dataDir, '--in-place'])
+    expect(alive).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(alive.stderr).toContain(`agents still run, and go on while Stead is stopped: ${agentId}`)
+
+    const { file } = await create(original, out)
+    const restored = await other.run(['backup', 'restore', file, '--data-dir', other.dataDir])
+    expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(restored.stdout).toContain(
+      `Next: stead adopt, because this is a copy of the installation at ${original.dataDir}`,
+    )
+    expect(dump(other.dataDir)).toBe(dump(original.dataDir))
+    const stateOf = (house: House) => readTree(join(house.dataDir, 'agents', agentId, 'state'))
+    expect(stateOf(other)).toEqual(stateOf(original))
+
+    const adopted = await other.run(['adopt', '--json'])
+    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
+    const again = await other.start()
+    const returned = await signIn(again.urls.web)
+    await until('the agent runs', async () => {
+      const { agent } = await read(WebAgentDetail, returned.get(`/api/agents/${agentId}`))
+      return agent.status === 'running'
+    })
+    expect(await say(returned, agentId, 'Do you remember me?')).toBe('You said: Do you remember me?')
+    const told = provider.chats.at(-1)?.body.messages.map(({ content }) => content)
+    expect(told).toContain('Good morning')
+    const { messages } = await read(MessageList, returned.get(`/api/chat?agentId=${agentId}`))
+    expect(messages.map(({ content }) => content)).toContain('The note says: Tea at four.')
+    await again.stop()
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'stead backup restore: after one that was broken off nothing starts on the folder until it is done again',
+  async () => {
+    await using house = await openHouse()
+    const made = await house.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
+      stdin: 'a long password',
+    })
+    expect(made.exitCode).toBe(0)
+    const folder = join(house.dataDir, '..', 'half')
+    const { file } = await create(house, join(house.dataDir, '..', 'out'))
+    const environment = { DATA_DIR: folder }
+    const marker = Bun.write(join(folder, 'restore.unfinished'), JSON.stringify({ replaced: null, isAside: true }))
+    await marker
+    for (const args of [['serve'], ['user', 'list'], ['migrate']]) {
+      const { exitCode, stderr } = await house.run(args, { environment })
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 78,
+        stderr: `stead: DATA_DIR: a restore into ${folder} was broken off: run stead backup restore again\n`,
+      })
+    }
+    expect(existsSync(join(folder, 'stead.db'))).toBe(false)
+    expect((await house.run(['backup', 'restore', file, '--data-dir', folder])).exitCode).toBe(0)
+    expect((await house.run(['user', 'list'], { environment })).stdout).toContain('ada@example.com')
+  },
+  PATIENCE_MS,
+)
