@@ -31,6 +31,7 @@ import { jobKinds, repeatingJobs } from './jobs.ts'
 import type { House } from './listeners/listen.ts'
 import { openPlatform, type Platform, type PlatformParts } from './platform.ts'
 import { createReach } from './reach.ts'
+import { toRestoredStates } from './restored-states.ts'
 import { openRuntimes } from './runtime.ts'
 import { leaveAlone } from './stand-back.ts'
 
@@ -121,6 +122,7 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
     digestKey: readKeptKey(db, createSealer(encryptionKey), 'spec-digest').toString('hex'),
     clock: systemClock,
     log,
+    restoredStates: toRestoredStates(config.dataDir),
     process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },
   })
 }

@@ -10,6 +10,7 @@ import { createSwarmRuntime } from '../adapters/runtimes/swarm/swarm.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
+import { bringRestoredStates } from './restored-states.ts'
 
 /** `instance` names this installation in an engine that others may share; `digestKey` is a secret of its own. */
 export type RuntimesOptions = {
@@ -18,6 +19,8 @@ export type RuntimesOptions = {
   digestKey: string
   clock: Clock
   log: Log
+  /** Where the states wait that a restored backup has brought. */
+  restoredStates: string
   /** For agents that are processes: their folder, what starts one, and which of those that are found may be started. */
   process: Pick<ProcessRuntimeDeps, 'dir' | 'command' | 'path' | 'lang' | 'mayStart'>
 }
@@ -38,8 +41,8 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   const runtimes = createRuntimes({
     open: {
       process: () => processes,
-      docker: () => createDockerRuntime(parts),
-      swarm: () => createSwarmRuntime(parts),
+      docker: () => bringRestoredStates(createDockerRuntime(parts), options.restoredStates),
+      swarm: () => bringRestoredStates(createSwarmRuntime(parts), options.restoredStates),
     },
     choose: createChoice(config),
   })

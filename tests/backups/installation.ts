@@ -19,7 +19,12 @@ const AGENT = { ownerId: null, model: 'm', plan: 'solo', aiProvider: 'openrouter
 export async function fillInstallation(dataDir: string) {
   await addMigratedDatabase(dataDir)
   const databaseFile = join(dataDir, 'stead.db')
-  const config = { dataDir, databaseFile, encryptionKey: undefined }
+  const config = {
+    dataDir,
+    databaseFile,
+    encryptionKey: undefined,
+    agents: { dockerHost: join(dataDir, 'no-engine.sock') },
+  }
   const sealer = createSealer(openKey(config))
   const { connection } = openMigrated(databaseFile, dataDir)
   await write(connection.db, (tx) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import { writeSnapshot } from '../../adapters/runtimes/process/snapshot.ts'
 import { AppError } from '../../core/errors.ts'
+import { sumFile } from './archive.ts'
 
 /** A folder that somebody writes to is read so often until nothing changed meanwhile. */
 const TRIES = 5
@@ -27,6 +28,20 @@ export async function captureFolder(folder: string, file: string): Promise<'whol
     await writeSnapshot({ state: copy }, file)
   } finally {
     await rm(copy, { recursive: true, force: true })
+  }
+  return 'moving'
+}
+
+/**
+ * The same for what somebody else reads and writes to a file. @returns `whole` when it was the same twice in a row, and
+ * `moving` when that could not be had.
+ */
+export async function captureStored(read: (file: string) => Promise<void>, file: string): Promise<'whole' | 'moving'> {
+  await read(file)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const before = await sumFile(file)
+    await read(file)
+    if ((await sumFile(file)).sha256 === before.sha256) return 'whole'
   }
   return 'moving'
 }

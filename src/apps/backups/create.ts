@@ -4,6 +4,9 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { migrations } from '../../../migrations/list.ts'
+import { readStoredInDocker } from '../../adapters/runtimes/docker/stored.ts'
+import { createEngine } from '../../adapters/runtimes/engine/engine.ts'
+import { readStoredInSwarm } from '../../adapters/runtimes/swarm/stored.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
@@ -16,9 +19,11 @@ import { captureFolder } from './capture.ts'
 import { examineDatabase } from './examine.ts'
 import { type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest } from './manifest.ts'
 import { openStaging, removeForgotten } from './staging.ts'
-import { captureStates, listAgents } from './states.ts'
+import { captureStates, listAgents, type ReadStored } from './states.ts'
 
-export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'>
+export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
+  agents: Pick<Config['agents'], 'dockerHost'>
+}
 
 /** Told how far it is, in words and from 0 to 1 where that is known. */
 export type Report = (what: string, done?: number) => void
@@ -91,11 +96,15 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
     report(`copying ${name}`)
     await captureFolder(join(dataDir, name), staging.toStaged(`data/${name}.tar.gz`))
   }
-  const agents = await captureStates(rows, join(dataDir, 'agents'), staging.toStaged, (done) =>
-    report(`agent ${done + 1} of ${rows.length}`, done / rows.length),
+  const instance = (await readStaged(staging, INSTANCE)) ?? ''
+  const engines = toEngines(config, instance)
+  const agents = await captureStates(
+    rows,
+    { agentsFolder: join(dataDir, 'agents'), engines },
+    staging.toStaged,
+    (done) => report(`agent ${done + 1} of ${rows.length}`, done / rows.length),
   )
   const files = await sumAll(staging)
-  const instance = (await readStaged(staging, INSTANCE)) ?? ''
   const head = { format: 'stead-backup', formatVersion: 1, createdAt: createdAt.toISOString(), stead: VERSION } as const
   return { ...head, instance, schema, key, files, agents }
 }
@@ -114,6 +123,14 @@ async function stageSmallFiles(dataDir: string, staging: Staging): Promise<strin
   await take(join(dataDir, 'instance.id'), INSTANCE)
   await take(join(dataDir, 'webhook.key'), 'data/webhook.key')
   return staged
+}
+
+function toEngines({ agents: { dockerHost } }: BackupConfig, instance: string): ReadStored {
+  const deps = { engine: createEngine(dockerHost), instance }
+  return {
+    docker: (id, file) => readStoredInDocker(deps, id, file),
+    swarm: (id, file) => readStoredInSwarm(deps, id, file),
+  }
 }
 
 /** A copy that is of no use must not look like a backup. */

@@ -13,6 +13,7 @@ import { listPendingMigrations } from '../../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../../db/open.ts'
 import { findObjection } from '../../features/agents/residence/settle.ts'
 import { toHere } from '../house.ts'
+import { toRestoredStates } from '../restored-states.ts'
 import { flush } from './archive.ts'
 import type { Report } from './create.ts'
 import { extractBackup } from './extract.ts'
@@ -133,7 +134,7 @@ async function prepare({ file, dataDir, givenKey }: RestoreOrder, report: Report
   const agents: BackupAgent[] = []
   for (const agent of manifest.agents) {
     report(`agent ${agents.length + 1} of ${manifest.agents.length}`, agents.length / manifest.agents.length)
-    agents.push(await placeAgent(agent, staging, join(ready, 'agents')))
+    agents.push(await placeAgent(agent, staging, ready))
   }
   return { ready, manifest, agents }
 }
@@ -161,10 +162,15 @@ async function placeData(staging: string, ready: string): Promise<void> {
   }
 }
 
-async function placeAgent(agent: BackupAgent, staging: string, agentsFolder: string): Promise<BackupAgent> {
+async function placeAgent(agent: BackupAgent, staging: string, ready: string): Promise<BackupAgent> {
   const archive = join(staging, toAgentPath(agent.id))
   if (!existsSync(archive)) return agent
-  const folder = agentFolder(agentsFolder, agent.id)
+  if (agent.runtime !== 'process') {
+    await mkdir(toRestoredStates(ready), { recursive: true, mode: 0o700 })
+    await rename(archive, join(toRestoredStates(ready), `${agent.id}.tar.gz`))
+    return agent
+  }
+  const folder = agentFolder(join(ready, 'agents'), agent.id)
   try {
     await mkdir(folder.dir, { recursive: true, mode: 0o700 })
     await restoreSnapshot(folder, archive)

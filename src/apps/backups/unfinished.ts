@@ -30,7 +30,7 @@ type Marker = z.infer<typeof Marker>
 /** What belongs to an installation: the logs of a database and what is still to be booked belong to that database alone. */
 const ASIDE = [
   ...['stead.db', 'stead.db-wal', 'stead.db-shm', 'usage-spool.jsonl', 'usage-under-way.jsonl'],
-  ...['agents', 'workspace', 'videos', 'instance.id', 'webhook.key', 'encryption.key'],
+  ...['agents', 'restored-states', 'workspace', 'videos', 'instance.id', 'webhook.key', 'encryption.key'],
 ]
 
 /** From now on, and after any crash, the folder is one whose restore is under way. */

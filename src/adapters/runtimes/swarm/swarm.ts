@@ -38,7 +38,13 @@ import { watchSwarm } from './watch.ts'
 /** `timing` is for tests. */
 export type SwarmRuntimeDeps = EngineRuntimeDeps & { timing?: Partial<SwarmTiming> }
 
-const TIMING: SwarmTiming = { pollMs: 1000, restartDelayMs: 5000, nodeGraceMs: 60_000, startMs: 60_000, anewMs: 5000 }
+export const TIMING: SwarmTiming = {
+  pollMs: 1000,
+  restartDelayMs: 5000,
+  nodeGraceMs: 60_000,
+  startMs: 60_000,
+  anewMs: 5000,
+}
 
 /**
  * Agents as services of a Docker Swarm, one for each, on any of its machines. The engine must be one of its managers. An

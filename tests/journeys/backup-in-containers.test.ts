@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { findEngine, removeAll, type TestEngine } from '../harness/engines/engine.ts'
+import { importLiveImages } from '../harness/engines/live-image.ts'
+import { read } from '../harness/requests.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+
+const PATIENCE_MS = 600_000
+const engine = await findEngine()
+const isSwarm = engine && (await engine.docker.info()).Swarm?.LocalNodeState === 'active'
+const possible = engine ? (isSwarm ? ['docker', 'swarm'] : ['docker']) : []
+
+const Created = z.object({
+  file: z.string(),
+  agents: z.array(z.object({ id: z.string(), runtime: z.string(), state: z.string() })),
+})
+
+/** Runs a line of shell in the container of an agent. */
+async function runIn({ docker }: TestEngine, agentId: string, line: string): Promise<void> {
+  const [found] = await docker.listContainers({ filters: { label: [`stead.agent=${agentId}`] } })
+  if (!found) throw new Error(`${agentId} has no container`)
+  const execution = await docker.getContainer(found.Id).exec({ Cmd: ['/bin/sh', '-c', line], AttachStdout: true })
+  const stream = await execution.start({})
+  stream.resume()
+  await new Promise((resolve) => stream.on('end', resolve))
+  expect((await execution.inspect()).ExitCode).toBe(0)
+}
+
+async function isRunning(person: Person, agentId: string): Promise<boolean> {
+  const { agent } = await read(WebAgentDetail, person.get(`/api/agents/${agentId}`))
+  return agent.status === 'running'
+}
+
+describe.each(['docker', 'swarm'])('AGENT_RUNTIME=%s', (runtime) => {
+  test.skipIf(!possible.includes(runtime))(
+    'a backup made while the agent runs brings back what it has stored, into an engine that has nothing of it',
+    async () => {
+      if (!engine) return
+      const image = (await importLiveImages(engine.docker)).good
+      const environment = { AGENT_RUNTIME: runtime, AGENT_IMAGE: image, DOCKER_HOST: engine.dockerHost }
+      await using original = await openHouse({ environment })
+      await using other = await openHouse({ environment })
+      const program = await original.start()
+      const instance = readFileSync(join(original.dataDir, 'instance.id'), 'utf8').trim()
+      try {
+        const agentId = await createAgent(await signUp(program.urls.web))
+        await runIn(engine, agentId, 'echo "Tea at four" > /data/memory')
+        const made = await original.run(['backup', 'create', '--out', join(original.dataDir, '..', 'out'), '--json'])
+        expect(made).toMatchObject({ exitCode: 0, stderr: '' })
+        const { file, agents } = Created.parse(JSON.parse(made.stdout))
+        expect(agents).toMatchObject([{ id: agentId, runtime, state: 'whole' }])
+        await program.stop()
+        await removeAll(engine.docker, instance)
+
+        const restored = await other.run(['backup', 'restore', file, '--data-dir', other.dataDir])
+        expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
+        expect((await other.run(['adopt'])).exitCode).toBe(0)
+        const again = await other.start()
+        const person = await signIn(again.urls.web)
+        await until('the agent runs again', () => isRunning(person, agentId), 300_000)
+        await until('it has what it had stored', () =>
+          runIn(engine, agentId, 'read said < /data/memory && [ "$said" = "Tea at four" ]').then(
+            () => true,
+            () => false,
+          ),
+        )
+        await again.stop()
+      } finally {
+        await removeAll(engine.docker, instance)
+      }
+    },
+    PATIENCE_MS,
+  )
+})
