@@ -31,7 +31,19 @@ const NEVER_MS = 600_000
 const FURTHER: Readonly<Record<string, readonly string[]>> = {
   'GET /api/admin/audit web': ['/api/admin/audit?limit=200'],
   'GET /api/admin/users web': ['/api/admin/users?search=nobody&limit=200'],
-  'GET /api/chat web': ['/api/chat?limit=100', '/api/chat?limit=100&before=msg_filled_1000'],
+  'GET /api/chat web': [
+    '/api/chat?limit=100',
+    '/api/chat?limit=100&before=msg_filled_1000',
+    '/api/chat?limit=100&replacedBy=msg_filled_1000',
+  ],
+  'GET /api/chat/search web': [
+    '/api/chat/search?q=said&limit=100',
+    '/api/chat/search?q=w',
+    '/api/chat/search?q=what%20was%20said%20at%20turn%201',
+    '/api/chat/search?q=nothing&limit=100',
+    '/api/chat/search?q=said&limit=100&before=msg_filled_1000',
+  ],
+  'GET /api/chat/sessions web': ['/api/chat/sessions?limit=100'],
   'GET /api/dashboard/cost web': ['/api/dashboard/cost?period=30d', '/api/dashboard/cost?period=mtd'],
   'GET /api/inbox web': ['/api/inbox?limit=100'],
   'GET /api/memory web': ['/api/memory'],
