@@ -13,7 +13,8 @@ import { channelRoutes } from './channels/routes.ts'
 import { type CompletionsDeps, complete, joinTurn } from './completions.ts'
 import type { AgentEnv } from './env.ts'
 import { openAiErrorHandler } from './errors.ts'
-import { ChatRequest, HistoryQuery } from './schemas.ts'
+import { ChatRequest, HistoryQuery, InstructionsRequest } from './schemas.ts'
+import type { Instructions } from './state/instructions.ts'
 
 export type AgentAppDeps = CompletionsDeps & {
   channels: Channels
@@ -21,6 +22,7 @@ export type AgentAppDeps = CompletionsDeps & {
   model: string
   version: string
   gatewayToken: string
+  instructions: Instructions
   /** Where state is kept: it must be there and writable for the agent to be ready. */
   folders: readonly string[]
   isStopping: () => boolean
@@ -49,16 +51,9 @@ export function createAgentApp(deps: AgentAppDeps) {
     return c.json({ ready, failing, uptimeMs: uptimeMs() }, ready ? 200 : 503)
   })
   app.get('/health', async (c) => {
-    const { agentId, name, model, version, sessions } = deps
-    return c.json({
-      status: 'ok',
-      version,
-      agentId,
-      name,
-      model,
-      uptimeMs: uptimeMs(),
-      sessions: await sessions.count(),
-    })
+    const { agentId, name, model, version } = deps
+    const sessions = await deps.sessions.count()
+    return c.json({ status: 'ok', version, agentId, name, model, uptimeMs: uptimeMs(), sessions })
   })
   app.get('/startupz', (c) => {
     const started = { ok: true, status: 'started' }
@@ -98,11 +93,23 @@ export function createAgentApp(deps: AgentAppDeps) {
     if (!deleted) throw new AppError('not_found', 'Session not found')
     return c.json({ key, deleted })
   })
+  app.use('/instructions', requireToken)
+  app.route('/', instructionRoutes(deps.instructions))
   app.delete('/memory', requireToken, async (c) => {
     await deps.queue.runAlone(new AppError('conflict', 'Memory was reset'), async () => {
       await deps.sessions.removeAll()
       await deps.memory.clear()
     })
+    return c.json({ ok: true })
+  })
+  return app
+}
+
+function instructionRoutes(instructions: Instructions) {
+  const app = new Hono<AgentEnv>()
+  app.get('/instructions', async (c) => c.json({ text: await instructions.read() }))
+  app.put('/instructions', validate('json', InstructionsRequest), async (c) => {
+    await instructions.write(c.req.valid('json').text)
     return c.json({ ok: true })
   })
   return app

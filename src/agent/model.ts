@@ -38,10 +38,15 @@ export type ModelRequest = {
   signal: AbortSignal
 }
 
+/** A question without tools. */
+export type PlainRequest = Pick<ModelRequest, 'messages' | 'signal'> & { instructions: string }
+
 /** Asks the platform's model, runs the tools it calls, and returns when it has answered. */
 export type Model = {
   /** @throws AppError `limited`, `upstream_failed`, `upstream_timeout`; the signal's reason when it aborts. */
   answer(request: ModelRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
+  /** One call, whatever the model may use otherwise. @throws as `answer`. */
+  answerPlainly(request: PlainRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
 }
 
 /** Loads the AI SDK, so import this module when there is something to answer. */
@@ -101,6 +106,8 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   }
 
   return {
+    answerPlainly: ({ instructions, ...request }, onEvent) =>
+      attempt({ ...request, sessionKey: null, toInstructions: () => instructions }, null, onEvent),
     async answer(request, onEvent) {
       const hasPictures = canSee && request.messages.some(({ images = [] }) => images.length > 0)
       if (!hasPictures) return answerWithTools(request, onEvent)

@@ -42,6 +42,8 @@ export const ChatRequest = z.object({
 export type ChatRequest = z.infer<typeof ChatRequest>
 export type ChatMessage = z.infer<typeof Message>
 
+export const InstructionsRequest = z.object({ text: z.string('text must be text') })
+
 export const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) })
 
 export const PairingDecision = z.object({ approve: z.boolean() })

@@ -10,6 +10,7 @@ import { createAgentApp } from './app.ts'
 import { type ChannelSettings, openChannels } from './channels/channels.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall } from './platform-call.ts'
+import { createInstructions } from './state/instructions.ts'
 import { createLocalMemory, type Memory } from './state/memory.ts'
 import { createPlatformMemory } from './state/platform-memory.ts'
 import { createSessions } from './state/sessions.ts'
@@ -20,6 +21,7 @@ import { createToolReporter } from './tools/reports.ts'
 import { createToolSettingsLoader } from './tools/settings.ts'
 import { createSkillLoader } from './tools/skills.ts'
 import { createKeptTurns } from './turns/kept-turns.ts'
+import { createPastReader } from './turns/past.ts'
 import { createTurnQueue } from './turns/queue.ts'
 
 export type AgentSettings = {
@@ -65,18 +67,22 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const loadSkills = createSkillLoader(settings, deps)
   const call = createPlatformCall(settings, deps.fetch)
 
+  const workspace = createWorkspace(folders.workspace, deps.clock)
+  const sessions = createSessions(folders.sessions, deps.log)
   const turnDeps = {
     ...settings,
     ...deps,
     memory,
     loadSkills,
     queue,
-    sessions: createSessions(folders.sessions, deps.log),
+    instructions: createInstructions(workspace, deps.log),
+    sessions,
+    readPast: createPastReader({ ...settings, ...deps, sessions }),
     loadModel: createModelLoader(settings, {
       ...deps,
       memory,
       loadSkills,
-      workspace: createWorkspace(folders.workspace, deps.clock),
+      workspace,
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
       call,
       approvals: createApprovals(call, settings.maxTurnMs * APPROVAL_SHARE),

@@ -8,6 +8,7 @@ import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
 import { LEDGER_FIGURES } from '../features/money/ledger/figures.ts'
 import { MESSAGE_FIGURES } from '../features/talk/chat/message-figures.ts'
 import { MESSAGE_WORDS } from '../features/talk/chat/message-search.ts'
+import { FACT_WORDS } from '../features/talk/memory/fact-words.ts'
 import { requireFinished } from './backups/unfinished.ts'
 
 /**
@@ -19,7 +20,7 @@ export function openMigrated(file: string, dataDir: string): { connection: Conne
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
-    for (const figures of [MESSAGE_FIGURES, MESSAGE_WORDS, STORAGE_FIGURES, LEDGER_FIGURES]) {
+    for (const figures of [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES]) {
       keepFigures(connection.sqlite, figures)
     }
     openWriteQueue(connection)

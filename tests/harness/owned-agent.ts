@@ -19,8 +19,8 @@ export async function startOwnedAgent(options: TestOptions = {}, settings: { max
     if (isDown) return Response.json({ error: 'Starting' }, { status: 503 })
     return app.fetch(request, { face: 'backend', address: '203.0.113.7' })
   })
-  const token = openTokens(owner.platform.sealer, agent.row).accessToken
-  const running = await startTestAgent({ platformToken: token, agentId: agent.id, ...settings }, double)
+  const { accessToken: platformToken, gatewayToken } = openTokens(owner.platform.sealer, agent.row)
+  const running = await startTestAgent({ platformToken, gatewayToken, agentId: agent.id, ...settings }, double)
   const list = async (query = '') => (await read(ApprovalList, asOwner(`/api/approvals${query}`))).approvals
   return {
     ...owner,

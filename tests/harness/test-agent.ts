@@ -10,6 +10,7 @@ const TOKEN = 'gw_test-token'
 
 /** A real agent on a free port, with a folder and a platform of its own; `await using` takes it all away. */
 export async function startTestAgent(settings: Partial<AgentSettings> = {}, platform = startPlatformDouble()) {
+  const token = settings.gatewayToken ?? TOKEN
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
   const start = () =>
     startAgent(
@@ -21,7 +22,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
         model: 'solo',
         version: '9.9.9',
         folder,
-        gatewayToken: TOKEN,
+        gatewayToken: token,
         platformUrl: platform.url,
         platformToken: 'agt_platform-token',
         idleMs: 5000,
@@ -33,7 +34,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
     )
   let running = await start()
   const call = (path: string, init: RequestInit = {}) =>
-    fetch(`${running.url}${path}`, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } })
+    fetch(`${running.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
 
   return {
     folder,
@@ -41,7 +42,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
     get url() {
       return running.url
     },
-    token: TOKEN,
+    token,
     call,
     /** Asks as a client of the OpenAI form does; fields of `more` join the body. */
     chat: (content: string, sessionKey?: string, more: object = {}, signal?: AbortSignal) =>

@@ -15,7 +15,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
         and (instr(other.sql, 'INTO ' || sqlite_master.name || ' ') or instr(other.sql, 'UPDATE ' || sqlite_master.name || ' ')))`,
     })
     .from(sql`sqlite_master`)
-    .where(sql`type = 'table' and name not like 'sqlite_%' and name not like 'messages_fts%'`)
+    .where(sql`type = 'table' and name not like 'sqlite_%' and name not like '%_fts%' and name not like '%_words'`)
     .all()
     // Figures that triggers keep come after what they count.
     .sort((one, other) => one.isFigure - other.isFigure || other.isCounted - one.isCounted)

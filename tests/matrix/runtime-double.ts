@@ -93,6 +93,7 @@ function answer(request: Request): Response {
   if (pathname === '/memory') return Response.json({ ok: true })
   if (pathname === '/channels') return Response.json({ channels: [CHANNEL] })
   if (pathname.startsWith('/channels/')) return Response.json({ ok: true, ...STRANGER })
+  if (pathname === '/instructions') return Response.json({ ok: true, text: null })
   if (pathname === '/healthz') return Response.json({ ok: true, status: 'live' })
   if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
   const chunk = { choices: [{ index: 0, delta: { content: REPLY }, finish_reason: 'stop' }] }

@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
 import { type AgentChannel, decidePairing, readChannels, removePerson } from './channels.ts'
 import type { AgentEndpoint } from './endpoint.ts'
-import { type Call, createAsk, Problem } from './http.ts'
+import { type Ask, type Call, createAsk, Problem } from './http.ts'
 import {
   type AgentNote,
   isOpenClawNote,
@@ -75,6 +75,10 @@ export type AgentGateway = {
   decidePairing(endpoint: AgentEndpoint, decision: { channel: string; code: string; approve: boolean }): Promise<void>
   /** @throws AppError `not_found`, `conflict` for somebody whom its settings name. */
   removePerson(endpoint: AgentEndpoint, person: { channel: string; personId: string }): Promise<void>
+  /** What the owner wants of the built-in agent in every session, null without any. @throws AppError `conflict` for OpenClaw. */
+  readInstructions(endpoint: AgentEndpoint): Promise<string | null>
+  /** Replaces them; an empty text is none. @throws as `readInstructions`. */
+  writeInstructions(endpoint: AgentEndpoint, text: string): Promise<void>
   /** Sends away whoever the agent knows besides the holder of its token. */
   endPairings(endpoint: AgentEndpoint): Promise<void>
 }
@@ -106,6 +110,7 @@ const History = z.object({
     }),
   ),
 })
+const Instructions = z.object({ text: z.string().nullable() })
 const Changed = z.object({ ok: z.literal(true) })
 
 export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIMEOUTS): AgentGateway {
@@ -178,6 +183,8 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     channels: async (endpoint) => (endpoint.kind === 'stead' ? readChannels(ask, endpoint, timeouts.probeMs) : []),
     decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
     removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
+    readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
+    writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),
     async endPairings(endpoint) {
       // Our own agent knows nobody but the holder of its token.
       if (endpoint.kind === 'openclaw') await endOpenClawPairings(ask, endpoint, timeouts.changeMs)
@@ -188,6 +195,23 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
 /** Does an agent of this kind keep what `key` names in a file of its own? */
 export function isNote(kind: AgentKind, key: string): boolean {
   return kind === 'openclaw' && isOpenClawNote(key)
+}
+
+async function readInstructions(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<string | null> {
+  requireBuiltIn(endpoint)
+  return (await ask(Instructions, { endpoint, path: '/instructions', timeoutMs })).text
+}
+
+async function writeInstructions(ask: Ask, endpoint: AgentEndpoint, text: string, timeoutMs: number): Promise<void> {
+  requireBuiltIn(endpoint)
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ text })
+  await ask(Changed, { endpoint, path: '/instructions', method: 'PUT', headers, body, timeoutMs })
+}
+
+function requireBuiltIn({ kind }: AgentEndpoint): void {
+  if (kind === 'stead') return
+  throw new AppError('conflict', 'This agent keeps its instructions in files of its own', { code: 'OTHER_RUNTIME' })
 }
 
 /** What a built-in agent says of a path that it does not know. */

@@ -24,6 +24,8 @@ export function createNoGateway(reason: string): AgentGateway {
     channels: refuse,
     decidePairing: refuse,
     removePerson: refuse,
+    readInstructions: refuse,
+    writeInstructions: refuse,
     endPairings: refuse,
   }
 }

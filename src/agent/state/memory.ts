@@ -11,14 +11,17 @@ const MAX_FACT_CHARS = 500
 const MAX_KEY_CHARS = 200
 const NEW_KEY_CHARS = 8
 
+/** The name of a fact, and where it was learned. */
+export type About = { name?: string | undefined; session?: string | undefined; page?: string | undefined }
+
 /** What the agent knows in every session. Changes hold when they return; whoever else stores there is seen at once. */
 export type Memory = {
   /** The newest last. @throws AppError when the store cannot be read. */
   list(): Promise<Fact[]>
   /** The whole of one fact. @throws AppError `not_found`. */
   recall(key: string, signal?: AbortSignal): Promise<string>
-  /** Keeps `text` under `key`, in place of what was there, or under a new key. @throws AppError `invalid` when it is too long or memory is full. */
-  remember(text: string, key?: string, signal?: AbortSignal): Promise<{ key: string }>
+  /** Keeps `text` under its name, in place of what was there, or under a new one. @throws AppError `invalid` when it is too long or memory is full. */
+  remember(text: string, about?: About, signal?: AbortSignal): Promise<{ key: string }>
   /** @throws AppError `not_found`. */
   forget(key: string, signal?: AbortSignal): Promise<void>
   clear(): Promise<void>
@@ -26,7 +29,14 @@ export type Memory = {
   check(): Promise<void>
 }
 
-const StoredFact = z.object({ id: z.number().int(), text: z.string(), at: z.string(), key: z.string().optional() })
+const StoredFact = z.object({
+  id: z.number().int(),
+  text: z.string(),
+  at: z.string(),
+  key: z.string().optional(),
+  session: z.string().optional(),
+  page: z.string().optional(),
+})
 const MemoryFile = z.object({ nextId: z.number().int(), facts: z.array(StoredFact) })
 type MemoryFile = z.infer<typeof MemoryFile>
 
@@ -50,11 +60,12 @@ export function createLocalMemory(path: string, clock: Clock): Memory {
       if (!found) throw noSuchFact(key)
       return found.text
     },
-    remember: (text, name) =>
+    remember: (text, about) =>
       change(async () => {
         const memory = await load(path)
-        const key = toKey(name)
-        const fact = { id: memory.nextId, text: toFactText(text), at: clock.now().toISOString(), key }
+        const key = toKey(about?.name)
+        const { session, page } = about ?? {}
+        const fact = { id: memory.nextId, text: toFactText(text), at: clock.now().toISOString(), key, session, page }
         const others = memory.facts.filter((known) => keyOf(known) !== key)
         if (others.length >= MAX_FACTS) throw new AppError('invalid', 'Memory is full: forget something first')
         await save(path, { nextId: fact.id + 1, facts: [...others, fact] })

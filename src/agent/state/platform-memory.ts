@@ -46,8 +46,8 @@ export function createPlatformMemory(
       await settled()
       return named(key, async () => (await call(Whole, { path: PATH, query: { key }, signal })).text)
     },
-    async remember(text, name, signal) {
-      const fact = { key: toKey(name), memory: toFactText(text) }
+    async remember(text, { name, session, page } = {}, signal) {
+      const fact = { key: toKey(name), memory: toFactText(text), session, page }
       await settled()
       await call(Done, { path: PATH, method: 'POST', body: fact, signal })
       return { key: fact.key }

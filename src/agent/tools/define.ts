@@ -1,8 +1,11 @@
 import { type FlexibleSchema, type ToolSet, tool } from 'ai'
 import type { z } from 'zod'
 
-/** What a use of a tool is done with. `json` is its input as an owner would be shown it; `approvalId` is that of the owner's approval, null where none is needed. */
-export type ToolUse = { signal: AbortSignal; json: string; approvalId: string | null }
+/**
+ * What a use of a tool is done with. `json` is its input as an owner would be shown it; `approvalId` is that of the owner's
+ * approval, null where none is needed; `sessionKey` null is a conversation that nobody keeps.
+ */
+export type ToolUse = { signal: AbortSignal; json: string; approvalId: string | null; sessionKey: string | null }
 
 /**
  * One thing that a model may do. What `execute` throws goes back to the model as its result, so that it can try otherwise.

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isInstructions } from '../state/instructions.ts'
 import type { Workspace } from '../state/workspace.ts'
 import { defineTool } from './define.ts'
 import { toPart } from './parts.ts'
@@ -21,12 +22,14 @@ export function createFileTools(workspace: Workspace) {
     write_file: defineTool({
       description: 'Writes a text file of your workspace, replacing what was there.',
       inputSchema: z.object({ path, content: z.string() }),
+      needsOwner: (input) => isInstructions(input.path),
       execute: (input) => workspace.write(input.path, input.content),
     }),
     patch_file: defineTool({
       description:
         'Replaces one passage of a text file. The old text must stand in the file exactly once: give enough around it.',
       inputSchema: z.object({ path, oldText: z.string().min(1), newText: z.string() }),
+      needsOwner: (input) => isInstructions(input.path),
       execute: (input) => workspace.patch(input.path, input.oldText, input.newText),
     }),
     search_files: defineTool({
@@ -37,6 +40,7 @@ export function createFileTools(workspace: Workspace) {
     move_file: defineTool({
       description: 'Moves or renames a file. A file that is at the new place already stays: then nothing is moved.',
       inputSchema: z.object({ from: path, to: path }),
+      needsOwner: ({ from, to }) => isInstructions(from) || isInstructions(to),
       execute: ({ from, to }) => workspace.move(from, to),
     }),
     delete_file: defineTool({

@@ -6,9 +6,9 @@ import type { PlatformCall } from '../platform-call.ts'
 /** What may be used in the turn that begins. */
 export type LoadToolSettings = (signal: AbortSignal) => Promise<ToolSettings>
 
-/** What needs neither a platform that does it nor an owner who can be asked. */
+/** What needs no platform that does it; of these some uses need an owner who can be asked, and fail without. */
 const ALONE: readonly string[] = TOOL_NAMES.filter(
-  (name) => AGENT_TOOLS[name].approval === 'never' && AGENT_TOOLS[name].where === 'agent',
+  (name) => AGENT_TOOLS[name].approval !== 'always' && AGENT_TOOLS[name].where === 'agent',
 )
 const USUAL_LIMITS = { modelTurns: LIMITS.modelTurns.usual, toolCalls: LIMITS.toolCalls.usual, maxUsd: null }
 

@@ -33,7 +33,7 @@ export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Prom
 export function createTools(deps: ToolDeps): OpenTools {
   const { workspace, memory, loadSkills, loadToolSettings, approvals, call } = deps
   const known: Readonly<Record<string, AgentTool>> = {
-    ...createMemoryTools(memory),
+    ...createMemoryTools(memory, call),
     use_skill: createSkillTool(loadSkills),
     ...createFileTools(workspace),
     ...createWebTools(call),
@@ -54,12 +54,12 @@ function createGuard(approvals: Approvals, sessionKey: string | null, maxCalls: 
     calls += 1
     if (calls > maxCalls) throw new AppError('limited', `This turn may use at most ${maxCalls} tools: answer now`)
     const json = JSON.stringify(input)
-    if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null })
+    if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null, sessionKey })
     const question: Question = { tool: name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
     // Whoever carries it out uses the approval up: what the platform does, the platform checks.
     if (!agentTool.isDoneByPlatform) await approvals.claim(approvalId, question, signal)
-    return agentTool.execute(input, { signal, json, approvalId })
+    return agentTool.execute(input, { signal, json, approvalId, sessionKey })
   }
 }
 

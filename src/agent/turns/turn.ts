@@ -6,11 +6,12 @@ import { currentRequestId } from '../../core/request-id.ts'
 import { toAppError } from '../errors.ts'
 import type { Answer, Model, ModelEvent } from '../model.ts'
 import type { ChatMessage } from '../schemas.ts'
+import type { Instructions } from '../state/instructions.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Sessions } from '../state/sessions.ts'
 import type { TurnOutcome } from '../state/turn-marks.ts'
 import type { LoadSkills } from '../tools/skills.ts'
-import { boundHistory, isEnoughHistory } from './history.ts'
+import type { Past, PastRequest } from './past.ts'
 import { toSystemPrompt } from './prompt.ts'
 import type { TurnQueue } from './queue.ts'
 
@@ -20,7 +21,10 @@ export type TurnDeps = {
   log: Log
   memory: Memory
   loadSkills: LoadSkills
+  instructions: Pick<Instructions, 'toPrompt'>
   sessions: Sessions
+  /** Null for a session that does not exist. */
+  readPast: (request: PastRequest) => Promise<Past | null>
   queue: TurnQueue
   /** Loads the model at the first turn and keeps it. */
   loadModel: () => Promise<Model>
@@ -86,15 +90,17 @@ async function runTurn(
 async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: ModelEvent) => void) {
   const { sessionKey, signal } = request
   const startedAt = deps.clock.now()
-  const [stored, facts, skills, model] = await Promise.all([
-    sessionKey === null ? null : deps.sessions.readLast(sessionKey, isEnoughHistory),
+  const [facts, skills, model, ownerInstructions] = await Promise.all([
     deps.memory.list(),
     deps.loadSkills(),
     deps.loadModel(),
+    deps.instructions.toPrompt(),
   ])
+  await request.mark?.begin()
+  const past = sessionKey === null ? null : await deps.readPast({ sessionKey, model, signal, onEvent })
   const given = toConversation(request.messages)
-  const added = stored ? given.slice(-1) : given
-  const messages = [...boundHistory(stored ?? []), ...added]
+  const added = past ? given.slice(-1) : given
+  const messages = [...(past?.messages ?? []), ...added]
   const instruct = (canUseTools: boolean) =>
     toSystemPrompt({
       name: deps.name,
@@ -102,6 +108,8 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
       facts,
       skills,
       canUseTools,
+      ownerInstructions,
+      preface: past?.preface ?? null,
       callerInstructions: toInstructions(request.messages),
     })
 
@@ -114,13 +122,13 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
       { role: 'assistant', content: text, timestamp: deps.clock.now().toISOString() },
     ])
   }
-  await request.mark?.begin()
   try {
-    const answer = await model.answer({ sessionKey, signal, messages, toInstructions: instruct }, (event) => {
+    const last = await model.answer({ sessionKey, signal, messages, toInstructions: instruct }, (event) => {
       if (event.type === 'text') text += event.text
       onEvent(event)
     })
     signal.throwIfAborted()
+    const answer = { ...last, usage: addUsage(last.usage, past?.usage ?? null) }
     await request.mark?.end({ answer, failure: null })
     await keepTurn()
     return { ...answer, text }
@@ -128,6 +136,12 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
     if (isStopped(signal) && text !== '') await keepTurn()
     throw error
   }
+}
+
+/** What a turn took together with the summary that it began with. */
+function addUsage(one: Answer['usage'], other: Answer['usage']): Answer['usage'] {
+  if (!one || !other) return one
+  return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens }
 }
 
 function isStopped({ reason }: AbortSignal): boolean {

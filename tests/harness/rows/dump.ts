@@ -21,7 +21,7 @@ function listTables(db: Db): string[] {
   const tables = db
     .select({ name: sql<string>`name` })
     .from(sql`sqlite_master`)
-    .where(sql`type = 'table' and name not like 'sqlite_%' and name not like 'messages_fts%'`)
+    .where(sql`type = 'table' and name not like 'sqlite_%' and name not like '%_fts%' and name not like '%_words'`)
   return tables.all().map(({ name }) => name)
 }
 

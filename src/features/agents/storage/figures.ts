@@ -18,7 +18,7 @@ const COUNTED: readonly Counted[] = [
     agentOf: (row) => `(SELECT agent_id FROM chat_turns WHERE id = ${row}.turn_id)`,
   },
   { table: 'chat_attachments', column: 'message_bytes', texts: ['name', 'path', 'excerpt'] },
-  { table: 'agent_memory', column: 'memory_bytes', texts: ['key', 'value'] },
+  { table: 'agent_memory', column: 'memory_bytes', texts: ['key', 'value', 'session', 'page'] },
   { table: 'inbox_messages', column: 'inbox_bytes', texts: ['subject', 'text', 'reply'] },
 ]
 

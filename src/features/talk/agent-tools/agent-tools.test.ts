@@ -26,7 +26,7 @@ test('GET /v1/tools: the profile of the plan until the owner chooses another: so
   expect(tools).not.toContain('delete_file')
   expect(await seen()).toMatchObject({ profile: 'coding', isChosen: false })
   expect((await change({ profile: 'minimal' })).status).toBe(200)
-  expect((await settings()).tools).toEqual(['remember', 'recall', 'forget', 'use_skill'])
+  expect((await settings()).tools).toEqual(['remember', 'recall', 'forget', 'search_memory', 'use_skill'])
   await change({ profile: null })
   expect(await seen()).toMatchObject({ profile: 'coding', isChosen: false })
 })
@@ -34,7 +34,7 @@ test('GET /v1/tools: the profile of the plan until the owner chooses another: so
 test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the profile, null lets go of it', async () => {
   const { settings, change, seen } = await open()
   await change({ profile: 'minimal', switches: { list_files: true, forget: false } })
-  expect((await settings()).tools).toEqual(['remember', 'recall', 'use_skill', 'list_files'])
+  expect((await settings()).tools).toEqual(['remember', 'recall', 'search_memory', 'use_skill', 'list_files'])
   await change({ switches: { forget: null } })
   expect((await settings()).tools).toContain('forget')
   expect((await seen()).tools.find(({ name }) => name === 'delete_file')).toEqual({

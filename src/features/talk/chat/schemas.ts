@@ -177,13 +177,15 @@ const Limit = z.coerce
   .min(1, 'limit must be at least 1')
   .max(100, 'limit must be at most 100')
 
-/** `GET /api/chat/search?q=&agentId=&limit=&before=`: `before` is the id of the last message that was found. */
-export const SearchQuery = z.object({
+/** Words to look for, and a page of what is found. */
+export const SearchPage = z.object({
   q: z.string('q required').trim().min(1, 'q required').max(200, 'q must be at most 200 characters'),
-  agentId: z.string().max(100).optional(),
   limit: Limit.default(20),
   before: z.string().max(100).optional(),
 })
+
+/** `GET /api/chat/search?q=&agentId=&limit=&before=`: `before` is the id of the last message that was found. */
+export const SearchQuery = SearchPage.extend({ agentId: z.string().max(100).optional() })
 export type SearchQuery = z.infer<typeof SearchQuery>
 
 /** Newest first; `snippet` is the place that was found, in pieces. */

@@ -52,9 +52,11 @@ test('/v1/memory and /api/memory are one store: each sees at once what the other
   expect(await seen()).toEqual({ drinks: 'tea' })
   clock.advance(1000)
   await save({ key: 'pets', memory: { cat: 'Bo' } })
+  const nowhere = { session: null, page: null }
+  const now = clock.now().toISOString()
   expect(await facts()).toEqual([
-    { key: 'drinks', text: 'tea', isWhole: true, source: 'agent', updatedAt: saved },
-    { key: 'pets', text: '{"cat":"Bo"}', isWhole: true, source: 'user', updatedAt: clock.now().toISOString() },
+    { key: 'drinks', text: 'tea', isWhole: true, source: 'agent', ...nowhere, createdAt: saved, updatedAt: saved },
+    { key: 'pets', text: '{"cat":"Bo"}', isWhole: true, source: 'user', ...nowhere, createdAt: now, updatedAt: now },
   ])
   await save({ key: 'drinks', memory: 'coffee' })
   expect(await facts()).toMatchObject([{ key: 'drinks', text: 'coffee', source: 'user' }, { key: 'pets' }])
@@ -143,7 +145,7 @@ test('POST /v1/memory/import: keeps what is not known, with its dates, and chang
   const send = async () => (await ask('/v1/memory/import', json('POST', { facts }))).json()
   expect([await send(), await send()]).toEqual([{ imported: 1 }, { imported: 0 }])
   expect(await seen()).toEqual({ 'fact-1': 'likes tea', 'fact-2': 'mine' })
-  expect(rows().find(({ key }) => key === 'fact-1')).toEqual({
+  expect(rows().find(({ key }) => key === 'fact-1')).toMatchObject({
     agentId: agent.id,
     key: 'fact-1',
     value: '"likes tea"',
@@ -220,5 +222,22 @@ test('a database of before keeps what users had their agents remember', () => {
   expect(sqlite.prepare('SELECT * FROM agent_memory ORDER BY agent_id').all()).toEqual([
     { agent_id: 'agent-1', key: 'likes', value: '"coffee"', source: 'user', updated_at: 2000 },
     { agent_id: 'agent-2', key: 'name', value: '"Bo"', source: 'user', updated_at: 3000 },
+  ])
+})
+
+test('a database of before facts had sources keeps them, the oldest first', () => {
+  const index = migrations.findLastIndex(({ sql }) => sql.includes('__new_agent_memory'))
+  const { sqlite } = openDatabase(':memory:')
+  migrate(sqlite, migrations.slice(0, index))
+  sqlite.pragma('foreign_keys = OFF')
+  const insert = sqlite.prepare('INSERT INTO agent_memory VALUES (?, ?, ?, ?, ?)')
+  insert.run('agent-1', 'later', '"coffee"', 'user', 2000)
+  insert.run('agent-1', 'earlier', '"tea"', 'agent', 1000)
+  const statements = (migrations[index]?.sql ?? '').split('--> statement-breakpoint')
+  for (const statement of statements) if (statement.includes('agent_memory')) sqlite.exec(statement)
+  const unknown = { agent_id: 'agent-1', session: null, page: null, created_at: null }
+  expect(sqlite.prepare('SELECT * FROM agent_memory ORDER BY sequence').all()).toEqual([
+    { ...unknown, sequence: 1, key: 'earlier', value: '"tea"', source: 'agent', updated_at: 1000 },
+    { ...unknown, sequence: 2, key: 'later', value: '"coffee"', source: 'user', updated_at: 2000 },
   ])
 })

@@ -6,7 +6,8 @@ import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../mode
 import { clearMemory, forgetOwnKey } from './forget.ts'
 import { readOwnMemory, recallKey } from './read.ts'
 import { importFacts, rememberFact, type SaveDeps } from './save.ts'
-import { ForgetOwnQuery, ImportRequest, RecallQuery, RememberRequest } from './schemas.ts'
+import { ForgetOwnQuery, ImportRequest, OwnSearchQuery, RecallQuery, RememberRequest } from './schemas.ts'
+import { searchOwnMemory } from './search.ts'
 
 export type MemoryBackendDeps = SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
@@ -23,6 +24,10 @@ export function memoryBackend(deps: MemoryBackendDeps) {
     if (key === undefined) return c.json(readOwnMemory(deps.db, c.var.agentId))
     return c.json({ key, text: recallKey(deps.db, c.var.agentId, key) })
   })
+
+  app.get('/v1/memory/search', agent, limit, validate('query', OwnSearchQuery), (c) =>
+    c.json(searchOwnMemory(deps.db, c.var.agentId, c.req.valid('query'))),
+  )
 
   app.post('/v1/memory', agent, limit, validate('json', RememberRequest), async (c) => {
     const request = c.req.valid('json')

@@ -43,7 +43,9 @@ test('POST /api/memory: 200 keeps one value, which GET /api/memory shows and a s
   const kept = { memory: { likes: { tea: ['green', null, 1.5] } }, count: 1, lastUpdated: saved }
   expect(await read(Memory, test.get())).toEqual({ ...kept, agentId: null })
   expect(await read(Memory, test.get('/api/memory?agentId=all'))).toEqual({ ...kept, agentId: null })
-  expect(await read(Memory, test.get(`/api/memory?agentId=${agentId}`))).toEqual({ ...kept, agentId })
+  const origin = { source: 'user', session: null, page: null, createdAt: saved, updatedAt: saved } as const
+  const sources = { likes: origin }
+  expect(await read(Memory, test.get(`/api/memory?agentId=${agentId}`))).toEqual({ ...kept, agentId, sources })
 
   await test.save({ agentId, key: 'likes', memory: null })
   expect((await read(Memory, test.get())).memory).toEqual({ likes: null })

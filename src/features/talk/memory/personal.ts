@@ -10,7 +10,7 @@ export const personalMemory: PersonalList = {
   pages: (db, userId) =>
     inPagesOfAgents(db, userId, function* (agentId) {
       for (const rows of memoryInPages(db, agentId)) {
-        yield rows.map(({ value, ...kept }) => ({ ...kept, value: JSON.parse(value) }))
+        yield rows.map(({ sequence: _, value, ...kept }) => ({ ...kept, value: JSON.parse(value) }))
       }
     }),
 }

@@ -7,6 +7,7 @@ import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent, listAgents } from '../../agents/registry/list.ts'
 import { type NoteDeps, type Remembered, readNotes } from './notes.ts'
+import { listOrigins, toOrigin } from './origin.ts'
 import type { AgentMemory } from './schemas.ts'
 import { agentMemory, type MemoryRow } from './tables.ts'
 
@@ -38,7 +39,8 @@ export async function readMemory(
   const newest = [...new Map(facts.map((fact) => [fact.key, fact])).values()]
   const lastUpdated = facts.at(-1)?.updatedAt ?? null
   const rest = { agentId: agentId ?? null, count: newest.length, lastUpdated, ...(unread.length > 0 && { unread }) }
-  return writeMemory(deps.db, newest, rest)
+  const sources = agentId && { sources: listOrigins(deps.db, agentId) }
+  return writeMemory(deps.db, newest, { ...rest, ...sources })
 }
 
 /** Everything that a user's agents remember, by agent, as pieces of one JSON document. */
@@ -70,12 +72,12 @@ export function memoryInPages(db: Db, agentId: string): Generator<MemoryRow[], v
 
 /** What an agent remembers as it is shown it at the beginning of a turn, the newest last. */
 export function readOwnMemory(db: Db, agentId: string, maxShownCharacters = MAX_SHOWN_CHARACTERS): AgentMemory {
-  const facts = listRows(db, agentId).map(({ key, value, source, updatedAt }) => {
+  const facts = listRows(db, agentId).map(({ key, value, ...origin }) => {
     const text = toText(value)
     const isWhole = text.length <= maxShownCharacters
     // A pair of surrogates may be cut in two.
     const shown = isWhole ? text : text.slice(0, maxShownCharacters).toWellFormed()
-    return { key, text: shown, isWhole, source, updatedAt: updatedAt.toISOString() }
+    return { key, text: shown, isWhole, ...toOrigin(origin) }
   })
   return { facts }
 }

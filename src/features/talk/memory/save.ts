@@ -16,6 +16,12 @@ const MAX_VALUE_BYTES = 100 * 1024
 /** How many keys each side may fill, so that neither takes the other's room. */
 const MAX_KEYS: Readonly<Record<MemorySource, number>> = { user: 50, agent: 100 }
 
+/** Where somebody learned what is to be kept. */
+type Origin = Pick<MemoryRow, 'session' | 'page'>
+const NO_ORIGIN: Origin = { session: null, page: null }
+
+type NewFact = Omit<MemoryRow, 'sequence'>
+
 export type SaveDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
 
 /** What was kept: `keys` are those of the request. */
@@ -39,7 +45,7 @@ export async function saveMemory(
     const isFile = ([key]: [string, string]) => isNoteOf(found, key)
     const files = [...values].filter(isFile).map(([path, json]) => ({ path, text: requireText(path, json) }))
     const facts = new Map([...values].filter((value) => !isFile(value)))
-    deps.storage.within(tx, found.ownerId, () => keep(tx, { agentId, source: 'user', savedAt }, facts))
+    deps.storage.within(tx, found.ownerId, () => keep(tx, { agentId, source: 'user', ...NO_ORIGIN, savedAt }, facts))
     return { agent: found, notes: files }
   })
   for (const { path, text } of notes) {
@@ -52,9 +58,10 @@ export async function saveMemory(
 export async function rememberFact(deps: SaveDeps, agentId: string, request: RememberRequest): Promise<Date> {
   const savedAt = deps.clock.now()
   const values = new Map([[request.key, toJson(request.memory)]])
+  const origin = { session: request.session ?? null, page: request.page ?? null }
   await write(deps.db, (tx) => {
     const { ownerId } = requireAgent(tx, agentId)
-    deps.storage.within(tx, ownerId, () => keep(tx, { agentId, source: 'agent', savedAt }, values))
+    deps.storage.within(tx, ownerId, () => keep(tx, { agentId, source: 'agent', ...origin, savedAt }, values))
   })
   return savedAt
 }
@@ -64,9 +71,9 @@ export async function rememberFact(deps: SaveDeps, agentId: string, request: Rem
  * already stays as it is, so that a second attempt changes nothing. @returns how many were new. @throws AppError `storage_full`, `not_found`.
  */
 export async function importFacts(deps: SaveDeps, agentId: string, { facts }: ImportRequest): Promise<number> {
-  const rows = facts.map(({ key, text, at }): MemoryRow => {
+  const rows = facts.map(({ key, text, at }): NewFact => {
     const updatedAt = at ? new Date(at) : deps.clock.now()
-    return { agentId, key, value: toJson(text), source: 'agent', updatedAt }
+    return { agentId, key, value: toJson(text), source: 'agent', ...NO_ORIGIN, createdAt: updatedAt, updatedAt }
   })
   return write(deps.db, (tx) => {
     if (rows.length === 0) return 0
@@ -78,22 +85,62 @@ export async function importFacts(deps: SaveDeps, agentId: string, { facts }: Im
   })
 }
 
+/**
+ * Keeps texts as facts of the agent's own, the first ones where there is no room for all; what is known under a key stays.
+ * @returns the keys that are new, and those that were left out. @throws AppError `storage_full`, `not_found`.
+ */
+export function addTexts(
+  deps: SaveDeps,
+  tx: Tx,
+  { agentId, session }: { agentId: string; session: string },
+  texts: ReadonlyMap<string, string>,
+): { added: string[]; tooMany: string[] } {
+  const { ownerId } = requireAgent(tx, agentId)
+  const now = deps.clock.now()
+  const room = Math.max(2 * MAX_KEYS.agent - countKeys(tx, agentId, 'agent'), 0)
+  const known = new Set(listKnown(tx, agentId, [...texts.keys()]))
+  const fresh = [...texts.keys()].filter((key) => !known.has(key))
+  const rows = fresh.slice(0, room).map((key): NewFact => {
+    const told = { source: 'agent', session, page: null, createdAt: now, updatedAt: now } as const
+    return { agentId, key, value: toJson(texts.get(key)), ...told }
+  })
+  if (rows.length > 0) deps.storage.within(tx, ownerId, () => tx.insert(agentMemory).values(rows).run())
+  return { added: rows.map(({ key }) => key), tooMany: fresh.slice(room) }
+}
+
+/** Does a text fit under one key? */
+export function fitsFact(text: string): boolean {
+  return Buffer.byteLength(JSON.stringify(text)) <= MAX_VALUE_BYTES
+}
+
+function listKnown(tx: Tx, agentId: string, keys: string[]): string[] {
+  const isThese = and(eq(agentMemory.agentId, agentId), inArray(agentMemory.key, keys))
+  return tx
+    .select({ key: agentMemory.key })
+    .from(agentMemory)
+    .where(isThese)
+    .all()
+    .map(({ key }) => key)
+}
+
 function requireAgent(tx: Tx, id: string): { ownerId: string | null } {
   const agent = tx.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()
   if (!agent) throw new AppError('not_found', 'Agent not found')
   return agent
 }
 
-type Writer = { agentId: string; source: MemorySource; savedAt: Date }
+type Writer = Origin & { agentId: string; source: MemorySource; savedAt: Date }
 
-function keep(tx: Tx, { agentId, source, savedAt }: Writer, values: Map<string, string>): void {
+/** A fact that is replaced keeps the day on which something was first known under its key. */
+function keep(tx: Tx, { agentId, source, session, page, savedAt }: Writer, values: Map<string, string>): void {
   const known = countKeys(tx, agentId, source)
   const again = countKeys(tx, agentId, source, [...values.keys()])
   if (values.size > again && known + values.size - again > MAX_KEYS[source]) throw tooManyKeys(source)
   for (const [key, value] of values) {
-    const row: MemoryRow = { agentId, key, value, source, updatedAt: savedAt }
+    const told = { value, source, session, page, updatedAt: savedAt }
     const target = [agentMemory.agentId, agentMemory.key]
-    tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: row }).run()
+    const row: NewFact = { agentId, key, createdAt: savedAt, ...told }
+    tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: told }).run()
   }
 }
 

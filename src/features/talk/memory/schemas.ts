@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ChatMessage, SearchPage } from '../chat/schemas.ts'
 
 export const MAX_KEY_CHARACTERS = 200
 /** More than an agent ever kept in a file of its own. */
@@ -25,8 +26,8 @@ export const SaveMemoryRequest = z.object({
 })
 export type SaveMemoryRequest = z.infer<typeof SaveMemoryRequest>
 
-/** `GET /api/memory?agentId=`: all agents without one, or with `all`. */
-export const MemoryQuery = z.object({
+/** `GET /api/memory?agentId=&q=&limit=&before=`: all agents without one, or with `all`; `before` is `next` of the page before. */
+export const MemoryQuery = SearchPage.partial({ q: true }).extend({
   agentId: z
     .string()
     .max(100)
@@ -34,12 +35,65 @@ export const MemoryQuery = z.object({
     .transform((id) => (id === 'all' || id === '' ? undefined : id)),
 })
 
+export const MAX_INSTRUCTION_CHARACTERS = 20_000
+const MAX_FILES = 200
+
+/** `PUT /api/agents/:id/instructions`: what is wanted of an agent in every session; an empty text is none. */
+export const InstructionsRequest = z.object({
+  text: z
+    .string('text must be text')
+    .max(MAX_INSTRUCTION_CHARACTERS, `text must be at most ${MAX_INSTRUCTION_CHARACTERS} characters`),
+})
+
+/** `GET /api/agents/:id/instructions`: null without any. */
+export const Instructions = z.object({ text: z.string().nullable() })
+
+/** `POST /api/memory/import`: files of an OpenClaw workspace, by their paths in it. */
+export const WorkspaceImport = z.object({
+  agentId: AgentId,
+  files: z
+    .array(
+      z.object({
+        path: z
+          .string('path must be text')
+          .min(1, 'path required')
+          .max(MAX_KEY_CHARACTERS, `path must be at most ${MAX_KEY_CHARACTERS} characters`),
+        text: z.string('text must be text'),
+      }),
+      'files required',
+    )
+    .min(1, 'files required')
+    .max(MAX_FILES, `files must be at most ${MAX_FILES}`),
+})
+export type WorkspaceImport = z.infer<typeof WorkspaceImport>
+
+/** What became of each file: now a fact or part of the instructions, there before, or left out and why. */
+export const WorkspaceImported = z.object({
+  agentId: z.string(),
+  facts: z.array(z.string()),
+  instructions: z.array(z.string()),
+  known: z.array(z.string()),
+  skipped: z.array(z.object({ path: z.string(), reason: z.string() })),
+})
+export type WorkspaceImported = z.infer<typeof WorkspaceImported>
+
 /** `DELETE /api/memory?agentId=&key=`. */
 export const ForgetQuery = z.object({ agentId: AgentId, key: NamedKey })
 
+/** Who said it last, in which conversation or on which page, where that is known; and since when something is known of it. */
+const Origin = z.object({
+  source: z.enum(['user', 'agent']),
+  session: z.string().nullable(),
+  page: z.string().nullable(),
+  createdAt: z.string().nullable(),
+  updatedAt: z.string(),
+})
+export type Origin = z.infer<typeof Origin>
+
 /**
  * What agents remember; `agentId` is null for all of them together, where the newest of equal keys is shown. `unread` are
- * agents that keep notes of their own and cannot be asked for them now.
+ * agents that keep notes of their own and cannot be asked for them now. Of one agent `sources` tells where each comes from;
+ * notes have none.
  */
 export const Memory = z.object({
   memory: z.record(z.string(), z.unknown()),
@@ -47,11 +101,17 @@ export const Memory = z.object({
   count: z.number(),
   lastUpdated: z.string().nullable(),
   unread: z.array(z.string()).optional(),
+  sources: z.record(z.string(), Origin).optional(),
 })
 export type Memory = z.infer<typeof Memory>
 
 /** `POST /v1/memory`: what an agent wants to remember, under a name that it chooses. */
-export const RememberRequest = z.object({ key: NamedKey, memory: z.string('memory must be text') })
+export const RememberRequest = z.object({
+  key: NamedKey,
+  memory: z.string('memory must be text'),
+  session: z.string().max(256, 'session must be at most 256 characters').optional(),
+  page: z.url('page must be an address').max(2000, 'page must be at most 2000 characters').optional(),
+})
 export type RememberRequest = z.infer<typeof RememberRequest>
 
 /** `POST /v1/memory/import`: what an agent has kept in a file until now; `at` is when, in ISO 8601. */
@@ -61,6 +121,33 @@ export const ImportRequest = z.object({
     .max(MAX_IMPORTED, `facts must be at most ${MAX_IMPORTED}`),
 })
 export type ImportRequest = z.infer<typeof ImportRequest>
+
+const Snippet = z.array(z.object({ text: z.string(), isFound: z.boolean() }))
+
+/** A fact, or something that was said; `snippet` is the place that was found, in pieces. */
+const FoundMemory = z.discriminatedUnion('kind', [
+  Origin.extend({
+    kind: z.literal('fact'),
+    agentId: z.string(),
+    key: z.string(),
+    cursor: z.string(),
+    snippet: Snippet,
+  }),
+  z.object({ kind: z.literal('message'), message: ChatMessage, snippet: Snippet }),
+])
+export type FoundMemory = z.infer<typeof FoundMemory>
+
+/** `GET /api/memory?q=`: facts and then messages, each newest first. `next` begins the next page, null at the end. */
+export const MemoryFound = z.object({
+  results: z.array(FoundMemory),
+  hasMore: z.boolean(),
+  next: z.string().nullable(),
+})
+export type MemoryFound = z.infer<typeof MemoryFound>
+
+/** `GET /v1/memory/search?q=&session=&limit=&before=`: `session` is the conversation in which it is asked. */
+export const OwnSearchQuery = SearchPage.extend({ session: z.string().max(256).optional() })
+export type OwnSearchQuery = z.infer<typeof OwnSearchQuery>
 
 /** `GET /v1/memory?key=`: one value as a whole; without a key the beginning of all. */
 export const RecallQuery = z.object({ key: NamedKey.optional() })
@@ -77,8 +164,7 @@ export const AgentMemory = z.object({
       key: z.string(),
       text: z.string(),
       isWhole: z.boolean(),
-      source: z.enum(['user', 'agent']),
-      updatedAt: z.string(),
+      ...Origin.shape,
     }),
   ),
 })

@@ -7,19 +7,28 @@ import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
 import { forgetKey } from './forget.ts'
+import { importWorkspace } from './import-workspace.ts'
+import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
 import { exportMemory, type ReadDeps, readMemory } from './read.ts'
 import { type SaveDeps, saveMemory } from './save.ts'
-import { ForgetQuery, MemoryQuery, SaveMemoryRequest } from './schemas.ts'
+import { ForgetQuery, InstructionsRequest, MemoryQuery, SaveMemoryRequest, WorkspaceImport } from './schemas.ts'
+import { searchMemory } from './search.ts'
 
 const JSON_TYPE = 'application/json'
+/** Years of a diary. */
+const MAX_IMPORT_BYTES = 8 * 1024 * 1024
 
 /** What one's own agents are to remember (Interface 4.15). */
-export function memoryWeb(deps: SaveDeps & ReadDeps & { log: Log; guards: Guards; exports: Exports }) {
+export function memoryWeb(
+  deps: SaveDeps & ReadDeps & InstructionDeps & { log: Log; guards: Guards; exports: Exports },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
   app.get('/api/memory', signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
-    const pieces = await readMemory(deps, c.var.user, c.req.valid('query').agentId)
+    const { q, ...query } = c.req.valid('query')
+    if (q !== undefined) return c.json(searchMemory(deps.db, c.var.user, { q, ...query }))
+    const pieces = await readMemory(deps, c.var.user, query.agentId)
     return sendPieces(c, deps, { type: JSON_TYPE, pieces })
   })
 
@@ -29,6 +38,31 @@ export function memoryWeb(deps: SaveDeps & ReadDeps & { log: Log; guards: Guards
       type: JSON_TYPE,
       pieces: await exportMemory(deps, c.var.user),
     })),
+  )
+
+  app.get('/api/agents/:id/instructions', signedIn, keepWaiting, async (c) =>
+    c.json({ text: await readInstructions(deps, c.var.user, c.req.param('id')) }),
+  )
+
+  app.put(
+    '/api/agents/:id/instructions',
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', InstructionsRequest),
+    keepWaiting,
+    async (c) => {
+      await writeInstructions(deps, c.var.user, c.req.param('id'), c.req.valid('json').text)
+      return c.json({ success: true })
+    },
+  )
+
+  app.post(
+    '/api/memory/import',
+    routeTraits({ scope: 'agents', maxBodyBytes: MAX_IMPORT_BYTES }),
+    signedIn,
+    validate('json', WorkspaceImport),
+    keepWaiting,
+    async (c) => c.json(await importWorkspace(deps, c.var.user, c.req.valid('json'))),
   )
 
   app.post(

@@ -1,0 +1,86 @@
+import { AppError } from '../../../core/errors.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
+import { addTexts, fitsFact, type SaveDeps } from './save.ts'
+import { MAX_INSTRUCTION_CHARACTERS, type WorkspaceImport, type WorkspaceImported } from './schemas.ts'
+
+/** Who the agent is; everything else that is taken is what it knows. */
+const SOUL = 'SOUL.md'
+const IS_KNOWLEDGE = /^(MEMORY\.md|USER\.md|memory\/.+\.md)$/
+/** What a fact has for its session that came this way. */
+const SESSION = 'import:openclaw'
+
+type File = WorkspaceImport['files'][number]
+
+/**
+ * Brings what an OpenClaw agent has written down into another: `SOUL.md` into its instructions, `MEMORY.md`, `USER.md` and
+ * the diary in `memory/` into its facts, under their paths. What is there already stays, so that a second import changes
+ * nothing. @throws AppError `not_found` for a missing agent and for someone else's, `storage_full`, what the gateway throws.
+ */
+export async function importWorkspace(
+  deps: SaveDeps & InstructionDeps,
+  user: SignedInUser,
+  { agentId, files }: WorkspaceImport,
+): Promise<WorkspaceImported> {
+  const result: WorkspaceImported = { agentId, facts: [], instructions: [], known: [], skipped: [] }
+  getAgent(deps.db, { kind: 'user', user }, agentId)
+  const taken = new Map<string, string>()
+  for (const file of files.toSorted(compareDays)) {
+    const path = file.path.replace(/^\.\//, '')
+    const reason = taken.has(path) ? 'is there twice' : whyNot({ ...file, path })
+    if (reason === null) taken.set(path, file.text)
+    else result.skipped.push({ path: file.path, reason })
+  }
+  const soul = taken.get(SOUL)
+  taken.delete(SOUL)
+  const { added, tooMany } = await write(deps.db, (tx) => {
+    const { id } = getAgent(tx, { kind: 'user', user }, agentId)
+    return addTexts(deps, tx, { agentId: id, session: SESSION }, taken)
+  })
+  result.facts = added
+  result.known = [...taken.keys()].filter((path) => !added.includes(path) && !tooMany.includes(path))
+  result.skipped.push(...tooMany.map((path) => ({ path, reason: 'the memory of the agent is full' })))
+  if (soul !== undefined) await addSoul(deps, user, soul, result)
+  return result
+}
+
+/** That the agent does not run now costs the facts nothing. */
+async function addSoul(
+  deps: InstructionDeps,
+  user: SignedInUser,
+  soul: string,
+  result: WorkspaceImported,
+): Promise<void> {
+  try {
+    const before = (await readInstructions(deps, user, result.agentId)) ?? ''
+    if (before.includes(soul.trim())) {
+      result.known.push(SOUL)
+      return
+    }
+    const text = before === '' ? soul.trim() : `${before.trimEnd()}\n\n${soul.trim()}`
+    if (text.length > MAX_INSTRUCTION_CHARACTERS) {
+      const reason = `the instructions would have more than ${MAX_INSTRUCTION_CHARACTERS} characters`
+      result.skipped.push({ path: SOUL, reason })
+      return
+    }
+    await writeInstructions(deps, user, result.agentId, text)
+    result.instructions.push(SOUL)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    result.skipped.push({ path: SOUL, reason: error.message })
+  }
+}
+
+function whyNot({ path, text }: File): string | null {
+  if (path !== SOUL && !IS_KNOWLEDGE.test(path)) return 'is neither SOUL.md, MEMORY.md, USER.md nor in memory/'
+  if (text.trim() === '') return 'is empty'
+  return path === SOUL || fitsFact(text) ? null : 'is larger than 100 KB'
+}
+
+/** The newest days of a diary come first, for there may be no room for all; a file of the root before any of them. */
+function compareDays(one: File, other: File): number {
+  const isDay = ({ path }: File) => Number(path.includes('memory/'))
+  return isDay(one) - isDay(other) || other.path.localeCompare(one.path)
+}

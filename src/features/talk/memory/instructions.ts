@@ -1,0 +1,58 @@
+import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { findEndpoint } from '../../agents/registry/endpoint.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
+
+export type InstructionDeps = {
+  db: Db
+  clock: Clock
+  sealer: Sealer
+  storage: Pick<StorageQuota, 'within'>
+  gateway: Pick<AgentGateway, 'readInstructions' | 'writeInstructions'>
+}
+
+/**
+ * What the owner wants of an agent in every session: the file `AGENT.md` of its workspace. @throws AppError `not_found` for
+ * a missing agent and for someone else's, `conflict` while it does not run and for OpenClaw, what the gateway throws.
+ */
+export async function readInstructions(
+  deps: InstructionDeps,
+  user: SignedInUser,
+  agentId: string,
+): Promise<string | null> {
+  const { endpoint } = requireRunning(deps, user, agentId)
+  return deps.gateway.readInstructions(endpoint)
+}
+
+/** Replaces them; they count from the next turn on. @throws as `readInstructions`, and AppError `storage_full`. */
+export async function writeInstructions(
+  deps: InstructionDeps,
+  user: SignedInUser,
+  agentId: string,
+  text: string,
+): Promise<void> {
+  const { agent, endpoint } = requireRunning(deps, user, agentId)
+  await withinWorkspaceQuota(deps, { agent }, Buffer.byteLength(text), () =>
+    deps.gateway.writeInstructions(endpoint, text),
+  )
+}
+
+function requireRunning(
+  deps: InstructionDeps,
+  user: SignedInUser,
+  agentId: string,
+): { agent: AgentRow; endpoint: AgentEndpoint } {
+  const agent = getAgent(deps.db, { kind: 'user', user }, agentId)
+  const endpoint = agent.status === 'running' ? findEndpoint(deps.sealer, agent) : null
+  if (endpoint) return { agent, endpoint }
+  const message = 'AGENT.md is a file of the agent, which is not running'
+  throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })
+}
