@@ -46,7 +46,6 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = {
   'GET /api/chat/sessions web': ['/api/chat/sessions?limit=100'],
   'GET /api/dashboard/cost web': ['/api/dashboard/cost?period=30d', '/api/dashboard/cost?period=mtd'],
   'GET /api/inbox web': ['/api/inbox?limit=100'],
-  'GET /api/chat/search web': ['/api/chat/search?q=m&limit=100', '/api/chat/search?q=message&limit=100'],
   'GET /api/memory web': ['/api/memory', '/api/memory?q=m&limit=100', '/api/memory?q=message&limit=100'],
   'GET /api/usage/by-model backend': ['/api/usage/by-model?days=366'],
   'GET /api/usage/daily backend': ['/api/usage/daily?days=366'],
