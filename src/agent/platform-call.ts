@@ -18,7 +18,7 @@ type Asked = {
   body?: unknown
   signal?: AbortSignal | undefined
   timeoutMs?: number
-  /** A call that must not be made twice is not tried again. */
+  /** A call that must not be made twice, or whose failure may be somebody else's, is not tried again. */
   isOnce?: boolean
 }
 

@@ -64,10 +64,10 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const stopping = new AbortController()
   const memory = createMemory(settings, deps, stopping.signal)
   const queue = createTurnQueue()
-  const loadSkills = createSkillLoader(settings, deps)
+  const workspace = createWorkspace(folders.workspace, deps.clock)
+  const loadSkills = createSkillLoader(settings, { ...deps, workspace })
   const call = createPlatformCall(settings, deps.fetch)
 
-  const workspace = createWorkspace(folders.workspace, deps.clock)
   const sessions = createSessions(folders.sessions, deps.log)
   const turnDeps = {
     ...settings,

@@ -24,6 +24,7 @@ import { agentTalkBackend } from '../features/talk/agent-talk/backend.ts'
 import { agentToolsBackend } from '../features/talk/agent-tools/backend.ts'
 import { approvalsBackend } from '../features/talk/approvals/backend.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
+import { mcpServersBackend } from '../features/talk/mcp-servers/backend.ts'
 import { memoryBackend } from '../features/talk/memory/backend.ts'
 import { scheduledTasksBackend } from '../features/talk/scheduled-tasks/backend.ts'
 import { healthBackend } from '../features/views/health/backend.ts'
@@ -83,6 +84,7 @@ export function backendApp(platform: Platform) {
   app.route('/', approvalsBackend(talk))
   app.route('/', agentToolsBackend(talk))
   app.route('/', agentTalkBackend(talk))
+  app.route('/', mcpServersBackend(talk))
   app.route('/', scheduledTasksBackend(talk))
   app.route('/', agentWebBackend(webTools))
   return app

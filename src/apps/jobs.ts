@@ -32,6 +32,7 @@ import { securityEventJob } from '../features/people/security-events/jobs.ts'
 import { sessionsJob } from '../features/people/sessions/jobs.ts'
 import { signInsJob } from '../features/people/sign-in/jobs.ts'
 import { expireApprovalsJob } from '../features/talk/approvals/decide.ts'
+import { resumeJob } from '../features/talk/approvals/resume.ts'
 import { heartbeatJob } from '../features/talk/heartbeat/due.ts'
 import { deliverMailJob } from '../features/talk/inbox/jobs.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/talk/scheduled-tasks/jobs.ts'
@@ -60,6 +61,7 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     endSubscriptionJob(money),
     endDuplicateJob(money),
     deliverMailJob(talk),
+    resumeJob(talk),
     videoJob(webTools),
     abandonStreamJob(webTools),
     scheduledRunJob(talk),

@@ -85,7 +85,7 @@ export function openPlatform(parts: PlatformParts) {
     ...models,
     ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }),
   }
-  const talk = { ...money, ...openTalk(base, settings, agents) }
+  const talk = { ...money, ...openTalk(base, settings, money) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, agents) }
   const house = { ...views, ...openHouse(settings, connection) }

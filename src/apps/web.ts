@@ -50,6 +50,7 @@ import { turnsWeb } from '../features/talk/chat/turns/web.ts'
 import { chatWeb } from '../features/talk/chat/web.ts'
 import { heartbeatWeb } from '../features/talk/heartbeat/web.ts'
 import { inboxWeb } from '../features/talk/inbox/web.ts'
+import { mcpServersWeb } from '../features/talk/mcp-servers/web.ts'
 import { memoryWeb } from '../features/talk/memory/web.ts'
 import { scheduledTasksWeb } from '../features/talk/scheduled-tasks/web.ts'
 import { swarmsWeb } from '../features/talk/swarms/web.ts'
@@ -57,6 +58,7 @@ import { colonyWeb } from '../features/views/colony/web.ts'
 import { probes } from '../features/views/health/probes.ts'
 import { healthWeb } from '../features/views/health/web.ts'
 import { instancesWeb } from '../features/views/instances/web.ts'
+import { mcpServerWeb } from '../features/views/mcp-server/web.ts'
 import { agentStatsRoutes } from '../features/views/metrics/agent-stats-routes.ts'
 import { metricsWeb } from '../features/views/metrics/web.ts'
 import { missionControlWeb } from '../features/views/mission-control/web.ts'
@@ -116,6 +118,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', chatSessionsWeb(talk))
   app.route('/', approvalsWeb(talk))
   app.route('/', agentToolsWeb(talk, owner))
+  app.route('/', mcpServersWeb(talk, owner))
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(views))
   app.route('/', agentTalkWeb(talk))
@@ -148,6 +151,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', scheduledTasksWeb(talk))
   app.route('/', heartbeatWeb(talk))
   app.route('/', feedsWeb(webTools))
+  app.route('/', mcpServerWeb(views))
   app.all('/api/*', notFound)
   app.route('/', dashboardWeb(dashboard))
   return app

@@ -33,6 +33,7 @@ export const AGENT_TOOLS = {
   move_file: { profile: 'coding', approval: 'sometimes', where: 'agent' },
   delete_file: { profile: 'coding', approval: 'always', where: 'agent' },
   http_request: { profile: 'coding', approval: 'sometimes', where: 'platform' },
+  paid_request: { profile: 'full', approval: 'always', where: 'agent' },
 } as const satisfies Record<string, Tool>
 export type ToolName = keyof typeof AGENT_TOOLS
 
@@ -56,10 +57,12 @@ export const LIMITS = { modelTurns: { usual: 16, max: 100 }, toolCalls: { usual:
 
 /**
  * `GET /v1/tools`: what an agent may use in the turn that begins, and how much. `maxUsd` null is no limit; `price` is that
- * of its model in US dollars a million tokens, null when nobody knows it, and then money cannot be counted.
+ * of its model in US dollars a million tokens, null when nobody knows it, and then money cannot be counted. `hasMcp` tells whether there are MCP
+ * servers to ask for more tools.
  */
 export const ToolSettings = z.object({
   tools: z.array(z.string()),
+  hasMcp: z.boolean().default(false),
   limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
   price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
 })

@@ -16,6 +16,7 @@ export function isSameSecret(given: string, expected: string): boolean {
 /** Where sealed values are kept; `sealing/places.ts` knows the table, the column and the key of the row of each. */
 export type SealedPlace =
   | 'agent_credentials'
+  | 'agent_mcp_servers'
   | 'agents:accessToken'
   | 'agents:gatewayToken'
   | 'agents:secretConfig'

@@ -1,4 +1,6 @@
+import type { Sealer } from '../../src/core/secrets.ts'
 import { openTokens } from '../../src/features/agents/registry/create.ts'
+import type { AgentRow } from '../../src/features/agents/registry/tables.ts'
 import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
 import { agentOwner } from './agent-owner.ts'
 import { startPlatformDouble } from './doubles/platform.ts'
@@ -7,11 +9,17 @@ import { read } from './requests.ts'
 import { startTestAgent } from './test-agent.ts'
 import { until } from './until.ts'
 
+/** The gateway token that the platform knows, for a test in which the platform speaks to the agent. */
+type TokenOf = (agent: AgentRow, sealer: Sealer) => string
+
 /**
  * A real agent at a real platform, of which only the model is a double: what a test lets it say is done with the real
  * tools, and its owner decides by the real API. `await using` takes it all away.
  */
-export async function startOwnedAgent(options: TestOptions = {}, settings: { maxTurnMs?: number } = {}) {
+export async function startOwnedAgent(
+  options: TestOptions = {},
+  settings: { maxTurnMs?: number; tokenOf?: TokenOf } = {},
+) {
   const owner = await agentOwner(options)
   const { app, asOwner, agent } = owner
   let isDown = false
@@ -20,7 +28,9 @@ export async function startOwnedAgent(options: TestOptions = {}, settings: { max
     return app.fetch(request, { face: 'backend', address: '203.0.113.7' })
   })
   const { accessToken: platformToken, gatewayToken } = openTokens(owner.platform.sealer, agent.row)
-  const running = await startTestAgent({ platformToken, gatewayToken, agentId: agent.id, ...settings }, double)
+  const { tokenOf, ...others } = settings
+  const own = { gatewayToken: tokenOf ? tokenOf(agent.row, owner.platform.sealer) : gatewayToken }
+  const running = await startTestAgent({ platformToken, agentId: agent.id, ...own, ...others }, double)
   const list = async (query = '') => (await read(ApprovalList, asOwner(`/api/approvals${query}`))).approvals
   return {
     ...owner,

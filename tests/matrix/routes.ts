@@ -47,6 +47,9 @@ const PAYMENT_ROW = { of: (person: Person) => `pay_${person.canary}`, missing: '
 const VIDEO = { of: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
 const APPROVAL = { of: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
 const CHANNEL = { of: (person: Person) => `nch_${person.canary}`, missing: 'nch_missing' }
+/** Its id tells the agent that it stands under. */
+const MCP_SERVER = { of: (person: Person) => `mcp_of_${person.agentId}`, missing: 'mcp_missing' }
+const agentOf = (serverId: string) => serverId.replace('mcp_of_', '')
 const EMAIL = { of: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
@@ -368,6 +371,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     status: 404,
     body: () => ({ message: 'Hi' }),
   },
+  'GET /v1/mcp/tools backend': reached,
+  'POST /v1/mcp/call backend': {
+    status: 404,
+    body: () => ({ server: 'none', tool: 'x', arguments: '{}' }),
+  },
   'POST /v1/http backend': {
     status: 403,
     body: () => ({ arguments: '{"url":"https://example.com"}' }),
@@ -654,8 +662,40 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/inbox web': { names: AGENT, status: 200, path: (id) => `/api/inbox?agentId=${id}` },
   'GET /api/agents/:id/instructions web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/instructions web': { names: AGENT, status: 200, body: () => ({ text: 'x' }) },
+  'GET /api/agents/:id/mcp-servers web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/mcp-servers web': {
+    names: AGENT,
+    status: 201,
+    body: () => ({ name: 'tides', url: 'https://mcp.example/' }),
+  },
+  'PATCH /api/agents/:id/mcp-servers/:serverId web': {
+    names: MCP_SERVER,
+    path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}`,
+    status: 200,
+    body: () => ({ enabled: false }),
+  },
+  'DELETE /api/agents/:id/mcp-servers/:serverId web': {
+    names: MCP_SERVER,
+    path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}`,
+    status: 200,
+  },
+  'GET /api/agents/:id/mcp-servers/:serverId/tools web': {
+    names: MCP_SERVER,
+    path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}/tools`,
+    status: 502,
+  },
+  'POST /api/agents/:id/mcp-servers/:serverId/try web': {
+    names: MCP_SERVER,
+    path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}/try`,
+    status: 502,
+    body: () => ({ tool: 'x' }),
+  },
   'GET /api/agents/:id/tools web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/tools web': { names: AGENT, status: 200, body: () => ({ profile: 'minimal' }) },
+  // Any key gets as far as the protocol, which finds that these requests accept no answer of its kind.
+  'POST /mcp web': { status: 406, body: () => ({}), refusal: (status) => (status === 403 ? 406 : status) },
+  'GET /mcp web': { status: 405 },
+  'DELETE /mcp web': { status: 405, refusal: (status) => (status === 403 ? 405 : status) },
   'GET /api/approvals web': { names: AGENT, status: 200, path: (id) => `/api/approvals?agentId=${id}` },
   'POST /api/approvals/:id/approve web': { names: APPROVAL, status: 200 },
   'POST /api/approvals/:id/deny web': { names: APPROVAL, status: 200 },

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { McpSection } from '../agent-tools/mcp-section.tsx'
+import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
@@ -23,6 +25,8 @@ export function AgentSettingsPage() {
           <NameSection agent={agent} />
           <Configured agent={agent} />
           <LimitsSection agent={agent} />
+          <ToolsSection agent={agent} />
+          <McpSection agent={agent} />
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />
         </div>

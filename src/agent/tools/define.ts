@@ -15,6 +15,8 @@ export type AgentTool = {
   description: string
   inputSchema: FlexibleSchema<unknown>
   needsOwner(input: unknown): boolean
+  /** What the owner is told is asked for; its own name where that is left out. */
+  askedAs?: string
   /** The platform carries it out, and uses the approval up itself. */
   isDoneByPlatform: boolean
   execute(input: unknown, use: ToolUse): Promise<unknown>

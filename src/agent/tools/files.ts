@@ -2,11 +2,15 @@ import { z } from 'zod'
 import { isInstructions } from '../state/instructions.ts'
 import type { Workspace } from '../state/workspace.ts'
 import { defineTool } from './define.ts'
+import { isOfSkill } from './own-skills.ts'
 import { toPart } from './parts.ts'
 
 const path = z.string().describe('Path relative to the workspace, such as notes/today.md')
 
-/** What a model does with the files of its workspace. */
+/**
+ * What a model does with the files of its workspace. Its skills are written with the owner's approval alone: otherwise a page
+ * that it reads could have it keep orders that every later turn takes for the owner's.
+ */
 export function createFileTools(workspace: Workspace) {
   return {
     list_files: defineTool({
@@ -22,14 +26,14 @@ export function createFileTools(workspace: Workspace) {
     write_file: defineTool({
       description: 'Writes a text file of your workspace, replacing what was there.',
       inputSchema: z.object({ path, content: z.string() }),
-      needsOwner: (input) => isInstructions(input.path),
+      needsOwner: (input) => isGuarded(input.path),
       execute: (input) => workspace.write(input.path, input.content),
     }),
     patch_file: defineTool({
       description:
         'Replaces one passage of a text file. The old text must stand in the file exactly once: give enough around it.',
       inputSchema: z.object({ path, oldText: z.string().min(1), newText: z.string() }),
-      needsOwner: (input) => isInstructions(input.path),
+      needsOwner: (input) => isGuarded(input.path),
       execute: (input) => workspace.patch(input.path, input.oldText, input.newText),
     }),
     search_files: defineTool({
@@ -40,7 +44,7 @@ export function createFileTools(workspace: Workspace) {
     move_file: defineTool({
       description: 'Moves or renames a file. A file that is at the new place already stays: then nothing is moved.',
       inputSchema: z.object({ from: path, to: path }),
-      needsOwner: ({ from, to }) => isInstructions(from) || isInstructions(to),
+      needsOwner: ({ from, to }) => isGuarded(from) || isGuarded(to),
       execute: ({ from, to }) => workspace.move(from, to),
     }),
     delete_file: defineTool({
@@ -51,4 +55,9 @@ export function createFileTools(workspace: Workspace) {
       execute: (input) => workspace.discard(input.path),
     }),
   }
+}
+
+/** What the model is told at every turn is its owner's to change. */
+function isGuarded(path: string): boolean {
+  return isInstructions(path) || isOfSkill(path)
 }

@@ -77,3 +77,17 @@ test('list_agents and message_agent reach the agents of the same owner alone', a
   expect(await say(other.id)).toContain('Agent is not running')
   expect(await say(agent.strangersAgent.id)).toContain('Agent not found')
 })
+
+test('paid_request asks the owner each time, and pays only from a wallet that the agent has', async () => {
+  await using agent = await startOwnedAgent(LOCAL)
+  await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { profile: 'full' })
+  const input = { url: 'https://paid.example/', maxAmount: '0.05' }
+  const denied = agent.running.runTool('paid_request', input)
+  const question = await agent.question()
+  expect(JSON.parse(question.arguments)).toEqual({ url: 'https://paid.example/', method: 'GET', maxAmount: '0.05' })
+  await agent.decide(question.id, 'deny')
+  expect(await denied).toContain('denied')
+  const allowed = agent.running.runTool('paid_request', input)
+  await agent.decide((await agent.question()).id, 'approve')
+  expect(await allowed).toContain('This agent has no wallet')
+})

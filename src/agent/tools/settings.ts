@@ -18,7 +18,7 @@ const USUAL_LIMITS = { modelTurns: LIMITS.modelTurns.usual, toolCalls: LIMITS.to
  * do alone.
  */
 export function createToolSettingsLoader(platformToken: string, call: PlatformCall): LoadToolSettings {
-  const alone: ToolSettings = { tools: [...ALONE], limits: USUAL_LIMITS, price: null }
+  const alone: ToolSettings = { tools: [...ALONE], hasMcp: false, limits: USUAL_LIMITS, price: null }
   if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return async () => alone
   return async (signal) => {
     try {

@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fails } from '../../../tests/harness/doubles/platform.ts'
+import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
 import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 
 const SKILL = { name: 'tour-planner', description: 'Plans a tour.', instructions: '# Tour planner\n\nRest days first.' }
@@ -26,4 +29,45 @@ test('a model without tools is told the instructions themselves', async () => {
   agent.platform.next(fails(400, 'This model does not support tools'))
   expect((await agent.chat('Hi')).status).toBe(200)
   expect(agent.prompt()).toContain('Rest days first.')
+})
+
+const OWN =
+  '---\nname: packing\ndescription: Packs\n  a suitcase.\n---\n# Packing\n\nSocks first. See lists/socks.md.\n'
+
+test('a folder with SKILL.md in the workspace is a skill: shown by its description, whole when it is used', async () => {
+  await using agent = await startTestAgent()
+  const folder = join(agent.folder, 'workspace/skills/packing')
+  await mkdir(join(folder, 'lists'), { recursive: true })
+  await writeFile(join(folder, 'SKILL.md'), OWN)
+  await writeFile(join(folder, 'lists/socks.md'), 'wool')
+  await mkdir(join(agent.folder, 'workspace/skills/broken'))
+  await writeFile(join(agent.folder, 'workspace/skills/broken/SKILL.md'), 'no front matter')
+  expect(JSON.parse(await agent.runTool('use_skill', { name: 'packing' }))).toEqual({
+    instructions: '# Packing\n\nSocks first. See lists/socks.md.',
+    folder: 'skills/packing',
+  })
+  expect(agent.prompt()).toContain('- packing: Packs a suitcase.')
+  expect(agent.prompt()).not.toContain('Socks first')
+  expect(agent.prompt()).not.toContain('broken')
+  expect(await agent.runTool('read_file', { path: 'skills/packing/lists/socks.md' })).toContain('wool')
+})
+
+test('a skill that the owner has installed is not replaced by a file of its name', async () => {
+  await using agent = await startTestAgent()
+  agent.platform.skills.push({ ...SKILL, name: 'packing' })
+  await mkdir(join(agent.folder, 'workspace/skills/packing'), { recursive: true })
+  await writeFile(join(agent.folder, 'workspace/skills/packing/SKILL.md'), OWN)
+  expect(await agent.runTool('use_skill', { name: 'packing' })).toContain('Rest days first.')
+})
+
+test('an agent writes no skill for itself without its owner, however the path is spelt', async () => {
+  await using agent = await startOwnedAgent({}, { maxTurnMs: 2000 })
+  await writeFile(join(agent.running.folder, 'workspace/a.md'), OWN)
+  const paths = ['skills/evil/SKILL.md', './skills//evil/SKILL.md', 'Skills/evil/SKILL.md']
+  for (const path of paths) {
+    expect(await agent.running.runTool('write_file', { path, content: OWN })).toContain('has not answered')
+    expect(await agent.running.runTool('move_file', { from: 'a.md', to: path })).toContain('has not answered')
+  }
+  expect(await readdir(join(agent.running.folder, 'workspace'))).toEqual(['a.md'])
+  expect(await agent.list('?status=waiting')).toHaveLength(6)
 })

@@ -3,9 +3,10 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
+import type { Workspace } from '../state/workspace.ts'
+import { listOwnSkills } from './own-skills.ts'
+import type { Skill } from './skill.ts'
 
-/** What the owner of an agent has installed for it: `description` says when it fits, `instructions` what to do then. */
-export type Skill = { name: string; description: string; instructions: string }
 export type LoadSkills = () => Promise<Skill[]>
 
 const TIMEOUT_MS = 5000
@@ -15,25 +16,33 @@ const Skills = z.object({
 
 /**
  * Asks the platform for the skills of this agent at every turn, so that what its owner installs counts at once. A turn goes
- * on without them when they cannot be had; one with its owner's key has none.
+ * on without them when they cannot be had; one with its owner's key has those of its workspace alone.
  */
 export function createSkillLoader(
   settings: { platformUrl: string; platformToken: string },
-  deps: { fetch: typeof fetch; log: Log },
+  deps: { fetch: typeof fetch; log: Log; workspace: Pick<Workspace, 'list' | 'read'> },
 ): LoadSkills {
-  if (!settings.platformToken.startsWith(AGENT_TOKEN_PREFIX)) return async () => []
-  return () =>
-    load(settings, deps.fetch).catch((error) => {
+  const loadInstalled = async () => {
+    if (!settings.platformToken.startsWith(AGENT_TOKEN_PREFIX)) return []
+    return load(settings, deps.fetch).catch((error) => {
       deps.log.warn({ error: errorMessage(error) }, 'the skills of this agent could not be loaded')
       return []
     })
+  }
+  return async () => {
+    const [installed, own] = await Promise.all([loadInstalled(), listOwnSkills(deps.workspace)])
+    // What the owner has installed is not taken by a file of the same name.
+    const names = new Set(installed.map(({ name }) => name))
+    return [...installed, ...own.filter(({ name }) => !names.has(name))]
+  }
 }
 
 /** @throws AppError `not_found` when there is none of this name. */
-export async function readSkill(loadSkills: LoadSkills, name: string): Promise<{ instructions: string }> {
+export async function readSkill(loadSkills: LoadSkills, name: string) {
   const skill = (await loadSkills()).find((one) => one.name === name)
   if (!skill) throw new AppError('not_found', `There is no skill ${name}`)
-  return { instructions: skill.instructions }
+  const { instructions, folder } = skill
+  return { instructions, ...(folder !== undefined && { folder }) }
 }
 
 async function load(

@@ -9,7 +9,9 @@ import { createAgentTools } from './agents.ts'
 import type { Approvals, Question } from './approvals.ts'
 import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
+import { loadMcpTools } from './mcp.ts'
 import { createMemoryTools } from './memory.ts'
+import { createPayTool } from './pay.ts'
 import { createScheduleTool } from './schedule.ts'
 import type { LoadToolSettings } from './settings.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
@@ -39,11 +41,17 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...createWebTools(call),
     ...createScheduleTool(call),
     ...createAgentTools(call),
+    ...createPayTool(call),
   }
   return async (sessionKey, signal) => {
-    const { tools, limits, price } = await loadToolSettings(signal)
+    const { tools, hasMcp, limits, price } = await loadToolSettings(signal)
     const allowed = Object.fromEntries(Object.entries(known).filter(([name]) => tools.includes(name)))
-    return { tools: toToolSet(allowed, createGuard(approvals, sessionKey, limits.toolCalls)), limits, price }
+    const others = hasMcp ? await loadMcpTools(call, signal) : {}
+    return {
+      tools: toToolSet({ ...others, ...allowed }, createGuard(approvals, sessionKey, limits.toolCalls)),
+      limits,
+      price,
+    }
   }
 }
 
@@ -55,7 +63,7 @@ function createGuard(approvals: Approvals, sessionKey: string | null, maxCalls: 
     if (calls > maxCalls) throw new AppError('limited', `This turn may use at most ${maxCalls} tools: answer now`)
     const json = JSON.stringify(input)
     if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null, sessionKey })
-    const question: Question = { tool: name, json, sessionKey }
+    const question: Question = { tool: agentTool.askedAs ?? name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
     // Whoever carries it out uses the approval up: what the platform does, the platform checks.
     if (!agentTool.isDoneByPlatform) await approvals.claim(approvalId, question, signal)

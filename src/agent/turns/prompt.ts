@@ -1,6 +1,6 @@
 import { toDay } from '../../core/clock.ts'
 import { type Fact, toMemoryLines } from '../../core/text/memory-lines.ts'
-import type { Skill } from '../tools/skills.ts'
+import type { Skill } from '../tools/skill.ts'
 
 export type PromptParts = {
   name: string

@@ -1,13 +1,27 @@
+import type { Egress } from '../../adapters/egress/egress.ts'
 import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
+import { createMcpClients } from '../../adapters/mcp/client.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
 import type { Asking } from './agent-talk/agent-messages.ts'
 import { createTurns } from './chat/turns/turns.ts'
+import type { McpListings } from './mcp-servers/use.ts'
 
 type TalkSettings = Pick<Config, 'webhooks'>
 
 /** Opens what the rooms of talk share. */
-export function openTalk(base: Base, { webhooks }: TalkSettings, { gateway }: { gateway: AgentGateway }) {
+export function openTalk(
+  base: Base,
+  { webhooks }: TalkSettings,
+  { gateway, egress }: { gateway: AgentGateway; egress: Egress },
+) {
   const asking: Asking = new Map()
-  return { webhooks, asking, turns: createTurns({ ...base, gateway }) }
+  const mcpListings: McpListings = new Map()
+  return {
+    webhooks,
+    asking,
+    mcpListings,
+    mcpClients: createMcpClients(egress),
+    turns: createTurns({ ...base, gateway }),
+  }
 }

@@ -16,6 +16,7 @@ type Answerer = (asked: Asked, request: Request) => Response | Promise<Response>
 /** Everything that the built-in agent has, as much as anybody uses. */
 const ALL_TOOLS: ToolSettings = {
   tools: [...TOOL_NAMES],
+  hasMcp: false,
   limits: { modelTurns: 8, toolCalls: 40, maxUsd: null },
   price: null,
 }

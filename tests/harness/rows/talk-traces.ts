@@ -3,6 +3,7 @@ import { agentCredentials } from '../../../src/features/talk/agent-talk/tables.t
 import { approvals } from '../../../src/features/talk/approvals/tables.ts'
 import { chatSessions, chatToolCalls, chatTurns, messages } from '../../../src/features/talk/chat/tables.ts'
 import { inboxMessages } from '../../../src/features/talk/inbox/tables.ts'
+import { agentMcpServers } from '../../../src/features/talk/mcp-servers/tables.ts'
 import { agentMemory } from '../../../src/features/talk/memory/tables.ts'
 import { radioStreams } from '../../../src/features/web-tools/radio/tables.ts'
 import { videos } from '../../../src/features/web-tools/video/tables.ts'
@@ -30,6 +31,10 @@ export function addTalkTraces(
     .run()
   tx.insert(agentMemory)
     .values({ agentId, key: 'likes', value: JSON.stringify(canary), source: 'agent', updatedAt: now })
+    .run()
+  const server = { url: 'http://127.0.0.1:1/', trustedTools: [], enabled: true, createdAt: now, updatedAt: now }
+  tx.insert(agentMcpServers)
+    .values({ ...server, id: `mcp_of_${agentId}`, agentId, name: 'weather' })
     .run()
   const question = { tool: 'delete_file', arguments: JSON.stringify({ path: canary }), status: 'waiting' } as const
   const asked = { ...question, argumentsHash: canary, createdAt: now, expiresAt: new Date(now.getTime() + 1e9) }

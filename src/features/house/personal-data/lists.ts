@@ -27,6 +27,7 @@ import { personalApprovals } from '../../talk/approvals/personal.ts'
 import { personalAttachments, personalChatSessions, personalMessages, personalTurns } from '../../talk/chat/personal.ts'
 import { personalHeartbeat } from '../../talk/heartbeat/personal.ts'
 import { personalInbox } from '../../talk/inbox/personal.ts'
+import { personalMcpServers } from '../../talk/mcp-servers/personal.ts'
 import { personalMemory } from '../../talk/memory/personal.ts'
 import { personalScheduledRuns, personalScheduledTasks } from '../../talk/scheduled-tasks/personal.ts'
 import { personalSwarmRuns, personalSwarms } from '../../talk/swarms/personal.ts'
@@ -55,6 +56,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalMemory,
   personalApprovals,
   personalToolSettings,
+  personalMcpServers,
   personalCredentials,
   personalRadioStreams,
   personalVideos,

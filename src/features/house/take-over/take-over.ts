@@ -21,6 +21,7 @@ import { users } from '../../people/users/tables.ts'
 import { forgetCredentials } from '../../talk/agent-talk/credentials.ts'
 import { denyAllApprovals } from '../../talk/approvals/decide.ts'
 import { switchOffHeartbeat } from '../../talk/heartbeat/settings.ts'
+import { forgetServers } from '../../talk/mcp-servers/servers.ts'
 import { switchOffTasks } from '../../talk/scheduled-tasks/tasks.ts'
 import { cancelAllRuns } from '../../talk/swarms/start-run.ts'
 import { forgetGitCredentials } from '../../web-tools/browse/git-credentials.ts'
@@ -72,6 +73,7 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
 
 function takeOverAgent(tx: Tx, deps: TakeOverDeps, agent: AgentRow): void {
   forgetGitCredentials(tx, agent.id)
+  forgetServers(tx, agent.id)
   const closed = changeSettings(deps, tx, agent, NOBODYS)
   replaceTokens(deps, tx, closed, { names: ['gateway', 'platform'], requestedBy: 'platform' })
   endRetiring(tx, agent.id)

@@ -9,6 +9,7 @@ type Place = { table: string; column: string; row: readonly string[] }
 /** Every place of sealed values: what is missing here does not survive another master key. */
 export const PLACES: Readonly<Record<SealedPlace, Place>> = {
   agent_credentials: { table: 'agent_credentials', column: 'sealed_value', row: ['user_id', 'key'] },
+  agent_mcp_servers: { table: 'agent_mcp_servers', column: 'sealed_headers', row: ['id'] },
   'agents:accessToken': { table: 'agents', column: 'access_token', row: ['id'] },
   'agents:gatewayToken': { table: 'agents', column: 'gateway_token', row: ['id'] },
   'agents:secretConfig': { table: 'agents', column: 'secret_config', row: ['id'] },

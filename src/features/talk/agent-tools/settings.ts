@@ -16,6 +16,7 @@ import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
+import { hasServers } from '../mcp-servers/servers.ts'
 import type { AgentTools, ToolsRequest } from './schemas.ts'
 import { agentToolSettings, type ToolSettingsRow } from './tables.ts'
 
@@ -52,6 +53,7 @@ export function readToolSettings(
   const price = deps.catalogue.findPrice(agent.model)
   return {
     tools: TOOL_NAMES.filter((name) => isOn(agent, chosen, name)),
+    hasMcp: (chosen.profile ?? profileOfPlan(agent.plan)) !== 'minimal' && hasServers(deps.db, agent.id),
     limits: toLimits(chosen),
     price: price && {
       inputUsdPerMillion: price.inputUsdPerMillion,

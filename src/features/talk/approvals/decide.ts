@@ -3,17 +3,19 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { hashOf } from './ask.ts'
+import { enqueueResume } from './resume.ts'
 import type { ApprovalUse } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
 const EXPIRY_LOOK_MS = 15_000
 const EXPIRY_BATCH = 100
 
-export type DecideDeps = { db: Db; clock: Clock; approvalExpiryMinutes: number }
+export type DecideDeps = { db: Db; clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number }
 
 /** Who decides, and where: on the dashboard, or in a channel that knows them as the owner. */
 export type Decider = { userId: string; via: string; address?: string | null }
@@ -40,6 +42,7 @@ export function decideApproval(
     const decided = tx.update(approvals).set(change).where(isWaiting).returning().get()
     if (!decided) throw new AppError('conflict', 'This question does not wait for an answer', { code: 'NOT_WAITING' })
     recordDecision(tx, decided, by, now)
+    if (decision === 'approved') enqueueResume(tx, deps.enqueue, decided)
     return decided
   })
 }

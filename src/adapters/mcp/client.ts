@@ -1,0 +1,131 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import { VERSION } from '../../core/version.ts'
+import type { Egress } from '../egress/egress.ts'
+import { EgressError } from '../egress/error.ts'
+
+const MAX_TOOLS = 100
+const MAX_DESCRIPTION_CHARACTERS = 1000
+const MAX_SCHEMA_CHARACTERS = 20_000
+const MAX_RESULT_CHARACTERS = 200_000
+const MAX_BYTES = 2 * 1024 * 1024
+
+/** Where a server of somebody else is, and what it is shown. */
+export type McpEndpoint = { url: string; headers: Readonly<Record<string, string>> }
+
+/** A tool as its server describes it, cut to a bearable size; `inputSchema` is JSON Schema of an object. */
+export type McpTool = { name: string; description: string; inputSchema: Record<string, unknown> }
+
+/** What a tool said; what is no text is only named. */
+export type McpResult = { text: string; isError: boolean }
+
+/**
+ * Speaks to MCP servers of others by streamable HTTP, only where the egress rules allow, and anew for each call: a server
+ * that hangs or lies costs its own call. @throws AppError `upstream_failed` and `upstream_timeout`.
+ */
+export type McpClients = {
+  listTools(endpoint: McpEndpoint, timeoutMs: number): Promise<McpTool[]>
+  callTool(endpoint: McpEndpoint, name: string, input: Record<string, unknown>, timeoutMs: number): Promise<McpResult>
+}
+
+const Schema = z.looseObject({ type: z.literal('object') })
+
+export function createMcpClients(egress: Egress): McpClients {
+  return {
+    listTools: (endpoint, timeoutMs) =>
+      withClient(egress, endpoint, timeoutMs, async (client, signal) => {
+        const { tools } = await client.listTools(undefined, { signal, timeout: timeoutMs })
+        return tools.slice(0, MAX_TOOLS).map(({ name, description = '', inputSchema }) => ({
+          name: name.slice(0, MAX_DESCRIPTION_CHARACTERS),
+          description: description.slice(0, MAX_DESCRIPTION_CHARACTERS),
+          inputSchema: toSchema(inputSchema),
+        }))
+      }),
+    callTool: (endpoint, name, input, timeoutMs) =>
+      withClient(egress, endpoint, timeoutMs, async (client, signal) => {
+        const result = await client.callTool({ name, arguments: input }, { signal, timeout: timeoutMs })
+        return { text: toText(result.content), isError: result.isError === true }
+      }),
+  }
+}
+
+/** One conversation from greeting to farewell, all of it within `timeoutMs`. */
+async function withClient<Result>(
+  egress: Egress,
+  endpoint: McpEndpoint,
+  timeoutMs: number,
+  work: (client: Client, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  // Who has no server of this kind pays nothing for it.
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const time = AbortSignal.timeout(timeoutMs)
+  const client = new Client({ name: 'stead', version: VERSION })
+  const transport = new StreamableHTTPClientTransport(new URL(endpoint.url), {
+    fetch: createEgressFetch(egress, endpoint.headers, timeoutMs, time),
+    reconnectionOptions: {
+      maxRetries: 0,
+      initialReconnectionDelay: 1000,
+      maxReconnectionDelay: 1000,
+      reconnectionDelayGrowFactor: 1,
+    },
+  })
+  try {
+    await client.connect(transport, { signal: time, timeout: timeoutMs })
+    return await work(client, time)
+  } catch (cause) {
+    if (time.aborted) throw new AppError('upstream_timeout', 'The MCP server did not answer in time', {}, { cause })
+    const reason = cause instanceof EgressError ? cause.message : 'The MCP server did not answer as it should'
+    throw new AppError('upstream_failed', reason, {}, { cause })
+  } finally {
+    await client.close().catch(() => undefined)
+  }
+}
+
+/** `fetch` as the SDK wants it, by the one way to addresses that users supply. Redirects are answers like any other. */
+function createEgressFetch(egress: Egress, own: McpEndpoint['headers'], timeoutMs: number, time: AbortSignal) {
+  return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const signal = init.signal ? AbortSignal.any([init.signal, time]) : time
+    const response = await egress.request(String(url), {
+      method: init.method ?? 'GET',
+      headers: { ...Object.fromEntries(new Headers(init.headers)), ...own },
+      ...(typeof init.body === 'string' && { body: init.body }),
+      timeoutMs,
+      signal,
+      maxRedirects: 0,
+      maxBytes: MAX_BYTES,
+      maxWireBytes: MAX_BYTES,
+    })
+    const { status } = response
+    const hasBody = status !== 204 && status !== 205 && status !== 304
+    if (!hasBody) response.cancel()
+    return new Response(hasBody ? toStream(response.body, response.cancel) : null, {
+      status,
+      headers: Object.fromEntries([...response.headers].filter(([name]) => name !== 'content-encoding')),
+    })
+  }
+}
+
+function toStream(body: AsyncIterable<Uint8Array>, cancel: () => void): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel,
+  })
+}
+
+/** A schema that is none, or too large for every turn, takes anything: the server knows what it wants. */
+function toSchema(schema: unknown): Record<string, unknown> {
+  const parsed = Schema.safeParse(schema)
+  if (!parsed.success || JSON.stringify(parsed.data).length > MAX_SCHEMA_CHARACTERS) return { type: 'object' }
+  return parsed.data
+}
+
+function toText(content: readonly ({ type: string } & Record<string, unknown>)[]): string {
+  const parts = content.map((part) => (typeof part.text === 'string' ? part.text : `[${part.type}]`))
+  return parts.join('\n').slice(0, MAX_RESULT_CHARACTERS)
+}

@@ -1,0 +1,23 @@
+import { Hono } from 'hono'
+import { validate } from '../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { CallRequest } from './schemas.ts'
+import { callMcpTool, listAgentMcpTools, type UseDeps } from './use.ts'
+
+/**
+ * MCP servers as agents use them, with their own token: the platform speaks to the servers, so that no agent holds what they
+ * are shown, and none reaches an address that it may not.
+ */
+export function mcpServersBackend(deps: UseDeps & { callers: CallerFinder }) {
+  const app = new Hono<AgentCallerEnv>()
+  const agent = requireAgent(deps.callers)
+
+  app.get('/v1/mcp/tools', agent, async (c) => c.json(await listAgentMcpTools(deps, c.var.agentId)))
+
+  app.post('/v1/mcp/call', agent, validate('json', CallRequest), async (c) => {
+    c.env.keepOpen?.(c.req.raw)
+    return c.json(await callMcpTool(deps, c.var.agentId, c.req.valid('json')))
+  })
+
+  return app
+}

@@ -1,0 +1,170 @@
+import { expect, test } from 'bun:test'
+import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
+import { startMcpServer } from '../../../../tests/harness/doubles/mcp-server.ts'
+import { agentMcpServers } from './tables.ts'
+
+async function open(environment: Record<string, string> = { SUMMARIZER_ALLOW_PRIVATE: 'true' }) {
+  const owner = await agentOwner({ environment })
+  const { asOwner, asAgent, agent } = owner
+  const path = `/api/agents/${agent.id}/mcp-servers`
+  const told = async (response: Promise<Response>) => {
+    const { status } = await response
+    return { status, body: Object(await (await response).json()) }
+  }
+  return {
+    ...owner,
+    path,
+    told,
+    add: (server: object) => told(asOwner(path, 'POST', { name: 'weather', ...server })),
+    tools: () => told(asAgent('/v1/mcp/tools')),
+    call: (tool: string, input: unknown, approvalId?: string) =>
+      told(asAgent('/v1/mcp/call', 'POST', { server: 'weather', tool, arguments: JSON.stringify(input), approvalId })),
+    approve: async (tool: string, input: unknown) => {
+      const asked = await told(asAgent('/v1/approvals', 'POST', { tool, arguments: JSON.stringify(input) }))
+      await asOwner(`/api/approvals/${asked.body.id}/approve`, 'POST')
+      return String(asked.body.id)
+    },
+  }
+}
+const PARIS = { city: 'Paris' }
+
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server is shown its bearer and nobody else is: it is sealed, and only the names of headers are told', async () => {
+  await using server = startMcpServer()
+  const { add, path, asOwner, told, platform } = await open()
+  const added = await add({ url: server.url, bearer: 'very-secret', headers: { 'X-Team': 'also-secret' } })
+  expect([added.status, added.body.server.headerNames]).toEqual([201, ['x-team', 'authorization']])
+  const rows = platform.db.select().from(agentMcpServers).all()
+  const listed = await told(asOwner(path))
+  expect(JSON.stringify([added.body, listed.body, rows])).not.toContain('secret')
+  const tools = await told(asOwner(`${path}/${added.body.server.id}/tools`))
+  expect(tools.body.tools).toMatchObject([
+    { name: 'forecast', description: 'Tells the weather', isAllowed: true, isTrusted: false },
+    { name: 'erase' },
+  ])
+  expect(new Set(server.shown)).toEqual(new Set(['Bearer very-secret']))
+})
+
+test('PATCH /api/agents/:id/mcp-servers/:serverId: another address of another origin is not shown what the first one was', async () => {
+  await using server = startMcpServer()
+  const { add, path, asOwner, told } = await open()
+  const { body } = await add({ url: 'https://first.example/mcp', bearer: 'very-secret' })
+  const moved = await told(asOwner(`${path}/${body.server.id}`, 'PATCH', { url: server.url }))
+  expect(moved.body.server.headerNames).toEqual([])
+  await asOwner(`${path}/${body.server.id}/tools`)
+  expect(new Set(server.shown)).toEqual(new Set([null]))
+})
+
+test('POST /api/agents/:id/mcp-servers/:serverId/try: the owner tries a tool; an agent uses a trusted one at once and any other with an approval of exactly that, once', async () => {
+  await using server = startMcpServer()
+  const { add, path, asOwner, told, tools, call, approve } = await open()
+  const { body } = await add({ url: server.url, trustedTools: ['forecast'] })
+  const tried = await told(asOwner(`${path}/${body.server.id}/try`, 'POST', { tool: 'forecast', arguments: PARIS }))
+  expect(tried).toEqual({ status: 200, body: { text: 'It is sunny', isError: false } })
+  expect((await tools()).body).toMatchObject({
+    tools: [
+      { server: 'weather', name: 'forecast', needsApproval: false },
+      { server: 'weather', name: 'erase', needsApproval: true },
+    ],
+    failed: [],
+  })
+  expect((await call('forecast', PARIS)).body).toEqual({ text: 'It is sunny', isError: false })
+  expect(await call('erase', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
+  const id = await approve('weather/erase', PARIS)
+  expect((await call('erase', { city: 'Rome' }, id)).status).toBe(409)
+  expect((await call('erase', PARIS, id)).status).toBe(200)
+  expect((await call('erase', PARIS, id)).status).toBe(409)
+  expect(server.calls.filter(({ tool }) => tool === 'erase')).toEqual([{ tool: 'erase', input: PARIS }])
+})
+
+test('tools that are filtered out, and servers that are switched off, are not there for the agent', async () => {
+  await using server = startMcpServer()
+  const { add, path, asOwner, tools, call } = await open()
+  const { body } = await add({ url: server.url, allowedTools: ['forecast'], trustedTools: ['forecast', 'erase'] })
+  expect((await tools()).body.tools.map(({ name }: { name: string }) => name)).toEqual(['forecast'])
+  expect((await call('erase', PARIS)).status).toBe(404)
+  await asOwner(`${path}/${body.server.id}`, 'PATCH', { enabled: false })
+  expect((await tools()).body.tools).toEqual([])
+  expect((await call('forecast', PARIS)).status).toBe(404)
+  expect(server.calls).toEqual([])
+})
+
+test('a server that hangs, lies or is not there costs its own call, and the others are listed all the same', async () => {
+  await using good = startMcpServer()
+  const liar = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => Response.json({ jsonrpc: '2.0', id: 9, result: 7 }),
+  })
+  const silent = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Promise<Response>(() => undefined) })
+  try {
+    const { add, tools } = await open()
+    await add({ url: good.url })
+    await add({ name: 'liar', url: `http://127.0.0.1:${liar.port}/` })
+    await add({ name: 'silent', url: `http://127.0.0.1:${silent.port}/` })
+    await add({ name: 'gone', url: 'http://127.0.0.1:1/' })
+    const { status, body } = await tools()
+    expect([status, body.tools.length]).toEqual([200, 2])
+    expect(body.failed.map(({ server }: { server: string }) => server)).toEqual(['gone', 'liar', 'silent'])
+    const startedAt = performance.now()
+    await tools()
+    expect(performance.now() - startedAt).toBeLessThan(1000)
+  } finally {
+    await Promise.all([liar.stop(true), silent.stop(true)])
+  }
+})
+
+test('no private address is reached unless the operator allows them', async () => {
+  await using server = startMcpServer()
+  const { add, path, asOwner, told } = await open({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
+  const { body } = await add({ url: server.url })
+  expect((await told(asOwner(`${path}/${body.server.id}/tools`))).status).toBe(502)
+  expect(server.shown).toEqual([])
+})
+
+test('a redirect to elsewhere is not followed', async () => {
+  await using server = startMcpServer()
+  const away = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.redirect(server.url, 307) })
+  try {
+    const { add, path, asOwner, told } = await open()
+    const { body } = await add({ url: `http://127.0.0.1:${away.port}/`, bearer: 'very-secret' })
+    expect((await told(asOwner(`${path}/${body.server.id}/tools`))).status).toBe(502)
+    expect(server.shown).toEqual([])
+  } finally {
+    await away.stop(true)
+  }
+})
+
+test('POST /api/agents/:id/mcp-servers: 400 for what is no server, 409 for a name that is taken, 429 at ten', async () => {
+  const { add } = await open()
+  const url = 'https://mcp.example/'
+  for (const bad of [
+    {},
+    { url: 'file:///x' },
+    { url, name: 'A B' },
+    { url, headers: { 'a b': 'x' } },
+    { url, extra: 1 },
+  ])
+    expect((await add(bad)).status).toBe(400)
+  expect((await add({ url })).status).toBe(201)
+  expect((await add({ url })).status).toBe(409)
+  for (let number = 1; number < 10; number++) await add({ url, name: `s${number}` })
+  expect((await add({ url, name: 'eleventh' })).status).toBe(429)
+})
+
+test('another owner gets 404 for every route, and a server that is removed is gone', async () => {
+  const { add, path, asStranger, asOwner, strangersAgent, told } = await open()
+  const { body } = await add({ url: 'https://mcp.example/' })
+  const one = `${path}/${body.server.id}`
+  expect((await asStranger(path)).status).toBe(404)
+  expect((await asStranger(path, 'POST', { name: 'x', url: 'https://mcp.example/' })).status).toBe(404)
+  expect((await asStranger(one, 'PATCH', { enabled: false })).status).toBe(404)
+  expect((await asStranger(one, 'DELETE')).status).toBe(404)
+  expect((await asStranger(`${one}/tools`)).status).toBe(404)
+  expect((await asStranger(`${one}/try`, 'POST', { tool: 'x' })).status).toBe(404)
+  // Nor by an agent of one's own under which it does not stand.
+  const under = `/api/agents/${strangersAgent.id}/mcp-servers/${body.server.id}`
+  expect((await asStranger(under, 'DELETE')).status).toBe(404)
+  expect((await asOwner(one, 'DELETE')).status).toBe(200)
+  expect((await told(asOwner(path))).body).toEqual({ servers: [] })
+  expect((await asOwner(one, 'DELETE')).status).toBe(404)
+})

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+
+const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'
+const Name = z.string(BAD_NAME).regex(/^[a-z0-9][a-z0-9-]{0,29}$/, BAD_NAME)
+const Url = z.url({ protocol: /^https?$/, error: 'url must be an http or https URL' }).max(2048, 'url is too long')
+const BAD_HEADERS = 'headers must be at most 20 names with their values'
+const Headers = z
+  .record(
+    z.string().regex(/^[a-z0-9-]{1,64}$/i, BAD_HEADERS),
+    z.string(BAD_HEADERS).max(8192, BAD_HEADERS),
+    BAD_HEADERS,
+  )
+  .refine((headers) => Object.keys(headers).length <= 20, BAD_HEADERS)
+const BAD_TOOLS = 'tools must be at most 200 names'
+const Tools = z.array(z.string(BAD_TOOLS).min(1, BAD_TOOLS).max(1000, BAD_TOOLS), BAD_TOOLS).max(200, BAD_TOOLS)
+
+/** `POST /api/agents/:id/mcp-servers`. `bearer` is the header of that name; both are sealed and never shown again. */
+export const AddServerRequest = z.strictObject({
+  name: Name,
+  url: Url,
+  headers: Headers.default({}),
+  bearer: z.string('bearer must be text').min(1, 'bearer is empty').max(8192, 'bearer is too long').optional(),
+  allowedTools: Tools.nullable().default(null),
+  trustedTools: Tools.default([]),
+  enabled: z.boolean('enabled must be true or false').default(true),
+})
+export type AddServerRequest = z.infer<typeof AddServerRequest>
+
+/**
+ * `PATCH /api/agents/:id/mcp-servers/:serverId`: what is left out stays. Another address forgets the headers unless they
+ * are given as well, so that they are shown to nobody for whom they were not meant.
+ */
+export const ChangeServerRequest = z.strictObject({
+  url: Url.optional(),
+  headers: Headers.optional(),
+  bearer: AddServerRequest.shape.bearer,
+  allowedTools: Tools.nullable().optional(),
+  trustedTools: Tools.optional(),
+  enabled: z.boolean('enabled must be true or false').optional(),
+})
+export type ChangeServerRequest = z.infer<typeof ChangeServerRequest>
+
+/** `POST /api/agents/:id/mcp-servers/:serverId/try`: the owner uses a tool themselves. */
+export const TryRequest = z.strictObject({
+  tool: z.string('tool is required').min(1, 'tool is required').max(1000),
+  arguments: z.record(z.string(), z.unknown()).default({}),
+})
+
+/** `POST /v1/mcp/call`: `arguments` is JSON text, so that what an owner has approved is what is sent. */
+export const CallRequest = z.object({
+  server: Name,
+  tool: z.string('tool is required').min(1, 'tool is required').max(1000),
+  arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
+  approvalId: z.string().max(100).nullish(),
+})
+export type CallRequest = z.infer<typeof CallRequest>
+
+/** Of the headers only their names are shown. */
+export const McpServer = z.object({
+  id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  headerNames: z.array(z.string()),
+  allowedTools: z.array(z.string()).nullable(),
+  trustedTools: z.array(z.string()),
+  enabled: z.boolean(),
+  createdAt: z.string(),
+})
+export type McpServer = z.infer<typeof McpServer>
+export const McpServerList = z.object({ servers: z.array(McpServer) })
+export type McpServerList = z.infer<typeof McpServerList>
+
+/** A tool of a server as it is now. */
+export const McpServerTools = z.object({
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      inputSchema: z.record(z.string(), z.unknown()),
+      isAllowed: z.boolean(),
+      isTrusted: z.boolean(),
+    }),
+  ),
+})
+export type McpServerTools = z.infer<typeof McpServerTools>

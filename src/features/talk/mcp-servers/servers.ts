@@ -1,0 +1,132 @@
+import { and, asc, count, eq } from 'drizzle-orm'
+import { z } from 'zod'
+import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
+import { agentMcpServers, type McpServerRow } from './tables.ts'
+
+const MAX_SERVERS = 10
+const StoredHeaders = z.record(z.string(), z.string())
+
+export type ServersDeps = { db: Db; clock: Clock; sealer: Sealer }
+
+/** The MCP servers of an agent, the oldest first. */
+export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
+  const ofAgent = eq(agentMcpServers.agentId, agentId)
+  return db
+    .select()
+    .from(agentMcpServers)
+    .where(ofAgent)
+    .orderBy(asc(agentMcpServers.createdAt), asc(agentMcpServers.name))
+    .all()
+}
+
+/** @throws AppError `not_found` for a missing agent or server and for someone else's. */
+export function getServer(db: Db | Tx, principal: Principal, agentId: string, id: string): McpServerRow {
+  getAgent(db, principal, agentId)
+  const isThis = and(eq(agentMcpServers.id, id), eq(agentMcpServers.agentId, agentId))
+  const row = db.select().from(agentMcpServers).where(isThis).get()
+  if (!row) throw new AppError('not_found', 'MCP server not found')
+  return row
+}
+
+/** @throws AppError `not_found`, `conflict` for a name that is taken, `limited` at 10 servers. */
+export function addServer(
+  deps: ServersDeps,
+  principal: Principal,
+  agentId: string,
+  { bearer, headers, ...request }: AddServerRequest,
+): Promise<McpServerRow> {
+  return write(deps.db, (tx) => {
+    getAgent(tx, principal, agentId)
+    const known = listServers(tx, agentId)
+    if (known.some(({ name }) => name === request.name)) {
+      throw new AppError('conflict', 'There is a server of this name already', { code: 'NAME_TAKEN' })
+    }
+    if (known.length >= MAX_SERVERS) {
+      throw new AppError('limited', `MCP server limit reached (max ${MAX_SERVERS})`, { limit: MAX_SERVERS })
+    }
+    const id = newId('mcp')
+    const now = deps.clock.now()
+    const sealedHeaders = sealHeaders(deps.sealer, id, toHeaders(headers, bearer))
+    const row = { ...request, id, agentId, sealedHeaders, createdAt: now, updatedAt: now }
+    return tx.insert(agentMcpServers).values(row).returning().get()
+  })
+}
+
+/** @throws AppError `not_found`. */
+export function changeServer(
+  deps: ServersDeps,
+  principal: Principal,
+  { agentId, id }: { agentId: string; id: string },
+  { bearer, headers, ...request }: ChangeServerRequest,
+): Promise<McpServerRow> {
+  return write(deps.db, (tx) => {
+    const before = getServer(tx, principal, agentId, id)
+    const given = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined))
+    const areGiven = headers !== undefined || bearer !== undefined
+    const hasMoved = request.url !== undefined && new URL(request.url).origin !== new URL(before.url).origin
+    const sealedHeaders = sealHeaders(deps.sealer, id, toHeaders(headers ?? {}, bearer))
+    const change = { ...given, ...((areGiven || hasMoved) && { sealedHeaders }), updatedAt: deps.clock.now() }
+    return tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
+  })
+}
+
+/** @throws AppError `not_found`. */
+export async function removeServer(db: Db, principal: Principal, agentId: string, id: string): Promise<void> {
+  await write(db, (tx) => {
+    getServer(tx, principal, agentId, id)
+    tx.delete(agentMcpServers).where(eq(agentMcpServers.id, id)).run()
+  })
+}
+
+/** Does an agent have a server that is switched on? */
+export function hasServers(db: Db, agentId: string): boolean {
+  const isOn = and(eq(agentMcpServers.agentId, agentId), eq(agentMcpServers.enabled, true))
+  return (db.select({ servers: count() }).from(agentMcpServers).where(isOn).get()?.servers ?? 0) > 0
+}
+
+/** Forgets the servers of an agent with what is shown to them, in the caller's closure. */
+export function forgetServers(tx: Tx, agentId: string): void {
+  tx.delete(agentMcpServers).where(eq(agentMcpServers.agentId, agentId)).run()
+}
+
+/** Where a server is reached, with what it is shown. */
+export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint {
+  return { url: row.url, headers: openHeaders(sealer, row) }
+}
+
+export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    headerNames: Object.keys(openHeaders(sealer, row)),
+    allowedTools: row.allowedTools,
+    trustedTools: row.trustedTools,
+    enabled: row.enabled,
+    createdAt: row.createdAt.toISOString(),
+  }
+}
+
+function toHeaders(headers: Readonly<Record<string, string>>, bearer: string | undefined) {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  return { ...Object.fromEntries(named), ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) }
+}
+
+function sealHeaders(sealer: Sealer, id: string, headers: Record<string, string>): string | null {
+  if (Object.keys(headers).length === 0) return null
+  return sealer.seal(JSON.stringify(headers), `agent_mcp_servers:${id}`)
+}
+
+function openHeaders(sealer: Sealer, { id, sealedHeaders }: McpServerRow): Record<string, string> {
+  if (sealedHeaders === null) return {}
+  return StoredHeaders.parse(JSON.parse(sealer.open(sealedHeaders, `agent_mcp_servers:${id}`)))
+}

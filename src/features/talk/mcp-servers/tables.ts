@@ -1,0 +1,26 @@
+import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { agents } from '../../agents/registry/tables.ts'
+
+/**
+ * MCP servers that an agent may use. `sealedHeaders` is JSON, sealed, null for none. Of its tools those in `allowedTools`
+ * are shown to the agent, all where it is null; only those in `trustedTools` are used without asking the owner.
+ */
+export const agentMcpServers = sqliteTable(
+  'agent_mcp_servers',
+  {
+    id: text().primaryKey(),
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    url: text().notNull(),
+    sealedHeaders: text(),
+    allowedTools: text({ mode: 'json' }).$type<string[]>(),
+    trustedTools: text({ mode: 'json' }).$type<string[]>().notNull(),
+    enabled: integer({ mode: 'boolean' }).notNull(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [uniqueIndex('agent_mcp_servers_by_name').on(table.agentId, table.name)],
+)
+export type McpServerRow = typeof agentMcpServers.$inferSelect

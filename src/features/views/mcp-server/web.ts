@@ -1,0 +1,61 @@
+import { type Context, Hono } from 'hono'
+import { VERSION } from '../../../core/version.ts'
+import { receiveText } from '../../../http/bodies/body.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { readBearer } from '../../../http/internal-key.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import type { VerifyKey } from '../../people/keys/verify.ts'
+import { type McpToolDeps, registerTools } from './tools.ts'
+
+export type McpServerDeps = McpToolDeps & {
+  guards: Guards
+  verifyKey: VerifyKey
+  requestsPerMinute: { backend: number }
+}
+
+/**
+ * The platform as an MCP server, by streamable HTTP without sessions (MCP 2025-06-18, Transports): each request brings its
+ * key, and each tool takes the scope that its route takes.
+ */
+export function mcpServerWeb(deps: McpServerDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', (c) =>
+    String(c.get('holder')),
+  )
+
+  app.post('/mcp', routeTraits({ scope: 'any' }), signedIn, limit, (c) => answerMcp(deps, c))
+
+  // There is no stream of the server's own and no session to end.
+  app.get('/mcp', routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
+  app.delete('/mcp', routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
+
+  return app
+}
+
+async function answerMcp(deps: McpServerDeps, c: Context<WebEnv>): Promise<Response> {
+  const body = await receiveText(c)
+  c.env.keepOpen?.(c.req.raw)
+  const key = readBearer(c.req.header('authorization'))
+  const scopes = (key?.startsWith('sk_') && deps.verifyKey(key)?.scopes) || []
+  // Whoever runs no such client pays nothing for it.
+  const { McpServer, WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server')
+  const server = new McpServer({ name: 'stead', version: VERSION })
+  registerTools(server, deps, { user: c.var.user, scopes, signal: c.req.raw.signal })
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  try {
+    await server.connect(transport)
+    const { url, headers } = c.req.raw
+    const response = await transport.handleRequest(new Request(url, { method: 'POST', headers, body }))
+    return new Response(await response.text(), { status: response.status, headers: response.headers })
+  } finally {
+    await server.close()
+  }
+}
+
+function refuseMethod(c: Context): Response {
+  c.header('allow', 'POST')
+  return c.json({ error: 'Method not allowed' }, 405)
+}

@@ -1,0 +1,80 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { startMcpServer } from '../harness/doubles/mcp-server.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'an agent asks before it deletes and its owner decides on a phone; its tools and MCP servers are set on its page',
+  async () => {
+    await using provider = await startProvider()
+    await using mcp = startMcpServer()
+    provider.answerWith(({ body }) => {
+      const isTold = JSON.stringify(body).includes('"role":"tool"')
+      return isTold
+        ? { text: 'It is done.' }
+        : { toolCalls: [{ name: 'delete_file', arguments: { path: 'notes.md' } }] }
+    })
+    const environment = { ...withProvider(provider), SUMMARIZER_ALLOW_PRIVATE: 'true' }
+    await using house = await openHouse({ environment })
+    const { web } = (await house.start()).urls
+    const owner = await signUp(web)
+    const agentId = await createAgent(owner, { model: 'openai/gpt-4o-mini' })
+    const workspace = join(agentFolder(join(house.dataDir, 'agents'), agentId).state, 'workspace')
+    mkdirSync(workspace, { recursive: true })
+    writeFileSync(join(workspace, 'notes.md'), 'precious')
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await page.goto(`${web}/login`)
+    await page.getByLabel('Email').fill(owner.email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('list', { name: 'Your agents' }).waitFor()
+
+    await page.setViewportSize(PHONE)
+    await page.goto(`${web}/approvals`)
+    await page.getByText('No agent has asked for anything yet.').waitFor()
+    const reply = owner.post('/api/chat', { message: 'Delete my notes', agentId })
+    await page.getByText('{"path":"notes.md"}').waitFor()
+    expect(existsSync(join(workspace, 'notes.md'))).toBe(true)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    await page.getByRole('button', { name: 'Approve delete_file of Ada' }).click()
+    await page.getByText('Approved and done').waitFor()
+    expect(JSON.stringify(await (await reply).json())).toContain('It is done.')
+    expect(existsSync(join(workspace, 'notes.md'))).toBe(false)
+
+    await page.goto(`${web}/agents/${agentId}/settings`)
+    await page.getByLabel('Profile').selectOption('minimal')
+    const listFiles = page.getByLabel('list_files')
+    await until('the tools of the profile', async () => !(await listFiles.isChecked()))
+    await listFiles.click()
+    const tools = async () => JSON.stringify(await (await owner.get(`/api/agents/${agentId}/tools`)).json())
+    await until('the choice of tools', async () => (await tools()).includes('"name":"list_files","isOn":true'))
+    await page.getByLabel('Name of the server').fill('weather')
+    await page.getByLabel('Address of the server').fill(mcp.url)
+    await page.getByLabel('Bearer token').fill('very-secret')
+    await page.getByRole('button', { name: 'Add server' }).click()
+    await page.getByRole('button', { name: 'Show tools' }).click()
+    await page.getByLabel('forecast').click()
+    const servers = async () => JSON.stringify(await (await owner.get(`/api/agents/${agentId}/mcp-servers`)).json())
+    await until('the tool that is trusted', async () => (await servers()).includes('"trustedTools":["forecast"]'))
+    expect(mcp.shown).toContain('Bearer very-secret')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    await page.getByRole('button', { name: 'Remove weather' }).click()
+    await until('no server any more', async () => (await servers()).includes('"servers":[]'))
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,131 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { z } from 'zod'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import type { McpServer } from '../../src/features/talk/mcp-servers/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { Button } from '../ui/button.tsx'
+import { CheckField, PasswordField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery } from './tools-api.ts'
+
+const ServerForm = z.object({
+  name: z.string().trim().min(1, 'A name is needed'),
+  url: z.url('An address is needed'),
+  bearer: z.string().transform((text) => text || undefined),
+})
+
+/** Servers whose tools the agent may use besides its own. */
+export function McpSection({ agent }: { agent: WebAgent }) {
+  const { data, error, refetch } = useQuery(serversQuery(agent.id))
+  return (
+    <Section
+      title="MCP servers"
+      lead={`More tools for ${agent.name}. You are asked before each use of a tool that you do not trust.`}
+    >
+      {data?.map((server) => (
+        <Server key={server.id} agentId={agent.id} server={server} />
+      ))}
+      {!data && error && <LoadProblem what="Its MCP servers" error={error} onRetry={refetch} />}
+      {!data && !error && <Skeleton className="h-16" />}
+      {data && <NewServer agentId={agent.id} />}
+    </Section>
+  )
+}
+
+function Server({ agentId, server }: { agentId: string; server: McpServer }) {
+  const client = useQueryClient()
+  const [isOpen, setOpen] = useState(false)
+  const removal = useMutation({ mutationFn: () => removeServer(client, agentId, server.id) })
+  return (
+    <div className="grid grid-cols-1 gap-2 border-b border-line pb-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <p className="min-w-0 flex-1 text-sm wrap-anywhere">
+          <span className="font-medium">{server.name}</span> <span className="text-muted">{server.url}</span>
+        </p>
+        <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Hide tools' : 'Show tools'}
+        </Button>
+        <Button aria-label={`Remove ${server.name}`} isPending={removal.isPending} onClick={() => removal.mutate()}>
+          Remove
+        </Button>
+      </div>
+      {removal.error && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      {isOpen && <ServerTools agentId={agentId} server={server} />}
+    </div>
+  )
+}
+
+function ServerTools({ agentId, server }: { agentId: string; server: McpServer }) {
+  const client = useQueryClient()
+  const { data, error, refetch } = useQuery(serverToolsQuery(agentId, server.id))
+  const trust = useMutation({
+    mutationFn: (trustedTools: string[]) => changeServer(client, agentId, server.id, { trustedTools }),
+  })
+  if (error) return <LoadProblem what="Its tools" error={error} onRetry={refetch} />
+  if (!data) return <Skeleton className="h-10" />
+  return (
+    <fieldset disabled={trust.isPending} className="grid grid-cols-1 gap-2">
+      <legend className="mb-2 text-sm text-muted">Tick those that may be used without asking you.</legend>
+      {trust.error && <Notice tone="problem">{messageFor(trust.error)}</Notice>}
+      {data.map(({ name, description }) => (
+        <CheckField
+          key={name}
+          label={name}
+          hint={description.slice(0, 300)}
+          checked={server.trustedTools.includes(name)}
+          onChange={(event) => {
+            const others = server.trustedTools.filter((trusted) => trusted !== name)
+            trust.mutate(event.target.checked ? [...others, name] : others)
+          }}
+        />
+      ))}
+    </fieldset>
+  )
+}
+
+function NewServer({ agentId }: { agentId: string }) {
+  const client = useQueryClient()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    ServerForm,
+    async (server) => {
+      await addServer(client, agentId, server)
+      formRef.current?.reset()
+    },
+    () => null,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name of the server"
+          name="name"
+          autoComplete="off"
+          placeholder="weather"
+          error={problem?.fields.name}
+        />
+        <TextField
+          label="Address of the server"
+          name="url"
+          autoComplete="off"
+          placeholder="https://mcp.example.com/mcp"
+          error={problem?.fields.url}
+        />
+      </div>
+      <PasswordField
+        label="Bearer token"
+        name="bearer"
+        autoComplete="off"
+        hint="Kept sealed, shown to this server alone. Empty for none."
+        error={problem?.fields.bearer}
+      />
+      <Button type="submit" className="justify-self-start" isPending={isPending}>
+        Add server
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,61 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { AgentTools, type ToolsRequest } from '../../src/features/talk/agent-tools/schemas.ts'
+import { McpServer, McpServerList, McpServerTools } from '../../src/features/talk/mcp-servers/schemas.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { request } from '../api/request.ts'
+
+const pathOf = (agentId: string) => `/api/agents/${encodeURIComponent(agentId)}`
+const serverPath = (agentId: string, id: string) => `${pathOf(agentId)}/mcp-servers/${encodeURIComponent(id)}`
+const Added = z.object({ server: McpServer })
+const Removed = z.object({ success: z.literal(true) })
+
+/** What an agent may do. */
+export function toolsQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'tools'],
+    queryFn: ({ signal }) => request(AgentTools, `${pathOf(agentId)}/tools`, { signal }),
+  })
+}
+
+export async function changeTools(client: QueryClient, agentId: string, change: ToolsRequest): Promise<void> {
+  const changed = await request(AgentTools, `${pathOf(agentId)}/tools`, { method: 'PUT', body: change })
+  client.setQueryData(toolsQuery(agentId).queryKey, changed)
+}
+
+/** The MCP servers that an agent may use. */
+export function serversQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'mcp-servers'],
+    queryFn: async ({ signal }) => (await request(McpServerList, `${pathOf(agentId)}/mcp-servers`, { signal })).servers,
+  })
+}
+
+/** What a server says of its tools now. */
+export function serverToolsQuery(agentId: string, id: string) {
+  return queryOptions({
+    queryKey: [...serversQuery(agentId).queryKey, id, 'tools'],
+    queryFn: async ({ signal }) =>
+      (await request(McpServerTools, `${serverPath(agentId, id)}/tools`, { signal })).tools,
+    retry: false,
+  })
+}
+
+type NewServer = { name: string; url: string; bearer?: string | undefined }
+
+export async function addServer(client: QueryClient, agentId: string, server: NewServer): Promise<void> {
+  await request(Added, `${pathOf(agentId)}/mcp-servers`, { method: 'POST', body: server })
+  await client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey })
+}
+
+type ServerChange = { enabled?: boolean; trustedTools?: string[]; allowedTools?: string[] | null }
+
+export async function changeServer(client: QueryClient, agentId: string, id: string, change: ServerChange) {
+  await request(Added, serverPath(agentId, id), { method: 'PATCH', body: change })
+  await client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey })
+}
+
+export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
+  await request(Removed, serverPath(agentId, id), { method: 'DELETE' })
+  await client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey })
+}
