@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eq } from 'drizzle-orm'
+import { and, eq, lte, or } from 'drizzle-orm'
 import { createEchoProvider } from '../../src/adapters/models/echo.ts'
 import type { Runtime } from '../../src/adapters/runtimes/contract/runtime.ts'
 import { createApp } from '../../src/apps/app.ts'
@@ -146,12 +146,19 @@ export async function openWorld(
   }
 
   async function idle(): Promise<void> {
-    await until('the end of all jobs', () => !/"(queued|running)"/.test(jobRows()))
+    await until('the end of all jobs that are due', () => !hasDueJobs())
     await platform.usage.settle()
   }
 
-  function jobRows(): string {
-    return JSON.stringify(platform.db.select({ status: jobs.status }).from(jobs).all())
+  function hasDueJobs(): boolean {
+    const isDue = and(eq(jobs.status, 'queued'), lte(jobs.runAt, clock.now()))
+    return (
+      platform.db
+        .select()
+        .from(jobs)
+        .where(or(eq(jobs.status, 'running'), isDue))
+        .get() !== undefined
+    )
   }
 
   function addPerson(tx: Tx, name: Name, given: { hash: string; port: number }): Person {
