@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { action } from '../../../core/action.ts'
 
 const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'
 const Name = z.string(BAD_NAME).regex(/^[a-z0-9][a-z0-9-]{0,29}$/, BAD_NAME)
@@ -15,7 +16,7 @@ const BAD_TOOLS = 'tools must be at most 200 names'
 const Tools = z.array(z.string(BAD_TOOLS).min(1, BAD_TOOLS).max(1000, BAD_TOOLS), BAD_TOOLS).max(200, BAD_TOOLS)
 
 /** `POST /api/agents/:id/mcp-servers`. `bearer` is the header of that name; both are sealed and never shown again. */
-export const AddServerRequest = z.strictObject({
+export const AddServerRequest = action({
   name: Name,
   url: Url,
   headers: Headers.default({}),
@@ -30,7 +31,7 @@ export type AddServerRequest = z.infer<typeof AddServerRequest>
  * `PATCH /api/agents/:id/mcp-servers/:serverId`: what is left out stays. Another address forgets the headers unless they
  * are given as well, so that they are shown to nobody for whom they were not meant.
  */
-export const ChangeServerRequest = z.strictObject({
+export const ChangeServerRequest = action({
   url: Url.optional(),
   headers: Headers.optional(),
   bearer: AddServerRequest.shape.bearer,
@@ -41,7 +42,7 @@ export const ChangeServerRequest = z.strictObject({
 export type ChangeServerRequest = z.infer<typeof ChangeServerRequest>
 
 /** `POST /api/agents/:id/mcp-servers/:serverId/try`: the owner uses a tool themselves. */
-export const TryRequest = z.strictObject({
+export const TryRequest = action({
   tool: z.string('tool is required').min(1, 'tool is required').max(1000),
   arguments: z.record(z.string(), z.unknown()).default({}),
 })
