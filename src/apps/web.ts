@@ -77,7 +77,7 @@ import type { Platform } from './platform.ts'
 /** The web face: the public API and, behind it, the dashboard. One line a room. */
 export function webApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<WebEnv>()
-  const { people, agents, models, money, talk, webTools, views, house } = platform
+  const { people, agents, models, talk, webTools, views, house } = platform
   const { owner } = people.guards
   const { catalogue } = models
   app.use(people.csrf.check)
@@ -130,6 +130,24 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', aiWeb(models))
   app.route('/', demoWeb(models))
   app.route('/', breakersWeb(models))
+  mountMoney(app, platform)
+  app.route('/', usageWeb(models))
+  app.route('/', browseWeb(webTools))
+  app.route('/', swarmsWeb(talk))
+  app.route('/', missionControlWeb(views))
+  app.route('/', colonyWeb(views))
+  app.route('/', scheduledTasksWeb(talk))
+  app.route('/', heartbeatWeb(talk))
+  app.route('/', feedsWeb(webTools))
+  app.route('/', mcpServerWeb(views))
+  app.all('/api/*', notFound)
+  app.route('/', dashboardWeb(dashboard))
+  return app
+}
+
+/** The rooms of money, a line each as above. */
+function mountMoney(app: Hono<WebEnv>, { people, money, talk, webTools }: Platform): void {
+  const { owner } = people.guards
   app.route('/', billingWeb(money))
   app.route('/', cardsWeb(money))
   app.route('/', receiptsWeb(money))
@@ -143,16 +161,4 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', busWeb(money))
   app.route('/', skillsWeb(money))
   app.route('/', x402Web(money))
-  app.route('/', usageWeb(models))
-  app.route('/', browseWeb(webTools))
-  app.route('/', swarmsWeb(talk))
-  app.route('/', missionControlWeb(views))
-  app.route('/', colonyWeb(views))
-  app.route('/', scheduledTasksWeb(talk))
-  app.route('/', heartbeatWeb(talk))
-  app.route('/', feedsWeb(webTools))
-  app.route('/', mcpServerWeb(views))
-  app.all('/api/*', notFound)
-  app.route('/', dashboardWeb(dashboard))
-  return app
 }
