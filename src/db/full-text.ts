@@ -67,3 +67,14 @@ function toTerm(word: string): string {
 function quote(word: string): string {
   return `"${word}"`
 }
+
+/**
+ * Parts of an index are put together little by little, within the writes that made them. By default 16 parts of a size are
+ * so at once, for as long as it takes; beyond this number they still are.
+ */
+const MOST_PARTS = 1000
+
+/** What an index is told when it is made, so that no write holds others up for long. */
+export function mergeInSmallSteps(index: string): string {
+  return `INSERT INTO ${index} (${index}, rank) VALUES ('crisismerge', ${MOST_PARTS})`
+}

@@ -1,3 +1,4 @@
+import { mergeInSmallSteps } from '../../../db/full-text.ts'
 import type { KeptFigures } from '../../../db/kept-figures.ts'
 
 /** The columns beside the text that a search can be held to. */
@@ -12,6 +13,7 @@ export const MESSAGE_WORDS: KeptFigures = {
     'DROP TABLE IF EXISTS messages_words',
     'DROP TABLE IF EXISTS messages_fts',
     `CREATE VIRTUAL TABLE messages_fts USING fts5(content, ${OWNERS}, content='messages', content_rowid='sequence', tokenize='unicode61 remove_diacritics 2')`,
+    mergeInSmallSteps('messages_fts'),
     'CREATE VIRTUAL TABLE messages_words USING fts5vocab(messages_fts, instance)',
   ],
   triggers: [

@@ -35,6 +35,9 @@ export function mcpServerWeb(deps: McpServerDeps) {
   return app
 }
 
+/** What the protocol answers with. */
+const STATUSES = [200, 202, 400, 404, 405, 406, 413, 415] as const
+
 async function answerMcp(deps: McpServerDeps, c: Context<WebEnv>): Promise<Response> {
   const body = await receiveText(c)
   c.env.keepOpen?.(c.req.raw)
@@ -49,7 +52,9 @@ async function answerMcp(deps: McpServerDeps, c: Context<WebEnv>): Promise<Respo
     await server.connect(transport)
     const { url, headers } = c.req.raw
     const response = await transport.handleRequest(new Request(url, { method: 'POST', headers, body }))
-    return new Response(await response.text(), { status: response.status, headers: response.headers })
+    // A response of its own would go without the headers that the frame of a request has set.
+    for (const [name, value] of response.headers) c.header(name, value)
+    return c.body(await response.text(), STATUSES.find((status) => status === response.status) ?? 500)
   } finally {
     await server.close()
   }
