@@ -1,10 +1,8 @@
 import { expect, test } from 'bun:test'
-import { count, inArray } from 'drizzle-orm'
 import { describeRoutes } from '../../scripts/routes.ts'
 import { createApp } from '../../src/apps/app.ts'
 import { repeatingJobs } from '../../src/apps/jobs.ts'
 import type { Face } from '../../src/http/env.ts'
-import { jobs } from '../../src/jobs/tables.ts'
 import { fillAgent, fillDatabase } from '../harness/rows/large-database.ts'
 import { type Hold, watchLoop } from '../harness/speed/loop-hold.ts'
 import { measureSlowness } from '../harness/speed/machine-speed.ts'
@@ -143,7 +141,7 @@ async function measureRoute(world: World, route: Route, name: string, limitMs: n
     const hold = await measureUpTo(isDestroyed ? 1 : TRIES, limitMs, async () => {
       const headers = { ...Object.fromEntries(new Headers(init.headers)), ...(await freshHeaders(world, caller)) }
       await drain(await world.call(route.face, path, { ...init, headers }))
-      if (route.method !== 'GET') await until('the end of all jobs', () => !hasWork(world), NEVER_MS)
+      if (route.method !== 'GET') await until('the end of all jobs', () => !world.hasDueJobs(), NEVER_MS)
     })
     measured.push({ what: `${name}: ${route.method} ${path} ${route.face}`, ...hold })
   }
@@ -162,11 +160,6 @@ async function drain(response: Response): Promise<void> {
   const reader = response.body?.getReader()
   for (let part = await reader?.read(); part && !part.done && !isEndless; part = await reader?.read());
   if (isEndless) await reader?.cancel()
-}
-
-function hasWork({ platform }: World): boolean {
-  const isUnfinished = inArray(jobs.status, ['queued', 'running'])
-  return (platform.db.select({ rows: count() }).from(jobs).where(isUnfinished).get()?.rows ?? 0) > 0
 }
 
 /** The shortest of the longest holds of each try; none is made after one that is short enough. */

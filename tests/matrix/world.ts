@@ -126,6 +126,7 @@ export async function openWorld(
     },
     /** Waits until the work that is under way has ended, and all usage is booked. */
     idle,
+    hasDueJobs,
     /** Puts every row back, once it is idle. */
     rewind: async () => {
       await idle()
