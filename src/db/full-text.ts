@@ -73,8 +73,11 @@ function quote(word: string): string {
  * so at once, for as long as it takes; beyond this number they still are.
  */
 const MOST_PARTS = 1000
+/** A step is 64 pages for each size of parts: small pages make short steps. */
+const PAGE_BYTES = 500
 
 /** What an index is told when it is made, so that no write holds others up for long. */
-export function mergeInSmallSteps(index: string): string {
-  return `INSERT INTO ${index} (${index}, rank) VALUES ('crisismerge', ${MOST_PARTS})`
+export function mergeInSmallSteps(index: string): string[] {
+  const set = (name: string, value: number) => `INSERT INTO ${index} (${index}, rank) VALUES ('${name}', ${value})`
+  return [set('pgsz', PAGE_BYTES), set('crisismerge', MOST_PARTS)]
 }

@@ -13,7 +13,7 @@ export const MESSAGE_WORDS: KeptFigures = {
     'DROP TABLE IF EXISTS messages_words',
     'DROP TABLE IF EXISTS messages_fts',
     `CREATE VIRTUAL TABLE messages_fts USING fts5(content, ${OWNERS}, content='messages', content_rowid='sequence', tokenize='unicode61 remove_diacritics 2')`,
-    mergeInSmallSteps('messages_fts'),
+    ...mergeInSmallSteps('messages_fts'),
     'CREATE VIRTUAL TABLE messages_words USING fts5vocab(messages_fts, instance)',
   ],
   triggers: [

@@ -11,7 +11,7 @@ export const FACT_WORDS: KeptFigures = {
     'DROP TABLE IF EXISTS memory_words',
     'DROP TABLE IF EXISTS memory_fts',
     `CREATE VIRTUAL TABLE memory_fts USING fts5(key, text, agent_id, tokenize='unicode61 remove_diacritics 2')`,
-    mergeInSmallSteps('memory_fts'),
+    ...mergeInSmallSteps('memory_fts'),
     'CREATE VIRTUAL TABLE memory_words USING fts5vocab(memory_fts, instance)',
   ],
   triggers: [
