@@ -40,6 +40,8 @@ export type AgentSettings = {
   /** How long the platform may be silent. */
   idleMs: number
   maxTurnMs: number
+  /** How long a turn waits for the owner's answer; without one, four fifths of the turn. */
+  approvalWaitMs?: number
   channels?: ChannelSettings
 }
 /** How much of a turn may be spent waiting for the owner: the rest is for saying so. */
@@ -85,7 +87,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       workspace,
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
       call,
-      approvals: createApprovals(call, settings.maxTurnMs * APPROVAL_SHARE),
+      approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE),
       reportTool: createToolReporter(settings, deps),
     }),
   }

@@ -18,7 +18,7 @@ type TokenOf = (agent: AgentRow, sealer: Sealer) => string
  */
 export async function startOwnedAgent(
   options: TestOptions = {},
-  settings: { maxTurnMs?: number; tokenOf?: TokenOf } = {},
+  settings: { maxTurnMs?: number; approvalWaitMs?: number; tokenOf?: TokenOf } = {},
 ) {
   const owner = await agentOwner(options)
   const { app, asOwner, agent } = owner

@@ -45,17 +45,22 @@ type NewServer = { name: string; url: string; bearer?: string | undefined }
 
 export async function addServer(client: QueryClient, agentId: string, server: NewServer): Promise<void> {
   await request(Added, `${pathOf(agentId)}/mcp-servers`, { method: 'POST', body: server })
-  await client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey })
+  await reloadServers(client, agentId)
 }
 
 type ServerChange = { enabled?: boolean; trustedTools?: string[]; allowedTools?: string[] | null }
 
 export async function changeServer(client: QueryClient, agentId: string, id: string, change: ServerChange) {
   await request(Added, serverPath(agentId, id), { method: 'PATCH', body: change })
-  await client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey })
+  await reloadServers(client, agentId)
 }
 
 export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
   await request(Removed, serverPath(agentId, id), { method: 'DELETE' })
-  await client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey })
+  await reloadServers(client, agentId)
+}
+
+/** The list alone: what a server says of its tools did not change, and of one that is gone nobody may ask. */
+function reloadServers(client: QueryClient, agentId: string): Promise<void> {
+  return client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey, exact: true })
 }

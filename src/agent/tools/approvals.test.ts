@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 
-async function open(settings: { maxTurnMs?: number } = {}) {
+async function open(settings: { approvalWaitMs?: number } = {}) {
   const started = await startOwnedAgent({}, settings)
   const workspace = join(started.running.folder, 'workspace')
   await writeFile(join(workspace, 'a.md'), 'kept')
@@ -58,7 +58,7 @@ test('an approval is good for one use: the same deletion again asks again', asyn
 })
 
 test('a turn that ends before the owner has answered says so; approved later, the same call does it without asking again', async () => {
-  await using agent = await open({ maxTurnMs: 1500 })
+  await using agent = await open({ approvalWaitMs: 500 })
   const early = await agent.remove()
   expect(early).toContain('has not answered yet')
   expect(await agent.isThere()).toBe(true)

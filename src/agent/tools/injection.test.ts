@@ -29,7 +29,7 @@ function openEvilSite() {
 async function open() {
   const site = openEvilSite()
   const server = startMcpServer(ORDERS)
-  const agent = await startOwnedAgent({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } }, { maxTurnMs: 2000 })
+  const agent = await startOwnedAgent({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } }, { approvalWaitMs: 500 })
   const notes = join(agent.running.folder, 'workspace/notes.md')
   await writeFile(notes, 'precious')
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { profile: 'full', httpHosts: ['127.0.0.1'] })

@@ -61,7 +61,7 @@ test('a skill that the owner has installed is not replaced by a file of its name
 })
 
 test('an agent writes no skill for itself without its owner, however the path is spelt', async () => {
-  await using agent = await startOwnedAgent({}, { maxTurnMs: 2000 })
+  await using agent = await startOwnedAgent({}, { approvalWaitMs: 500 })
   await writeFile(join(agent.running.folder, 'workspace/a.md'), OWN)
   const paths = ['skills/evil/SKILL.md', './skills//evil/SKILL.md', 'Skills/evil/SKILL.md']
   for (const path of paths) {

@@ -99,7 +99,7 @@ test('a summary that fails costs no turn: the model is told what is left out, an
 })
 
 test('a summary that never comes leaves time for the answer; who leaves meanwhile ends the turn', async () => {
-  await using agent = await startTestAgent({ maxTurnMs: 2000 })
+  await using agent = await startTestAgent({ maxTurnMs: 5000 })
   await talk(agent, 4)
   const slow = hangs('slow')
   agent.platform.next(slow.answerer, says('answer'))
