@@ -37,12 +37,12 @@ export async function runTests(options: TestOptions): Promise<boolean> {
   const signal = AbortSignal.timeout(limits.allMs)
   const startedAt = performance.now()
   const results: FileResult[] = []
-  const tell = (result: FileResult) => {
+  const printResult = (result: FileResult) => {
     print(describeFile(result))
     if (result.failed > 0) print(indent(result.output))
   }
   await runQueue(toBatches(files), lanes, async ({ paths }) => {
-    results.push(...(await runTestFiles(paths, { root, limits, signal }, tell)))
+    results.push(...(await runTestFiles(paths, { root, limits, signal }, printResult)))
   })
   await memory.write(JSON.stringify({ ...remembered, ...toSeconds(results) }, null, 1))
   print(summarize(results, (performance.now() - startedAt) / 1000))

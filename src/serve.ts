@@ -69,7 +69,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   const stopSparing = keepDescriptorsSpare(listeners, log)
   const providers = await openProviders(config)
-  const open = () =>
+  const openThisPlatform = () =>
     openHouse({
       config,
       log,
@@ -82,7 +82,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
         urlForAgents: createAgentDoor({ config, listeners }),
       },
     })
-  const first = await open()
+  const first = await openThisPlatform()
   house = first
   const adopt = async () => {
     if (!house?.wasAdopted()) return
@@ -90,7 +90,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     const before = house
     house = null
     await before.close()
-    house = await open()
+    house = await openThisPlatform()
   }
   const stopWaiting = startRunner(first.standsBack ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
 
@@ -121,13 +121,13 @@ async function startFetchThread(): Promise<void> {
 
 async function openProviders(config: Config): Promise<AiProvider[]> {
   const { ai } = config
-  const open = (id: string, baseUrl: string, apiKey: string | undefined) =>
+  const openProvider = (id: string, baseUrl: string, apiKey: string | undefined) =>
     createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
   const withKey = ai.providers
     .filter((provider) => provider.apiKey)
-    .map((provider) => open(provider.id, provider.baseUrl, provider.apiKey))
+    .map((provider) => openProvider(provider.id, provider.baseUrl, provider.apiKey))
   const ollamaUrl = ai.ollamaBaseUrl ?? (config.mode === 'home' && (await isAnswering(OLLAMA_URL)) ? OLLAMA_URL : null)
-  const ollama = ollamaUrl ? [open('ollama', ollamaUrl, undefined)] : []
+  const ollama = ollamaUrl ? [openProvider('ollama', ollamaUrl, undefined)] : []
   const echo = ai.echo
     ? [createEchoProvider({ newId: () => newId('chatcmpl'), nowSeconds: () => Math.floor(Date.now() / 1000) })]
     : []

@@ -13,8 +13,8 @@ const TURNS = 5
 const TURN_MS = 500
 
 const [folder = ''] = process.argv.slice(2)
-const queued = open('queued.db')
-const single = open('single.db')
+const queued = openConnection('queued.db')
+const single = openConnection('single.db')
 openWriteQueue(queued)
 const inserts = { queued: prepareInsert(queued.tx), single: prepareInsert(single.tx) }
 const begin = single.sqlite.prepare('BEGIN IMMEDIATE')
@@ -72,7 +72,7 @@ function perSecond(count: number, startedAt: number): number {
   return count / ((performance.now() - startedAt) / 1000)
 }
 
-function open(name: string): Connection {
+function openConnection(name: string): Connection {
   const connection = openDatabase(join(folder, name))
   migrate(connection.sqlite, migrations)
   return connection

@@ -24,7 +24,7 @@ export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body
   c.env.keepOpen(c.req.raw)
   const request = { sessionKey: toSessionKey(c, body), messages: body.messages }
   const turnId = toTurnId(c)
-  const kept = turnId === null ? null : await deps.keptTurns.open(turnId, request)
+  const kept = turnId === null ? null : await deps.keptTurns.beginOrJoin(turnId, request)
   const listen: Listen = kept?.follow ?? ((onEvent, signal) => runLoggedTurn(deps, { ...request, signal }, onEvent))
   const frame = toFrame(deps)
   const includeUsage = body.stream_options?.include_usage ?? false

@@ -83,7 +83,7 @@ export function createReach(deps: ReachDeps): Reach {
 
 /** Nobody is known here: all callers share what strangers may send at once. @throws AppError `unavailable` beyond that. */
 function takeBodyShare(bodies: Bodies, request: Request, { address }: ProxyClient): { close(): void } {
-  const share = bodies.open({ key: addressKey(address), isKnown: false })
+  const share = bodies.beginBody({ key: addressKey(address), isKnown: false })
   const length = request.headers.get('content-length')
   if (request.body) share.add(length === null ? AHEAD_BYTES : Math.min(Number(length), AHEAD_BYTES))
   return share

@@ -39,7 +39,7 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log, filesImages }
   const processes = await createProcessRuntime({ ...options.process, clock, log })
   const runtimes = createRuntimes({
-    open: {
+    openers: {
       process: () => processes,
       docker: () => bringRestoredStates(createDockerRuntime(parts), options.restoredStates),
       swarm: () => bringRestoredStates(createSwarmRuntime(parts), options.restoredStates),
@@ -49,7 +49,7 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   const reason = config.runtime === 'process' ? null : await whyNoContainers(config)
   if (reason !== null && config.runtime === 'auto') log.info(`New agents run as processes: ${reason}.`)
   else if (reason !== null) log.warn(`New agents cannot run now: ${reason}.`)
-  for (const runtime of ['process', await runtimes.choose()] as const) runtimes.of({ runtime })
+  for (const runtime of ['process', await runtimes.choose()] as const) runtimes.runtimeOf({ runtime })
   return runtimes
 }
 

@@ -53,7 +53,7 @@ export type DerivedKey =
 export type Sealer = {
   seal(plain: string, purpose: SealPurpose): string
   /** @throws Error when the value was altered, moved to another row, or sealed with another key. */
-  open(sealed: string, purpose: SealPurpose): string
+  unseal(sealed: string, purpose: SealPurpose): string
   /** A key of its own for `purpose`, for HMACs. */
   deriveKey(purpose: DerivedKey): Buffer
 }
@@ -70,7 +70,7 @@ export function createSealer(masterKey: string): Sealer {
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return `v1.${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')}`
     },
-    open(sealed, purpose) {
+    unseal(sealed, purpose) {
       if (!sealed.startsWith('v1.')) throw new Error('Sealed value has an unknown form')
       const bytes = Buffer.from(sealed.slice(3), 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })

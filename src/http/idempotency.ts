@@ -166,7 +166,7 @@ function replay(sealer: Sealer, c: Context, { id, status, answer }: Answered): R
   const headers = new Headers(c.res.headers)
   headers.set('content-type', 'application/json')
   headers.set('idempotency-replayed', 'true')
-  return new Response(sealer.open(answer, purposeOf(id)), { status, headers })
+  return new Response(sealer.unseal(answer, purposeOf(id)), { status, headers })
 }
 
 async function keep(

@@ -34,7 +34,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   }, PATIENCE_MS * 3)
   afterAll(() => proxy[Symbol.asyncDispose]())
 
-  const open = (way: (typeof WAYS)[number], logLines: string[] = []) =>
+  const openTestHouse = (way: (typeof WAYS)[number], logLines: string[] = []) =>
     openContainerHouse(found, {
       logLines,
       ...(way === 'served by a container' && { dockerHost: proxy.dockerHost, filesImages: ['nobody/has:1', image] }),
@@ -44,7 +44,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     test(
       'are listed, read, written, moved and deleted while the agent runs and while it does not, and stay its own',
       async () => {
-        await using house = await open(way)
+        await using house = await openTestHouse(way)
         for (const isRunning of [true, false]) {
           if (!isRunning) await house.runtime.stop(house.id)
           expect(await house.post('write', { path: 'notes/a.md', content: 'hello' })).toMatchObject({ status: 200 })
@@ -76,7 +76,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     test(
       'come as they are, and go only as they were: downloads, uploads, hashes',
       async () => {
-        await using house = await open(way)
+        await using house = await openTestHouse(way)
         const bytes = Buffer.alloc(3_000_000)
         for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(at, at)
         writeFileSync(join(house.folder, 'large.bin'), bytes)
@@ -102,7 +102,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     test(
       'end at the workspace: links lead nowhere, whoever makes them and however fast',
       async () => {
-        await using house = await open(way)
+        await using house = await openTestHouse(way)
         // For whoever opens the volume its folder is here, for whoever serves it, where the agent has it.
         const seenAt = way === 'opened as root' ? house.state : '/data'
         const outside = join(house.state, 'outside')
@@ -160,7 +160,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     withGit(
       'are a repository as well: status, diff, log and commits, and nothing that it names is run',
       async () => {
-        await using house = await open(way)
+        await using house = await openTestHouse(way)
         for (const { name, arrange } of VECTORS) {
           Bun.spawnSync(['rm', '-rf', house.folder])
           using place = openPlace(house.folder)
@@ -187,7 +187,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
       async () => {
         using folder = tempFolder()
         const logLines: string[] = []
-        await using house = await open(way, logLines)
+        await using house = await openTestHouse(way, logLines)
         await using server = startGitServer(folder.path)
         const asked: (string | null)[] = []
         using thief = Bun.serve({
@@ -225,7 +225,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   test(
     'served by a container: it has no network, no rights and no secret, and goes with the agent, its volume or the platform',
     async () => {
-      await using house = await open('served by a container')
+      await using house = await openTestHouse('served by a container')
       await house.post('write', { path: 'a', content: 'a' })
       const filters = { label: [`stead.instance=${house.instance}`, 'stead.files'] }
       const [server] = await docker.listContainers({ filters })
@@ -273,7 +273,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   })
 
   test('of an agent whose container is gone: 503 that says so', async () => {
-    await using house = await open('opened as root')
+    await using house = await openTestHouse('opened as root')
     await house.runtime.remove(house.id)
     expect(await house.get('tree')).toEqual({
       status: 503,

@@ -140,7 +140,7 @@ withGit(
     await using house = await openHouse({})
     const { server, workspace } = house
     await house.setCredentials({ origin: server.origin, ...LOGIN })
-    const tell = async (url: string, content: string) => {
+    const pushTo = async (url: string, content: string) => {
       git(workspace, ['config', 'remote.origin.url', url])
       fill(workspace, { a: content })
       const { committed, pushed, message } = await house.sync()
@@ -151,9 +151,9 @@ withGit(
       pushed: false,
       message: 'Committed, not pushed: the remote could not be reached',
     }
-    expect(await tell(`${server.origin}/repo.git`, '1')).toEqual(unreachable)
-    expect(await tell('http://127.0.0.1:1/repo.git', '2')).toEqual(unreachable)
-    expect(await tell('http://169.254.169.254/repo.git', '3')).toEqual(unreachable)
+    expect(await pushTo(`${server.origin}/repo.git`, '1')).toEqual(unreachable)
+    expect(await pushTo('http://127.0.0.1:1/repo.git', '2')).toEqual(unreachable)
+    expect(await pushTo('http://169.254.169.254/repo.git', '3')).toEqual(unreachable)
     expect(server.seen).toEqual([])
     const elsewhere = { ...unreachable, message: 'Committed, not pushed: only http and https remotes are pushed to' }
     for (const [index, url] of [
@@ -164,7 +164,7 @@ withGit(
       'ext::sh -c true',
       'git://example.com/x',
     ].entries()) {
-      expect(await tell(url, `other ${index}`)).toEqual(elsewhere)
+      expect(await pushTo(url, `other ${index}`)).toEqual(elsewhere)
     }
   },
 )

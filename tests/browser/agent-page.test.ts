@@ -53,7 +53,7 @@ async function createAgent(page: Page, web: string): Promise<string> {
   return new URL(page.url()).pathname.split('/')[2] ?? ''
 }
 
-function open(page: Page, tab: string): Promise<void> {
+function openTab(page: Page, tab: string): Promise<void> {
   return page.getByRole('navigation', { name: 'Pages of Lovelace' }).getByRole('link', { name: tab }).click()
 }
 
@@ -71,7 +71,7 @@ async function talk(page: Page, agentId: string): Promise<void> {
 }
 
 async function readLive(page: Page, agentId: string): Promise<void> {
-  await open(page, 'Logs')
+  await openTab(page, 'Logs')
   const log = page.getByRole('log', { name: 'Live log' })
   await log.getByText('agent is listening').waitFor()
   await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
@@ -111,7 +111,7 @@ async function readHistory(page: Page): Promise<void> {
 
 /** The pages say what the API says. */
 async function seeOverview(page: Page, agentId: string): Promise<void> {
-  await open(page, 'Overview')
+  await openTab(page, 'Overview')
   await page.getByText('Healthy', { exact: true }).first().waitFor()
   const watchdog = await (await page.request.get(urlOf(page, `/api/agents/${agentId}/watchdog`))).json()
   expect(watchdog).toMatchObject({ state: 'running', attempts: 0, crashes: 0, lastProbe: { healthy: true } })
@@ -182,7 +182,7 @@ async function refuseImage(page: Page): Promise<void> {
 }
 
 async function changeSettings(page: Page): Promise<void> {
-  await open(page, 'Settings')
+  await openTab(page, 'Settings')
   const field = page.getByLabel('Telegram bot token', { exact: true })
   const form = page.locator('form', { has: field })
   await form.getByText('Not set').waitFor()

@@ -18,7 +18,7 @@ const LOG_ROUNDS = roundsOf('LOG_ROUNDS', 6)
 const COMMAND = [process.execPath, '--no-env-file', TALKING_AGENT] as const
 
 /** The agent itself, not through the platform; asked again while it comes back. */
-async function tell(dataDir: string, agentId: string, path: string): Promise<void> {
+async function askAgent(dataDir: string, agentId: string, path: string): Promise<void> {
   const record = await findRecord(agentFolder(join(dataDir, 'agents'), agentId))
   await until('an answer of the agent', async () => {
     const response = await fetch(`http://127.0.0.1:${record?.spec.port}${path}`).catch(() => null)
@@ -68,14 +68,14 @@ test('a viewer that is cut off again and again gets every line once: agents die,
   for (let round = 1; round <= rounds; round += 1) {
     const enough = (round - 1) * perRound + Math.ceil(perRound * Math.random())
     const following = viewer.follow(person, () => viewer.texts.length >= enough)
-    await tell(house.dataDir, id, `/write?lines=${perRound}`)
+    await askAgent(house.dataDir, id, `/write?lines=${perRound}`)
     await following
     if (round % 6 === 2) process.kill((await house.agentPids()).get(id) ?? 0, 'SIGKILL')
     if (round % 6 === 4) expect((await person.post(`/api/agents/${id}/restart`, {})).status).toBe(200)
     if (round % 6 === 0) {
       await program.kill()
-      await tell(house.dataDir, id, `/write?lines=1`)
-      await tell(house.dataDir, id, `/write?lines=1`)
+      await askAgent(house.dataDir, id, `/write?lines=1`)
+      await askAgent(house.dataDir, id, `/write?lines=1`)
       program = await house.start()
       person = await signIn(program.urls.web)
     }
@@ -95,9 +95,9 @@ test('what an agent writes is stored with its end, without its secrets, and surv
   const [gatewayToken, platformToken] = await Promise.all(
     ['GATEWAY_TOKEN', 'PLATFORM_TOKEN'].map((name) => Bun.file(join(secrets, name)).text()),
   )
-  const say = (text: string) => tell(server.dataDir, id, `/say?text=${encodeURIComponent(text)}`)
+  const say = (text: string) => askAgent(server.dataDir, id, `/say?text=${encodeURIComponent(text)}`)
   await say(`my token is ${gatewayToken}, the other ${platformToken}`)
-  await tell(server.dataDir, id, '/say?text=a+long+one&times=1200')
+  await askAgent(server.dataDir, id, '/say?text=a+long+one&times=1200')
   const history = () => read(LogHistory, person.get(`/api/logs/${id}/history`))
   await until('both lines', async () => (await history()).lines.length === 2)
   const [first, second] = (await history()).lines
@@ -131,10 +131,10 @@ test('a flood is bounded and told of, the platform answers meanwhile, and what c
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
   const calm = await measure(person, 1500)
-  const flooding = tell(server.dataDir, id, '/flood?lines=600000')
+  const flooding = askAgent(server.dataDir, id, '/flood?lines=600000')
   const flooded = await measure(person, 3000)
   await flooding
-  await tell(server.dataDir, id, '/say?text=afterwards')
+  await askAgent(server.dataDir, id, '/say?text=afterwards')
   const history = () => read(LogHistory, person.get(`/api/logs/${id}/history?limit=1000`))
   await until('the line after the flood', async () => (await history()).lines.includes('afterwards'))
   const found = await read(LogHistory, person.get(`/api/logs/${id}/history?q=dropped:`))

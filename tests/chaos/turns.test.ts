@@ -81,7 +81,7 @@ async function expectWhole(person: Person, provider: ProviderDouble, rounds: num
   return JSON.stringify(tally)
 }
 
-async function open(provider: ProviderDouble): Promise<{ house: House; program: Program; agentId: string }> {
+async function openTestHouse(provider: ProviderDouble): Promise<{ house: House; program: Program; agentId: string }> {
   const house = await openHouse({ environment: withProvider(provider) })
   const program = await house.start()
   const agentId = await createAgent(await signUp(program.urls.web), { model: 'openai/gpt-4o-mini' })
@@ -92,7 +92,7 @@ test(
   `the platform is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
   async () => {
     await using provider = await startThinkingProvider()
-    const opened = await open(provider)
+    const opened = await openTestHouse(provider)
     await using house = opened.house
     let { program } = opened
     for (let round = 1; round <= KILLS; round++) {
@@ -116,7 +116,7 @@ test(
   `the agent is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
   async () => {
     await using provider = await startThinkingProvider()
-    const { house: opened, program, agentId } = await open(provider)
+    const { house: opened, program, agentId } = await openTestHouse(provider)
     await using house = opened
     const person = await signIn(program.urls.web)
     for (let round = 1; round <= KILLS; round++) {

@@ -337,7 +337,7 @@ test('refused, unknown and silent look alike to the caller; the log is told whic
     handler: (request) => void request.socket.destroy(),
     resolve: (name) => (name === 'unknown.example' ? [] : name === 'inside.example' ? ['10.0.0.1'] : [PUBLIC]),
   })
-  const tell = async (name: string) => {
+  const noteCall = async (name: string) => {
     const error = await egress.request(`http://${name}.example/`, REQUEST).catch((reason: unknown) => reason)
     if (!(error instanceof EgressError)) throw new Error('It did not fail')
     return {
@@ -347,7 +347,7 @@ test('refused, unknown and silent look alike to the caller; the log is told whic
       cause: String(error.cause),
     }
   }
-  const told = await Promise.all(['unknown', 'inside', 'silent'].map(tell))
+  const told = await Promise.all(['unknown', 'inside', 'silent'].map(noteCall))
   expect(new Set(told.map(({ cause: _cause, ...shown }) => JSON.stringify(shown))).size).toBe(1)
   expect(told[0]?.cause).toContain('ENOTFOUND')
   expect(told[1]?.cause).toContain('10.0.0.1')

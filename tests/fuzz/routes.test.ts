@@ -104,7 +104,7 @@ function pickCaller(world: World, { guard, method }: Route, draft: Draft): Calle
 
 function toPath(world: World, route: Route, { id, suffix, query }: Draft, caller: Caller): string {
   const expectation = ROUTES[route.key]
-  const named = expectation?.names?.of(caller.user ?? world.people.owner) ?? ''
+  const named = expectation?.names?.idOf(caller.user ?? world.people.owner) ?? ''
   const own = (expectation?.path ?? ((own: string) => route.path.replace(/:\w+/, own)))(named)
   const path = id === null ? own : route.path.replace(/:\w+/g, () => escapeText(id))
   const search = new URLSearchParams(
@@ -136,7 +136,7 @@ function toInit(
 function validBody(world: World, route: Route, caller: Caller): unknown {
   const expectation = ROUTES[route.key]
   const owner = caller.user ?? world.people.owner
-  const id = expectation?.names?.of(owner) ?? ''
+  const id = expectation?.names?.idOf(owner) ?? ''
   return expectation?.body?.({ id, owner, caller }) ?? {}
 }
 

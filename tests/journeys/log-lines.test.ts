@@ -18,7 +18,7 @@ const INFO = 30
 const HELD_AGENT = join(import.meta.dir, '..', 'harness', 'programs', 'held-agent.ts')
 
 /** A signed-in person whose every request has an id of its own choosing, and the lines that name it. */
-async function open(environment: Record<string, string> = {}, agentCommand?: readonly [string, ...string[]]) {
+async function openTestHouse(environment: Record<string, string> = {}, agentCommand?: readonly [string, ...string[]]) {
   const server = await startServer(environment, agentCommand)
   const person = await signUp(server.urls.web)
   const lines = () => server.logLines.map((line): Line => JSON.parse(line))
@@ -32,7 +32,7 @@ async function open(environment: Record<string, string> = {}, agentCommand?: rea
 }
 
 test('what is done to an agent is one line each, with agent and request', async () => {
-  await using house = await open()
+  await using house = await openTestHouse()
   const { ask, linesOf, person } = house
   const made = await read(ProvisionResponse, ask('req-provision', 'POST', '/api/agents/provision', { name: 'Ada' }))
   const agentId = made.agent.id
@@ -66,7 +66,7 @@ test('what is done to an agent is one line each, with agent and request', async 
 }, 300_000)
 
 test('sign-ins and administration are one line each, with who and the request', async () => {
-  await using house = await open()
+  await using house = await openTestHouse()
   const { ask, linesOf, server } = house
   const { user } = await read(Session, ask('req-session-1', 'GET', '/api/auth/session'))
   const signIn = (id: string, password: string) =>
@@ -95,7 +95,7 @@ test('sign-ins and administration are one line each, with who and the request', 
 
 test('one request id leads from the web to the agent, and from there to the model and back', async () => {
   await using provider = await startProvider(answerLikeAModel)
-  await using house = await open(withProvider(provider))
+  await using house = await openTestHouse(withProvider(provider))
   const { ask, linesOf, server, person } = house
   const model = 'openai/gpt-4o-mini'
   const { agent } = await read(
@@ -122,7 +122,7 @@ test('an agent that cannot be reached is one line for each who asked, without a 
   await Bun.write(gate, '')
   // Without the gate it does not even listen.
   const wait = 'while [ ! -e "$0" ]; do sleep 0.05; done; exec "$1" "$2" "$0"'
-  await using house = await open({}, ['/bin/sh', '-c', wait, gate, process.execPath, HELD_AGENT])
+  await using house = await openTestHouse({}, ['/bin/sh', '-c', wait, gate, process.execPath, HELD_AGENT])
   const { ask, linesOf, server } = house
   const { agent } = await read(
     ProvisionResponse,

@@ -146,7 +146,7 @@ test('after everything an account can do, neither a table nor a log line holds w
   }
   expect(await goAndComeBack()).toBe('/dashboard')
   const identity = db.select().from(identities).get()
-  const refreshToken = sealer.open(identity?.refreshToken ?? '', `identities:refreshToken:${oidc.issuer}:ada-1815`)
+  const refreshToken = sealer.unseal(identity?.refreshToken ?? '', `identities:refreshToken:${oidc.issuer}:ada-1815`)
   note({ refreshToken, clientSecret: oidc.clientSecret })
 
   const { secret } = await read(TwoFactorSetup, post('/api/settings/two-factor/setup', { password: newPassword }))

@@ -131,7 +131,7 @@ async function measureRoute(world: World, route: Route, name: string, limitMs: n
   const caller = listCallers(world).find((one) => one.name === name)
   if (!caller) throw new Error(`Nobody is called ${name}`)
   const person = caller.user ?? world.people.owner
-  const id = DESTROYS[route.key]?.agentId ?? expectation.names?.of(person) ?? ''
+  const id = DESTROYS[route.key]?.agentId ?? expectation.names?.idOf(person) ?? ''
   const toPath = expectation.path ?? ((named: string) => route.path.replace(/:id|:agentId|:userId/, named))
   const isDestroyed = route.key in DESTROYS && name !== 'stranger'
   const measured: Measured[] = []

@@ -94,7 +94,7 @@ function aim({ people }: World, { names }: Expectation, { user }: Caller, target
   const own = user ?? people.owner
   const other = own === people.owner ? people.stranger : people.owner
   const owner: Person | null = target === 'missing' ? null : target === 'own' ? own : other
-  return { owner, id: names ? (owner ? names.of(owner) : names.missing) : '' }
+  return { owner, id: names ? (owner ? names.idOf(owner) : names.missing) : '' }
 }
 
 function refusalOf({ guard, method }: Endpoint, { refusal, acts }: Expectation, caller: Caller): number | null {

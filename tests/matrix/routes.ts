@@ -11,7 +11,7 @@ type Wanted = { id: string; owner: Person | null; caller: Caller }
 /** What happens behind the guard of a route. */
 export type Expectation = {
   /** What the path, the query or the body names, and the id of one that is missing. */
-  names?: { of: (person: Person) => string; missing: string }
+  names?: { idOf: (person: Person) => string; missing: string }
   /** The path in place of the one with `:id`. */
   path?: (id: string) => string
   body?: (wanted: Wanted) => unknown
@@ -32,25 +32,25 @@ export type Expectation = {
   writes?: true
 }
 
-const AGENT = { of: (person: Person) => person.agentId, missing: 'agent-missing' }
-const KEY = { of: (person: Person) => person.keyId, missing: 'key_missing' }
-const SESSION = { of: (person: Person) => person.otherSessionId, missing: '0123456789abcdef' }
-const USER = { of: (person: Person) => person.id, missing: 'usr_missing' }
-const INSTALLATION = { of: (person: Person) => person.installationId, missing: 'ins_missing' }
-const TASK = { of: (person: Person) => `task_${person.canary}`, missing: 'task_missing' }
-const SWARM = { of: (person: Person) => `swarm_${person.canary}`, missing: 'swarm_missing' }
-const CONVERSATION = { of: (person: Person) => `sess_${person.canary}`, missing: 'sess_missing' }
-const TURN = { of: (person: Person) => `turn_${person.canary}`, missing: 'turn_missing' }
-const RUN = { of: (person: Person) => `run_${person.canary}`, missing: 'run_missing' }
-const STREAM = { of: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
-const PAYMENT_ROW = { of: (person: Person) => `pay_${person.canary}`, missing: 'pay_missing' }
-const VIDEO = { of: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
-const APPROVAL = { of: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
-const CHANNEL = { of: (person: Person) => `nch_${person.canary}`, missing: 'nch_missing' }
+const AGENT = { idOf: (person: Person) => person.agentId, missing: 'agent-missing' }
+const KEY = { idOf: (person: Person) => person.keyId, missing: 'key_missing' }
+const SESSION = { idOf: (person: Person) => person.otherSessionId, missing: '0123456789abcdef' }
+const USER = { idOf: (person: Person) => person.id, missing: 'usr_missing' }
+const INSTALLATION = { idOf: (person: Person) => person.installationId, missing: 'ins_missing' }
+const TASK = { idOf: (person: Person) => `task_${person.canary}`, missing: 'task_missing' }
+const SWARM = { idOf: (person: Person) => `swarm_${person.canary}`, missing: 'swarm_missing' }
+const CONVERSATION = { idOf: (person: Person) => `sess_${person.canary}`, missing: 'sess_missing' }
+const TURN = { idOf: (person: Person) => `turn_${person.canary}`, missing: 'turn_missing' }
+const RUN = { idOf: (person: Person) => `run_${person.canary}`, missing: 'run_missing' }
+const STREAM = { idOf: (person: Person) => `stream-${person.canary}`, missing: 'stream-missing' }
+const PAYMENT_ROW = { idOf: (person: Person) => `pay_${person.canary}`, missing: 'pay_missing' }
+const VIDEO = { idOf: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
+const APPROVAL = { idOf: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
+const CHANNEL = { idOf: (person: Person) => `nch_${person.canary}`, missing: 'nch_missing' }
 /** Its id tells the agent that it stands under. */
-const MCP_SERVER = { of: (person: Person) => `mcp_of_${person.agentId}`, missing: 'mcp_missing' }
+const MCP_SERVER = { idOf: (person: Person) => `mcp_of_${person.agentId}`, missing: 'mcp_missing' }
 const agentOf = (serverId: string) => serverId.replace('mcp_of_', '')
-const EMAIL = { of: (person: Person) => person.email, missing: 'missing@example.com' }
+const EMAIL = { idOf: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
 const CODE = { code: '123456' }

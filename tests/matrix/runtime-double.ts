@@ -38,7 +38,7 @@ const STATS: AgentStats = {
 export function startRuntimeDouble() {
   const servers = new Map<number, ReturnType<typeof listen>>()
   const listen = (port: number) => Bun.serve({ hostname: '127.0.0.1', port, fetch: answer })
-  const open = (port: number) => {
+  const openServer = (port: number) => {
     const server = listen(port)
     servers.set(server.port ?? 0, server)
     return server.port ?? 0
@@ -53,7 +53,7 @@ export function startRuntimeDouble() {
   }
   const start = (id: string, port: number) => {
     try {
-      if (!servers.has(port)) open(port)
+      if (!servers.has(port)) openServer(port)
       placed.set(id, { port, state: 'running' })
     } catch {
       throw portTaken(port)
@@ -76,7 +76,7 @@ export function startRuntimeDouble() {
   return {
     runtime,
     /** A port where an agent runs already. */
-    runOne: () => open(0),
+    runOne: () => openServer(0),
     [Symbol.dispose]: () => {
       for (const server of servers.values()) void server.stop(true)
     },

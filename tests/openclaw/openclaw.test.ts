@@ -59,7 +59,8 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
     const { deployments } = await read(DeploymentList, ada.get(`/api/agents/${agentId}/deployments`))
     return deployments.reduce<Deployment | null>((last, one) => (last && last.id > one.id ? last : one), null)
   }
-  const act = (action: string, body: object = {}) => operate(() => ada.post(`/api/agents/${agentId}/${action}`, body))
+  const runAction = (action: string, body: object = {}) =>
+    operate(() => ada.post(`/api/agents/${agentId}/${action}`, body))
 
   beforeAll(async () => {
     provider = await startProvider()
@@ -179,7 +180,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   test(
     'a reset of memory ends its sessions and empties its notes, after a snapshot',
     async () => {
-      const reset = await act('reset-memory')
+      const reset = await runAction('reset-memory')
       expect(reset).toMatchObject({
         result: 'succeeded',
         reason: null,
@@ -217,7 +218,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
       expect(await paired(now)).toEqual([])
       expect(await gateway.history(now, await sessionKey(), 10)).toMatchObject(messages)
       expect(await say('And now?')).toBe('Still Ada.')
-      expect(await act('reset-memory')).toMatchObject({ result: 'succeeded', reason: null })
+      expect(await runAction('reset-memory')).toMatchObject({ result: 'succeeded', reason: null })
       expect(await paired(now)).toHaveLength(1)
       provider.answerWith({ text: 'Better.' })
     },
@@ -228,9 +229,9 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
     'a configuration that it refuses stops it, and a repair brings it back',
     async () => {
       await run(`sed -i '1s/{/{ "nonsense": true,/' ${STATE}/openclaw.json`)
-      const restarted = await act('restart')
+      const restarted = await runAction('restart')
       expect(restarted).toMatchObject({ result: 'failed' })
-      expect(await act('repair')).toMatchObject({ result: 'succeeded', reason: null })
+      expect(await runAction('repair')).toMatchObject({ result: 'succeeded', reason: null })
       expect((await run(`cat ${STATE}/openclaw.json`)).output).not.toContain('nonsense')
       expect(await say('Are you well?')).toBe('Better.')
     },
@@ -243,7 +244,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
       provider.answerWith({ text: 'Still here.' })
       expect(await say('Before the update?')).toBe('Still here.')
       const messages = await gateway.history(await endpoint(), await sessionKey(), 10)
-      const updated = await act('update', { image: newer })
+      const updated = await runAction('update', { image: newer })
       expect(updated).toMatchObject({ result: 'succeeded', image: newer, previousImage: older, reason: null })
       expect(await gateway.version(await endpoint())).toBe('2026.9.6')
       expect(await gateway.history(await endpoint(), await sessionKey(), 10)).toMatchObject(messages)
@@ -255,7 +256,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
     'an update to a version that cannot read what it has stored goes back by itself',
     async () => {
       const messages = await gateway.history(await endpoint(), await sessionKey(), 10)
-      const back = await act('update', { image: older })
+      const back = await runAction('update', { image: older })
       expect(back).toMatchObject({ result: 'rolled-back', reason: expect.any(String), backupPath: expect.any(String) })
       expect(await gateway.version(await endpoint())).toBe('2026.9.6')
       expect(await gateway.history(await endpoint(), await sessionKey(), 10)).toMatchObject(messages)

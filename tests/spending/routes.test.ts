@@ -150,7 +150,7 @@ async function buy(world: World, shop: ReturnType<typeof watchOrders>, route: Ro
   const caller = listCallers(world).find(({ name }) => name === CALLERS[route.guard])
   if (!caller) throw new Error(`Nobody gets behind the guard ${route.guard}`)
   const owner = caller.user ?? world.people.owner
-  const id = expectation.names?.of(owner) ?? ''
+  const id = expectation.names?.idOf(owner) ?? ''
   const toPath = expectation.path ?? ((named: string) => route.path.replace(':id', named))
   const init = toRequest(route.method, body ?? expectation.body?.({ id, owner, caller }))
   const headers = { ...Object.fromEntries(new Headers(init.headers)), ...caller.headers }

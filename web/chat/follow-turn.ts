@@ -35,9 +35,9 @@ export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFa
     }
     if (leaving.signal.aborted) return
     onLost(true)
-    timer = setTimeout(open, AGAIN_MS)
+    timer = setTimeout(connect, AGAIN_MS)
   }
-  const open = () => {
+  const connect = () => {
     source = new EventSource(`/api/chat/turns/${turn.id}/events?after=${position}`)
     source.addEventListener('open', () => onLost(false))
     source.addEventListener('delta', ({ data, lastEventId }) => {
@@ -61,7 +61,7 @@ export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFa
     })
   }
 
-  open()
+  connect()
   return () => {
     leaving.abort()
     clearTimeout(timer)

@@ -60,7 +60,7 @@ export function SkillRow({ skill, agents, installed }: SkillRowProps) {
 function Agents({ skill, agents, installed }: SkillRowProps) {
   const client = useQueryClient()
   const change = useMutation({
-    mutationFn: (act: () => Promise<unknown>) => act(),
+    mutationFn: (request: () => Promise<unknown>) => request(),
     onSettled: () => client.invalidateQueries({ queryKey: marketplaceQuery.queryKey, exact: true }),
   })
   const others = agents.filter(({ id }) => !installed.some(({ agentId }) => agentId === id))

@@ -98,14 +98,14 @@ export async function deleteEntry(root: FolderRoot, path: string): Promise<void>
 async function at<T>(
   root: FolderRoot,
   path: string,
-  open: typeof withFolder,
+  openFolder: typeof withFolder,
   use: (folder: OpenFolder, name: string) => Promise<T>,
 ): Promise<T> {
   const parts = toParts(path)
   const name = parts.pop()
   if (name === undefined) throw new AppError('invalid', 'Not a regular file')
   try {
-    return await open(root, parts, (folder) => use(folder, name))
+    return await openFolder(root, parts, (folder) => use(folder, name))
   } catch (error) {
     throw toAppError(error, path)
   }

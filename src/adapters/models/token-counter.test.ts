@@ -35,8 +35,8 @@ test.each([
 test(
   'everything a model reads is counted: tools, calls, thoughts, parts and pictures; the form of JSON is not',
   async () => {
-    const of = async (request: string) => (await counter.count({ request, said: '' })).input
-    const plain = await of(ask('Hi'))
+    const countOf = async (request: string) => (await counter.count({ request, said: '' })).input
+    const plain = await countOf(ask('Hi'))
     expect(plain).toBeLessThan(8)
     const words = 'one two three four five six seven eight nine ten '.repeat(10)
     const tool = { type: 'function', function: { name: 'f', description: words, parameters: { type: 'object' } } }
@@ -49,12 +49,12 @@ test(
       JSON.stringify({ model: 'm', input: [words] }),
       JSON.stringify({ model: 'm', input: words }),
     ]
-    for (const request of requests) expect(await of(request)).toBeGreaterThanOrEqual(100)
+    for (const request of requests) expect(await countOf(request)).toBeGreaterThanOrEqual(100)
     const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } }
-    const seen = await of(ask([{ type: 'text', text: 'What is it?' }, picture]))
+    const seen = await countOf(ask([{ type: 'text', text: 'What is it?' }, picture]))
     expect(seen).toBeGreaterThan(1000)
     expect(seen).toBeLessThan(3000)
-    expect(await of(JSON.stringify({ model: 'm', input: [[1, 2, 3], [4]] }))).toBe(4)
+    expect(await countOf(JSON.stringify({ model: 'm', input: [[1, 2, 3], [4]] }))).toBe(4)
     expect(logLines).toEqual([])
   },
   LIMIT_MS,

@@ -53,14 +53,14 @@ type Deps = { clock: Clock; log: Log; fetch: typeof fetch }
 
 export function createCards(options: CardsOptions, deps: Deps): Cards {
   let opened: Promise<Stripe> | undefined
-  const open = () => {
+  const requireStripe = () => {
     const { secretKey } = options
     if (!secretKey) throw notConfigured('STRIPE_SECRET_KEY')
     opened ??= openStripe(secretKey, options.apiBase, deps.fetch)
     return opened
   }
   const ask = async <T>(call: (stripe: Stripe) => Promise<T>): Promise<T> => {
-    const stripe = await open()
+    const stripe = await requireStripe()
     return call(stripe).catch((error: unknown) => {
       throw toAppError(error, deps.log)
     })
@@ -95,7 +95,7 @@ export function createCards(options: CardsOptions, deps: Deps): Cards {
     changePrice: (id, price, attempt) => ask((stripe) => changePrice(stripe, id, price, attempt)),
     async readEvent(body, signature) {
       if (!options.webhookSecret) throw notConfigured('STRIPE_WEBHOOK_SECRET')
-      const stripe = await open()
+      const stripe = await requireStripe()
       const event = await verify(stripe, { body, signature, secret: options.webhookSecret, now: deps.clock.now() })
       return { id: event.id, type: event.type, createdAt: new Date(event.created * 1000), data: event.data.object }
     },

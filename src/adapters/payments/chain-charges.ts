@@ -67,12 +67,12 @@ export function createChainCharges(options: ChainChargesOptions, deps: { log: Lo
     const message = `Payment on chain is not configured: set ${missing.join(' and ')}`
     throw new AppError('unavailable', message, { code: 'NOT_CONFIGURED' })
   }
-  let opened: ReturnType<typeof open> | undefined
+  let opened: ReturnType<typeof openChannel> | undefined
   let settler: Promise<Settler> | undefined
   return {
     terms: isReady && payTo ? { chainId, token: options.token, payTo } : null,
     async charge(request, price, settle) {
-      opened ??= open(requireReady()).catch((error: unknown) => {
+      opened ??= openChannel(requireReady()).catch((error: unknown) => {
         opened = undefined
         throw error
       })
@@ -88,7 +88,7 @@ export function createChainCharges(options: ChainChargesOptions, deps: { log: Lo
 type Ready = ChainChargesOptions & { rpcUrl: string; payTo: string; settlerKey: string }
 
 /** The name and version of the token are part of what payers sign: the token itself says them. */
-async function open(options: Ready) {
+async function openChannel(options: Ready) {
   const [{ Mppx, evm }, { Errors }, viem] = await Promise.all([import('mppx/server'), import('mppx'), loadViem()])
   const read = createChainReader({ rpcUrl: options.rpcUrl, chainId: options.chainId })
   const abi = viem.parseAbi(TOKEN)

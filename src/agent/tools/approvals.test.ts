@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 
-async function open(settings: { approvalWaitMs?: number } = {}) {
+async function openAgent(settings: { approvalWaitMs?: number } = {}) {
   const started = await startOwnedAgent({}, settings)
   const workspace = join(started.running.folder, 'workspace')
   await writeFile(join(workspace, 'a.md'), 'kept')
@@ -21,7 +21,7 @@ async function open(settings: { approvalWaitMs?: number } = {}) {
 }
 
 test('delete_file waits for the owner, who sees exactly what is asked; approved, the file lies in the trash', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   const removal = agent.remove()
   const question = await agent.question()
   expect(question).toMatchObject({ tool: 'delete_file', arguments: '{"path":"a.md"}' })
@@ -38,7 +38,7 @@ test('delete_file waits for the owner, who sees exactly what is asked; approved,
 })
 
 test('denied, nothing is deleted and the model is told so', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   const removal = agent.remove()
   await agent.decide((await agent.question()).id, 'deny')
   expect(await removal).toContain('Your owner has denied it')
@@ -46,7 +46,7 @@ test('denied, nothing is deleted and the model is told so', async () => {
 })
 
 test('an approval is good for one use: the same deletion again asks again', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   const removal = agent.remove()
   await agent.decide((await agent.question()).id, 'approve')
   await removal
@@ -58,7 +58,7 @@ test('an approval is good for one use: the same deletion again asks again', asyn
 })
 
 test('a turn that ends before the owner has answered says so; approved later, the same call does it without asking again', async () => {
-  await using agent = await open({ approvalWaitMs: 500 })
+  await using agent = await openAgent({ approvalWaitMs: 500 })
   const early = await agent.remove()
   expect(early).toContain('has not answered yet')
   expect(await agent.isThere()).toBe(true)
@@ -68,7 +68,7 @@ test('a turn that ends before the owner has answered says so; approved later, th
 })
 
 test('an agent that is stopped while it waits finds its question again, decided meanwhile', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   const cut = agent.remove().catch((error: Error) => error.message)
   const question = await agent.question()
   await agent.running.stop(0)
@@ -83,7 +83,7 @@ test('an agent that is stopped while it waits finds its question again, decided 
 })
 
 test('a platform that is started again while an agent waits loses neither the question nor the answer', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   const removal = agent.remove()
   const question = await agent.question()
   agent.setDown(true)
@@ -93,7 +93,7 @@ test('a platform that is started again while an agent waits loses neither the qu
 })
 
 test('two calls of one turn are two questions, and one answer is none for the other', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   await writeFile(join(agent.workspace, 'b.md'), 'kept')
   const first = agent.remove('a.md')
   await agent.decide((await agent.question()).id, 'approve')
@@ -107,7 +107,7 @@ test('two calls of one turn are two questions, and one answer is none for the ot
 })
 
 test('a tool that the owner switches off is gone from the next turn on', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { delete_file: false } })
   expect(await agent.remove()).toContain('delete_file')
   expect(await agent.list()).toEqual([])
@@ -115,7 +115,7 @@ test('a tool that the owner switches off is gone from the next turn on', async (
 })
 
 test('a file in a folder that only looks like the trash is deleted like any other', async () => {
-  await using agent = await open()
+  await using agent = await openAgent()
   await mkdir(join(agent.workspace, 'x'))
   await writeFile(join(agent.workspace, 'x/a.md'), 'kept')
   const removal = agent.remove('x/a.md')

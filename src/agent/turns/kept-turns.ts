@@ -12,7 +12,7 @@ export type KeptTurn = {
 /** Turns that were given an id: each is run once, however often it is asked for, and is on disk with its end. */
 export type KeptTurns = {
   /** The turn of this id, begun unless it is known. @throws as `find`. */
-  open(id: string, request: Omit<TurnRequest, 'signal' | 'mark'>): Promise<KeptTurn>
+  beginOrJoin(id: string, request: Omit<TurnRequest, 'signal' | 'mark'>): Promise<KeptTurn>
   /** Null for one that was never begun. @throws AppError `conflict` TURN_INTERRUPTED for one that a crash cut short. */
   find(id: string): Promise<KeptTurn | null>
   /** Ends a turn that is running, which keeps what was said, and waits for it. */
@@ -69,7 +69,7 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
 
   return {
     find,
-    open: async (id, request) => (await find(id)) ?? begin(id, request),
+    beginOrJoin: async (id, request) => (await find(id)) ?? begin(id, request),
     async stop(id) {
       const turn = running.get(id)
       turn?.stopping.abort(new AppError('conflict', 'The turn was stopped', { code: STOPPED }))

@@ -14,7 +14,7 @@ import { listen } from './listen.ts'
 const ELSEWHERE = '127.0.0.2'
 const PORTS = { web: 0, backend: 0, summarizer: 0 }
 
-function open(host = '127.0.0.1', platformHost = ELSEWHERE) {
+function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const { platform, app, config: settings } = testPlatform()
   const house = { app, reach: createReach(platform) }
   const listeners = listen(() => house, {
@@ -33,7 +33,7 @@ function open(host = '127.0.0.1', platformHost = ELSEWHERE) {
 }
 
 test('agents elsewhere find /v1 and nothing else, however it is spelled', async () => {
-  await using house = open()
+  await using house = openTestHouse()
   const url = await house.door()
   expect(url).toBe(`http://${ELSEWHERE}:${house.listeners.ports.backend}`)
   expect((await fetch(`${url}/v1/models`)).status).toBe(401)
@@ -52,7 +52,7 @@ test('agents elsewhere find /v1 and nothing else, however it is spelled', async 
 })
 
 test('the door is opened once, and at the same port after a restart', async () => {
-  await using house = open()
+  await using house = openTestHouse()
   const holder = createServer()
   await new Promise<void>((resolve) => holder.listen(house.listeners.ports.backend, ELSEWHERE, resolve))
   const urls = await Promise.all([house.door(), house.door()])
@@ -61,14 +61,14 @@ test('the door is opened once, and at the same port after a restart', async () =
   await house.listeners.stop()
   await new Promise((resolve) => holder.close(resolve))
 
-  await using again = open()
+  await using again = openTestHouse()
   const door = createAgentDoor({ config: house.config, listeners: again.listeners })
   expect(await door({ platformHost: async () => ELSEWHERE })).toBe(urls[0] ?? '')
 })
 
 test('each of two doors is at its own port again after a restart', async () => {
   const other = '127.0.0.3'
-  await using house = open()
+  await using house = openTestHouse()
   const first = await house.door()
   const holder = createServer()
   await new Promise<void>((resolve) => holder.listen(house.listeners.ports.backend, other, resolve))
@@ -77,27 +77,27 @@ test('each of two doors is at its own port again after a restart', async () => {
   await house.listeners.stop()
   await new Promise((resolve) => holder.close(resolve))
 
-  await using again = open()
+  await using again = openTestHouse()
   const door = createAgentDoor({ config: house.config, listeners: again.listeners })
   expect(await door({ platformHost: async () => other })).toBe(second)
   expect(await door({ platformHost: async () => ELSEWHERE })).toBe(first)
 })
 
 test('a port that was remembered when there was one door is that of the first', async () => {
-  await using house = open()
+  await using house = openTestHouse()
   const [free] = await findFreePorts(1)
   await Bun.write(join(house.config.dataDir, 'agents.port'), String(free))
   expect(await house.door()).toBe(`http://${ELSEWHERE}:${free}`)
 })
 
 test('no door is opened where a listener is reached anyway', async () => {
-  await using near = open('127.0.0.1', '127.0.0.1')
+  await using near = openTestHouse('127.0.0.1', '127.0.0.1')
   expect(await near.door()).toBe(near.listeners.localUrls.backend)
-  await using wide = open('0.0.0.0')
+  await using wide = openTestHouse('0.0.0.0')
   expect(await wide.door()).toBe(`http://${ELSEWHERE}:${wide.listeners.ports.backend}`)
 })
 
 test('an address that is not of this machine is told, and tried again the next time', async () => {
-  await using house = open('127.0.0.1', '192.0.2.1')
+  await using house = openTestHouse('127.0.0.1', '192.0.2.1')
   for (let attempt = 0; attempt < 2; attempt++) await expect(house.door()).rejects.toMatchObject({ kind: 'internal' })
 })

@@ -197,11 +197,11 @@ function refuseHost(verdict: HostVerdict, host: string | null, note: (host: stri
   return Response.json({ error: 'Misdirected request' }, { status: 421, headers })
 }
 
-function firstFree<T>(ports: readonly number[], open: (port: number) => T): T {
+function firstFree<T>(ports: readonly number[], listenOn: (port: number) => T): T {
   let cause: unknown
   for (const port of ports) {
     try {
-      return open(port)
+      return listenOn(port)
     } catch (error) {
       cause = error
     }

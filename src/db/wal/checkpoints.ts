@@ -123,7 +123,7 @@ class Checkpointer implements Checkpoints {
     if ('error' in reply) throw new Error(reply.error)
     this.#takeOver()
     if (reply.frames >= RESTART_FRAMES) this.#beginAnew(reply.copied)
-    this.#tell(reply.frames - reply.copied >= STUCK_FRAMES, reply.frames)
+    this.#noteStuck(reply.frames - reply.copied >= STUCK_FRAMES, reply.frames)
   }
 
   /** The rest is what was written since the worker began. Whoever still reads is not waited for. */
@@ -137,7 +137,7 @@ class Checkpointer implements Checkpoints {
     }
   }
 
-  #tell(isStuck: boolean, frames: number): void {
+  #noteStuck(isStuck: boolean, frames: number): void {
     if (isStuck === this.#isStuck) return
     this.#isStuck = isStuck
     const megabytes = Math.round((frames * PAGE_BYTES) / 1024 / 1024)

@@ -119,7 +119,7 @@ async function readAtOnce(c: Context): Promise<Uint8Array> {
 }
 
 async function readCounted(c: Context, bodies: Bodies, stop: AbortSignal): Promise<Uint8Array> {
-  const share = bodies.open(holderOf(c))
+  const share = bodies.beginBody(holderOf(c))
   const reader = c.req.raw.body?.getReader()
   const cancel = () => void reader?.cancel().catch(() => undefined)
   stop.addEventListener('abort', cancel)
@@ -143,7 +143,7 @@ async function readCounted(c: Context, bodies: Bodies, stop: AbortSignal): Promi
 }
 
 /** Who the body is counted for: the `holder` that a guard has set, or else the caller's address. */
-function holderOf(c: Context): Parameters<Bodies['open']>[0] {
+function holderOf(c: Context): Parameters<Bodies['beginBody']>[0] {
   const holder: string | undefined = c.get('holder')
   return holder === undefined ? { key: addressKey(c.env.address), isKnown: false } : { key: holder, isKnown: true }
 }

@@ -8,7 +8,7 @@ const stranger = (key: string): Holder => ({ key, isKnown: false })
 
 /** Opens a body of so many bytes: whether there was room, and its end. */
 function take(bodies: ReturnType<typeof createBodies>, holder: Holder, bytes: number) {
-  const share = bodies.open(holder)
+  const share = bodies.beginBody(holder)
   try {
     share.add(bytes)
     return { hasRoom: true, close: share.close }

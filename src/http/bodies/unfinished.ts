@@ -21,7 +21,7 @@ export type Holder = { key: string; isKnown: boolean }
 export type Bodies = {
   timeoutMs: number
   /** Opens one body: `add` counts bytes as they come, `close` gives all of them back. */
-  open(holder: Holder): {
+  beginBody(holder: Holder): {
     /** @throws AppError `unavailable` with `Retry-After` when they would exceed a limit. */
     add(bytes: number): void
     close(): void
@@ -44,7 +44,7 @@ export function createBodies(limits: Partial<typeof LIMITS> = {}): Bodies {
         ]
   return {
     timeoutMs,
-    open(holder) {
+    beginBody(holder) {
       const accounts = accountsOf(holder)
       let own = 0
       return {

@@ -7,7 +7,7 @@ import { clearSessionCookies, findSessionToken, readSessionTokens, setSessionCoo
 const Told = z.object({ token: z.string().nullable() })
 const THIRTY_DAYS_SECONDS = 2_592_000
 
-function open(isHttps: boolean) {
+function openTestHouse(isHttps: boolean) {
   const { request } = testApp((app) => {
     app.post('/sign-in', (c) => {
       setSessionCookies(c, c.req.query('token') ?? '', { isHttps, maxAgeSeconds: THIRTY_DAYS_SECONDS })
@@ -27,7 +27,7 @@ function open(isHttps: boolean) {
 }
 
 test('over https the session comes with a companion that no other host can plant, and is nothing without it', async () => {
-  const { request, signIn, tokenOf } = open(true)
+  const { request, signIn, tokenOf } = openTestHouse(true)
   const response = await request('/sign-in?token=ada', { method: 'POST' })
   const lines = response.headers.getSetCookie().map((line) => line.split('; '))
   for (const line of lines) {
@@ -42,7 +42,7 @@ test('over https the session comes with a companion that no other host can plant
 })
 
 test('a companion is good for its own session only, and for one of them', async () => {
-  const { signIn, tokenOf } = open(true)
+  const { signIn, tokenOf } = openTestHouse(true)
   const [ada = '', adas = ''] = (await signIn('ada')).split('; ')
   const [eve = '', eves = ''] = (await signIn('eve')).split('; ')
   expect(await tokenOf(`${eve}; ${adas}`)).toBeNull()
@@ -54,7 +54,7 @@ test('a companion is good for its own session only, and for one of them', async 
 test.each([true, false])(
   'two sessions in one request are none, and the planted one is forgotten (https: %p)',
   async (isHttps) => {
-    const { signIn, ask } = open(isHttps)
+    const { signIn, ask } = openTestHouse(isHttps)
     const own = await signIn('ada')
     for (const cookie of [`service-session=eve; ${own}`, `${own}; service-session=eve`, `${own};service-session = `]) {
       const response = await ask(cookie)
@@ -73,7 +73,7 @@ test.each([true, false])(
 )
 
 test('names without a domain above them and addresses have only folders to forget', async () => {
-  const { ask } = open(false)
+  const { ask } = openTestHouse(false)
   for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000']) {
     const response = await ask('service-session=a; service-session=b', host)
     const expired = response.headers.getSetCookie()
@@ -83,14 +83,14 @@ test('names without a domain above them and addresses have only folders to forge
 })
 
 test('who signs in forgets what was planted before', async () => {
-  const { request } = open(true)
+  const { request } = openTestHouse(true)
   const headers = { cookie: 'service-session=eve', host: 'app.stead.example' }
   const response = await request('/sign-in?token=ada', { method: 'POST', headers })
   expect(response.headers.getSetCookie()).toContain('service-session=; Max-Age=0; Path=/; Domain=stead.example')
 })
 
 test('signing out takes both', async () => {
-  const lines = (await open(true).request('/sign-out', { method: 'POST' })).headers.getSetCookie()
+  const lines = (await openTestHouse(true).request('/sign-out', { method: 'POST' })).headers.getSetCookie()
   expect(lines.map((line) => line.split('; ').slice(0, 2))).toEqual([
     ['service-session=', 'Max-Age=0'],
     ['__Host-service-session=', 'Max-Age=0'],
@@ -98,7 +98,7 @@ test('signing out takes both', async () => {
 })
 
 test('names that only look like ours are others', async () => {
-  const { ask } = open(false)
+  const { ask } = openTestHouse(false)
   const strange = 'x-service-session=1; service-session-2=2; Service-Session=3; a=service-session=4'
   expect(await (await ask(`service-session=ada; ${strange}`)).json()).toEqual({ token: 'ada', all: ['ada'] })
 })

@@ -28,16 +28,16 @@ type ExportFile = Pieces & { name: string }
 
 /**
  * Answers with a file that is made while it is sent; each account can have one under way.
- * @throws AppError `limited` EXPORT_RUNNING, and whatever `open` throws, before the first byte.
+ * @throws AppError `limited` EXPORT_RUNNING, and whatever `openFile` throws, before the first byte.
  */
 export async function sendExport<Env extends WebEnv>(
   c: Context<Env>,
   deps: Parameters<typeof sendPieces>[1] & { exports: Exports },
-  open: () => ExportFile | Promise<ExportFile>,
+  openFile: () => ExportFile | Promise<ExportFile>,
 ): Promise<Response> {
   const release = deps.exports.begin(c.var.user.id)
   try {
-    const { name, ...file } = await open()
+    const { name, ...file } = await openFile()
     c.header('content-disposition', `attachment; filename="${name}"`)
     return sendPieces(c, deps, file, release)
   } catch (error) {

@@ -61,12 +61,12 @@ export async function startColonyDouble(): Promise<ColonyDouble> {
     const path = request.url ?? '/'
     const body = await readJson(request)
     double.asked[path] = body
-    const answered = path === '/gateway/pay' ? pay(body) : (double.answers[path] ?? tell(path))
+    const answered = path === '/gateway/pay' ? pay(body) : (double.answers[path] ?? answerTo(path))
     if (answered === 'cut') response.socket?.destroy()
     else if (answered !== 'hangs') send(response, answered)
   }
 
-  function tell(path: string): Answer {
+  function answerTo(path: string): Answer {
     const id = decodeURIComponent(path.replace('/gateway/payments/', ''))
     if (id === path || !double.knowsPayments) return { status: 404, body: { error: 'Not found' } }
     if (double.settled.has(id)) return { status: 200, body: { paymentId: id, status: 'settled' } }

@@ -3,7 +3,7 @@ const MAX_WAITING = 1000
 
 /** Hands every event to all who listen at that time. */
 export type Broadcast<T> = {
-  tell(event: T): void
+  publish(event: T): void
   /** The events from now on, until `signal` aborts or the broadcast ends. */
   listen(signal: AbortSignal): AsyncIterable<T>
   end(): void
@@ -32,7 +32,7 @@ export function createBroadcast<T>(): Broadcast<T> {
   }
 
   return {
-    tell(event) {
+    publish(event) {
       for (const listener of listeners) {
         listener.waiting.push(event)
         if (listener.waiting.length > MAX_WAITING) listener.waiting.shift()

@@ -13,7 +13,7 @@ function openThree() {
     docker: createBroadcast<RuntimeEvent>(),
     swarm: createBroadcast<RuntimeEvent>(),
   }
-  const open = (name: RuntimeName) => (): Runtime => {
+  const openDouble = (name: RuntimeName) => (): Runtime => {
     opened.push(name)
     return {
       ...createNoRuntime(name, 'Not in this test'),
@@ -22,7 +22,7 @@ function openThree() {
     }
   }
   const runtimes = createRuntimes({
-    open: { process: open('process'), docker: open('docker'), swarm: open('swarm') },
+    openers: { process: openDouble('process'), docker: openDouble('docker'), swarm: openDouble('swarm') },
     choose: async () => 'docker',
   })
   return { runtimes, events, opened, closed }
@@ -31,19 +31,19 @@ function openThree() {
 test('each is opened once, when an agent needs it, and all are closed', async () => {
   const { runtimes, opened, closed } = openThree()
   expect(opened).toEqual([])
-  const docker = runtimes.of({ runtime: 'docker' })
-  expect(runtimes.of({ runtime: 'docker' })).toBe(docker)
-  expect(runtimes.of({ runtime: 'process' }).name).toBe('process')
+  const docker = runtimes.runtimeOf({ runtime: 'docker' })
+  expect(runtimes.runtimeOf({ runtime: 'docker' })).toBe(docker)
+  expect(runtimes.runtimeOf({ runtime: 'process' }).name).toBe('process')
   expect(opened).toEqual(['docker', 'process'])
   expect(runtimes.listOpen().map(({ name }) => name)).toEqual(['docker', 'process'])
   await runtimes.close()
   expect(closed).toEqual(['docker', 'process'])
-  expect(() => runtimes.of({ runtime: 'swarm' })).toThrow('The agent runtimes are closed')
+  expect(() => runtimes.runtimeOf({ runtime: 'swarm' })).toThrow('The agent runtimes are closed')
 })
 
 test('an agent that was never deployed is nowhere, and no runtime is opened for it', async () => {
   const { runtimes, opened } = openThree()
-  const nowhere = runtimes.of({ runtime: null })
+  const nowhere = runtimes.runtimeOf({ runtime: null })
   expect(await nowhere.inspect('ada-1')).toBeNull()
   await nowhere.remove('ada-1')
   for (const asked of [nowhere.stats('ada-1'), nowhere.logs('ada-1', { tail: 1 }), nowhere.start('ada-1')]) {
@@ -54,13 +54,13 @@ test('an agent that was never deployed is nowhere, and no runtime is opened for 
 
 test('whoever listens hears of all of them, of one that is opened later as well', async () => {
   const { runtimes, events } = openThree()
-  runtimes.of({ runtime: 'process' })
+  runtimes.runtimeOf({ runtime: 'process' })
   const heard = runtimes.watch(new AbortController().signal)[Symbol.asyncIterator]()
   const at = new Date(0)
-  events.process.tell({ id: 'ada-1', type: 'died', at })
+  events.process.publish({ id: 'ada-1', type: 'died', at })
   expect(await heard.next()).toEqual({ done: false, value: { id: 'ada-1', type: 'died', at, runtime: 'process' } })
-  runtimes.of({ runtime: 'docker' })
-  events.docker.tell({ id: 'bo-1', type: 'started', at })
+  runtimes.runtimeOf({ runtime: 'docker' })
+  events.docker.publish({ id: 'bo-1', type: 'started', at })
   expect(await heard.next()).toEqual({ done: false, value: { id: 'bo-1', type: 'started', at, runtime: 'docker' } })
   await runtimes.close()
   expect((await heard.next()).done).toBe(true)

@@ -12,7 +12,7 @@ export type RuntimeOf = (agent: { runtime: RuntimeName | null }) => Runtime
 /** Several runtimes at once: an agent keeps to the one that it was made with (decisions, 41). */
 export type Runtimes = {
   /** For an agent that was never deployed (`runtime` is null) this is a runtime that knows no agent. */
-  of: RuntimeOf
+  runtimeOf: RuntimeOf
   /** What an agent gets that is deployed for the first time now. */
   choose(): Promise<RuntimeName>
   /** Those that have been asked for so far. */
@@ -25,7 +25,7 @@ export type Runtimes = {
 
 export type RuntimesDeps = {
   /** Makes each of them, once, when it is first asked for. */
-  open: Readonly<Record<RuntimeName, () => Runtime>>
+  openers: Readonly<Record<RuntimeName, () => Runtime>>
   choose: () => Promise<RuntimeName>
 }
 
@@ -34,17 +34,17 @@ export function createRuntimes(deps: RuntimesDeps): Runtimes {
   const events = createBroadcast<AgentEvent>()
   const closing = new AbortController()
 
-  const open = (name: RuntimeName): Runtime => {
+  const openRuntime = (name: RuntimeName): Runtime => {
     if (closing.signal.aborted) throw new AppError('unavailable', 'The agent runtimes are closed')
-    const runtime = deps.open[name]()
+    const runtime = deps.openers[name]()
     opened.set(name, runtime)
     // It ends when the runtime is closed, which is the only way it can.
-    void passOn(runtime, events.tell, closing.signal)
+    void passOn(runtime, events.publish, closing.signal)
     return runtime
   }
 
   return {
-    of: ({ runtime }) => (runtime === null ? NOTHING_DEPLOYED : (opened.get(runtime) ?? open(runtime))),
+    runtimeOf: ({ runtime }) => (runtime === null ? NOTHING_DEPLOYED : (opened.get(runtime) ?? openRuntime(runtime))),
     choose: deps.choose,
     listOpen: () => [...opened.values()],
     watch: (signal) => events.listen(signal),
@@ -56,8 +56,8 @@ export function createRuntimes(deps: RuntimesDeps): Runtimes {
   }
 }
 
-async function passOn(runtime: Runtime, tell: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
-  for await (const event of runtime.watch(signal)) tell({ ...event, runtime: runtime.name })
+async function passOn(runtime: Runtime, publish: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
+  for await (const event of runtime.watch(signal)) publish({ ...event, runtime: runtime.name })
 }
 
 const refuse = async (): Promise<never> => {
@@ -91,7 +91,7 @@ const NOTHING_DEPLOYED: Runtime = {
 /** No agent may be touched: whatever is asked of one is AppError `unavailable` with `reason`. */
 export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes {
   return {
-    of: ({ runtime }) => createNoRuntime(runtime ?? choice, reason, 'unavailable'),
+    runtimeOf: ({ runtime }) => createNoRuntime(runtime ?? choice, reason, 'unavailable'),
     choose: async () => choice,
     listOpen: () => [],
     watch: () => createBroadcast<AgentEvent>().listen(AbortSignal.abort()),
@@ -102,7 +102,7 @@ export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes 
 /** Every agent runs in `runtime`, whatever its row says: for tests and tools that have only one. */
 export function onlyRuntime(runtime: Runtime): Runtimes {
   return {
-    of: () => runtime,
+    runtimeOf: () => runtime,
     choose: async () => runtime.name,
     listOpen: () => [runtime],
     async *watch(signal) {

@@ -107,7 +107,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     snapshot: (id, file) => shell.change(id, () => snapshotAgent(parts, id, file)),
     restore: (id, file) => shell.change(id, () => restoreAgent(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id, filesImages)),
-    platformHost: () => shell.look(() => parts.network.open()),
+    platformHost: () => shell.look(() => parts.network.openNetwork()),
     isAvailable: async () => !shell.isClosed && engine.isAnswering(),
     async close({ stopAgents = false } = {}) {
       if (shell.isClosed) return

@@ -33,7 +33,7 @@ export async function* followLines(
       if (!container) return
       const run = `${container.Id} ${container.State.StartedAt}`
       if (container.State.Running || run !== finished) {
-        for await (const line of readLogLines(await open(deps, container, cursor, signal), cursor)) {
+        for await (const line of readLogLines(await openLog(deps, container, cursor, signal), cursor)) {
           cursor = line.cursor
           yield line
         }
@@ -47,7 +47,7 @@ export async function* followLines(
   }
 }
 
-function open(deps: StepDeps, container: Container, cursor: string | null, signal: AbortSignal) {
+function openLog(deps: StepDeps, container: Container, cursor: string | null, signal: AbortSignal) {
   const which = { stdout: true, stderr: true, timestamps: true, since: sinceOf(cursor) }
   return deps.engine.stream(
     (docker) => docker.getContainer(container.Id).logs({ follow: true, ...which, abortSignal: signal }),

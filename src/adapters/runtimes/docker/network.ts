@@ -6,7 +6,7 @@ import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 export type DockerNetwork = {
   name: string
   /** Makes it when it is not there. @returns the address that this machine has in it. */
-  open(): Promise<string>
+  openNetwork(): Promise<string>
   /** Does `work` on a network that is there and stays there meanwhile. */
   withOpen<T>(work: () => Promise<T>): Promise<T>
   /** Takes it away once no container of this installation is left, running or not; the next `open` makes it again. */
@@ -66,7 +66,7 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
 
   return {
     name,
-    open: () => queue.run(findOrCreate),
+    openNetwork: () => queue.run(findOrCreate),
     async withOpen(work) {
       await queue.run(async () => {
         await findOrCreate()

@@ -97,7 +97,7 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
     isFirst = false
     await inLanes(await deps.listKnown(), AT_ONCE, async (id) => {
       await deps.giveUp(id).catch(warn)
-      if (!wasFirst) broadcast.tell({ id, type: 'changed', at: new Date() })
+      if (!wasFirst) broadcast.publish({ id, type: 'changed', at: new Date() })
     })
   }
   const note = async (event: EngineEvent) => {
@@ -108,7 +108,7 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
     if (event.action === 'start' && wasAskedFor) outOfMemory.delete(event.actorId)
     if (event.action === 'destroy') outOfMemory.delete(event.actorId)
     const type = MEANINGS[event.action]
-    if (type && !wasAskedFor) broadcast.tell({ id, type, at: event.at })
+    if (type && !wasAskedFor) broadcast.publish({ id, type, at: event.at })
     if (event.action === 'die' && event.attributes.exitCode === String(BAD_CONFIGURATION_EXIT)) await deps.giveUp(id)
   }
   const run = async () => {

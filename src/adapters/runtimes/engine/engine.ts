@@ -85,12 +85,12 @@ export function createEngine(dockerHost: string, patience: Partial<typeof PATIEN
 /** Loads dockerode at the first call: that takes a sixth of the time of a start, and many a house has no engine. */
 function toConnector(connection: Docker.DockerOptions, pingMs: number) {
   let opened: Promise<{ docker: Docker; pinging: Docker }> | undefined
-  const open = async () => {
+  const openEngine = async () => {
     const { default: Client } = await import('dockerode')
     return { docker: new Client(connection), pinging: new Client({ ...connection, timeout: pingMs }) }
   }
   return () => {
-    opened ??= open()
+    opened ??= openEngine()
     return opened
   }
 }

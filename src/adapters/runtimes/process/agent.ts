@@ -30,13 +30,13 @@ import { StatsMeter } from './stats.ts'
 
 /**
  * What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port,
- * `mayStart` whether it may be started when nobody asks, `tell` hears what happens to it unasked.
+ * `mayStart` whether it may be started when nobody asks, `publish` hears what happens to it unasked.
  */
 export type ProcessAgentDeps = Omit<LifeDeps, 'onEnd'> & {
   log: Log
   isPortWanted: (port: number, id: string) => boolean
   mayStart: (id: string) => boolean
-  tell: (event: RuntimeEvent) => void
+  publish: (event: RuntimeEvent) => void
 }
 
 /**
@@ -266,11 +266,11 @@ export class ProcessAgent {
     if (uptimeMs >= timing.steadyMs) this.#restarts.reset()
     log.warn({ agentId: record.spec.id, exitCode: ended.exitCode, uptimeMs }, 'agent process ended')
     await this.#life.clear(record, ended)
-    this.#tell('died')
+    this.#publish('died')
   }
 
-  #tell(type: RuntimeEvent['type']): void {
-    this.#deps.tell({ id: this.#folder.id, type, at: this.#deps.clock.now() })
+  #publish(type: RuntimeEvent['type']): void {
+    this.#deps.publish({ id: this.#folder.id, type, at: this.#deps.clock.now() })
   }
 
   /** Whatever a call ended with, an agent that should run and has no process is started again. */
@@ -286,6 +286,6 @@ export class ProcessAgent {
     if (this.#life.isLive || !this.#shouldRun()) return
     await killLeftovers(this.#deps.table, this.#folder, null)
     await this.#life.launch(change)
-    this.#tell('started')
+    this.#publish('started')
   }
 }

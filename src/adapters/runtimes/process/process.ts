@@ -59,7 +59,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
-  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, tell: events.tell })
+  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, publish: events.publish })
   const requireOpen = () => {
     if (isClosed) throw runtimeClosed()
   }
@@ -127,7 +127,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   }
 }
 
-type AgentsDeps = ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'tell'>
+type AgentsDeps = ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'>
 
 /** The agents that are known, none at first, and what makes one known. */
 function openAgents({ command, path, lang, dir, mayStart = () => true, ...deps }: AgentsDeps) {

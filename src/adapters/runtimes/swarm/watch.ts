@@ -44,16 +44,16 @@ export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
   let isClosed = false
   let timer: Timer
 
-  const tell = (event: Omit<RuntimeEvent, 'at'>) => {
-    if (event.type !== 'removed' || !deps.wasRemovedHere(event.id)) broadcast.tell({ ...event, at: new Date() })
+  const publish = (event: Omit<RuntimeEvent, 'at'>) => {
+    if (event.type !== 'removed' || !deps.wasRemovedHere(event.id)) broadcast.publish({ ...event, at: new Date() })
   }
   const lookOnce = async () => {
     const [agents, nodes] = await Promise.all([listAgents(deps), listNodes(deps)])
     deps.counter.keep(new Set(agents.map(({ service }) => service.ID)))
     const now = new Map(agents.map((found) => [idOf(found), toSeen(found)]))
     for (const found of agents) deps.counter.count(found)
-    if (seen) for (const event of compare(seen, now)) tell(event)
-    if (hadGap) for (const id of now.keys()) tell({ id, type: 'changed' })
+    if (seen) for (const event of compare(seen, now)) publish(event)
+    if (hadGap) for (const id of now.keys()) publish({ id, type: 'changed' })
     seen = now
     hadGap = false
     noteLost(lostSince, nodes)

@@ -14,12 +14,12 @@ async function withAgents() {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com')
   const eve = await test.signIn('eve@example.com')
-  const as = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })
+  const headersFor = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })
   const create = async (userId?: string) =>
-    (await read(Created, test.backend.request('/api/agents', json('POST', { name: 'Ada' }, as(userId))))).id
+    (await read(Created, test.backend.request('/api/agents', json('POST', { name: 'Ada' }, headersFor(userId))))).id
   return {
     ...test,
-    as,
+    headersFor,
     ada: ada.user.id,
     eve: eve.user.id,
     ids: { ada: await create(ada.user.id), eve: await create(eve.user.id), operator: await create() },
@@ -58,11 +58,11 @@ test.each([
 })
 
 test('GET /api/agents: 200 with a flat list, all for the operator and own ones for a forwarded user', async () => {
-  const { backend, as, ada, ids } = await withAgents()
-  const response = await backend.request('/api/agents', { headers: as() })
+  const { backend, headersFor, ada, ids } = await withAgents()
+  const response = await backend.request('/api/agents', { headers: headersFor() })
   const all = Listed.parse(await response.json())
   expect(all.map(({ id }) => id).sort()).toEqual(Object.values(ids).sort())
-  const own = await (await backend.request('/api/agents', { headers: as(ada) })).json()
+  const own = await (await backend.request('/api/agents', { headers: headersFor(ada) })).json()
   expect(own).toEqual([
     {
       id: ids.ada,
@@ -75,8 +75,8 @@ test('GET /api/agents: 200 with a flat list, all for the operator and own ones f
 })
 
 test('GET /api/agents/:id: 200 with the detail itself', async () => {
-  const { backend, as, ada, ids } = await withAgents()
-  const response = await backend.request(`/api/agents/${ids.ada}`, { headers: as(ada) })
+  const { backend, headersFor, ada, ids } = await withAgents()
+  const response = await backend.request(`/api/agents/${ids.ada}`, { headers: headersFor(ada) })
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({
     id: ids.ada,
@@ -96,8 +96,8 @@ test('GET /api/agents/:id: 200 with the detail itself', async () => {
 })
 
 test('PUT /api/agents/:id: 200 changes what is named and keeps the rest', async () => {
-  const { backend, as, ada, ids } = await withAgents()
-  const put = (body: unknown) => backend.request(`/api/agents/${ids.ada}`, json('PUT', body, as(ada)))
+  const { backend, headersFor, ada, ids } = await withAgents()
+  const put = (body: unknown) => backend.request(`/api/agents/${ids.ada}`, json('PUT', body, headersFor(ada)))
   expect(await (await put({ plan: 'label' })).json()).toEqual({
     id: ids.ada,
     plan: 'label',
@@ -114,9 +114,9 @@ test('PUT /api/agents/:id: 200 changes what is named and keeps the rest', async 
 })
 
 test('PUT /api/agents/:id: 400 for a field of the wrong kind, and nothing changes', async () => {
-  const { backend, platform, as, ada, ids } = await withAgents()
+  const { backend, platform, headersFor, ada, ids } = await withAgents()
   const before = dumpTables(platform.db)
-  const response = await backend.request(`/api/agents/${ids.ada}`, json('PUT', { plan: 7 }, as(ada)))
+  const response = await backend.request(`/api/agents/${ids.ada}`, json('PUT', { plan: 7 }, headersFor(ada)))
   expect(response.status).toBe(400)
   expect(dumpTables(platform.db)).toBe(before)
 })
@@ -124,10 +124,10 @@ test('PUT /api/agents/:id: 400 for a field of the wrong kind, and nothing change
 test.each(['GET', 'PUT'] as const)(
   '%s /api/agents/:id: 404 for the agent of another user or of the operator, and for a missing one',
   async (method) => {
-    const { backend, platform, as, eve, ids } = await withAgents()
+    const { backend, platform, headersFor, eve, ids } = await withAgents()
     const before = dumpTables(platform.db)
     for (const id of [ids.ada, ids.operator, 'missing-00000000']) {
-      const init = method === 'PUT' ? json('PUT', { plan: 'solo' }, as(eve)) : { headers: as(eve) }
+      const init = method === 'PUT' ? json('PUT', { plan: 'solo' }, headersFor(eve)) : { headers: headersFor(eve) }
       const response = await backend.request(`/api/agents/${id}`, init)
       expect(response.status).toBe(404)
       expect(await response.json()).toEqual({ error: 'Agent not found' })
@@ -139,22 +139,25 @@ test.each(['GET', 'PUT'] as const)(
 test.each(['start', 'stop', 'restart'])(
   'POST /api/agents/:id/%s: 404 for a stranger’s, and nothing changes',
   async (action) => {
-    const { backend, platform, as, eve, ids } = await withAgents()
+    const { backend, platform, headersFor, eve, ids } = await withAgents()
     const before = dumpTables(platform.db)
-    const response = await backend.request(`/api/agents/${ids.ada}/${action}`, { method: 'POST', headers: as(eve) })
+    const response = await backend.request(`/api/agents/${ids.ada}/${action}`, {
+      method: 'POST',
+      headers: headersFor(eve),
+    })
     expect(response.status).toBe(404)
     expect(dumpTables(platform.db)).toBe(before)
   },
 )
 
 test('DELETE /api/agents/:id: one answer for own, foreign and missing ids; only the own one goes', async () => {
-  const { backend, platform, as, eve, ids } = await withAgents()
+  const { backend, platform, headersFor, eve, ids } = await withAgents()
   for (const id of [ids.ada, 'missing-00000000', ids.eve, ids.eve]) {
-    const response = await backend.request(`/api/agents/${id}`, { method: 'DELETE', headers: as(eve) })
+    const response = await backend.request(`/api/agents/${id}`, { method: 'DELETE', headers: headersFor(eve) })
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ id, deleted: true })
   }
-  const left = Listed.parse(await (await backend.request('/api/agents', { headers: as() })).json())
+  const left = Listed.parse(await (await backend.request('/api/agents', { headers: headersFor() })).json())
   expect(left.map(({ id }) => id).sort()).toEqual([ids.ada, ids.operator].sort())
   expect(countRows(platform.db).jobs).toBe(0)
 })
@@ -206,8 +209,8 @@ test.each(PROTECTED)('%s %s: 500 when no internal key is set', async (method, pa
 })
 
 test('GET /api/agents: 403 when the forwarded user does not exist: nobody becomes the operator by a wrong id', async () => {
-  const { backend, as } = await withAgents()
-  expect((await backend.request('/api/agents', { headers: as('usr_nobody') })).status).toBe(403)
+  const { backend, headersFor } = await withAgents()
+  expect((await backend.request('/api/agents', { headers: headersFor('usr_nobody') })).status).toBe(403)
 })
 
 test('a user without an internal key still provisions through the web app, which is in the same process', async () => {
@@ -229,10 +232,11 @@ test('every route below /api of the backend: 429 beyond the rate of one address'
 test('POST /api/agents and /api/deployments: 429 for a user at the cap of their plan, none for operator and admins', async () => {
   const test = testPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
   await using _jobs = startJobs(test.platform)
-  const as = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })
-  const create = (userId?: string) => test.backend.request('/api/agents', json('POST', { name: 'Ada' }, as(userId)))
+  const headersFor = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })
+  const create = (userId?: string) =>
+    test.backend.request('/api/agents', json('POST', { name: 'Ada' }, headersFor(userId)))
   const deploy = (agentId: string, userId?: string) =>
-    test.backend.request('/api/deployments', json('POST', { agentId }, as(userId)))
+    test.backend.request('/api/deployments', json('POST', { agentId }, headersFor(userId)))
   for (const [email, plan, limit] of [
     ['ada@example.com', 'collective', 3],
     ['eve@example.com', null, 1],

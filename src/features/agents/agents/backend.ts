@@ -13,7 +13,7 @@ import { type CreateOwnDeps, createAgentFor } from './create-own.ts'
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateOwnDeps & {
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   addresses: AgentAddresses
   internalKey: MiddlewareHandler<BackendEnv>
 }

@@ -7,7 +7,7 @@ import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { ConfigResponse, ProvisionResponse } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 
-function open(environment: Record<string, string> = {}) {
+function openTestHouse(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const jobs = startJobs(test.platform)
   return {
@@ -29,7 +29,7 @@ test.each([
   ['groq', { model: 'custom' }, 'groq'],
   ['openrouter', { model: 'custom', config: { aiProvider: 'gemini' } }, 'gemini'],
 ])('Interface 4.4: AI_PROVIDER=%s and %j make the provider %s', async (AI_PROVIDER, body, aiProvider) => {
-  await using test = open({ AI_PROVIDER })
+  await using test = openTestHouse({ AI_PROVIDER })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
 })
@@ -39,13 +39,13 @@ test.each([
   [{ tier: 'pro' }, 'pro'],
   [{ config: { plan: 'network' } }, 'label'],
 ])('Interface 4.4: %j is a deployment of plan %s', async (body, plan) => {
-  await using test = open()
+  await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ plan })
 })
 
 test('POST /api/agents/provision: settings may come along, and their secrets are sealed', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   const config = { telegramToken: '1:canary', skills: ['weather'] }
   const agent = await test.provision({ config }, cookie)

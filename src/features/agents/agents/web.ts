@@ -27,7 +27,7 @@ import { renameAgent, requireSize, updateAgent } from './update.ts'
 const ofAgents = routeTraits({ scope: 'agents' })
 
 export type AgentsWebDeps = ProvisionDeps & {
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   guards: Guards
   idempotency: Idempotency
   addresses: AgentAddresses

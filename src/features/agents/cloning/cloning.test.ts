@@ -36,7 +36,7 @@ const NOT_VERIFIED = {
 }
 
 /** A platform and Ada, who has an agent and signs in with the wallets of `accounts`. */
-async function open(
+async function openTestHouse(
   rpcUrl: string | null,
   { plan = 'network' as PlanName | null, accounts = [0], environment = {} } = {},
 ) {
@@ -111,7 +111,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   }
 
   test('POST /api/agents/clone: 200, one generation on, with the settings of its parent and none of its secrets', async () => {
-    const { cloneWith, agent, parent, user, platform } = await open(chain.rpcUrl)
+    const { cloneWith, agent, parent, user, platform } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const response = await cloneWith({ hash })
     expect(response.status).toBe(200)
@@ -143,7 +143,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: specialization and generation may be given, and a clone’s clone goes on', async () => {
-    const { clone, parent } = await open(chain.rpcUrl)
+    const { clone, parent } = await openTestHouse(chain.rpcUrl)
     const ask = async (parentAgentId: string, more: object) => {
       const paymentProof = toProof({ hash: await pay(), timestamp: Date.now() })
       return read(Cloned, clone({ parentAgentId, name: 'Bo', paymentProof, ...more }))
@@ -155,7 +155,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('K3: 20 at once with one payment make one clone, whatever the case of its hash', async () => {
-    const { cloneWith, claims, platform } = await open(chain.rpcUrl)
+    const { cloneWith, claims, platform } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const upper: Hex = `0x${hash.slice(2).toUpperCase()}`
     const responses = await Promise.all(
@@ -173,7 +173,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('a payment stays used when its clone is deleted', async () => {
-    const { cloneWith, web, cookie, claims } = await open(chain.rpcUrl)
+    const { cloneWith, web, cookie, claims } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const { agentId } = await read(Cloned, cloneWith({ hash }))
     await web.request(`/api/agents/${agentId}`, { method: 'DELETE', headers: cookie })
@@ -182,7 +182,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('two transfers in one transaction pay for two clones, and no third', async () => {
-    const { cloneWith } = await open(chain.rpcUrl)
+    const { cloneWith } = await openTestHouse(chain.rpcUrl)
     const hash = await call('transferTwice', [TREASURY, ONE])
     const statuses = []
     for (let index = 0; index < 3; index++) statuses.push((await cloneWith({ hash })).status)
@@ -190,7 +190,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('the same Idempotency-Key gets the same clone', async () => {
-    const { cloneWith, platform } = await open(chain.rpcUrl)
+    const { cloneWith, platform } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const key = { 'idempotency-key': 'clone-1' }
     const proof = { hash, timestamp: 1_790_000_000 }
@@ -202,7 +202,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('T6: somebody else’s payment pays for nothing, unless it carries one’s own memo', async () => {
-    const { cloneWith, web, cookie, claims } = await open(chain.rpcUrl)
+    const { cloneWith, web, cookie, claims } = await openTestHouse(chain.rpcUrl)
     const from = devAccount(1).address
     expect((await cloneWith({ hash: await pay(ONE, { from: 1 }), from })).status).toBe(402)
     const { memo } = await read(CloneService, web.request('/api/agents/clone', { headers: cookie }))
@@ -254,7 +254,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
       },
     ],
   ])('K1, K4: 402 for %s, and nothing is written', async (_what, prepare) => {
-    const { cloneWith, platform } = await open(chain.rpcUrl)
+    const { cloneWith, platform } = await openTestHouse(chain.rpcUrl)
     const proof = await prepare()
     const before = dumpTables(platform.db)
     const response = await cloneWith(proof)
@@ -264,7 +264,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('402 for a payment of more than 24 hours ago by our clock; a little less is fine', async () => {
-    const { cloneWith, clock } = await open(chain.rpcUrl)
+    const { cloneWith, clock } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     clock.advance(DAY_MS + 60_000)
     expect((await cloneWith({ hash })).status).toBe(402)
@@ -273,7 +273,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('429 at the plan’s cap, 402 without a subscription, and the payment is not used up; admins need neither', async () => {
-    const { cloneWith, claims } = await open(chain.rpcUrl, { plan: 'solo' })
+    const { cloneWith, claims } = await openTestHouse(chain.rpcUrl, { plan: 'solo' })
     const hash = await pay()
     const full = await cloneWith({ hash })
     expect([full.status, await full.json()]).toEqual([
@@ -281,10 +281,10 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
       { error: 'Agent limit reached for solo tier', current: 1, limit: 1 },
     ])
     expect(claims()).toBe(0)
-    const unpaid = await open(chain.rpcUrl, { plan: null })
+    const unpaid = await openTestHouse(chain.rpcUrl, { plan: null })
     expect((await unpaid.cloneWith({ hash })).status).toBe(402)
     expect(unpaid.claims()).toBe(0)
-    const admin = await open(chain.rpcUrl, { environment: { ADMIN_EMAILS: 'ada@example.com' }, plan: null })
+    const admin = await openTestHouse(chain.rpcUrl, { environment: { ADMIN_EMAILS: 'ada@example.com' }, plan: null })
     expect((await admin.cloneWith({ hash })).status).toBe(200)
   })
 
@@ -294,7 +294,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     const hanging = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('{', { status: 502 }) })
     try {
       for (const rpcUrl of ['http://127.0.0.1:1', other.rpcUrl, `http://127.0.0.1:${hanging.port}`]) {
-        const { cloneWith, claims } = await open(rpcUrl)
+        const { cloneWith, claims } = await openTestHouse(rpcUrl)
         const response = await cloneWith({ hash }, { 'idempotency-key': 'k' })
         expect(response.status).toBe(503)
         expect(await response.json()).toEqual({ error: expect.stringContaining('The chain cannot be asked') })
@@ -304,12 +304,12 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
       await hanging.stop(true)
       await other.stop()
     }
-    const { cloneWith } = await open(chain.rpcUrl)
+    const { cloneWith } = await openTestHouse(chain.rpcUrl)
     expect((await cloneWith({ hash }, { 'idempotency-key': 'k' })).status).toBe(200)
   })
 
   test('404 for a parent that is somebody else’s or nobody’s, and the payment can still be used', async () => {
-    const { clone, signIn, platform, clock, claims, cloneWith } = await open(chain.rpcUrl)
+    const { clone, signIn, platform, clock, claims, cloneWith } = await openTestHouse(chain.rpcUrl)
     const eve = await signIn('eve@example.com', 'network')
     const foreign = await write(platform.db, (tx) =>
       insertAgent({ clock, sealer: platform.sealer }, tx, {
@@ -344,21 +344,21 @@ test.each<[unknown, string]>([
     'paymentProof.amount must be a decimal text',
   ]),
 ])('POST /api/agents/clone: 400 for %j', async (body, error) => {
-  const { clone } = await open(null)
+  const { clone } = await openTestHouse(null)
   const response = await clone(body)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
 test('POST /api/agents/clone: 401 for nobody, 503 naming what is not set, and when provisioning is switched off', async () => {
-  const { web, cloneWith } = await open(null, { environment: { CLONE_PAY_TO: '' } })
+  const { web, cloneWith } = await openTestHouse(null, { environment: { CLONE_PAY_TO: '' } })
   expect((await web.request('/api/agents/clone', json('POST', {}))).status).toBe(401)
   const unset = await cloneWith({ hash: `0x${'a'.repeat(64)}` })
   expect([unset.status, await unset.json()]).toEqual([
     503,
     { error: 'Payment for clones is not configured: set CLONE_RPC_URL and CLONE_PAY_TO', code: 'NOT_CONFIGURED' },
   ])
-  const off = await open(null, { environment: { KILL_SWITCH: 'true' } })
+  const off = await openTestHouse(null, { environment: { KILL_SWITCH: 'true' } })
   const response = await off.cloneWith({ hash: `0x${'a'.repeat(64)}` })
   expect([response.status, await response.json()]).toEqual([
     503,
@@ -367,7 +367,7 @@ test('POST /api/agents/clone: 401 for nobody, 503 naming what is not set, and wh
 })
 
 test('GET /api/agents/clone: 200 for anybody; who is signed in gets a memo of their own', async () => {
-  const { web, cookie, signIn } = await open(null)
+  const { web, cookie, signIn } = await openTestHouse(null)
   const response = await web.request('/api/agents/clone')
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({

@@ -83,7 +83,7 @@ export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Re
 
 /** From its own runtime, and from others that have something of its name and can be asked. */
 async function removeEverywhere(runtimes: Runtimes, agentId: string, own: RuntimeName | null | undefined) {
-  const home = own === undefined ? null : runtimes.of({ runtime: own })
+  const home = own === undefined ? null : runtimes.runtimeOf({ runtime: own })
   await home?.remove(agentId)
   for (const other of runtimes.listOpen()) {
     if (other !== home && (home === null || (await other.isAvailable()))) await other.remove(agentId)
@@ -93,7 +93,7 @@ async function removeEverywhere(runtimes: Runtimes, agentId: string, own: Runtim
 async function requireAnswer({ runtimes }: DeleteDeps, agent: AgentRow): Promise<void> {
   if (!wasDeployed(agent)) return
   try {
-    await runtimes.of(agent).inspect(agent.id)
+    await runtimes.runtimeOf(agent).inspect(agent.id)
   } catch (error) {
     throw explain(error, 'the agent was not deleted')
   }

@@ -9,7 +9,7 @@ import { openTokens } from '../registry/create.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
 export type HealthDeps = {
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   gateway: Pick<AgentGateway, 'isLive' | 'readiness'>
   sealer: Sealer
 }
@@ -35,7 +35,7 @@ const MAX_ENDS = 5
 
 /** `containerHealth`, except that an engine that cannot be asked counts as nothing. @throws AppError of the runtime. */
 export async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSignal): Promise<ProbedHealth> {
-  const inspection = await deps.runtimes.of(agent).inspect(agent.id)
+  const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
   if (!inspection) return { health: 'unhealthy', inspection }
   if (inspection.state === 'stopped' || inspection.state === 'exited') return { health: 'stopped', inspection }
   if (inspection.state === 'restarting') return { health: 'unhealthy', inspection }
@@ -78,7 +78,7 @@ export async function waitForHealthy(
   for (let pauseMs = FIRST_POLL_MS; leftMs() > 0; pauseMs = Math.min(pauseMs * 2, HEALTH_POLL_MS)) {
     signal.throwIfAborted()
     if (!isWanted()) throw new AppError('conflict', 'Something else was asked of the agent meanwhile')
-    const inspection = await deps.runtimes.of(agent).inspect(agent.id)
+    const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
     if (inspection?.kind === 'openclaw') timeoutMs = options.timeoutMs ?? OPENCLAW_TIMEOUT_MS
     if (inspection && (await isAnswering(deps, toEndpoint(deps.sealer, agent, inspection)))) return inspection
     if (!inspection || inspection.state === 'exited' || inspection.state === 'stopped')

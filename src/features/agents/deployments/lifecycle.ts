@@ -21,7 +21,7 @@ export type LifecycleDeps = RequestDeps & {
   log: Log
   imageRules: ImageDeps['imageRules']
   findUser: ImageDeps['findUser']
-  runtimes: Pick<Runtimes, 'of' | 'choose'>
+  runtimes: Pick<Runtimes, 'runtimeOf' | 'choose'>
 }
 
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
@@ -58,7 +58,7 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
     setStatus(tx, id, { status: 'stopped', lastError: null }, deps.clock.now()),
   )
   try {
-    await stopIfDeployed(deps.runtimes.of(before), id)
+    await stopIfDeployed(deps.runtimes.runtimeOf(before), id)
   } catch (error) {
     const { status, lastError } = before
     await write(deps.db, (tx) => setStatus(tx, id, { status, lastError }, deps.clock.now()))
@@ -109,7 +109,7 @@ export async function updateUserAgent(
   const requestedBy = toRequester(principal)
   // One that was never deployed gets its runtime with this operation.
   const name = getAgent(deps.db, principal, id).runtime ?? (await deps.runtimes.choose())
-  const runtime = deps.runtimes.of({ runtime: name })
+  const runtime = deps.runtimes.runtimeOf({ runtime: name })
   const hasImages = runtime.name !== 'process'
   if (wanted !== undefined && hasImages) await requireImage({ ...deps, runtime }, principal, wanted)
   const operationId = await write(deps.db, (tx) => {

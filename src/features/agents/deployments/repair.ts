@@ -37,7 +37,7 @@ export async function runRepair(
   const isWanted = () => findAgentRow(deps.db, agentId)?.status === wanted
   const before = findAgentRow(deps.db, agentId)
   if (!before || !isWanted()) return false
-  const runtime = deps.runtimes.of(before)
+  const runtime = deps.runtimes.runtimeOf(before)
   const isThere = (await runtime.inspect(agentId)) !== null
   if (isThere) await runtime.kill(agentId)
   await pause(deps.watchdog.killWaitSeconds * 1000, signal)

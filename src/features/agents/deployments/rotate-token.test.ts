@@ -30,7 +30,7 @@ function lookAt(dataDir: string, id: string) {
   return {
     pid: async () => (await findAgentPids(dataDir)).get(id),
     /** 401 unless this token opens it. */
-    open: async (token: string) =>
+    openWith: async (token: string) =>
       (await fetch(await url('/sessions/any/history'), { headers: bearer(token) })).status === 401 ? 'refused' : 'open',
     platformToken: async () => (await Bun.file(join(folder.secrets, 'PLATFORM_TOKEN')).text()).trim(),
   }
@@ -57,7 +57,7 @@ test('POST /api/agents/:id/token/rotate: 200 with a token that opens the running
   const answer = await read(Rotated, person.post(`/api/agents/${agentId}/token/rotate`, {}))
   expect(answer.status).toBe('running')
   expect(await tokenOf(person, agentId)).toBe(answer.token)
-  expect([await agent.open(old), await agent.open(answer.token)]).toEqual(['refused', 'open'])
+  expect([await agent.openWith(old), await agent.openWith(answer.token)]).toEqual(['refused', 'open'])
   expect((await say('Who am I?')).reply).toBe('Tea.')
   expect(JSON.stringify(provider.chats.at(-1)?.body.messages)).toContain('My name is Ada')
 
@@ -68,7 +68,7 @@ test('POST /api/agents/:id/token/rotate: 200 with a token that opens the running
   })
   const { token, status } = await read(Rotated, again)
   expect(status).toBe('active')
-  expect([await agent.open(answer.token), await agent.open(token)]).toEqual(['refused', 'open'])
+  expect([await agent.openWith(answer.token), await agent.openWith(token)]).toEqual(['refused', 'open'])
   for (const secret of [old, answer.token, token]) expect(server.logLines.join('\n')).not.toContain(secret)
 }, 600_000)
 
@@ -132,7 +132,7 @@ test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped, and come
   // Nothing runs that would have to be told of the new one first.
   expect((await fetch(`${server.urls.backend}/v1/models`, { headers: bearer(oldPlatform) })).status).toBe(401)
   await person.post(`/api/agents/${agentId}/start`, {})
-  expect([await agent.open(oldGateway), await agent.open(token)]).toEqual(['refused', 'open'])
+  expect([await agent.openWith(oldGateway), await agent.openWith(token)]).toEqual(['refused', 'open'])
   expect((await person.post('/api/chat', { agentId, message: 'Hi' })).status).toBe(200)
 }, 600_000)
 
@@ -145,7 +145,7 @@ test('POST /api/agents/:id/repair: what was stopped before its token was replace
   await person.post(`/api/agents/${agentId}/stop`, {})
   const { token } = await read(Rotated, person.post(`/api/agents/${agentId}/token/rotate`, {}))
   await person.post(`/api/agents/${agentId}/repair`, {})
-  expect([await agent.open(old), await agent.open(token)]).toEqual(['refused', 'open'])
+  expect([await agent.openWith(old), await agent.openWith(token)]).toEqual(['refused', 'open'])
 }, 600_000)
 
 test('ten rotations at once leave one token, which opens the agent', async () => {
@@ -157,7 +157,7 @@ test('ten rotations at once leave one token, which opens the agent', async () =>
   )
   expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   const agent = lookAt(server.dataDir, agentId)
-  expect(await agent.open(await tokenOf(person, agentId))).toBe('open')
+  expect(await agent.openWith(await tokenOf(person, agentId))).toBe('open')
   expect(await statusOf(person, agentId)).toBe('running')
 }, 600_000)
 
@@ -177,12 +177,12 @@ test.each(['token', 'platform-token'])(
     program = await house.start()
     person = await signIn(program.urls.web)
     await until('the agent runs', async () => (await statusOf(person, agentId)) === 'running')
-    if (name === 'token') expect(await agent.open(oldGateway)).toBe('refused')
+    if (name === 'token') expect(await agent.openWith(oldGateway)).toBe('refused')
     else {
       const models = await fetch(`${program.urls.backend}/v1/models`, { headers: bearer(oldPlatform) })
       expect(models.status).toBe(401)
     }
-    expect(await agent.open(await tokenOf(person, agentId))).toBe('open')
+    expect(await agent.openWith(await tokenOf(person, agentId))).toBe('open')
     expect((await person.post('/api/chat', { agentId, message: 'Hi' })).status).toBe(200)
   },
   600_000,

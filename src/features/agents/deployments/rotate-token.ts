@@ -21,7 +21,7 @@ import { type RequestDeps, waitForOperation } from './request.ts'
 /** The two tokens of an agent: the one that opens it, and the one that it shows to the platform. */
 export type TokenName = 'gateway' | 'platform'
 
-export type RotateTokenDeps = RequestDeps & { runtimes: Pick<Runtimes, 'of'> }
+export type RotateTokenDeps = RequestDeps & { runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Starting OpenClaw anew takes longer than a start of ours; requests are given up after 180 s. */
 const WAIT_MS = 170_000
@@ -40,7 +40,7 @@ export async function rotateToken(
 ): Promise<AgentRow> {
   const agent = getAgent(deps.db, principal, id)
   // A token that the agent cannot be told of would lock everybody out of it.
-  if (isUp(agent)) await deps.runtimes.of(agent).inspect(id)
+  if (isUp(agent)) await deps.runtimes.runtimeOf(agent).inspect(id)
   const operationId = await write(deps.db, (tx) => {
     const now = deps.clock.now()
     const requestedBy = toRequester(principal)

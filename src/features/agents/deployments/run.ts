@@ -144,7 +144,7 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
   deps.log.error(cause, `agent ${kind} failed`)
   const agent = findAgentRow(deps.db, agentId)
   if (!agent) return
-  const runtime = deps.runtimes.of(agent)
+  const runtime = deps.runtimes.runtimeOf(agent)
   const isUntouched = isBefore || !(await runtime.isAvailable())
   const logTail = isUntouched
     ? null

@@ -31,7 +31,7 @@ export function isLarger(plan: string, than: string): boolean {
 export type SpecDeps = {
   sealer: Sealer
   addresses: AgentAddresses
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   urlForAgents: (runtime: Runtime) => Promise<string>
   imageRules: Pick<ImageRules, 'image'>
   /** Where the services of channels are asked. */
@@ -40,7 +40,7 @@ export type SpecDeps = {
 
 /** The image that `agent` runs, or will; null where agents are processes. */
 export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'imageRules'>, agent: AgentRow): string | null {
-  return deps.runtimes.of(agent).name === 'process' ? null : (agent.image ?? deps.imageRules.image)
+  return deps.runtimes.runtimeOf(agent).name === 'process' ? null : (agent.image ?? deps.imageRules.image)
 }
 
 /** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
@@ -59,7 +59,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       AGENT_MODEL: agent.model,
       AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
       ...(settings.secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
-      PLATFORM_URL: await deps.urlForAgents(deps.runtimes.of(agent)),
+      PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
     },
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },

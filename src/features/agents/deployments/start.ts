@@ -53,7 +53,7 @@ export async function chooseRuntime(deps: Pick<OperationDeps, 'db' | 'runtimes'>
 export function runtimeOf(deps: Pick<OperationDeps, 'db' | 'runtimes'>, { agentId }: { agentId: string }): Runtime {
   const agent = findAgentRow(deps.db, agentId)
   if (!agent) throw new AppError('not_found', 'Agent not found')
-  return deps.runtimes.of(agent)
+  return deps.runtimes.runtimeOf(agent)
 }
 
 /** Ends what runs for the agent and keeps its data; fine when nothing does. */
@@ -110,7 +110,7 @@ export async function startOnFreePort(
     const placed = { ...agent, port }
     await write(deps.db, (tx) => setStep(tx, operation, 'starting'))
     try {
-      await deps.runtimes.of(agent).deploy(await toSpec(deps, placed, port))
+      await deps.runtimes.runtimeOf(agent).deploy(await toSpec(deps, placed, port))
       return placed
     } catch (error) {
       const isTaken = error instanceof AppError && error.extra.code === 'PORT_TAKEN'
@@ -175,7 +175,7 @@ export function toSeen(inspection: Inspection, version: string | null): Partial<
 export async function endIfUnwanted(deps: Pick<OperationDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
   const agent = findAgentRow(deps.db, agentId)
   // What a deleted one left is removed by the job of its deletion, which has its turn after this.
-  if (agent?.status === 'stopped') await stopIfDeployed(deps.runtimes.of(agent), agentId)
+  if (agent?.status === 'stopped') await stopIfDeployed(deps.runtimes.runtimeOf(agent), agentId)
 }
 
 /** Status and reason together, so that nobody sees one without the other. An agent that was stopped stays so. */

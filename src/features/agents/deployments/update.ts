@@ -113,7 +113,7 @@ async function goBack(deps: OperationDeps, { id, agentId }: OperationRow, signal
     await commit(deps, operation, inspection, { result: 'rolled-back', error })
   } catch (cause) {
     if (signal.aborted || !isWanted()) throw cause
-    if (!(await deps.runtimes.of(agent).isAvailable())) throw new GoingBackError(toLogged(cause), { cause })
+    if (!(await deps.runtimes.runtimeOf(agent).isAvailable())) throw new GoingBackError(toLogged(cause), { cause })
     throw new AppError('internal', `${error}. Going back failed as well: ${toReason(cause)}`, {}, { cause })
   }
 }

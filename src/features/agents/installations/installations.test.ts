@@ -11,7 +11,7 @@ const operator = bearer(INTERNAL_KEY)
 const MINUTE_MS = 60_000
 
 /** A platform with one user who has a key, and what the operator sees of it. */
-async function open(environment: Record<string, string> = {}) {
+async function openTestHouse(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const ada = await test.signIn()
   const keyOf = async (cookie: Record<string, string>, scopes: string[] = []) =>
@@ -33,7 +33,7 @@ test.each([
 ] as const)(
   'POST %s: 200 with the key of the user or the operator’s, and it is listed',
   async (path, message, mode) => {
-    const { post, list, ada, clock } = await open()
+    const { post, list, ada, clock } = await openTestHouse()
     for (const headers of [operator, bearer(ada.key)]) {
       const response = await post(path, { userId: ada.user.id, gatewayToken: 'gw_secret' }, headers)
       expect(response.status).toBe(200)
@@ -46,7 +46,7 @@ test.each([
 )
 
 test('POST /api/register-link: mode is ignored; POST /api/register-home: it is taken', async () => {
-  const { post, list, ada } = await open()
+  const { post, list, ada } = await openTestHouse()
   await post('/api/register-link', { userId: ada.user.id, mode: 'cloud' })
   expect((await list()).map(({ mode }) => mode)).toEqual(['link'])
   await post('/api/register-home', { userId: ada.user.id, mode: 'cloud' })
@@ -54,7 +54,7 @@ test('POST /api/register-link: mode is ignored; POST /api/register-home: it is t
 })
 
 test('registering again changes the row, also many times at once; other names are other machines', async () => {
-  const { post, list, ada, clock } = await open()
+  const { post, list, ada, clock } = await openTestHouse()
   await Promise.all(
     Array.from({ length: 20 }, () => post('/api/register-home', { userId: ada.user.id, name: 'attic' })),
   )
@@ -76,7 +76,7 @@ test('registering again changes the row, also many times at once; other names ar
 })
 
 test('a gateway’s address is kept without the name and password in it', async () => {
-  const { post, list, ada } = await open()
+  const { post, list, ada } = await openTestHouse()
   for (const route of ['/api/register-home', '/api/register-link']) {
     const gatewayUrl = 'http://ada:geheim@192.168.1.7:18789/x'
     expect((await post(route, { userId: ada.user.id, name: route, gatewayUrl })).status).toBe(200)
@@ -85,18 +85,20 @@ test('a gateway’s address is kept without the name and password in it', async 
 })
 
 test('the gateway’s token is kept sealed for its row and shown nowhere', async () => {
-  const { post, platform, web, ada } = await open()
+  const { post, platform, web, ada } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id, gatewayToken: 'gw_very-secret' })
   const row = platform.db.select().from(installations).get()
   expect(row?.gatewayToken).not.toContain('very-secret')
-  expect(platform.sealer.open(row?.gatewayToken ?? '', `installations:gatewayToken:${row?.id}`)).toBe('gw_very-secret')
+  expect(platform.sealer.unseal(row?.gatewayToken ?? '', `installations:gatewayToken:${row?.id}`)).toBe(
+    'gw_very-secret',
+  )
   const shown = await (await web.request('/api/installations', { headers: ada.cookie })).text()
   expect(shown).not.toContain('secret')
   expect(shown).not.toContain(row?.gatewayToken ?? '')
 })
 
 test('the operator may register somebody without an account; nobody else sees them', async () => {
-  const { post, list, web, ada } = await open()
+  const { post, list, web, ada } = await openTestHouse()
   expect((await post('/api/register-home', { userId: 'user-of-elsewhere' })).status).toBe(200)
   expect((await list()).map(({ userId }) => userId)).toEqual(['user-of-elsewhere'])
   expect(await (await web.request('/api/installations', { headers: ada.cookie })).json()).toEqual({
@@ -116,7 +118,7 @@ test.each([
   [{ userId: 'a', gatewayToken: 5 }, 'gatewayToken must be text'],
   [{ userId: 'a', name: 'x'.repeat(65) }, 'name is too long (max 64 chars)'],
 ])('POST /api/register-home: 400 for %j, and nothing is stored', async (body, error) => {
-  const { post, list } = await open()
+  const { post, list } = await openTestHouse()
   const response = await post('/api/register-home', body)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ success: false, error })
@@ -124,7 +126,7 @@ test.each([
 })
 
 test.each(['/api/register-home', '/api/register-link'])('POST %s: who is turned away', async (path) => {
-  const { post, list, ada, signIn, keyOf } = await open()
+  const { post, list, ada, signIn, keyOf } = await openTestHouse()
   const eve = await signIn('eve@example.com')
   const request = { userId: ada.user.id }
   const statusOf = async (headers: Record<string, string>) => (await post(path, request, headers)).status
@@ -139,13 +141,13 @@ test.each(['/api/register-home', '/api/register-link'])('POST %s: who is turned 
 })
 
 test('POST /api/register-home works with a user’s key where no internal key is set', async () => {
-  const { post, ada } = await open({ INTERNAL_API_KEY: '' })
+  const { post, ada } = await openTestHouse({ INTERNAL_API_KEY: '' })
   expect((await post('/api/register-home', { userId: ada.user.id }, bearer(ada.key))).status).toBe(200)
   expect((await post('/api/register-home', { userId: ada.user.id })).status).toBe(500)
 })
 
 test('POST /api/register-home: 429 at the 51st machine of one user', async () => {
-  const { post, ada } = await open()
+  const { post, ada } = await openTestHouse()
   const registerNamed = (name: string) => post('/api/register-home', { userId: ada.user.id, name })
   for (let count = 0; count < 50; count++) expect((await registerNamed(`m${count}`)).status).toBe(200)
   expect((await registerNamed('one more')).status).toBe(429)
@@ -153,7 +155,7 @@ test('POST /api/register-home: 429 at the 51st machine of one user', async () =>
 })
 
 test('POST /api/heartbeat: the same answer for known, unknown and no user; the known one is seen', async () => {
-  const { backend, post, list, ada, clock } = await open()
+  const { backend, post, list, ada, clock } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id, name: 'attic' })
   clock.advance(MINUTE_MS)
   const timestamp = clock.now().toISOString()
@@ -178,7 +180,7 @@ test.each([
   ['{"userId":5}', 'userId must be text'],
   ['{', 'Malformed JSON in request body'],
 ])('POST /api/heartbeat: 400 for %s', async (body, error) => {
-  const { backend } = await open()
+  const { backend } = await openTestHouse()
   const headers = { 'content-type': 'application/json' }
   const response = await backend.request('/api/heartbeat', { method: 'POST', headers, body })
   expect(response.status).toBe(400)
@@ -186,7 +188,7 @@ test.each([
 })
 
 test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', async () => {
-  const { backend, ada } = await open({ RATE_LIMIT_BACKEND: '2' })
+  const { backend, ada } = await openTestHouse({ RATE_LIMIT_BACKEND: '2' })
   const beat = () => backend.request('/api/heartbeat', json('POST', { userId: ada.user.id }))
   expect([(await beat()).status, (await beat()).status]).toEqual([200, 200])
   const refused = await beat()
@@ -195,7 +197,7 @@ test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', a
 })
 
 test('a machine is inactive after 15 minutes of silence, told once, and active again with a heartbeat', async () => {
-  const { post, list, ada, clock, platform, logLines } = await open()
+  const { post, list, ada, clock, platform, logLines } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id, name: 'cellar' })
   clock.advance(1)
   await post('/api/register-home', { userId: ada.user.id, name: 'attic' })
@@ -216,7 +218,7 @@ test('a machine is inactive after 15 minutes of silence, told once, and active a
 })
 
 test('GET /api/installations and DELETE /api/installations/:id on the web: own machines only, a stranger’s is 404', async () => {
-  const { post, web, list, ada, signIn } = await open()
+  const { post, web, list, ada, signIn } = await openTestHouse()
   const eve = await signIn('eve@example.com')
   await post('/api/register-home', { userId: ada.user.id })
   await post('/api/register-home', { userId: eve.user.id })
@@ -238,7 +240,7 @@ test('GET /api/installations and DELETE /api/installations/:id on the web: own m
 })
 
 test('GET /api/installations on the backend: the internal key only, and for one user theirs', async () => {
-  const { backend, post, ada } = await open()
+  const { backend, post, ada } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id })
   await post('/api/register-home', { userId: 'somebody' })
   const ask = (headers: Record<string, string>) => backend.request('/api/installations', { headers })
@@ -250,7 +252,7 @@ test('GET /api/installations on the backend: the internal key only, and for one 
 })
 
 test('with the account its machines go', async () => {
-  const { post, web, platform, ada } = await open()
+  const { post, web, platform, ada } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id })
   const rows = () => platform.db.select().from(installations).where(eq(installations.userId, ada.user.id)).all()
   expect(rows()).toHaveLength(1)

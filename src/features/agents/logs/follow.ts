@@ -17,7 +17,7 @@ const MAX_LINES = 10_000
 /** What an agent may write for ever; after a quiet time it may write as much as is kept of it at once. */
 const BYTES_PER_SECOND = 256 * 1024
 
-export type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
+export type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** What of a batch is stored, and how many lines are not. */
 type Ration = (lines: readonly LogLine[]) => number
@@ -41,7 +41,7 @@ export async function followAgent(
   if (signal.aborted) end()
   try {
     let before = findCursor(deps.db, agentId)
-    const lines = deps.runtimes.of(agent).followLogs(agentId, { after: before, signal: session.signal })
+    const lines = deps.runtimes.runtimeOf(agent).followLogs(agentId, { after: before, signal: session.signal })
     for await (const batch of inBatches(lines, { gatherMs: GATHER_MS, maxItems: MAX_LINES, session })) {
       for (const { lines: kept, after } of toParts(batch, ration(batch), clean())) {
         const cursor = { before, after }

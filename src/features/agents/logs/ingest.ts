@@ -23,7 +23,7 @@ const RETRY_MS = 1000
 /** The last words of an agent that died are stored by then. */
 const SETTLE_MS = 1500
 
-export type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'of' | 'watch'> }
+export type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'> }
 
 /** One agent that is followed. `secrets` is what its lines are cleaned of, as they were when its row had `updatedAt`. */
 type Follower = {
@@ -165,7 +165,7 @@ async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
 async function storeEnd(deps: IngestDeps, agentId: string, at: Date, settled: Promise<void>): Promise<void> {
   try {
     const agent = findAgentRow(deps.db, agentId)
-    const exitCode = (agent && (await deps.runtimes.of(agent).inspect(agentId)))?.exitCode ?? null
+    const exitCode = (agent && (await deps.runtimes.runtimeOf(agent).inspect(agentId)))?.exitCode ?? null
     await settled
     const end = { at, stream: 'exit', text: exitCode === null ? '' : String(exitCode) } as const
     await write(deps.db, (tx) => {

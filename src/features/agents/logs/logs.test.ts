@@ -57,11 +57,11 @@ async function listen(world: World, face: 'web' | 'backend', headers: Record<str
   }
 }
 
-for (const [face, open] of FACES) {
+for (const [face, openFace] of FACES) {
   test(`GET /api/logs/:agentId/stream (${face}): connected, what was said, what is said, and the end, with ids`, async () => {
     const world = await withAgent()
     await world.say('one', 'two\ndata: forged\n\nevent: line')
-    const client = await listen(world, face, open(world))
+    const client = await listen(world, face, openFace(world))
     await until('the stored lines', () => client.texts().length === 2)
     await world.say('three')
     await world.add([{ at: world.clock.now(), stream: 'exit', text: '137' }])
@@ -79,40 +79,40 @@ for (const [face, open] of FACES) {
     expect(ids[0]).toBeUndefined()
     expect(ids.slice(1).map(Number)).toEqual([...ids.slice(1).map(Number)].sort((a, b) => a - b))
     expect(new Set(ids.slice(1)).size).toBe(5)
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
     await client.ended
   })
 
   test(`GET /api/logs/:agentId/stream (${face}): Last-Event-ID goes on after that line, without one the last 500 come`, async () => {
     const world = await withAgent()
     await world.say(...Array.from({ length: 700 }, (_, index) => `line ${index + 1}`))
-    const first = await listen(world, face, open(world))
+    const first = await listen(world, face, openFace(world))
     await until('the buffered lines', () => first.texts().length === 500)
     expect([first.texts()[0], first.texts().at(-1)]).toEqual(['line 201', 'line 700'])
     const at = first.events[250]?.id ?? ''
-    const second = await listen(world, face, { ...open(world), 'last-event-id': at })
+    const second = await listen(world, face, { ...openFace(world), 'last-event-id': at })
     await until('the rest', () => second.texts().length === 250)
     expect(second.texts()).toEqual(first.texts().slice(250))
     for (const nonsense of ['x', '-1', '1e3', '99999999999']) {
-      const third = await listen(world, face, { ...open(world), 'last-event-id': nonsense })
+      const third = await listen(world, face, { ...openFace(world), 'last-event-id': nonsense })
       await until('the buffered lines again', () => third.texts().length === 500)
     }
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
     await first.ended
     await second.ended
   })
 
   test(`GET /api/logs/:agentId/history (${face}): the last 500 lines, and who follows`, async () => {
     const world = await withAgent()
-    const get = (query = '') => world[face].request(`/api/logs/ada-1/history${query}`, { headers: open(world) })
+    const get = (query = '') => world[face].request(`/api/logs/ada-1/history${query}`, { headers: openFace(world) })
     expect(await (await get()).json()).toEqual({ agentId: 'ada-1', lines: [], streaming: false, clients: 0 })
     await world.say(...Array.from({ length: 501 }, (_, index) => `line ${index + 1}`))
     await world.add([{ at: world.clock.now(), stream: 'exit', text: '1' }])
-    const client = await listen(world, face, open(world))
+    const client = await listen(world, face, openFace(world))
     const history = await read(LogHistory, get())
     expect(history).toMatchObject({ streaming: true, clients: 1 })
     expect([history.lines.length, history.lines[0], history.lines.at(-1)]).toEqual([500, 'line 2', 'line 501'])
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
     await client.ended
   })
 
@@ -120,7 +120,7 @@ for (const [face, open] of FACES) {
     const world = await withAgent()
     await world.say(...Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? `Error ${index}` : `fine ${index}`)))
     const get = (query: string) =>
-      read(LogHistory, world[face].request(`/api/logs/ada-1/history?${query}`, { headers: open(world) }))
+      read(LogHistory, world[face].request(`/api/logs/ada-1/history?${query}`, { headers: openFace(world) }))
     const page = await get('q=eRRor&limit=20')
     expect(page.lines).toEqual(Array.from({ length: 20 }, (_, index) => `Error ${(index + 10) * 3}`))
     expect(page.entries?.[0]).toEqual({
@@ -145,7 +145,7 @@ for (const [face, open] of FACES) {
     [`q=${'x'.repeat(201)}`, 'q is too long'],
   ])(`GET /api/logs/:agentId/history?%s (${face}): 400`, async (query, error) => {
     const world = await withAgent()
-    const response = await world[face].request(`/api/logs/ada-1/history?${query}`, { headers: open(world) })
+    const response = await world[face].request(`/api/logs/ada-1/history?${query}`, { headers: openFace(world) })
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error })
   })
@@ -161,12 +161,12 @@ for (const [face, open] of FACES) {
       await listen(world, 'backend', OPERATOR),
       await listen(world, 'web', world.ada.cookie, 'bo-1'),
     ]
-    const response = await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: open(world) })
+    const response = await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
     expect(await response.json()).toEqual({ success: true })
     await Promise.all([one.ended, two.ended])
     await world.say('afterwards')
     expect(countLines(world.platform.db, 'ada-1')).toBe(1)
-    const active = await read(ActiveLogs, world[face].request('/api/logs/active', { headers: open(world) }))
+    const active = await read(ActiveLogs, world[face].request('/api/logs/active', { headers: openFace(world) }))
     expect(active).toEqual({ streams: [{ agentId: 'bo-1', clients: 1, lines: 0 }] })
     await world.web.request('/api/logs/bo-1/stop', { method: 'POST', headers: world.ada.cookie })
     await other.ended
@@ -175,9 +175,9 @@ for (const [face, open] of FACES) {
   test(`GET /api/logs/active (${face}): a stream counts until 30 s after its last client`, async () => {
     const world = await withAgent()
     await world.say('one')
-    const get = () => read(ActiveLogs, world[face].request('/api/logs/active', { headers: open(world) }))
+    const get = () => read(ActiveLogs, world[face].request('/api/logs/active', { headers: openFace(world) }))
     expect(await get()).toEqual({ streams: [] })
-    const response = await world[face].request('/api/logs/ada-1/stream', { headers: open(world) })
+    const response = await world[face].request('/api/logs/ada-1/stream', { headers: openFace(world) })
     expect(await get()).toEqual({ streams: [{ agentId: 'ada-1', clients: 1, lines: 1 }] })
     await response.body?.cancel()
     await until('the end of the stream', async () => (await get()).streams[0]?.clients === 0)

@@ -24,11 +24,11 @@ export function leasePort(tx: Tx, agentId: string, options: { basePort: number; 
  * runs already is its own.
  */
 export async function findTakenPorts(
-  deps: { db: Db; runtimes: Pick<Runtimes, 'of'>; basePort: number },
+  deps: { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number },
   agent: AgentRow,
   taken: Set<number>,
 ): Promise<void> {
-  const inspection = await deps.runtimes.of(agent).inspect(agent.id)
+  const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
   const isUp = inspection?.state === 'running' || inspection?.state === 'restarting'
   for (;;) {
     // Read again each time: to look at a port is to hold it for a moment, which must not disturb whoever has just leased it.

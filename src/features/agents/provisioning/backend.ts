@@ -15,7 +15,7 @@ import { type Provisioned, ProvisionOrder } from './schemas.ts'
 import type { Vouched } from './tenant.ts'
 
 export type ProvisioningBackendDeps = OrderDeps & {
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   internalKey: MiddlewareHandler<BackendEnv>
   idempotency: Idempotency
   addresses: AgentAddresses

@@ -54,11 +54,11 @@ export async function provisionForTenant(
 
 /** What the runtime calls the state of a container; undefined when it cannot be asked. */
 export async function findContainer(
-  runtimes: Pick<Runtimes, 'of'>,
+  runtimes: Pick<Runtimes, 'runtimeOf'>,
   agent: AgentRow,
 ): Promise<{ name: string; status: string } | undefined> {
   try {
-    const inspection = await runtimes.of(agent).inspect(agent.id)
+    const inspection = await runtimes.runtimeOf(agent).inspect(agent.id)
     return { name: agent.id, status: inspection?.state ?? 'missing' }
   } catch (error) {
     if (error instanceof AppError) return undefined

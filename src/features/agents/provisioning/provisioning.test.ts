@@ -11,7 +11,7 @@ import { Provisioned, WebProvisioned } from './schemas.ts'
 const CHANNEL = { telegramToken: '123456:canary-telegram', telegramUserId: '42' }
 const PAID = { plan: 'solo', email: 'Grace@Example.com', subscriptionId: 'sub_1' }
 
-function open(environment: Record<string, string> = {}) {
+function openTestHouse(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const jobs = startJobs(test.platform)
   return {
@@ -26,7 +26,7 @@ function open(environment: Record<string, string> = {}) {
 }
 
 test('POST /api/provision on the web: 200 with the filtered body; the tokens reach the agent and nobody else', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
   const response = await test.onWeb({ ...CHANNEL, whatsappToken: 'canary-whatsapp', apiKey: 'sk-canary' }, cookie)
   expect(response.status).toBe(200)
@@ -54,7 +54,7 @@ test('POST /api/provision on the web: 200 with the filtered body; the tokens rea
 })
 
 test('POST /api/provision on the backend: 200 says what is true, and no video service is made up', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const response = await test.onBackend({ ...PAID, ...CHANNEL, aiProvider: 'groq', model: 'groq/x', name: 'Grace' })
   expect(response.status).toBe(200)
   const body = await response.json()
@@ -86,14 +86,14 @@ test('POST /api/provision on the backend: 200 says what is true, and no video se
 })
 
 test('POST /api/provision: an account with the address that the operator names owns the agent', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const { user } = await test.signIn('grace@example.com')
   const { userId } = await read(Provisioned, test.onBackend({ ...PAID, ...CHANNEL }))
   expect(userId).toBe(user.id)
 })
 
 test('POST /api/provision: other names of the same fields are understood (decisions, 17)', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const names = { channelToken: CHANNEL.telegramToken, channelUserId: 42, paymentSubscriptionId: 'sub_1', plan: 'solo' }
   const { id, metadata } = await read(Provisioned, test.onBackend(names))
   expect(metadata.channels.telegram).toBe('enabled')
@@ -117,7 +117,7 @@ test.each([
     { error: 'Active subscription required. Subscribe at /pricing', code: 'PAYMENT_REQUIRED' },
   ],
 ])('POST /api/provision on the backend: %j gets %d, and nothing is written', async (body, status, error) => {
-  await using test = open()
+  await using test = openTestHouse()
   const response = await test.onBackend(body)
   expect(response.status).toBe(status)
   expect(await response.json()).toEqual({ success: false, ...error })
@@ -125,7 +125,7 @@ test.each([
 })
 
 test('POST /api/provision on the web: 401, 400 and 403 in the words that its clients expect', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const nobody = await test.onWeb(CHANNEL, {})
   expect([nobody.status, await nobody.json()]).toEqual([401, { success: false, error: 'Authentication required' }])
   const { cookie } = await test.signIn('ada@example.com')
@@ -146,7 +146,7 @@ test('POST /api/provision on the web: 401, 400 and 403 in the words that its cli
 })
 
 test('POST /api/provision: no channel is needed for a business agent or one that is to be set up later', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect((await test.onWeb({ agentType: 'business' }, cookie)).status).toBe(200)
   expect((await test.onWeb({ autoProvision: true }, cookie)).status).toBe(200)
@@ -157,7 +157,7 @@ test.each([
   ['collective', 3],
   ['label', 10],
 ] as const)('POST /api/provision: 50 at once on %s end at exactly %d agents, on both faces', async (plan, limit) => {
-  await using test = open()
+  await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', plan)
   const forUser = { 'x-user-id': user.id }
   const order = (index: number) =>
@@ -184,7 +184,7 @@ test.each([
   ],
   ['their subscription', { subscriptionId: 'sub_1' }, { subscriptionId: 'sub_1' }],
 ])('POST /api/provision: somebody without an account is known by %s', async (_how, first, second) => {
-  await using test = open()
+  await using test = openTestHouse()
   const other = { subscriptionId: 'sub_other', email: 'other@example.com' }
   expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...first })).status).toBe(200)
   expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...second })).status).toBe(402)
@@ -192,7 +192,7 @@ test.each([
 })
 
 test('POST /api/provision: a user’s plan is the database’s, whatever the request says; a smaller one may be asked for', async () => {
-  await using test = open()
+  await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', 'collective')
   const { agentId } = await read(WebProvisioned, test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie))
   expect(test.agent(agentId)).toMatchObject({ plan: 'solo' })
@@ -202,7 +202,7 @@ test('POST /api/provision: a user’s plan is the database’s, whatever the req
 })
 
 test('POST /api/provision: admins need no subscription and have no cap', async () => {
-  await using test = open({ ADMIN_EMAILS: 'ada@example.com' })
+  await using test = openTestHouse({ ADMIN_EMAILS: 'ada@example.com' })
   const { cookie } = await test.signIn('ada@example.com')
   for (let count = 0; count < 2; count++) {
     expect((await test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie)).status).toBe(200)
@@ -212,7 +212,7 @@ test('POST /api/provision: admins need no subscription and have no cap', async (
 })
 
 test('POST /api/provision: 503 when provisioning is switched off, on both faces', async () => {
-  await using test = open({ KILL_SWITCH: 'true' })
+  await using test = openTestHouse({ KILL_SWITCH: 'true' })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   for (const response of [await test.onWeb(CHANNEL, cookie), await test.onBackend({ ...CHANNEL, ...PAID })]) {
     expect(response.status).toBe(503)
@@ -225,7 +225,7 @@ test('POST /api/provision: 503 when provisioning is switched off, on both faces'
 })
 
 test('POST /api/provision on the web: 429 beyond the rate of one address; 401 and 403 on the backend without the key', async () => {
-  await using test = open({ RATE_LIMIT_PROVISION: '1' })
+  await using test = openTestHouse({ RATE_LIMIT_PROVISION: '1' })
   await test.onWeb(CHANNEL, {})
   const response = await test.onWeb(CHANNEL, {})
   expect(response.status).toBe(429)
@@ -238,7 +238,7 @@ test('POST /api/provision on the web: 429 beyond the rate of one address; 401 an
 test.each(['/api/provision', '/api/agents/provision'])(
   'POST %s: the same Idempotency-Key makes one agent',
   async (path) => {
-    await using test = open()
+    await using test = openTestHouse()
     const { cookie } = await test.signIn('ada@example.com', 'network')
     const ask = (body: unknown) =>
       test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))

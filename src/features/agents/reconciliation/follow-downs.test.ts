@@ -77,7 +77,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     /** What the engine says of it from now on, and that something happened. */
     happens(type: RuntimeEvent['type'], state: typeof agent.state, exitCode: number | null = null) {
       Object.assign(agent, { state, exitCode })
-      events.tell({ id: row.id, type, at: new Date() })
+      events.publish({ id: row.id, type, at: new Date() })
     },
     listen() {
       const answer = () => Response.json({ ok: true, status: 'live' })

@@ -147,7 +147,7 @@ type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }
 
 async function checkLiveness(deps: FollowDownsDeps, agent: AgentRow): Promise<Liveness> {
   try {
-    const inspection = await deps.runtimes.of(agent).inspect(agent.id)
+    const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
     if (inspection?.state !== 'running') return { reason: describeEnd(inspection) }
     return (await deps.gateway.isLive(toEndpoint(deps.sealer, agent, inspection))) ? 'up' : 'silent'
   } catch (error) {

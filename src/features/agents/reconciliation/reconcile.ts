@@ -95,7 +95,7 @@ export async function reconcileAgent(deps: OperationDeps, agentId: string, down:
 
 async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | null): Promise<void> {
   if (agent.port === null) return
-  const runtime = deps.runtimes.of(agent)
+  const runtime = deps.runtimes.runtimeOf(agent)
   const inspection = await runtime.inspect(agent.id)
   if (inspection?.state === 'running') {
     down?.delete(agent.id)

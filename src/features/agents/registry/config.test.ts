@@ -96,9 +96,10 @@ test('PUT /api/agents/:id/config: what is left out stays, null takes away, and w
   })
   const before = row()
   expect((await put(config)).status).toBe(200)
-  const open = (agent: AgentRow) => platform.sealer.open(agent.secretConfig ?? '', `agents:secretConfig:${before.id}`)
-  expect(open(row())).toBe(open(before))
-  expect(open(before)).toContain(SECRETS.webhookUrl)
+  const unsealConfig = (agent: AgentRow) =>
+    platform.sealer.unseal(agent.secretConfig ?? '', `agents:secretConfig:${before.id}`)
+  expect(unsealConfig(row())).toBe(unsealConfig(before))
+  expect(unsealConfig(before)).toContain(SECRETS.webhookUrl)
   await put({ apiKey: null, discordBotToken: null, whatsappToken: null, webhookUrl: null })
   expect(row().secretConfig).toBeNull()
 })

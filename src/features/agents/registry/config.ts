@@ -132,7 +132,7 @@ function readPlain(agent: AgentRow): PlainSettings {
 
 function openSecrets(sealer: Sealer, agent: AgentRow): Secrets {
   if (agent.secretConfig === null) return {}
-  return StoredSecrets.parse(JSON.parse(sealer.open(agent.secretConfig, purposeOf(agent.id))))
+  return StoredSecrets.parse(JSON.parse(sealer.unseal(agent.secretConfig, purposeOf(agent.id))))
 }
 
 function purposeOf(id: string): SealPurpose {

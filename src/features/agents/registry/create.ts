@@ -33,8 +33,8 @@ export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow
 /** The two tokens of an agent, opened. `gatewayToken` is asked for by the agent, `accessToken` by us. */
 export function openTokens(sealer: Sealer, agent: AgentRow): { gatewayToken: string; accessToken: string } {
   return {
-    gatewayToken: sealer.open(agent.gatewayToken, purposeOf('gatewayToken', agent.id)),
-    accessToken: sealer.open(agent.accessToken, purposeOf('accessToken', agent.id)),
+    gatewayToken: sealer.unseal(agent.gatewayToken, purposeOf('gatewayToken', agent.id)),
+    accessToken: sealer.unseal(agent.accessToken, purposeOf('accessToken', agent.id)),
   }
 }
 

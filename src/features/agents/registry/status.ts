@@ -18,10 +18,13 @@ export function toShownError(status: string, { lastError }: Pick<AgentRow, 'last
 }
 
 /** As `toShownStatus`, asked of its runtime now: `unknown` when it should run and the engine cannot be asked about it. */
-export async function findShownStatus(runtimes: Pick<Runtimes, 'of'>, agent: AgentRow): Promise<AgentRow['status']> {
+export async function findShownStatus(
+  runtimes: Pick<Runtimes, 'runtimeOf'>,
+  agent: AgentRow,
+): Promise<AgentRow['status']> {
   if (agent.status !== 'running') return agent.status
   try {
-    const inspection = await runtimes.of(agent).inspect(agent.id)
+    const inspection = await runtimes.runtimeOf(agent).inspect(agent.id)
     return inspection?.state === 'running' ? toShownStatus(agent) : 'error'
   } catch (error) {
     if (error instanceof AppError) return 'unknown'

@@ -11,7 +11,7 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { agentStorage } from './tables.ts'
 
-export type MeasureDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'>; agentsFolder: string }
+export type MeasureDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'>; agentsFolder: string }
 
 const LOOK_MS = 5000
 /** What runs may write by itself; what does not run is looked at now and then. */
@@ -78,7 +78,7 @@ function listDue({ db, clock }: MeasureDeps): Due[] {
 }
 
 function groupByRuntime({ runtimes }: MeasureDeps, due: Due[]): Map<Runtime, Due[]> {
-  return Map.groupBy(due, (agent) => runtimes.of(agent))
+  return Map.groupBy(due, (agent) => runtimes.runtimeOf(agent))
 }
 
 /** What was written through us meanwhile may or may not have been counted: it is measured again then. */

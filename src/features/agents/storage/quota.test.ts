@@ -24,7 +24,9 @@ const never = new AbortController().signal
 const Settings = z.object({ storage: z.object({ used: z.number(), limit: z.number() }) })
 
 /** Ada's agent on a plan of one gigabyte; `fill` leaves so many bytes of it. */
-async function open(options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {}) {
+async function openTestHouse(
+  options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {},
+) {
   const house = testPlatform({ environment: { EMAIL_ALLOWED_SENDERS: 'bo@example.com', ...options.environment } })
   const { platform, clock, web, signIn } = house
   const { user, cookie } = await signIn('ada@example.com', options.plan === undefined ? 'solo' : options.plan)
@@ -68,7 +70,7 @@ describe('storage by plan', () => {
     ['network', 100],
     [null, 100 / 1024],
   ] as const)('%s has %d GB, which GET /api/settings tells beside what is used', async (plan, gigabytes) => {
-    const { web, cookie, ask, agent } = await open({ plan })
+    const { web, cookie, ask, agent } = await openTestHouse({ plan })
     await ask('POST', '/api/memory', { agentId: agent.id, key: 'likes', memory: 'tea'.repeat(1000) })
     const { storage } = await read(Settings, web.request('/api/settings', { headers: cookie }))
     expect(storage.limit).toBe(gigabytes * GIGABYTE)
@@ -77,14 +79,14 @@ describe('storage by plan', () => {
   })
 
   test('an admin has that of the largest plan', async () => {
-    const { platform, user } = await open({ plan: null, environment: { ADMIN_EMAILS: 'ada@example.com' } })
+    const { platform, user } = await openTestHouse({ plan: null, environment: { ADMIN_EMAILS: 'ada@example.com' } })
     expect(platform.storage.read(platform.db, user.id)?.limit).toBe(100 * GIGABYTE)
   })
 })
 
 describe('when storage is full', () => {
   test('POST /api/memory: 507 STORAGE_FULL with used and limit, and nothing is kept; deleting gives room back', async () => {
-    const { ask, agent, fill, used, platform } = await open()
+    const { ask, agent, fill, used, platform } = await openTestHouse()
     const save = (key: string, memory: string) => ask('POST', '/api/memory', { agentId: agent.id, key, memory })
     expect((await save('old', 'o'.repeat(50_000))).status).toBe(200)
     await fill(1000)
@@ -101,7 +103,7 @@ describe('when storage is full', () => {
   })
 
   test('POST /v1/memory and /v1/memory/import: 507 for an agent that remembers by itself', async () => {
-    const { backend, platform, agent, fill, used } = await open()
+    const { backend, platform, agent, fill, used } = await openTestHouse()
     await fill(100)
     const headers = bearer(openTokens(platform.sealer, agent).accessToken)
     const said = await backend.request('/v1/memory', json('POST', { key: 'k', memory: 'm' }, headers))
@@ -113,7 +115,7 @@ describe('when storage is full', () => {
 
   test('POST /api/chat: a reply that was paid for is stored beyond the limit; the next question is 507 and reaches nobody', async () => {
     await using double = startAgentDouble(() => 'r'.repeat(5000))
-    const { ask, agent, fill, used, web, cookie } = await open({ port: double.port })
+    const { ask, agent, fill, used, web, cookie } = await openTestHouse({ port: double.port })
     await fill(1000)
     const first = await ask('POST', '/api/chat', { agentId: agent.id, message: 'Hello' })
     expect([first.status, used() > GIGABYTE]).toEqual([200, true])
@@ -125,7 +127,7 @@ describe('when storage is full', () => {
   })
 
   test('mail is refused with 507 until there is room, so that its service tells of it again', async () => {
-    const { platform, agent, fill } = await open()
+    const { platform, agent, fill } = await openTestHouse()
     const mail = { from: 'bo@example.com', to: `${agent.id}@x.example`, subject: 'S', body: 'B', authentication: null }
     const receive = () => write(platform.db, (tx) => receiveMail(platform, tx, mail))
     await fill(100)
@@ -136,7 +138,7 @@ describe('when storage is full', () => {
   })
 
   test('files: write, upload, mkdir and git-sync are 507; what is deleted is room within seconds', async () => {
-    const { web, cookie, ask, agent, fill, used, workspace, measure } = await open()
+    const { web, cookie, ask, agent, fill, used, workspace, measure } = await openTestHouse()
     mkdirSync(workspace, { recursive: true })
     const at = `agentId=${agent.id}`
     const upload = (name: string, bytes: number) =>
@@ -166,7 +168,7 @@ describe('when storage is full', () => {
   })
 
   test('two uploads at once to two agents do not share the same room, and a failed one gives its room back', async () => {
-    const { web, cookie, agent, addAgent, fill, used, platform } = await open()
+    const { web, cookie, agent, addAgent, fill, used, platform } = await openTestHouse()
     const other = await addAgent()
     for (const { id } of [agent, other])
       mkdirSync(join(platform.agentsFolder, id, 'state', 'workspace'), { recursive: true })
@@ -187,7 +189,7 @@ describe('when storage is full', () => {
 
 describe('what is used', () => {
   test('is what agents have on disk, links not followed, found anew after a while and never in a request', async () => {
-    const { workspace, measure, used, clock } = await open()
+    const { workspace, measure, used, clock } = await openTestHouse()
     mkdirSync(join(workspace, 'below'), { recursive: true })
     symlinkSync('/', join(workspace, 'everything'))
     writeFileSync(join(workspace, 'below', 'one'), new Uint8Array(500_000))
@@ -205,7 +207,7 @@ describe('what is used', () => {
 
   test('stays in step with the rows, whatever is written, changed and deleted', async () => {
     await using double = startAgentDouble(({ message }) => `You said ${message} – ünïcödé`)
-    const { ask, agent, addAgent, user, platform, used } = await open({ port: double.port })
+    const { ask, agent, addAgent, user, platform, used } = await openTestHouse({ port: double.port })
     const other = await addAgent()
     for (const { id } of [agent, other]) {
       await ask('POST', '/api/chat', { agentId: id, message: 'Grüße' })

@@ -32,7 +32,7 @@ export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): 
   }
 }
 
-type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'of'>; agentTurns: Pick<AgentTurns, 'take'> }
+type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; agentTurns: Pick<AgentTurns, 'take'> }
 
 /** Ends an agent that was given up, unless somebody has started it since. */
 export function endAgentJob(deps: EndDeps): JobKind {
@@ -47,7 +47,7 @@ async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<voi
   const agent = findAgentRow(db, agentId)
   if (agent?.status !== 'error') return
   await runtimes
-    .of(agent)
+    .runtimeOf(agent)
     .kill(agentId)
     .catch((error) => {
       if (!(error instanceof AppError && error.kind === 'not_found')) throw error

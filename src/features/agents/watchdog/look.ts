@@ -19,7 +19,7 @@ export type LookDeps = RecordDeps & {
   db: Db
   log: Log
   sealer: Sealer
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   gateway: Pick<AgentGateway, 'isLive'>
   agentTurns: Pick<AgentTurns, 'isTaken'>
 }
@@ -54,7 +54,7 @@ export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: bool
 /** Undefined when the engine did not answer. */
 async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<Inspection | null | undefined> {
   try {
-    return await orLate(runtimes.of(agent).inspect(agent.id), INSPECT_TIMEOUT_MS, undefined)
+    return await orLate(runtimes.runtimeOf(agent).inspect(agent.id), INSPECT_TIMEOUT_MS, undefined)
   } catch (error) {
     log.debug({ agent: agent.id, error }, 'the engine cannot be asked about an agent')
     return undefined

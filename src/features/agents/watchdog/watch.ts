@@ -14,7 +14,7 @@ import { recordEvents } from './record.ts'
 import { type WatchdogRow, watchdogs } from './tables.ts'
 
 export type WatchDeps = LookDeps & {
-  runtimes: Pick<Runtimes, 'of' | 'watch'>
+  runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'>
   /** The sequence of Interface 3: was the agent seen healthy at its end? @throws AppError. */
   repairAgent(agentId: string, signal: AbortSignal): Promise<boolean>
 }

@@ -19,7 +19,7 @@ async function house(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment: { ADMIN_EMAILS: ADMIN, ...environment } })
   const admin = await test.signIn(ADMIN)
   const ada = await test.signIn('ada@example.com')
-  const as = (person: { cookie: Record<string, string> }) => ({
+  const callerOf = (person: { cookie: Record<string, string> }) => ({
     get: (path: string) => test.web.request(path, { headers: person.cookie }),
     patch: (path: string, body: unknown) => test.web.request(path, json('PATCH', body, person.cookie)),
     delete: (path: string) => test.web.request(path, { method: 'DELETE', headers: person.cookie }),
@@ -28,8 +28,8 @@ async function house(environment: Record<string, string> = {}) {
     ...test,
     admin,
     ada,
-    as,
-    root: as(admin),
+    callerOf,
+    root: callerOf(admin),
     row: (id = ada.user.id) => test.platform.db.select().from(users).where(eq(users.id, id)).get(),
     audit: () => test.platform.db.select().from(auditLog).all(),
   }

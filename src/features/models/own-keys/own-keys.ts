@@ -32,7 +32,7 @@ export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
   const rowsOf = (userId: string) => db.select().from(providerKeys).where(eq(providerKeys.userId, userId)).all()
   const list = memoize(db, (userId): readonly AiProvider[] =>
     rowsOf(userId).flatMap(({ provider, sealedKey }) => {
-      const opened = deps.openProvider(provider, sealer.open(sealedKey, purposeOf(userId, provider)))
+      const opened = deps.openProvider(provider, sealer.unseal(sealedKey, purposeOf(userId, provider)))
       return opened ? [opened] : []
     }),
   )

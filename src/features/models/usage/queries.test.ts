@@ -156,12 +156,12 @@ test('GET /api/usage/*: sums tell how much of them nobody reported', async () =>
 
 test('GET /api/usage/tools: 200 with what agents told of their tools', async () => {
   const { backend, query, ada, eve, clock } = await house()
-  const tell = (token: string, events: unknown) =>
+  const reportEvents = (token: string, events: unknown) =>
     backend.request('/v1/tool-events', json('POST', { events }, bearer(token)))
   const event = { tool_name: 'read_file', success: true, duration_ms: 10 }
-  const told = await tell(ada.agentToken, [event, { ...event, duration_ms: 21, success: false }])
+  const told = await reportEvents(ada.agentToken, [event, { ...event, duration_ms: 21, success: false }])
   expect(told.status).toBe(204)
-  await tell(eve.agentToken, [{ tool_name: 'remember', success: true }])
+  await reportEvents(eve.agentToken, [{ tool_name: 'remember', success: true }])
   expect(await query('tools')).toEqual([
     { tool_name: 'read_file', calls: 2, successes: 1, avg_ms: 16 },
     { tool_name: 'remember', calls: 1, successes: 1, avg_ms: null },

@@ -31,7 +31,7 @@ export function billingWeb(deps: BillingWebDeps) {
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', BillingRequest),
-    async (c) => c.json(await act(deps, c.var.user, c.req.valid('json'))),
+    async (c) => c.json(await runBillingAction(deps, c.var.user, c.req.valid('json'))),
   )
 
   return app
@@ -40,7 +40,7 @@ export function billingWeb(deps: BillingWebDeps) {
 /** What is ordered here takes effect when the card service says that it happened. */
 const ASKED = 'It takes effect as soon as the card service confirms it.'
 
-async function act(deps: BillingWebDeps, user: SignedInUser, request: BillingRequest) {
+async function runBillingAction(deps: BillingWebDeps, user: SignedInUser, request: BillingRequest) {
   switch (request.action) {
     case 'enable-byok': {
       const { provider } = request

@@ -315,10 +315,10 @@ test('POST /api/webhooks/stripe: an older update changes nothing, one of the sam
 
 test('a payment that fails: the plan goes on for the grace, then stops, and comes back with the payment; each with one mail', async () => {
   await using it = await house()
-  const tell = (status: string) => it.send(it.event('customer.subscription.updated', it.subscription({ status })))
-  await tell('active')
-  await tell('past_due')
-  await tell('past_due')
+  const sendStatus = (status: string) => it.send(it.event('customer.subscription.updated', it.subscription({ status })))
+  await sendStatus('active')
+  await sendStatus('past_due')
+  await sendStatus('past_due')
   expect(it.row()).toMatchObject({ plan: 'solo', subscriptionStatus: 'active' })
   expect((await it.billing()).subscriptions).toMatchObject([
     { state: 'past_due', graceEndsAt: new Date(it.seconds() * 1000 + 7 * DAY_MS).toISOString() },
@@ -329,10 +329,10 @@ test('a payment that fails: the plan goes on for the grace, then stops, and come
   it.clock.advance(2000)
   await endGraces(it.platform.money)
   await endGraces(it.platform.money)
-  await tell('past_due')
+  await sendStatus('past_due')
   expect(it.row()).toMatchObject({ plan: 'solo', subscriptionStatus: 'past_due' })
   expect(it.mails()).toEqual(['payment-failed', 'grace-ended'])
-  await tell('active')
+  await sendStatus('active')
   expect(it.row()).toMatchObject({ plan: 'solo', subscriptionStatus: 'active' })
   await it.send(it.event('customer.subscription.deleted', it.subscription({ status: 'canceled' })))
   expect(it.row()).toMatchObject({ plan: 'free', subscriptionStatus: 'canceled', subscriptionId: null })

@@ -29,13 +29,13 @@ export function receiveCardEvent(deps: SubscriptionDeps, event: CardEvent): Prom
   return write(deps.db, (tx) => {
     const earlier = tx.select().from(cardEvents).where(eq(cardEvents.id, event.id)).get()
     if (earlier) return earlier.outcome
-    const outcome = act(tx, deps, event)
+    const outcome = applyCardEvent(tx, deps, event)
     tx.insert(cardEvents).values({ id: event.id, type: event.type, outcome, receivedAt: deps.clock.now() }).run()
     return outcome
   })
 }
 
-function act(tx: Tx, deps: SubscriptionDeps, event: CardEvent): string {
+function applyCardEvent(tx: Tx, deps: SubscriptionDeps, event: CardEvent): string {
   const { type, data, createdAt: at } = event
   switch (type) {
     case 'checkout.session.completed':

@@ -59,7 +59,7 @@ export function applySubscription(
   replaceDuplicates(tx, deps, user)
   if (isKept(tx, event.id)) saveCustomer(tx, user.id, event.customer, deps.clock.now())
   // Whoever had two plans was told when the second one was paid.
-  if (!known?.replacedBy) tell(tx, deps, user, { before: known?.state, after: state })
+  if (!known?.replacedBy) mailAboutChange(tx, deps, user, { before: known?.state, after: state })
   settleRights(tx, deps, user)
   return state
 }
@@ -112,7 +112,7 @@ export function saveCustomer(tx: Tx, userId: string, customerId: string, created
     .run()
 }
 
-function tell(
+function mailAboutChange(
   tx: Tx,
   { enqueue }: SubscriptionDeps,
   user: UserRow,

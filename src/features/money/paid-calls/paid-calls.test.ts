@@ -22,7 +22,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
   afterAll(() => chain.stop())
 
-  const open = async (on = chain) => {
+  const openTestHouse = async (on = chain) => {
     const environment = { SUMMARIZER_ALLOW_PRIVATE: 'true' }
     const paying = await openPaying(on.rpcUrl, { environment })
     await fund(on, USDC, paying.wallet.address, 10_000_000n)
@@ -38,7 +38,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   }
 
   test('POST /api/wallet/fetch: pays what is asked, once, and gives the answer with its transaction', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const { response, payment } = await read(PaidCallAnswer, it.call({ method: 'POST', body: '{"q":1}' }))
     expect(response).toMatchObject({ status: 200, body: '{"report":"paid"}' })
     expect(payment).toMatchObject({ status: 'succeeded', kind: 'authorization', amount: '0.25', recipient: PAYEE })
@@ -48,7 +48,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('what is free costs nothing and leaves no payment', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     it.seller.behaviour = 'is free'
     const answer = await read(PaidCallAnswer, it.call())
     expect(answer).toMatchObject({ response: { status: 200, body: '{"report":"free"}' }, payment: null })
@@ -69,7 +69,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     ['an amount beyond every number', { amount: '9'.repeat(40) }],
     ['nobody', { payTo: 'vitalik.eth' }],
   ])('a seller who asks for %s: 402, and nothing is signed', async (_what, demand) => {
-    await using it = await open()
+    await using it = await openTestHouse()
     it.seller.demand = demand
     const answer = await it.call()
     expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([402, 'NOT_PAYABLE'])
@@ -80,7 +80,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   test.each(['takes, then 502', 'takes, then asks again'] as const)(
     'a seller who %s: its answer is told, the payment has succeeded, and it is not paid twice',
     async (behaviour) => {
-      await using it = await open()
+      await using it = await openTestHouse()
       it.seller.behaviour = behaviour
       const { response, payment } = await read(PaidCallAnswer, it.call())
       expect(response.status).toBe(behaviour === 'takes, then 502' ? 502 : 402)
@@ -90,7 +90,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   )
 
   test('a seller who takes and does not answer: 504 unknown, and the chain says that it succeeded', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     it.seller.behaviour = 'takes, then cut'
     const answer = await it.call()
     expect(answer.status).toBe(504)
@@ -108,7 +108,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
         // Its clock is moved.
         await using later = await startTestChain(8453)
         await later.putCode(USDC, DOLLAR_CODE)
-        await using it = await open(later)
+        await using it = await openTestHouse(later)
         it.seller.behaviour = behaviour
         const { payment } = await read(PaidCallAnswer, it.call())
         expect(payment?.status).toBe('unknown')
@@ -126,7 +126,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   )
 
   test('the policy of the wallet holds: 403 each, and nothing is signed', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const policy = (change: object) =>
       it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...change }, it.cookie))
     const codeOf = async () => ((await (await it.call()).json()) as { code: string }).code
@@ -140,7 +140,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('above the threshold it waits; once approved, the same call is paid, once', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, approvalAbove: '0.1' }, it.cookie))
     expect((await it.call()).status).toBe(202)
     expect((await it.call()).status).toBe(202)
@@ -157,7 +157,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('ten at once against a limit of a dollar: four are paid', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '1' }, it.cookie))
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, call) => it.call({ body: String(call), method: 'POST' })),
@@ -167,7 +167,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('one Idempotency-Key is one payment, and the first answer again', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const key = { 'idempotency-key': 'report' }
     const answers = await Promise.all(Array.from({ length: 20 }, async () => (await it.call({}, key)).text()))
     expect(new Set(answers).size).toBe(1)
@@ -175,7 +175,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('POST /v1/paid-fetch: an agent pays with its own token from its own wallet; 401 without, 404 without a wallet', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const agent = it.platform.db.select().from(agents).where(eq(agents.id, it.agentId)).get()
     if (!agent) throw new Error('There is no agent')
     const own = bearer(openTokens(it.platform.sealer, agent).accessToken)
@@ -189,7 +189,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('what a caller may not do: payment headers of their own, private addresses, too much; a stranger 404', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const statusOf = async (body: object) => (await it.call(body)).status
     expect(await statusOf({ headers: { 'payment-signature': 'x' } })).toBe(400)
     expect(await statusOf({ headers: { 'X-PAYMENT': 'x' } })).toBe(400)

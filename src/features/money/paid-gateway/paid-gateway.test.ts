@@ -313,11 +313,12 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     await fund(chain, USDC, payer.address, 100_000_000n)
   })
   afterAll(() => chain.stop())
-  const open = () => house({ BASE_RPC_URL: chain.rpcUrl, GATEWAY_PAY_TO: PAYEE, GATEWAY_SETTLER_KEY: SETTLER_KEY }, 0)
+  const openTestHouse = () =>
+    house({ BASE_RPC_URL: chain.rpcUrl, GATEWAY_PAY_TO: PAYEE, GATEWAY_SETTLER_KEY: SETTLER_KEY }, 0)
   const held = () => readToken(chain, USDC, PAYEE)
 
   test('402 with both challenges, in headers and as JSON', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const response = await it.send(it.readable)
     expect(response.status).toBe(402)
     expect(response.headers.get('www-authenticate')).toStartWith('Payment ')
@@ -334,7 +335,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
 
   test('the mppx client pays and gets what it paid for', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const before = await held()
     const authorization = { name: 'USD Coin', version: '2' }
     const client = Mppx.create({
@@ -359,7 +360,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
 
   test('the x402 client pays and gets what it paid for; the same signature pays once, 200 at a time', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const before = await held()
     let signed: Headers | undefined
     const listening = async (input: string | URL | Request, init?: RequestInit) => {
@@ -393,7 +394,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   }, 300_000)
 
   test('work that fails after payment: a user gets credits, a stranger’s money is held for the address', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const shown: Request[] = []
     const listening = (input: string | URL | Request, init?: RequestInit) => {
       const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
@@ -444,7 +445,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
 
   test('a payer without money: 402, nothing is sent, and the signature is not used up', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const poor = devAccount(6)
     const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(poor))
     const before = await held()

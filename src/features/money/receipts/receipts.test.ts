@@ -6,7 +6,7 @@ import { Receipt, ReceiptList } from './schemas.ts'
 import { noteRefund, writeReceipt } from './write.ts'
 
 /** Ada with three receipts, an hour apart, and one of a payment without an account. */
-async function open() {
+async function openTestHouse() {
   const it = testPlatform()
   const ada = await it.signIn('ada@example.com')
   const paid = { method: 'credits', amountMicros: 10_000, currency: 'USD' } as const
@@ -26,7 +26,7 @@ async function open() {
 }
 
 test('GET /api/receipts: own ones, newest first, page by page; 400 for a bad page, 401 for nobody', async () => {
-  const { web, ada, signIn, ids } = await open()
+  const { web, ada, signIn, ids } = await openTestHouse()
   const list = async (query = '', cookie = ada.cookie) =>
     (await read(ReceiptList, web.request(`/api/receipts${query}`, { headers: cookie }))).receipts
   const all = await list()
@@ -40,7 +40,7 @@ test('GET /api/receipts: own ones, newest first, page by page; 400 for a bad pag
 })
 
 test('GET /api/receipts/:id: JSON, or a page that prints; a stranger’s 404; without an account whoever has the id', async () => {
-  const { web, ada, signIn, ids, platform } = await open()
+  const { web, ada, signIn, ids, platform } = await openTestHouse()
   const [own = '', , , open_ = ''] = ids
   const eve = await signIn('eve@example.com')
   const show = (id: string, headers: Record<string, string> = {}) => web.request(`/api/receipts/${id}`, { headers })

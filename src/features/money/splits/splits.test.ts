@@ -190,7 +190,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
   afterAll(() => chain.stop())
 
-  const open = async (dollars = 1000n) => {
+  const openTestHouse = async (dollars = 1000n) => {
     const paying = await openPaying(chain.rpcUrl)
     await fund(chain, USDC, paying.wallet.address, dollars * DOLLAR)
     return paying
@@ -199,7 +199,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     Promise.all(recipients.map(({ address }) => readToken(chain, USDC, address)))
 
   test('GET …/balance: 200 with what the chain says', async () => {
-    const { backend, user, wallet } = await open(7n)
+    const { backend, user, wallet } = await openTestHouse(7n)
     const response = await backend.request(`${WALLETS}/${wallet.address}/balance?userId=${user.id}`, {
       headers: OPERATOR,
     })
@@ -207,7 +207,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('a split is settled: each is paid to the last millionth, those with nothing are not', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const recipients = among('33.333333', '33.333333', '33.333334', 0)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '1.000001' })))
     const split = await settle(paying, splitId)
@@ -218,7 +218,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('200 at once settle a split once', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const recipients = among(10, 20, 30, 40)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients)))
     await Promise.all(Array.from({ length: 200 }, () => settleSplit(paying.platform, splitId)))
@@ -231,7 +231,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('a split waits for money and goes on when it is there', async () => {
-    const paying = await open(10n)
+    const paying = await openTestHouse(10n)
     const recipients = among(50, 50)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '12' })))
     for (let round = 0; round < 3; round++) {
@@ -250,7 +250,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('the policy of the wallet is kept: what it forbids fails alone, and nothing leaves a frozen wallet', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const { platform, wallet } = paying
     const isThis = eq(managedWallets.id, wallet.id)
     const change = (columns: Partial<typeof managedWallets.$inferSelect>) =>
@@ -268,7 +268,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('the operator pays from a wallet of the house, also when it is made after the split', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const elsewhere = { userId: 'user-elsewhere', agentId: 'agent-elsewhere' }
     const make = () => paying.backend.request(WALLETS, json('POST', elsewhere, OPERATOR))
     const { address } = await read(z.object({ address: z.string() }), make())

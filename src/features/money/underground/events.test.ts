@@ -10,7 +10,7 @@ const PATH = '/api/underground/events'
 const OPERATOR = bearer(INTERNAL_KEY)
 
 /** A platform with Ada and her agent. */
-async function open() {
+async function openTestHouse() {
   const test = testPlatform()
   const { user, cookie } = await test.signIn('ada@example.com', 'network')
   const deps = { clock: test.clock, sealer: test.platform.sealer }
@@ -32,7 +32,7 @@ async function open() {
 }
 
 test('POST /api/underground/events: 201 with the event, its price as it was written', async () => {
-  const { announce, agent, clock } = await open()
+  const { announce, agent, clock } = await openTestHouse()
   const response = await announce()
   expect(response.status).toBe(201)
   expect(await response.json()).toEqual({
@@ -54,7 +54,7 @@ test('POST /api/underground/events: 201 with the event, its price as it was writ
 })
 
 test('GET /api/underground/events: 200, a plain list, the latest date first, whatever was announced first', async () => {
-  const { announce, backend } = await open()
+  const { announce, backend } = await openTestHouse()
   expect(await (await backend.request(PATH, { headers: OPERATOR })).json()).toEqual([])
   for (const eventDate of ['2027-01-02', '2026-12-31T23:00:00-05:00', '2027-03-01T00:00:00Z', '2027-01-02']) {
     expect((await announce({ eventDate })).status).toBe(201)
@@ -71,7 +71,7 @@ test('GET /api/underground/events: 200, a plain list, the latest date first, wha
 })
 
 test('/api/underground/events: users see and announce their own, on both faces; a stranger’s agent is 404', async () => {
-  const { announce, night, signIn, web, backend, cookie, user } = await open()
+  const { announce, night, signIn, web, backend, cookie, user } = await openTestHouse()
   const eve = await signIn('eve@example.com', 'network')
   await announce()
   const asUser = (id: string) => ({ ...OPERATOR, 'x-user-id': id })
@@ -91,7 +91,7 @@ test('/api/underground/events: users see and announce their own, on both faces; 
 })
 
 test('POST /api/underground/events: the operator may announce for an agent elsewhere; that of a deleted agent goes', async () => {
-  const { announce, backend, agent } = await open()
+  const { announce, backend, agent } = await openTestHouse()
   expect((await announce({ agentId: 'elsewhere' })).status).toBe(201)
   expect((await announce()).status).toBe(201)
   await backend.request(`/api/agents/${agent.id}`, { method: 'DELETE', headers: OPERATOR })
@@ -100,7 +100,7 @@ test('POST /api/underground/events: the operator may announce for an agent elsew
 })
 
 test('/api/underground/events: 401 without a bearer and for a wrong one, nobody on the web', async () => {
-  const { backend, web, night } = await open()
+  const { backend, web, night } = await openTestHouse()
   for (const headers of [{}, bearer('wrong'), { authorization: INTERNAL_KEY }]) {
     for (const init of [{ headers }, json('POST', night(), headers)]) {
       const response = await backend.request(PATH, init)
@@ -130,14 +130,14 @@ const bad: [Record<string, unknown>, string][] = [
   ]),
 ]
 test.each(bad)('POST /api/underground/events: 400 for %j', async (change, error) => {
-  const { announce } = await open()
+  const { announce } = await openTestHouse()
   const response = await announce(change)
   expect(response.status).toBe(400)
   expect(await read(z.object({ error: z.string() }), response)).toEqual({ error: expect.stringContaining(error) })
 })
 
 test('GET /api/underground/events: 400 for a limit or an offset that is none', async () => {
-  const { backend } = await open()
+  const { backend } = await openTestHouse()
   for (const query of ['limit=0', 'limit=1001', 'limit=x', 'offset=-1']) {
     expect((await backend.request(`${PATH}?${query}`, { headers: OPERATOR })).status).toBe(400)
   }

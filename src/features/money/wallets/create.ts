@@ -102,7 +102,7 @@ export async function openAccount({ sealer }: { sealer: Sealer }, wallet: Wallet
 
 /** The key itself: for the export on the command line alone. */
 export function openKey(sealer: Sealer, wallet: WalletRow): Hex {
-  return `0x${sealer.open(wallet.sealedKey, `managed_wallets:${wallet.id}`).slice(2)}`
+  return `0x${sealer.unseal(wallet.sealedKey, `managed_wallets:${wallet.id}`).slice(2)}`
 }
 
 /** A user's own wallet first, then those of their agents, also of agents that are gone. */

@@ -38,7 +38,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
 
   /** Nobody has paid this one yet. */
   const newPayee = (): Address => `0x${(++payees).toString(16).padStart(40, 'a')}`
-  const open = async (dollars = 100n) => {
+  const openTestHouse = async (dollars = 100n) => {
     const paying = await openPaying(chain.rpcUrl)
     await fund(chain, USDC, paying.wallet.address, dollars * DOLLAR)
     return paying
@@ -78,7 +78,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('POST /api/wallet/send: 200 with the transaction, and exactly that is moved', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const { payment } = await read(PaymentAnswer, send(paying, { recipient: payee, amount: '0.3' }))
     expect(payment).toMatchObject({
@@ -106,7 +106,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('POST /api/wallet/send: 402 without enough, and nothing is moved', async () => {
-    const paying = await open(1n)
+    const paying = await openTestHouse(1n)
     const response = await send(paying, { recipient: newPayee(), amount: '1.000001' })
     expect(response.status).toBe(402)
     expect(await response.json()).toMatchObject({
@@ -118,7 +118,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('200 requests with one Idempotency-Key are one payment', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const ask = () => send(paying, { recipient: payee, amount: 1 }, { 'idempotency-key': 'one' })
     const answers = await Promise.all(Array.from({ length: 200 }, ask))
@@ -130,7 +130,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('30 payments at once follow each other, each with a nonce of its own', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const answers = await Promise.all(Array.from({ length: 30 }, () => send(paying, { recipient: payee, amount: 1 })))
     expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(200))
@@ -142,7 +142,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('of 100 payments at once against a limit of ten dollars a day, ten happen', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     await paying.web.request(
       '/api/wallet/policy',
@@ -163,7 +163,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a policy holds: per payment, per month, recipients, freeze; 403 each', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const setPolicy = async (change: object) => {
       const request = json('PATCH', { agentId: paying.agentId, ...change }, paying.cookie)
@@ -185,7 +185,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('POST /api/wallet/payments/:id/approve and POST /api/wallet/payments/:id/deny: above the threshold, once', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     await setPolicyOf(paying, { approvalAbove: '5' })
     expect((await send(paying, { recipient: payee, amount: 5 })).status).toBe(200)
@@ -217,7 +217,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a frozen wallet pays nothing, not even what was ordered before', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const ordered = await order(paying, newPayee())
     await setPolicyOf(paying, { frozen: true })
     const refused = await send(paying, { recipient: newPayee(), amount: 1 })
@@ -227,7 +227,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('only the session of its owner changes what a wallet may: a key cannot', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const made = await paying.web.request('/api/keys', json('POST', { name: 'laptop' }, paying.cookie))
     const { key } = (await made.json()) as { key: string }
     const asKey = { authorization: `Bearer ${key}` }
@@ -239,7 +239,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a reference is one payment: ordered again it is the same, and 409 for another amount', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const one = await order(paying, payee, { reference: 'split:1:0' })
     const again = await order(paying, payee, { reference: 'split:1:0' })
@@ -253,7 +253,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
 
   test('killed after the transaction was stored and before or after it left: the same one is sent, once', async () => {
     for (const hasLeft of [false, true]) {
-      const paying = await open()
+      const paying = await openTestHouse()
       const payee = newPayee()
       const ordered = await order(paying, payee)
       const { tokenChains } = paying.platform
@@ -269,7 +269,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('killed before anything was signed: it ends, unless it is one that keeps trying', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const one = await order(paying, payee)
     const split = await order(paying, payee, { keepsTrying: true })
@@ -293,7 +293,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       status: 'created',
       reason: expect.any(String),
     })
-    const back = await open()
+    const back = await openTestHouse()
     await fund(chain, USDC, paying.wallet.address, DOLLAR)
     const { tokenChains } = back.platform
     await settleUntil({ ...paying, platform: { ...paying.platform, tokenChains } }, split.id, hasSucceeded)
@@ -301,7 +301,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('no clear answer is unknown, 504, and settled by what the chain says; nothing is paid twice', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const ordered = await order(paying, payee)
     const { tokenChains } = paying.platform
@@ -322,7 +322,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('GET /api/wallet/payments/:id: a block that the chain takes back is flagged, and the same transaction comes again', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     const before = await chain.client.snapshot()
     const { payment } = await read(PaymentAnswer, send(paying, { recipient: payee, amount: 1 }))
@@ -349,7 +349,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('after twelve blocks a payment is final: what was signed is forgotten and nothing looks at it again', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const { payment } = await read(PaymentAnswer, send(paying, { recipient: newPayee(), amount: 1 }))
     expect(getPayment(paying.platform.db, payment.id).finalAt).toBeNull()
     await chain.client.mine({ blocks: 12 })
@@ -358,7 +358,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a wallet without money for the fee: 402 that says so, and its nonce is free again', async () => {
-    const paying = await open()
+    const paying = await openTestHouse()
     const payee = newPayee()
     await chain.client.setBalance({ address: paying.wallet.address as Address, value: 0n })
     const refused = await send(paying, { recipient: payee, amount: 1 })
@@ -415,9 +415,9 @@ async function die(): Promise<never> {
   throw new Error('killed')
 }
 
-function dieAfter(act: (raw: Hex) => Promise<unknown>) {
+function dieAfter(broadcast: (raw: Hex) => Promise<unknown>) {
   return async (raw: Hex): Promise<never> => {
-    await act(raw)
+    await broadcast(raw)
     return die()
   }
 }

@@ -71,14 +71,14 @@ test('no answer, no log line and no row but the sealed one holds a key', async (
 test('POST /api/wallet: get_seed warns and tells no key, 404 without a wallet, 403 for export_seed, 400 for another action', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
-  const act = (action: string) => web.request('/api/wallet', json('POST', { action }, cookie))
-  expect((await act('get_seed')).status).toBe(404)
-  const refused = await act('export_seed')
+  const postAction = (action: string) => web.request('/api/wallet', json('POST', { action }, cookie))
+  expect((await postAction('get_seed')).status).toBe(404)
+  const refused = await postAction('export_seed')
   expect(refused.status).toBe(403)
   expect(await refused.json()).toEqual({
     error: 'Seed export is disabled for security. Contact support if you need your private key.',
   })
-  const unknown = await act('sell')
+  const unknown = await postAction('sell')
   expect([unknown.status, await unknown.json()]).toEqual([400, { error: 'Invalid action' }])
 })
 

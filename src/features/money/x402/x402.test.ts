@@ -357,7 +357,7 @@ describe('the built-in colony', () => {
 })
 
 describe('a gateway elsewhere', () => {
-  const open = async () => {
+  const openTestHouse = async () => {
     const double = await startColonyDouble()
     const paying = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
     const ask = (body: object, headers: Record<string, string> = {}) =>
@@ -367,7 +367,7 @@ describe('a gateway elsewhere', () => {
   }
 
   test('GET /api/x402: its health with its address; 503 when it is away or ill', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     it.double.answers['/health'] = { status: 200, body: { status: 'healthy', service: 'borg', agents: 7, colonies: 2 } }
     expect(await told(it.web.request('/api/x402'))).toEqual([
       200,
@@ -384,7 +384,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('its objects become those of the interface, in its own form and in ours', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const { agentId } = it
     it.double.answers[`/gateway/fitness/${agentId}`] = { status: 200, body: { agentId, fitness: 63, registered: true } }
     expect(await read(Fitness, it.ask({ action: 'fitness', agentId }))).toEqual({
@@ -432,7 +432,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('nothing is invented when it fails: 502, 503 or 500 in its words', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const { agentId } = it
     const answer = (status: number, body: unknown) => {
       for (const path of [`/gateway/fitness/${agentId}`, `/gateway/pricing/${agentId}`, '/gateway/endpoints']) {
@@ -458,7 +458,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('pay: ordered once with its id, and the answer is that of the gateway', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const paid = await read(Paid, it.ask({ ...order, agentId: it.agentId, endpoint: 'tts', currency: 'pathUSD' }))
     expect(paid).toMatchObject({ ok: true, status: 'succeeded', amount: 1.5, currency: 'pathUSD', endpoint: 'tts' })
     expect(it.double.asked['/gateway/pay']).toEqual({
@@ -486,7 +486,7 @@ describe('a gateway elsewhere', () => {
   ] as const)(
     'pay when it %s: %i, then %s; the job finds %s and orders nothing again',
     async (fault, status, first, last) => {
-      await using it = await open()
+      await using it = await openTestHouse()
       it.double.fault = fault
       const { status: answered, body } = await readTold(it.ask({ ...order, agentId: it.agentId }))
       expect([answered, body.status]).toEqual([status, first])
@@ -502,7 +502,7 @@ describe('a gateway elsewhere', () => {
   )
 
   test('pay when it never answers: unknown after the time limit, and settled by asking', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     it.double.fault = 'hangs'
     const upstream = createColonyUpstream(it.double.url, { fetch, timeoutsMs: { pay: 50 } })
     const request = {
@@ -527,7 +527,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('pay when it cannot be reached: 503, failed, and the same key may try again', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const { url } = it.double
     await it.double[Symbol.asyncDispose]()
     const key = { 'idempotency-key': 'again' }
@@ -542,7 +542,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('POST /api/wallet/payments/:id/resolve: an unknown payment stays so until its owner says how it ended; it is never ordered again', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     Object.assign(it.double, { fault: 'settles, then cut', knowsPayments: false })
     await it.ask({ ...order, agentId: it.agentId })
     for (let round = 0; round < 20; round++) {
@@ -565,7 +565,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('200 at once with one key are one payment; so are 50 without any, and a payment identifier', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const body = { ...order, agentId: it.agentId }
     const idsOf = async (answers: Promise<Response>[]) =>
       new Set(await Promise.all(answers.map(async (answer) => (await read(Paid, answer)).paymentId)))
@@ -588,7 +588,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('killed between the order and the answer: the payment is unknown and asked after; killed before it: it ends', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     it.double.fault = 'settles'
     await it.ask({ ...order, agentId: it.agentId })
     await write(it.platform.db, (tx) =>
@@ -605,7 +605,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('the policy of the wallet holds here too', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '2' }, it.cookie))
     const codes = await Promise.all(
       [1.1, 1.2, 1.3].map(async (amount) => (await it.ask({ ...order, agentId: it.agentId, amount })).status),
@@ -615,7 +615,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('a key that may pay does, one that may only read does not', async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const keyWith = async (scopes: string[]) => {
       const made = await it.web.request('/api/keys', json('POST', { name: 'k', scopes }, it.cookie))
       return bearer(((await made.json()) as { key: string }).key)

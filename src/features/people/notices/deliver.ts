@@ -63,7 +63,7 @@ export function openRecipient(
   sealer: Sealer,
   { id, sealedRecipient }: { id: string; sealedRecipient: string },
 ): Recipient {
-  return JSON.parse(sealer.open(sealedRecipient, `notice_channels:${id}`))
+  return JSON.parse(sealer.unseal(sealedRecipient, `notice_channels:${id}`))
 }
 
 /** Null where no mail leaves, and for an address that stands for a wallet. */

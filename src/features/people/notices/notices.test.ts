@@ -34,7 +34,7 @@ async function house(environment: Record<string, string> = {}) {
     call,
     get: (path: string, headers = cookie) => test.web.request(`/api/notices${path}`, { headers }),
     list: () => read(NoticeList, test.web.request('/api/notices', { headers: cookie })),
-    tell: (kind: News['kind'], text = 'Something happened.', agent: News['agent'] = AGENT) =>
+    tellOwner: (kind: News['kind'], text = 'Something happened.', agent: News['agent'] = AGENT) =>
       write(test.platform.db, (tx) => test.platform.tellOwner(tx, { userId: user.id, agent, kind, text })),
     [Symbol.asyncDispose]: async () => {
       await test[Symbol.asyncDispose]()
@@ -135,8 +135,8 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
       test.call('PATCH', `/channels/${channel.id}`, { kinds: ['given_up'] }),
     )
     expect(changed.channel).toMatchObject({ name: 'Team', kinds: ['given_up'] })
-    await test.tell('down')
-    await test.tell('given_up', 'It crashed five times.')
+    await test.tellOwner('down')
+    await test.tellOwner('given_up', 'It crashed five times.')
     const messages = await arrivals(test.receiver, 2)
     expect(JSON.parse(messages[1]?.body ?? '').content).toBe('Ada <b>bold</b> was given up\nIt crashed five times.')
     expect(await read(ChannelTest, test.call('POST', `/channels/${channel.id}/test`, {}))).toEqual({
@@ -174,12 +174,12 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
 describe('what owners are told', () => {
   test('by mail without being asked: what needs them, with the address of its page and nothing that a name could forge', async () => {
     await using test = await house()
-    await test.tell('approval_wanted', 'It wants to use delete_file.')
+    await test.tellOwner('approval_wanted', 'It wants to use delete_file.')
     const mail = await test.arrival('ada@example.com', 'asks for your approval')
     expect(mail.subject).toBe('Ada <b>bold</b> asks for your approval')
     expect(mail.text).toContain('https://stead.example/agents/ada-1')
     expect(mail.html ?? '').not.toContain('<b>bold</b>')
-    await test.tell('down')
+    await test.tellOwner('down')
     const { notices } = await test.list()
     expect(notices.map(({ kind, deliveries }) => [kind, deliveries.length])).toEqual([
       ['down', 0],
@@ -190,13 +190,13 @@ describe('what owners are told', () => {
   test('a problem once while it lasts, and its end', async () => {
     await using test = await house()
     await join(test, { kind: 'discord', url: test.receiver.url })
-    await test.tell('down')
-    await test.tell('down')
+    await test.tellOwner('down')
+    await test.tellOwner('down')
     await arrivals(test.receiver, 2)
     await until('the note that it was taken', async () => (await test.list()).notices[0]?.deliveries[0]?.sentAt)
-    await test.tell('recovered')
+    await test.tellOwner('recovered')
     await arrivals(test.receiver, 3)
-    await test.tell('recovered')
+    await test.tellOwner('recovered')
     const { notices } = await test.list()
     expect(notices.map(({ kind }) => kind)).toEqual(['recovered', 'down'])
     expect(notices[1]?.endedAt).not.toBeNull()
@@ -207,9 +207,9 @@ describe('what owners are told', () => {
     await join(test, { kind: 'discord', url: test.receiver.url })
     const quietHours = { from: '11:00', to: '13:00', timeZone: 'UTC' }
     await read(NoticeSettings, test.call('PUT', '/settings', { quietHours }))
-    await test.tell('down')
-    await test.tell('task_failed', 'A scheduled task failed.')
-    await test.tell('recovered')
+    await test.tellOwner('down')
+    await test.tellOwner('task_failed', 'A scheduled task failed.')
+    await test.tellOwner('recovered')
     expect(
       test.platform.db
         .select()
@@ -228,7 +228,7 @@ describe('what owners are told', () => {
     await using test = await house()
     await join(test, { kind: 'webhook', url: test.receiver.url })
     await read(NoticeSettings, test.call('PUT', '/settings', { resendMinutes: 30 }))
-    await test.tell('down')
+    await test.tellOwner('down')
     await arrivals(test.receiver, 2)
     await until('the note that it was taken', async () => (await test.list()).notices[0]?.deliveries[0]?.sentAt)
     await remindOwners(test.platform)
@@ -243,7 +243,7 @@ describe('what owners are told', () => {
   test('nothing of an agent that is muted', async () => {
     await using test = await house()
     await read(NoticeSettings, test.call('PUT', '/settings', { mutedAgents: [AGENT.id] }))
-    await test.tell('given_up')
+    await test.tellOwner('given_up')
     expect(test.platform.db.select().from(notices).all()).toEqual([])
   })
 
@@ -253,7 +253,7 @@ describe('what owners are told', () => {
     await using other = await startReceiver()
     await join(test, { kind: 'discord', url: other.url })
     test.receiver.failWith(503)
-    await test.tell('given_up')
+    await test.tellOwner('given_up')
     await arrivals(other, 2)
     await until('the failed attempt', async () =>
       (await test.list()).notices[0]?.deliveries.some(({ error }) => error === 'answered 503'),
@@ -288,7 +288,7 @@ test('PUT /api/notices/settings: 200 keeps what is left out, 400 for times and z
 
 test('GET /api/notices: 200 page by page, newest first', async () => {
   await using test = await house()
-  for (let count = 1; count <= 5; count++) await test.tell('task_failed', `Task ${count}`)
+  for (let count = 1; count <= 5; count++) await test.tellOwner('task_failed', `Task ${count}`)
   const texts: string[] = []
   for (let before: number | null | undefined; before !== null; ) {
     const query: string = before === undefined ? '?limit=2' : `?limit=2&before=${before}`

@@ -47,7 +47,7 @@ test('32 wait for a hasher, the next are refused at once, and those who waited a
 test('as many works are admitted as the hasher takes and lets wait; the next are refused before they begin', async () => {
   const { admit } = createPasswords(2, PASSWORD_COST)
   let begun = 0
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()
   const ask = () =>
     admit(async () => {
       begun++
@@ -56,7 +56,7 @@ test('as many works are admitted as the hasher takes and lets wait; the next are
   const first = Array.from({ length: 34 }, ask)
   expect(await ask().catch((error: unknown) => error)).toMatchObject({ kind: 'limited', extra: { retryAfter: '1' } })
   expect(begun).toBe(34)
-  open()
+  openGate()
   await Promise.all(first)
   await expect(admit(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await Promise.all(Array.from({ length: 34 }, ask))

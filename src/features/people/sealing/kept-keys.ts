@@ -6,7 +6,7 @@ import { keptKeys } from './tables.ts'
 /** A key that stays the same whatever becomes of the master key. */
 export function readKeptKey(db: Db, sealer: Sealer, name: KeptKey): Buffer {
   const row = db.select().from(keptKeys).where(eq(keptKeys.name, name)).get()
-  return row ? Buffer.from(sealer.open(row.sealedKey, `kept_keys:${name}`), 'base64url') : sealer.deriveKey(name)
+  return row ? Buffer.from(sealer.unseal(row.sealedKey, `kept_keys:${name}`), 'base64url') : sealer.deriveKey(name)
 }
 
 /** Writes the keys that must outlive the master key of `sealer`, which is about to be replaced. */

@@ -89,14 +89,14 @@ test('sealed again with another key, every value says what it said, and the key 
   const { db, sealer } = it.platform
   const other = createSealer('the key that takes its place')
   const readAll = (by: typeof sealer) =>
-    [...listSealed(db)].map(({ purpose, sealed }): [string, string] => [purpose, by.open(sealed, purpose)])
+    [...listSealed(db)].map(({ purpose, sealed }): [string, string] => [purpose, by.unseal(sealed, purpose)])
   const [before, sealedBefore] = [readAll(sealer), [...listSealed(db)]]
   const keptBefore = KEPT_KEYS.map((name) => sealer.deriveKey(name))
 
   expect(await write(db, (tx) => sealAgain(tx, sealer, other))).toBe(before.length)
 
   expect(readAll(other)).toEqual(before)
-  for (const { sealed, purpose } of listSealed(db)) expect(() => sealer.open(sealed, purpose)).toThrow()
+  for (const { sealed, purpose } of listSealed(db)) expect(() => sealer.unseal(sealed, purpose)).toThrow()
   const values = new Set(sealedBefore.map(({ sealed }) => sealed))
   expect([...listSealed(db)].filter(({ sealed }) => values.has(sealed))).toEqual([])
   expect(KEPT_KEYS.map((name) => readKeptKey(db, other, name))).toEqual(keptBefore)

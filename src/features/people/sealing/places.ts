@@ -63,7 +63,7 @@ export function findClosed(db: Db, sealer: Sealer): SealPurpose | null {
 /** Is `sealed` a value that `sealer` sealed for `purpose`? */
 export function opens(sealer: Sealer, sealed: string, purpose: SealPurpose): boolean {
   try {
-    sealer.open(sealed, purpose)
+    sealer.unseal(sealed, purpose)
     return true
   } catch {
     return false
@@ -72,7 +72,7 @@ export function opens(sealer: Sealer, sealed: string, purpose: SealPurpose): boo
 
 function openOrTell(sealer: Sealer, sealed: string, purpose: SealPurpose): string {
   try {
-    return sealer.open(sealed, purpose)
+    return sealer.unseal(sealed, purpose)
   } catch (error) {
     throw new AppError('invalid', `${purpose} cannot be opened with the present key`, {}, { cause: error })
   }

@@ -58,7 +58,7 @@ export async function takeAttemptSecrets(
   )
   if (!row || row.provider !== provider || row.expiresAt <= deps.clock.now()) return null
   if (back.browser === undefined || row.browserHash !== sha256(back.browser)) return null
-  return Secrets.parse(JSON.parse(deps.sealer.open(row.secrets, purposeOf(stateHash))))
+  return Secrets.parse(JSON.parse(deps.sealer.unseal(row.secrets, purposeOf(stateHash))))
 }
 
 function purposeOf(stateHash: string): SealPurpose {

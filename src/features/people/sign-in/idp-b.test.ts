@@ -68,7 +68,7 @@ test('GET /api/auth/idp-b/callback: makes an account, keeps the refresh token se
 
   const [identity] = it.platform.db.select().from(identities).all()
   expect(identity).toMatchObject({ issuer: it.oidc.issuer, subject: 'ada-1815', provider: 'idp-b' })
-  const token = it.platform.sealer.open(
+  const token = it.platform.sealer.unseal(
     identity?.refreshToken ?? '',
     `identities:refreshToken:${it.oidc.issuer}:ada-1815`,
   )
@@ -172,16 +172,16 @@ test.each([
 ] as const)('a provider that hangs at %s is left after its time', async (at, extra) => {
   await using oidc = await startOidcProvider(CALLBACK)
   oidc.signInAs(ADA)
-  const open = () =>
+  const createIdentities = () =>
     createIdpB(
       { clientId: oidc.clientId, clientSecret: oidc.clientSecret, issuer: oidc.issuer, timeoutMs: 2000 },
       { fetch },
     )
   const request = { redirectUri: CALLBACK, state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) }
-  const warm = open()
+  const warm = createIdentities()
   const back = await oidc.visit((await warm?.startUrl(request))?.href ?? '')
   oidc.failWith({ at, answer: 'hang' })
-  const idp = at === '/.well-known/openid-configuration' ? open() : warm
+  const idp = at === '/.well-known/openid-configuration' ? createIdentities() : warm
   const identified = idp?.identify({ ...request, code: back.searchParams.get('code') ?? '', search: back.search })
   await expect(identified).rejects.toMatchObject({ kind: 'upstream_failed', extra })
 })

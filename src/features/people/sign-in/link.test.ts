@@ -95,7 +95,7 @@ test('10,000 histories of sign-ups, typed addresses and providers: nobody enters
       const accounts: Account[] = []
       for (const one of steps) {
         if (one.kind !== 'provider') {
-          act(accounts, one)
+          takeStep(accounts, one)
           continue
         }
         // A provider says `verified` only of a person's own address; any other it merely repeats.
@@ -135,7 +135,7 @@ type Step =
   | { kind: 'disable'; email: string }
 
 /** What people do by themselves; with mail configured an address that is typed stays unproved until its owner follows a link. */
-function act(accounts: Account[], step: Step): void {
+function takeStep(accounts: Account[], step: Step): void {
   if (step.kind === 'disable') {
     for (const account of accounts) account.isDisabled ||= account.email === step.email
   } else if (step.kind === 'prove') {

@@ -68,7 +68,7 @@ async function enterAgain(deps: EnterDeps, userId: string, link: PendingLink, ad
 
 function openTicket({ sealer }: TwoFactorDeps, ticket: string | undefined): z.infer<typeof Ticket> {
   try {
-    return Ticket.parse(JSON.parse(sealer.open(ticket ?? '', PURPOSE)))
+    return Ticket.parse(JSON.parse(sealer.unseal(ticket ?? '', PURPOSE)))
   } catch {
     throw expired()
   }

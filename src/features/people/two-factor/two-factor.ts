@@ -134,7 +134,7 @@ export async function redeemSecondFactor(
 /** RFC 6238, 5.2: each time step is accepted once, so a code that was seen is worth nothing. */
 async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRow, code: string): Promise<boolean> {
   if (!user.twoFactorSecret) return false
-  const step = findTotpStep(sealer.open(user.twoFactorSecret, purposeOf(user.id)), code, clock.now())
+  const step = findTotpStep(sealer.unseal(user.twoFactorSecret, purposeOf(user.id)), code, clock.now())
   if (step === null) return false
   const { changes } = await write(db, (tx) =>
     tx

@@ -5,7 +5,7 @@ import { write } from '../../../db/write.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { askAgent } from './agent-messages.ts'
 
-async function open() {
+async function openTestHouse() {
   const owner = await agentOwner()
   const other = await owner.add(owner.user.id, 'Cy')
   return { ...owner, other }
@@ -13,14 +13,14 @@ async function open() {
 const never = new AbortController().signal
 
 test('GET /v1/agents: the others of the same owner, and nobody else’s', async () => {
-  const { asAgent, other } = await open()
+  const { asAgent, other } = await openTestHouse()
   expect(await (await asAgent('/v1/agents')).json()).toEqual({
     agents: [{ id: other.id, name: 'Cy', status: 'running', specialization: null }],
   })
 })
 
 test('POST /v1/agents/:id/messages: 404 for a stranger’s agent and for itself, 409 for one that does not run, 400 without words', async () => {
-  const { asAgent, agent, strangersAgent, other } = await open()
+  const { asAgent, agent, strangersAgent, other } = await openTestHouse()
   const say = async (id: string, message = 'Hi') =>
     (await asAgent(`/v1/agents/${id}/messages`, 'POST', { message })).status
   expect(await say(strangersAgent.id)).toBe(404)
@@ -30,7 +30,7 @@ test('POST /v1/agents/:id/messages: 404 for a stranger’s agent and for itself,
 })
 
 test('an agent is told who asks and in which conversation; agents that would wait for each other are refused', async () => {
-  const { platform, agent, other, add, user } = await open()
+  const { platform, agent, other, add, user } = await openTestHouse()
   const third = await add(user.id, 'Di')
   const names = new Map<number, string>()
   for (const [index, { id }] of [agent, other, third].entries()) {

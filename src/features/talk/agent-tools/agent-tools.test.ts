@@ -4,7 +4,7 @@ import { read } from '../../../../tests/harness/requests.ts'
 import { ToolSettings } from '../../../core/agent-tools.ts'
 import { AgentTools } from './schemas.ts'
 
-async function open() {
+async function openTestHouse() {
   const owner = await agentOwner()
   const { asOwner, asAgent, agent } = owner
   const path = `/api/agents/${agent.id}/tools`
@@ -18,7 +18,7 @@ async function open() {
 }
 
 test('GET /v1/tools: the profile of the plan until the owner chooses another: solo talks, the others work', async () => {
-  const { settings, seen, change, add, user } = await open()
+  const { settings, seen, change, add, user } = await openTestHouse()
   expect((await settings()).tools).toContain('delete_file')
   const solo = await add(user.id, 'Solo', 'solo')
   const { tools } = await settings(solo.headers)
@@ -32,7 +32,7 @@ test('GET /v1/tools: the profile of the plan until the owner chooses another: so
 })
 
 test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the profile, null lets go of it', async () => {
-  const { settings, change, seen } = await open()
+  const { settings, change, seen } = await openTestHouse()
   await change({ profile: 'minimal', switches: { list_files: true, forget: false } })
   expect((await settings()).tools).toEqual(['remember', 'recall', 'search_memory', 'use_skill', 'list_files'])
   await change({ switches: { forget: null } })
@@ -46,7 +46,7 @@ test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the pro
 })
 
 test('PUT /api/agents/:id/tools: limits of a turn; what is left out stays, null is the usual again', async () => {
-  const { settings, change } = await open()
+  const { settings, change } = await openTestHouse()
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 40, maxUsd: null })
   await change({ limits: { modelTurns: 3, maxUsd: 0.25 } })
   await change({ limits: { toolCalls: 5 } })
@@ -62,14 +62,14 @@ test.each([
   [{ limits: { maxUsd: -1 } }],
   [{ colour: 'red' }],
 ])('PUT /api/agents/:id/tools: 400 for %j, and nothing changes', async (body) => {
-  const { change, seen } = await open()
+  const { change, seen } = await openTestHouse()
   const before = await seen()
   expect((await change(body)).status).toBe(400)
   expect(await seen()).toEqual(before)
 })
 
 test('another owner gets 404, nobody signed in 401', async () => {
-  const { asStranger, path, web, asAgent } = await open()
+  const { asStranger, path, web, asAgent } = await openTestHouse()
   expect((await asStranger(path)).status).toBe(404)
   expect((await asStranger(path, 'PUT', { profile: 'full' })).status).toBe(404)
   expect((await web.request(path)).status).toBe(401)

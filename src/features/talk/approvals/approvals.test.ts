@@ -15,7 +15,7 @@ const QUESTION = { tool: 'delete_file', arguments: '{"path":"notes/a.md"}', sess
 const Asked = z.object({ id: z.string(), status: z.string() })
 const never = new AbortController().signal
 
-async function open() {
+async function openTestHouse() {
   const owner = await agentOwner()
   const { asAgent, asOwner, platform } = owner
   const ask = async (question: object = QUESTION) => read(Asked, asAgent('/v1/approvals', 'POST', question))
@@ -38,7 +38,7 @@ async function open() {
 }
 
 test('a question is shown exactly, is approved by its owner, and is good for one use of exactly that', async () => {
-  const { ask, list, decide, use, audit, agent, user, status } = await open()
+  const { ask, list, decide, use, audit, agent, user, status } = await openTestHouse()
   const asked = await ask()
   expect(asked).toMatchObject({ status: 'waiting' })
   expect((await list('?status=waiting')).approvals).toMatchObject([
@@ -64,7 +64,7 @@ test('a question is shown exactly, is approved by its owner, and is good for one
 })
 
 test('POST /v1/approvals/:id/use: of two at once one alone gets the approval', async () => {
-  const { ask, decide, use } = await open()
+  const { ask, decide, use } = await openTestHouse()
   const { id } = await ask()
   await decide(id, 'approve')
   const statuses = (await Promise.all([use(id), use(id), use(id)])).map(({ status }) => status)
@@ -72,7 +72,7 @@ test('POST /v1/approvals/:id/use: of two at once one alone gets the approval', a
 })
 
 test('the same question again, as after a restart of the agent, is the one that waits or was approved and not used', async () => {
-  const { ask, decide, use, list } = await open()
+  const { ask, decide, use, list } = await openTestHouse()
   const first = await ask()
   expect((await ask()).id).toBe(first.id)
   await decide(first.id, 'approve')
@@ -86,7 +86,7 @@ test('the same question again, as after a restart of the agent, is the one that 
 })
 
 test('without an answer it is denied: late decisions are 409, and the audit log says that nobody decided', async () => {
-  const { ask, decide, status, clock, platform, audit, use, list, agent } = await open()
+  const { ask, decide, status, clock, platform, audit, use, list, agent } = await openTestHouse()
   const { id } = await ask()
   const approved = await ask({ ...QUESTION, tool: 'shell' })
   await decide(approved.id, 'approve')
@@ -104,7 +104,7 @@ test('without an answer it is denied: late decisions are 409, and the audit log 
 })
 
 test('GET /v1/approvals/:id?wait=: answers as soon as the owner has decided', async () => {
-  const { ask, asAgent, decide } = await open()
+  const { ask, asAgent, decide } = await openTestHouse()
   const { id } = await ask()
   const waiting = asAgent(`/v1/approvals/${id}?wait=30`)
   await decide(id, 'deny')
@@ -113,7 +113,7 @@ test('GET /v1/approvals/:id?wait=: answers as soon as the owner has decided', as
 })
 
 test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for others, 409 once decided, 401 for nobody', async () => {
-  const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await open()
+  const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await openTestHouse()
   const { id } = await ask()
   for (const verb of ['approve', 'deny'])
     expect((await asStranger(`/api/approvals/${id}/${verb}`, 'POST')).status).toBe(404)
@@ -131,7 +131,7 @@ test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for 
 })
 
 test('GET /api/approvals: pages, newest first, and 400 for a status that there is not', async () => {
-  const { ask, list, asOwner } = await open()
+  const { ask, list, asOwner } = await openTestHouse()
   for (const number of [1, 2, 3]) await ask({ ...QUESTION, arguments: `{"path":"${number}"}` })
   const first = await list('?limit=2')
   expect(first.approvals.map((one) => one.arguments)).toEqual(['{"path":"3"}', '{"path":"2"}'])
@@ -141,7 +141,7 @@ test('GET /api/approvals: pages, newest first, and 400 for a status that there i
 })
 
 test('POST /v1/approvals: 400 for what is no JSON object, 429 while 20 wait, 403 for an agent without an owner', async () => {
-  const { ask, asAgent, add } = await open()
+  const { ask, asAgent, add } = await openTestHouse()
   for (const text of ['', '[]', '"x"', '{', 'null'])
     expect((await asAgent('/v1/approvals', 'POST', { ...QUESTION, arguments: text })).status).toBe(400)
   for (let number = 0; number < 20; number++) await ask({ ...QUESTION, arguments: `{"n":${number}}` })
@@ -152,7 +152,7 @@ test('POST /v1/approvals: 400 for what is no JSON object, 429 while 20 wait, 403
 })
 
 test('a channel decides as the owner whom it knows, and taking the account over denies what is open', async () => {
-  const { ask, platform, user, stranger, status, audit, clock } = await open()
+  const { ask, platform, user, stranger, status, audit, clock } = await openTestHouse()
   const { id } = await ask()
   const decide = (userId: string) => decideApproval(platform, { userId, via: 'telegram' }, id, 'approved')
   expect(decide(stranger.user.id)).rejects.toThrow('Approval not found')

@@ -35,7 +35,7 @@ export async function askOwner(deps: AskDeps, agentId: string, request: Approval
     const wasTold = isToldOf(tx, owner.id, now)
     const expiresAt = new Date(now.getTime() + deps.approvalExpiryMinutes * 60_000)
     const asked = { ...request, id: newId('apr'), agentId, argumentsHash, status: 'waiting', expiresAt } as const
-    if (!wasTold) tell(deps, tx, owner, agentId, request.tool)
+    if (!wasTold) notifyOwner(deps, tx, owner, agentId, request.tool)
     return tx
       .insert(approvals)
       .values({ ...asked, createdAt: now })
@@ -44,7 +44,7 @@ export async function askOwner(deps: AskDeps, agentId: string, request: Approval
   })
 }
 
-function tell({ tellOwner }: AskDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
+function notifyOwner({ tellOwner }: AskDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
   const text = `It wants to use ${tool}, and must not without you. The approvals page shows what exactly; without an answer it is denied by itself.`
   tellOwner(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
 }

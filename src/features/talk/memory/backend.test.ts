@@ -12,7 +12,7 @@ import { AgentMemory, Memory } from './schemas.ts'
 import { agentMemory } from './tables.ts'
 
 /** Ada without a plan, her agent, and the token with which it asks. */
-async function open(environment: Record<string, string> = {}) {
+async function openTestHouse(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const { cookie, user } = await test.signIn()
   const { platform, clock } = test
@@ -46,7 +46,7 @@ async function open(environment: Record<string, string> = {}) {
 }
 
 test('/v1/memory and /api/memory are one store: each sees at once what the other kept, changed and forgot', async () => {
-  const { remember, facts, seen, save, forget, ask, clock } = await open()
+  const { remember, facts, seen, save, forget, ask, clock } = await openTestHouse()
   const saved = clock.now().toISOString()
   expect(await (await remember('drinks', 'tea')).json()).toEqual({ key: 'drinks', saved })
   expect(await seen()).toEqual({ drinks: 'tea' })
@@ -70,7 +70,7 @@ test('/v1/memory and /api/memory are one store: each sees at once what the other
 })
 
 test('GET /v1/memory: the beginning of a long value, and all of it by its key', async () => {
-  const { save, facts, ask } = await open()
+  const { save, facts, ask } = await openTestHouse()
   const long = `${'x'.repeat(499)}😀 and the rest`
   await save({ memory: { long, list: ['a'.repeat(600)] } })
   expect(await facts()).toMatchObject([
@@ -83,7 +83,7 @@ test('GET /v1/memory: the beginning of a long value, and all of it by its key', 
 })
 
 test('DELETE /v1/memory: 404 for an unknown key, 400 without one, and everything only when that is said', async () => {
-  const { remember, ask, rows } = await open()
+  const { remember, ask, rows } = await openTestHouse()
   await remember('a', '1')
   await remember('b', '2')
   const remove = async (query: string) => {
@@ -104,14 +104,14 @@ test.each<[unknown, string]>([
   [{ key: 'a', memory: 7 }, 'memory must be text'],
   [{ key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
 ])('POST /v1/memory: 400 for %j, and nothing is kept', async (body, error) => {
-  const { ask, rows } = await open()
+  const { ask, rows } = await openTestHouse()
   const response = await ask('/v1/memory', json('POST', body))
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(rows()).toEqual([])
 })
 
 test('the agent fills at most 100 keys, also when many come at once, and takes no room from its owner', async () => {
-  const { remember, save, rows } = await open()
+  const { remember, save, rows } = await openTestHouse()
   for (let index = 0; index < 99; index++) await remember(`fact${index}`, 'x')
   const rivals = await Promise.all(Array.from({ length: 20 }, (_, index) => remember(`rival${index}`, 'x')))
   expect(rivals.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -125,7 +125,7 @@ test('the agent fills at most 100 keys, also when many come at once, and takes n
 })
 
 test('two writers of one key leave one value, that of the later one', async () => {
-  const { remember, save, seen } = await open()
+  const { remember, save, seen } = await openTestHouse()
   await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
       index % 2 ? remember('name', `agent ${index}`) : save({ key: 'name', memory: `user ${index}` }),
@@ -136,7 +136,7 @@ test('two writers of one key leave one value, that of the later one', async () =
 })
 
 test('POST /v1/memory/import: keeps what is not known, with its dates, and changes nothing the second time', async () => {
-  const { ask, save, seen, rows, agent } = await open()
+  const { ask, save, seen, rows, agent } = await openTestHouse()
   await save({ key: 'fact-2', memory: 'mine' })
   const facts = [
     { key: 'fact-1', text: 'likes tea', at: '2026-01-01T00:00:00.000Z' },
@@ -155,7 +155,7 @@ test('POST /v1/memory/import: keeps what is not known, with its dates, and chang
 })
 
 test('POST /v1/memory/import: nothing is lost for want of room, and it is no way around the limit', async () => {
-  const { ask, remember, rows } = await open()
+  const { ask, remember, rows } = await openTestHouse()
   for (let index = 0; index < 60; index++) await remember(`now${index}`, 'x')
   const send = (from: number) => {
     const facts = Array.from({ length: 100 }, (_, index) => ({ key: `fact-${from + index}`, text: 'x' }))
@@ -168,7 +168,7 @@ test('POST /v1/memory/import: nothing is lost for want of room, and it is no way
 })
 
 test('/v1/memory: 401 for everybody but an agent, whose own memory is all it sees', async () => {
-  const { ask, add, user, facts, remember, signIn } = await open()
+  const { ask, add, user, facts, remember, signIn } = await openTestHouse()
   const others = [{}, bearer('agt_wrong'), bearer(INTERNAL_KEY), bearer(`sk_${'a'.repeat(43)}`)]
   const calls: [string, RequestInit][] = [
     ['/v1/memory', {}],
@@ -193,14 +193,14 @@ test('/v1/memory: 401 for everybody but an agent, whose own memory is all it see
 })
 
 test('/v1/memory: 403 while the account of its owner is disabled, whatever plan it has otherwise', async () => {
-  const { ask, platform, user, clock } = await open()
+  const { ask, platform, user, clock } = await openTestHouse()
   expect((await ask('/v1/memory')).status).toBe(200)
   await write(platform.db, (tx) => tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, user.id)).run())
   expect((await ask('/v1/memory')).status).toBe(403)
 })
 
 test('/v1/memory: 429 beyond the rate of one agent, whatever others of the same machine do', async () => {
-  const { ask, add, user } = await open({ RATE_LIMIT_BACKEND: '2' })
+  const { ask, add, user } = await openTestHouse({ RATE_LIMIT_BACKEND: '2' })
   const other = await add(user.id)
   const statuses = []
   for (let index = 0; index < 3; index++) statuses.push((await ask('/v1/memory')).status)

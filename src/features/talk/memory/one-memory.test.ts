@@ -10,7 +10,7 @@ import { agentFolder } from '../../../adapters/runtimes/process/files.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 
-async function open() {
+async function openTestHouse() {
   const provider = await startProvider()
   const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)
@@ -25,7 +25,7 @@ async function open() {
 }
 
 test('what is stored by /api/memory is known to the very next turn, and what is forgotten there is not', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   expect(await ada.prompt()).not.toContain('What you remember')
   await ada.save({ drinks: 'tea', pets: { cat: 'Bo' } })
   expect(await ada.prompt()).toContain('- [drinks] tea\n- [pets] {"cat":"Bo"}')
@@ -37,7 +37,7 @@ test('what is stored by /api/memory is known to the very next turn, and what is 
 }, 300_000)
 
 test('what the agent remembers and forgets by its tools is at /api/memory at once', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   await ada.use('remember', { fact: 'Ada likes tea', name: 'drinks' })
   expect(await ada.seen()).toEqual({ drinks: 'Ada likes tea' })
   await ada.save({ drinks: 'Ada likes coffee' })
@@ -47,7 +47,7 @@ test('what the agent remembers and forgets by its tools is at /api/memory at onc
 }, 300_000)
 
 test('a reset clears what both have stored, whether the platform is asked for it or the agent itself', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   const fill = async () => {
     await ada.save({ drinks: 'tea' })
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })

@@ -12,7 +12,7 @@ import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { Memory } from './schemas.ts'
 
 /** Ada, whose OpenClaw agent runs and has written down what the state says. */
-async function open() {
+async function openTestHouse() {
   const provider = await startProvider({ text: 'Well.' })
   const { baseUrl } = provider
   const upstream = createHttpProvider({ id: 'openrouter', baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
@@ -64,7 +64,7 @@ async function open() {
 const NOTES = { 'MEMORY.md': 'tea', 'memory/a.md': 'likes tea', 'memory/deep/b.md': 'hates rain' }
 
 test('OpenClaw: GET /api/memory shows what the agent has written down, beside what was stored for it', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   await ada.save({ key: 'pets', memory: { cat: 'Bo' } })
   const memory = { ...NOTES, pets: { cat: 'Bo' } }
   const shown = { memory, count: 4, lastUpdated: expect.any(String) }
@@ -76,7 +76,7 @@ test('OpenClaw: GET /api/memory shows what the agent has written down, beside wh
 })
 
 test('OpenClaw: what the owner changes and takes away of its notes is changed in its files', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   expect((await ada.save({ key: 'MEMORY.md', memory: 'coffee' })).status).toBe(200)
   expect((await ada.forget('memory/a.md')).status).toBe(200)
   expect(ada.files.get('MEMORY.md')).toBe('coffee')
@@ -90,7 +90,7 @@ test('OpenClaw: what the owner changes and takes away of its notes is changed in
 })
 
 test('OpenClaw: while it does not run or not answer, its notes are said to be unread and cannot be changed', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   await ada.save({ key: 'pets', memory: 'cat' })
   await ada.change({ status: 'stopped' })
   const unread = { memory: { pets: 'cat' }, count: 1, unread: [ada.agentId] }
@@ -106,7 +106,7 @@ test('OpenClaw: while it does not run or not answer, its notes are said to be un
 })
 
 test('OpenClaw: what is stored for it is told to its model with the very next call, behind its own instructions', async () => {
-  await using ada = await open()
+  await using ada = await openTestHouse()
   const messages = [
     { role: 'system', content: 'You are Bo.' },
     { role: 'user', content: 'Hi' },

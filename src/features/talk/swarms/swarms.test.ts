@@ -23,14 +23,14 @@ async function withAgents() {
     await add(ada.user.id, 'Two'),
     await add(eve.user.id, 'Hers'),
   ]
-  const as = (who: typeof ada) => ({
+  const callerOf = (who: typeof ada) => ({
     get: (path: string) => test.web.request(path, { headers: who.cookie }),
     send: (method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown = {}) =>
       test.web.request(path, json(method, body, who.cookie)),
   })
   const create = (body: { name?: string; agents?: Member[]; summarizer?: string } = {}) =>
-    read(Swarm, as(ada).send('POST', '/api/swarms', { name: 'Pair', agents: [one, two], ...body }))
-  return { ...test, userIds: { ada: ada.user.id }, ada: as(ada), eve: as(eve), one, two, foreign, create }
+    read(Swarm, callerOf(ada).send('POST', '/api/swarms', { name: 'Pair', agents: [one, two], ...body }))
+  return { ...test, userIds: { ada: ada.user.id }, ada: callerOf(ada), eve: callerOf(eve), one, two, foreign, create }
 }
 
 async function expectError(response: Response | Promise<Response>, status: number, body: object) {

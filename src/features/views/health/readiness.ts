@@ -19,7 +19,7 @@ const TIMES = { keptMs: 5000, patienceMs: 5000 }
 export type ReadinessDeps = {
   db: Db
   clock: Clock
-  runtimes: Pick<Runtimes, 'choose' | 'of' | 'listOpen'>
+  runtimes: Pick<Runtimes, 'choose' | 'runtimeOf' | 'listOpen'>
   diskFloor: Pick<DiskFloor, 'isLow'>
 }
 
@@ -54,7 +54,7 @@ async function canWrite(deps: ReadinessDeps): Promise<boolean> {
 
 /** What new agents get, and whatever serves agents already. */
 async function isAnswering(runtimes: ReadinessDeps['runtimes']): Promise<boolean> {
-  const chosen = runtimes.of({ runtime: await runtimes.choose() })
+  const chosen = runtimes.runtimeOf({ runtime: await runtimes.choose() })
   const answers = await Promise.all([...new Set([chosen, ...runtimes.listOpen()])].map((each) => each.isAvailable()))
   return answers.every(Boolean)
 }

@@ -9,7 +9,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { messageDays, messages } from '../../talk/chat/tables.ts'
 import { formatStats, NOT_MEASURED } from './format.ts'
 
-export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
+export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Whoever asks for numbers does not wait for an agent that is starting. */
 const PROBE_MS = 2000
@@ -34,7 +34,7 @@ export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
 
 async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRow['status']) {
   try {
-    const { blockIO: _blockIO, ...use } = formatStats(await runtimes.of(agent).stats(agent.id))
+    const { blockIO: _blockIO, ...use } = formatStats(await runtimes.runtimeOf(agent).stats(agent.id))
     return use
   } catch (error) {
     if (!(error instanceof AppError)) throw error

@@ -9,7 +9,7 @@ import { hourOf } from './sample.ts'
 import type { HistoricalMetrics, HistoricalQuery, MetricPoint } from './schemas.ts'
 import { agentMetricHours } from './tables.ts'
 
-export type HistoryDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
+export type HistoryDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 const HOUR_MS = 3_600_000
 const HOURS: Readonly<Record<HistoricalQuery['range'], number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
@@ -64,7 +64,7 @@ async function measureNow({ db, clock, runtimes }: HistoryDeps, userId: string):
     .from(agents)
     .where(and(eq(agents.ownerId, userId), eq(agents.status, 'running')))
     .all()
-  const results = await Promise.allSettled(running.map((agent) => runtimes.of(agent).stats(agent.id)))
+  const results = await Promise.allSettled(running.map((agent) => runtimes.runtimeOf(agent).stats(agent.id)))
   const stats = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   if (stats.length === 0) return []
   const cpu = stats.reduce((sum, { cpuPercent }) => sum + cpuPercent, 0) / stats.length

@@ -12,7 +12,7 @@ import { messages } from '../../talk/chat/tables.ts'
 import { toPercent } from './format.ts'
 import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
 
-export type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'of'> }
+export type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Agents that are asked at once: an engine takes a second or two for each. */
 const ASKED_AT_ONCE = 10
@@ -49,7 +49,7 @@ async function measure(
 ): Promise<Sample | null> {
   const agentId = agent.id
   try {
-    return { agentId, stats: await runtimes.of(agent).stats(agentId) }
+    return { agentId, stats: await runtimes.runtimeOf(agent).stats(agentId) }
   } catch (error) {
     const isDown = error instanceof AppError && (error.kind === 'conflict' || error.kind === 'not_found')
     return isDown ? { agentId, stats: null } : null

@@ -39,13 +39,13 @@ function addCall(tx: Parameters<Parameters<typeof write>[1]>[0], call: Partial<t
 
 test('nobody sees an empty fleet, each part in its own shape', async () => {
   const { web, clock } = testPlatform()
-  const of = async (path: string) => {
+  const readFrom = async (path: string) => {
     const response = await web.request(`${FLEET}/${path}`)
     expect(response.status).toBe(200)
     return response.json()
   }
   const atlas = { id: 'atlas', name: 'atlas', role: 'orchestrator', status: 'offline', x: 400, y: 300 }
-  expect(await of('graph')).toEqual({
+  expect(await readFrom('graph')).toEqual({
     nodes: [{ ...atlas, load: 0, memory: 0 }],
     edges: [],
     timestamp: clock.now().toISOString(),
@@ -54,9 +54,9 @@ test('nobody sees an empty fleet, each part in its own shape', async () => {
     stats: { totalAgents: 1, activeAgents: 0, idleAgents: 0, offlineAgents: 1 },
     dashboardUrl: 'http://localhost:3000',
   })
-  expect(await of('traces')).toEqual([])
-  expect(await of('costs')).toEqual({ costs: [], totalSpend: 0, managedAiCost: 0, coordinationRevenue: 0 })
-  expect(await of('bookings')).toEqual({ bookings: [] })
+  expect(await readFrom('traces')).toEqual([])
+  expect(await readFrom('costs')).toEqual({ costs: [], totalSpend: 0, managedAiCost: 0, coordinationRevenue: 0 })
+  expect(await readFrom('bookings')).toEqual({ bookings: [] })
 })
 
 test('GET /api/mission-control/fleet/graph: own agents at places that stay, with what is known of them and nothing else', async () => {

@@ -17,7 +17,7 @@ import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './sc
 export type RuntimeDeps = {
   db: Db
   clock: Clock
-  runtimes: Pick<Runtimes, 'of' | 'choose'>
+  runtimes: Pick<Runtimes, 'runtimeOf' | 'choose'>
   imageRules: Pick<ImageRules, 'image'>
 }
 
@@ -60,7 +60,7 @@ export async function listInstances(deps: RuntimeDeps, principal: Principal): Pr
 async function listRunning(deps: RuntimeDeps, runtime: RuntimeName | null, own: AgentRow[]) {
   const rows = new Map(own.map((agent) => [agent.id, agent]))
   const inspections = await deps.runtimes
-    .of({ runtime })
+    .runtimeOf({ runtime })
     .list()
     .catch((cause: unknown) => {
       throw new AppError('internal', 'Failed to list instances', {}, { cause })
@@ -97,7 +97,7 @@ export async function getInstanceStats(
 ): Promise<RuntimeInstanceStats> {
   const agent = getAgent(deps.db, principal, agentId)
   const stats = await deps.runtimes
-    .of(agent)
+    .runtimeOf(agent)
     .stats(agent.id)
     .catch((cause: unknown) => {
       if (cause instanceof AppError && (cause.kind === 'not_found' || cause.kind === 'conflict')) throw cause

@@ -40,7 +40,7 @@ export function listGitCredentials(deps: { db: Db; sealer: Sealer }, { agent }: 
   return rows.map(({ workspace, origin, username, sealedPassword }) => ({
     origin,
     username,
-    password: deps.sealer.open(sealedPassword, purposeOf(workspace, origin)),
+    password: deps.sealer.unseal(sealedPassword, purposeOf(workspace, origin)),
   }))
 }
 

@@ -14,7 +14,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 
 export type WorkspaceDeps = {
   db: Db
-  runtimes: Pick<Runtimes, 'of'>
+  runtimes: Pick<Runtimes, 'runtimeOf'>
   git: GitRunner
   workspaceLinks: Pick<WorkspaceLinks, 'use'>
   browseRoot: string
@@ -44,7 +44,7 @@ export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId
     return { agent: null, use: inFolder(deps, { base: deps.browseRoot, below: [] }) }
   }
   const agent = getAgent(deps.db, principal, agentId)
-  const runtime = deps.runtimes.of(agent)
+  const runtime = deps.runtimes.runtimeOf(agent)
   if (runtime.name === 'process') {
     // What lies below the agent's own folder is the agent's to replace by links.
     const root = { base: join(deps.agentsFolder, agent.id), below: ['state', WORKSPACE_FOLDER] }

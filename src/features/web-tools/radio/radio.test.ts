@@ -39,7 +39,7 @@ function tokenOf(balance: bigint) {
   return concatHex(['0x7f', padHex(toHex(balance), { size: 32 }), '0x60005260206000f3'])
 }
 
-async function open(environment: Record<string, string> = {}) {
+async function openTestHouse(environment: Record<string, string> = {}) {
   const mux = startMuxDouble()
   const test = testPlatform({
     environment: {
@@ -72,7 +72,7 @@ async function open(environment: Record<string, string> = {}) {
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 200 makes a stream for a wallet of one’s own that holds enough',
   async () => {
-    await using test = await open()
+    await using test = await openTestHouse()
     const response = await test.create()
     expect(response.status).toBe(200)
     const body: unknown = await response.json()
@@ -104,7 +104,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil)(
   'GET /api/radio/live: 200 for everybody, with who is on the air and never a stream key',
   async () => {
-    await using test = await open()
+    await using test = await openTestHouse()
     expect(await (await test.live()).json()).toEqual({ djs: [], count: 0 })
     const { stream } = await read(Created, test.create())
     const foreign = test.mux.add('active')
@@ -142,7 +142,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil)(
   'GET /api/radio/live: many who ask in five seconds are one request to the provider',
   async () => {
-    await using test = await open()
+    await using test = await openTestHouse()
     await Promise.all(Array.from({ length: 50 }, () => test.live()))
     expect(test.mux.requests).toEqual(['GET /video/v1/live-streams?limit=100&status=active'])
     test.clock.advance(5000)
@@ -154,7 +154,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 403 for a wallet that is not one’s own, and for one that holds too little',
   async () => {
-    await using test = await open()
+    await using test = await openTestHouse()
     const foreign = await test.create({ wallet: `0x${'11'.repeat(20)}` })
     const reason = 'The wallet is not one that you signed in with'
     expect([foreign.status, await foreign.json()]).toEqual([403, { error: REFUSAL, reason }])
@@ -162,7 +162,7 @@ test.skipIf(!hasAnvil)(
     expect((await test.create({ wallet: WALLET }, eve)).status).toBe(403)
     expect(test.mux.requests).toEqual([])
 
-    await using another = await open({ TOKEN_GATING_ADDRESS: poor })
+    await using another = await openTestHouse({ TOKEN_GATING_ADDRESS: poor })
     const tooLittle = await another.create()
     const why = 'The wallet does not hold enough'
     expect([tooLittle.status, await tooLittle.json()]).toEqual([403, { error: REFUSAL, reason: why }])
@@ -177,7 +177,7 @@ test.skipIf(!hasAnvil).each([
   [{ wallet: '0x12' }, 'wallet must be 0x and 40 hex digits'],
   [{ wallet: WALLET, name: 'x'.repeat(101) }, 'name must be at most 100 characters'],
 ])('POST /api/radio/streams: 400 for %j', async (body, error) => {
-  await using test = await open()
+  await using test = await openTestHouse()
   const response = await test.create(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
 })
@@ -185,7 +185,7 @@ test.skipIf(!hasAnvil).each([
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 429 for the sixth stream, even when many are asked for at once',
   async () => {
-    await using test = await open()
+    await using test = await openTestHouse()
     const answers = await Promise.all(Array.from({ length: 12 }, () => test.create()))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
@@ -196,7 +196,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
   'radio: 502 when the provider answers with the fault %s, and no stream is left behind',
   async (fault) => {
-    await using test = await open()
+    await using test = await openTestHouse()
     test.mux.failWith(fault)
     for (const response of [await test.create(), await test.live()]) {
       expect(response.status).toBe(502)
@@ -211,7 +211,7 @@ test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
 test.skipIf(!hasAnvil)(
   'GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for one’s own, 404 for a stranger',
   async () => {
-    await using test = await open()
+    await using test = await openTestHouse()
     const { stream } = await read(Created, test.create())
     const { streams } = await read(Own, test.list())
     expect(streams).toEqual([
@@ -234,7 +234,7 @@ test.skipIf(!hasAnvil)(
 )
 
 test.skipIf(!hasAnvil)('the streams of a deleted account end at the provider', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   await test.create()
   await using _jobs = startJobs(test.platform)
   const { db, enqueue } = test.platform

@@ -17,7 +17,7 @@ import { videos } from './tables.ts'
 const Finished = z.object({ url: z.string() })
 const DEMO = { type: 'demo', agentName: 'Ada', agentDescription: 'Answers mail' }
 
-async function open(first?: Parameters<typeof startVideoDouble>[0], settings: Record<string, string> = {}) {
+async function openTestHouse(first?: Parameters<typeof startVideoDouble>[0], settings: Record<string, string> = {}) {
   const provider = startVideoDouble(first)
   const test = testPlatform({ environment: { ...provider.environment, ...settings } })
   const { cookie, user } = await test.signIn('ada@example.com', 'solo')
@@ -46,7 +46,7 @@ async function open(first?: Parameters<typeof startVideoDouble>[0], settings: Re
 const ASYNC = { prefer: 'respond-async' }
 
 test('POST /api/generate-video: 200 with the URL of a video that is quickly made; GET /api/videos/:id: its owner alone gets it', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   const response = await test.generate()
   expect(response.status).toBe(200)
   const { url } = await read(Finished, response)
@@ -69,7 +69,7 @@ test('POST /api/generate-video: 200 with the URL of a video that is quickly made
 })
 
 test('POST /api/generate-video: 202 for one who does not want to wait; the URL gives the video once it is made', async () => {
-  await using test = await open({ status: 'queued' })
+  await using test = await openTestHouse({ status: 'queued' })
   const response = await test.generate(DEMO, ASYNC)
   expect(response.status).toBe(202)
   const pending = await read(PendingVideo, response)
@@ -101,7 +101,7 @@ test.each([
   ],
   [{ type: 'tutorial', topic: 'Keys', steps: ['Open settings', 'Press create'] }, ['Keys', 'Step 2: Press create']],
 ])('POST /api/generate-video: %j becomes a prompt that says it', async (body, words) => {
-  await using test = await open()
+  await using test = await openTestHouse()
   expect((await test.generate(body)).status).toBe(200)
   const [order] = test.provider.orders
   expect(order?.model).toBe('sora-2')
@@ -119,14 +119,14 @@ test.each([
   [{ type: 'tutorial', topic: 'x' }, 'steps must be text or a list of 1 to 30 texts'],
   [{ type: 'demo', agentName: 'x'.repeat(201), agentDescription: 'x' }, 'agentName must be at most 200 characters'],
 ])('POST /api/generate-video: 400 for %j, and nothing is ordered', async (body, error) => {
-  await using test = await open()
+  await using test = await openTestHouse()
   const response = await test.generate(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(test.rows()).toEqual([])
 })
 
 test('POST /api/generate-video: 502 with the provider’s reason when it gives up, and so says the URL', async () => {
-  await using test = await open({ status: 'failed', error: { code: 'moderation', message: 'Not this one' } })
+  await using test = await openTestHouse({ status: 'failed', error: { code: 'moderation', message: 'Not this one' } })
   const response = await test.generate()
   expect(response.status).toBe(502)
   const [row] = test.rows()
@@ -135,7 +135,7 @@ test('POST /api/generate-video: 502 with the provider’s reason when it gives u
 })
 
 test('POST /api/generate-video: a request that the provider refuses is not made again', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
   const response = await test.generate()
   expect(response.status).toBe(502)
@@ -144,7 +144,7 @@ test('POST /api/generate-video: a request that the provider refuses is not made 
 })
 
 test('a provider that fails for a while is asked again, and the video is made', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   test.provider.refuseWith(() => new Response('busy', { status: 503 }))
   const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
   await until('the first attempt', () => test.logLines.some((line) => line.includes('job failed')))
@@ -159,7 +159,7 @@ test.each([
   ['no video', () => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })],
   ['nothing', () => new Response(new Uint8Array(0), { headers: { 'content-type': 'video/mp4' } })],
 ])('content that is %s is no video: given up in the end, with no file left', async (_what, content) => {
-  await using test = await open()
+  await using test = await openTestHouse()
   test.provider.serve(content)
   const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
   await until('the end', async () => {
@@ -171,7 +171,7 @@ test.each([
 })
 
 test('a video that takes more than half an hour is given up', async () => {
-  await using test = await open({ status: 'in_progress' })
+  await using test = await openTestHouse({ status: 'in_progress' })
   const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
   await until('the order', () => test.rows()[0]?.status === 'processing')
   test.clock.advance(31 * 60_000)
@@ -180,7 +180,7 @@ test('a video that takes more than half an hour is given up', async () => {
 })
 
 test('POST /api/generate-video: 429 for the third at once', async () => {
-  await using test = await open({ status: 'in_progress' })
+  await using test = await openTestHouse({ status: 'in_progress' })
   const answers = await Promise.all(Array.from({ length: 6 }, () => test.generate(DEMO, ASYNC)))
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(2)
   const refused = answers.find(({ status }) => status === 429)
@@ -200,7 +200,7 @@ test('POST /api/generate-video: 503 without a provider, 401 without a session', 
 })
 
 test('POST /api/generate-video: 402 without a plan in force, and nothing is ordered', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   const { cookie } = await test.signIn('poor@example.com')
   const response = await test.generate(DEMO, cookie)
   expect([response.status, await response.json()]).toEqual([
@@ -226,7 +226,7 @@ test.each([
     { costMicroUsd: 0, model: 'film-1' },
   ],
 ])('a video is booked once, under its user, %s', async (_how, state, settings, row) => {
-  await using test = await open(state, settings)
+  await using test = await openTestHouse(state, settings)
   expect((await test.generate()).status).toBe(200)
   expect(await test.booked()).toMatchObject([
     {
@@ -237,7 +237,7 @@ test.each([
 })
 
 test('an order that is refused costs nothing; one whose answer cannot be read may have cost a video', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
   await test.generate()
   expect(await test.booked()).toMatchObject([{ success: false, costMicroUsd: 0, estimated: false }])
@@ -258,7 +258,7 @@ test('an order that is refused costs nothing; one whose answer cannot be read ma
 })
 
 test('the files of a deleted account’s videos go, others stay', async () => {
-  await using test = await open()
+  await using test = await openTestHouse()
   await test.generate()
   const [kept = ''] = test.files()
   writeFileSync(join(test.platform.videosFolder, 'vid_gone.mp4'), 'x')

@@ -60,12 +60,12 @@ export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
 type NewEvent = Pick<typeof webhookEvents.$inferInsert, 'source' | 'id' | 'type' | 'subject'>
 
 /** What was done about an event; about one that came before, nothing is done again. */
-function actOnce(deps: WebhookDeps, event: NewEvent, act: (tx: Tx) => string): Promise<string> {
+function actOnce(deps: WebhookDeps, event: NewEvent, applyEvent: (tx: Tx) => string): Promise<string> {
   return write(deps.db, (tx) => {
     const isSame = and(eq(webhookEvents.source, event.source), eq(webhookEvents.id, event.id))
     const earlier = tx.select().from(webhookEvents).where(isSame).get()
     if (earlier) return earlier.outcome
-    const outcome = act(tx)
+    const outcome = applyEvent(tx)
     tx.insert(webhookEvents)
       .values({ ...event, outcome, receivedAt: deps.clock.now() })
       .run()

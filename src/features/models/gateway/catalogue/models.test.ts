@@ -264,9 +264,13 @@ test('a provider that does not answer holds up nobody else’s models', async ()
 test('GET /api/ai/models/:provider: 200 with the models of one, none for an unknown one', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
-  const of = async (provider: string) => (await test.backend.request(`/api/ai/models/${provider}`)).json()
-  expect(await of('openrouter')).toMatchObject({ provider: 'openrouter', count: 4, timestamp: expect.any(String) })
-  expect(await of('nobody')).toMatchObject({ provider: 'nobody', count: 0, models: [] })
+  const modelsOf = async (provider: string) => (await test.backend.request(`/api/ai/models/${provider}`)).json()
+  expect(await modelsOf('openrouter')).toMatchObject({
+    provider: 'openrouter',
+    count: 4,
+    timestamp: expect.any(String),
+  })
+  expect(await modelsOf('nobody')).toMatchObject({ provider: 'nobody', count: 0, models: [] })
 })
 
 test('a vendor’s own key is used before the aggregator, under the vendor’s own names', async () => {

@@ -149,9 +149,9 @@ test('POST /api/ai/chat: a tier keeps to the plan', async () => {
 test('the same model at a second provider answers when the first one cannot', async () => {
   await using aggregator = await startProvider()
   await using vendor = await startProvider({ fault: { status: 500 } })
-  const open = (id: string, baseUrl: string) =>
+  const openProvider = (id: string, baseUrl: string) =>
     createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
-  const providers = [open('openrouter', aggregator.baseUrl), open('openai', vendor.baseUrl)]
+  const providers = [openProvider('openrouter', aggregator.baseUrl), openProvider('openai', vendor.baseUrl)]
   await using test = await aiPlatform({ providers })
   const { key } = await test.join('network')
   const response = await test.ask(OPENAI, { model: MINI, messages: HI }, bearer(key))
@@ -168,9 +168,9 @@ test.each([
 ])('an agent made for %s: its provider is asked first, then the others that serve the model', async (chosen, order) => {
   await using aggregator = await startProvider()
   await using vendor = await startProvider()
-  const open = (id: string, baseUrl: string) =>
+  const openProvider = (id: string, baseUrl: string) =>
     createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
-  const providers = [open('openrouter', aggregator.baseUrl), open('openai', vendor.baseUrl)]
+  const providers = [openProvider('openrouter', aggregator.baseUrl), openProvider('openai', vendor.baseUrl)]
   await using test = await aiPlatform({ providers })
   const { agentToken } = await test.join('solo', 'ada@example.com', chosen)
   const asked: string[] = []
@@ -189,9 +189,9 @@ test.each([
 test('an agent made for a vendor that names no model gets what that vendor is asked for by default', async () => {
   await using aggregator = await startProvider()
   await using vendor = await startProvider()
-  const open = (id: string, baseUrl: string) =>
+  const openProvider = (id: string, baseUrl: string) =>
     createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
-  const providers = [open('openrouter', aggregator.baseUrl), open('gemini', vendor.baseUrl)]
+  const providers = [openProvider('openrouter', aggregator.baseUrl), openProvider('gemini', vendor.baseUrl)]
   await using test = await aiPlatform({ providers })
   const ada = await test.join('network', 'ada@example.com', 'google')
   const bo = await test.join('network', 'bo@example.com', 'openrouter')

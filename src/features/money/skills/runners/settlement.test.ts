@@ -17,7 +17,7 @@ const GIG = new Date('2026-12-24T20:00:00Z')
 const Answer = z.looseObject({ success: z.literal(true) })
 
 /** Ada, who books Bo for 500.25 dollars and 100 on top, and has 1000; and an event of Bo's. */
-async function open() {
+async function openTestHouse() {
   const test = testPlatform()
   const { platform, clock, web } = test
   clock.set(new Date('2026-12-01T12:00:00Z'))
@@ -78,7 +78,7 @@ async function open() {
 }
 
 test('POST /api/skills/booking-settlement: the whole fee is held, released once after the gig, and adds up', async () => {
-  const { ada, bo, book, clock } = await open()
+  const { ada, bo, book, clock } = await openTestHouse()
   await book()
   const held = await read(Answer, ada.settle('create_escrow'))
   expect(held).toMatchObject({ bookingId: 'bk_1', depositAmount: 600.25, currency: 'USD' })
@@ -96,7 +96,7 @@ test('POST /api/skills/booking-settlement: the whole fee is held, released once 
 })
 
 test('200 releases and refunds at once have one effect; so have 200 escrows', async () => {
-  const { ada, bo, book, clock } = await open()
+  const { ada, bo, book, clock } = await openTestHouse()
   await book()
   const all = async (...asks: (() => Promise<Response>)[]) => {
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => asks[index % asks.length]?.()))
@@ -117,7 +117,7 @@ test('200 releases and refunds at once have one effect; so have 200 escrows', as
 })
 
 test('POST /api/skills/booking-settlement: refunds by whoever is paid, or by the payer until it is confirmed', async () => {
-  const { ada, bo, book, platform } = await open()
+  const { ada, bo, book, platform } = await openTestHouse()
   await book({ status: 'offered' })
   await ada.settle('create_escrow')
   expect((await bo.settle('release_funds')).status).toBe(409)
@@ -125,7 +125,7 @@ test('POST /api/skills/booking-settlement: refunds by whoever is paid, or by the
   expect((await ada.settle('refund')).status).toBe(403)
   expect(await read(Answer, bo.settle('refund'))).toMatchObject({ refunded: 600.25 })
   expect([ada.balance(), bo.balance()]).toEqual([1000 * DOLLAR, 0])
-  const offered = await open()
+  const offered = await openTestHouse()
   await offered.book({ status: 'offered' })
   await offered.ada.settle('create_escrow')
   expect((await offered.ada.settle('refund')).status).toBe(200)
@@ -133,7 +133,7 @@ test('POST /api/skills/booking-settlement: refunds by whoever is paid, or by the
 })
 
 test('POST /api/skills/booking-settlement: whoever is paid divides their fee among accounts, exactly', async () => {
-  const { ada, bo, eve, book, clock, platform } = await open()
+  const { ada, bo, eve, book, clock, platform } = await openTestHouse()
   await book({ guaranteeMicroUsd: 100, backendMicroUsd: 0, depositMicroUsd: 0 })
   const address = (digit: string) => `0x${digit.repeat(40)}`
   await write(platform.db, (tx) => {
@@ -171,7 +171,7 @@ test('POST /api/skills/booking-settlement: whoever is paid divides their fee amo
 })
 
 test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves', async () => {
-  const { ada, bo, eve, book, clock, platform } = await open()
+  const { ada, bo, eve, book, clock, platform } = await openTestHouse()
   const leave = ({ user }: { user: { id: string } }) =>
     write(platform.db, (tx) => tx.delete(users).where(eq(users.id, user.id)).run())
   await book()
@@ -187,7 +187,7 @@ test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves'
   expect((await ada.settle('release_funds')).status).toBe(200)
   expect([bo.balance(), eve.balance()]).toEqual([600_250_000, DOLLAR])
 
-  const other = await open()
+  const other = await openTestHouse()
   await other.book()
   await other.ada.settle('create_escrow')
   await write(other.platform.db, (tx) => tx.delete(users).where(eq(users.id, other.bo.user.id)).run())
@@ -198,7 +198,7 @@ test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves'
 })
 
 test('POST /api/skills/booking-settlement: 402 without the money, 404 for a stranger, 400 for what it does not know', async () => {
-  const { ada, bo, eve, book } = await open()
+  const { ada, bo, eve, book } = await openTestHouse()
   await book({ guaranteeMicroUsd: 1000 * DOLLAR })
   const poor = await ada.settle('create_escrow')
   expect([poor.status, await poor.json()]).toMatchObject([402, { code: 'INSUFFICIENT_FUNDS' }])
@@ -215,7 +215,7 @@ test('POST /api/skills/booking-settlement: 402 without the money, 404 for a stra
 })
 
 test('POST /api/skills/booking-settlement: simulate_settlement only calculates; a GET describes the skill', async () => {
-  const { ada, web } = await open()
+  const { ada, web } = await openTestHouse()
   expect(await read(Answer, ada.settle('simulate_settlement'))).toEqual({
     success: true,
     input: { guarantee: 500, backend: 200, deposit: 100 },
@@ -240,7 +240,7 @@ test('POST /api/skills/booking-settlement: simulate_settlement only calculates; 
 })
 
 test('POST /api/skills/event-ticketing: a ticket is paid from the balance, checked, and paid back once', async () => {
-  const { ada, bo, eve, announce, clock } = await open()
+  const { ada, bo, eve, announce, clock } = await openTestHouse()
   const eventId = await announce(10, 25)
   const sale = await read(
     z.looseObject({ ticket: z.looseObject({ id: z.string() }) }),
@@ -276,7 +276,7 @@ test('POST /api/skills/event-ticketing: a ticket is paid from the balance, check
 })
 
 test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key buy one ticket', async () => {
-  const { ada, bo, announce, web } = await open()
+  const { ada, bo, announce, web } = await openTestHouse()
   const eventId = await announce(10, 25)
   const headers = { ...ada.cookie, 'idempotency-key': 'one' }
   const body = { action: 'purchase', eventId }
@@ -287,7 +287,7 @@ test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key bu
 })
 
 test('POST /api/skills/event-ticketing: 200 buyers of 7 places get 7 tickets; the others are told it is sold out', async () => {
-  const { ada, bo, announce } = await open()
+  const { ada, bo, announce } = await openTestHouse()
   const eventId = await announce(7, 1)
   const answers = await Promise.all(Array.from({ length: 200 }, () => ada.ticket('purchase', { eventId })))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(7)
@@ -298,7 +298,7 @@ test('POST /api/skills/event-ticketing: 200 buyers of 7 places get 7 tickets; th
 })
 
 test('POST /api/skills/event-ticketing: create announces for one’s own agent; free tickets cost nothing', async () => {
-  const { ada, bo, eve } = await open()
+  const { ada, bo, eve } = await openTestHouse()
   const night = {
     name: 'Free',
     description: 'x',

@@ -51,15 +51,15 @@ function listEnded(db: Db, turn: TurnRow): TurnEvent[] {
   const text = turn.replyId === null ? '' : (findMessage(db, turn.replyId)?.content ?? '')
   const events: TurnEvent[] = []
   let told = 0
-  const tell = (end: number) => {
+  const addTextUpTo = (end: number) => {
     if (end > told) events.push({ type: 'text', text: text.slice(told, end) })
     told = Math.max(told, end)
   }
   for (const [index, { start, ...call }] of listToolCalls(db, turn.id).entries()) {
-    tell(start - index)
+    addTextUpTo(start - index)
     events.push({ type: 'tool', ...call })
   }
-  tell(text.length)
+  addTextUpTo(text.length)
   return events
 }
 
