@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { PASSWORD, signUp } from '../harness/client.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { signUp } from '../harness/client.ts'
 import { startStripeDouble } from '../harness/doubles/stripe.ts'
 import { startServer } from '../harness/server.ts'
 
@@ -15,11 +15,7 @@ beforeAll(buildDashboard, LIMIT_MS)
 async function signInAsGuest(page: Page, web: string): Promise<void> {
   await signUp(web, 'owner@example.com')
   await signUp(web, 'ada@example.com')
-  await page.goto(`${web}/login`)
-  await page.getByLabel('Email').fill('ada@example.com')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.waitForURL(/\/agents/)
+  await signInOnPage(page, web)
 }
 
 async function expectNoSidewaysScrolling(page: Page): Promise<void> {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { PASSWORD, type Person, signIn, signUp } from '../harness/client.ts'
 import { bearer, read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
@@ -21,11 +21,7 @@ test.skipIf(!hasBrowser())(
     const kept = await makeKey(await signUp(web))
     await using browser = await openBrowser(web)
     const { page } = browser
-    await page.goto(`${web}/login`)
-    await page.getByLabel('Email').fill('ada@example.com')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.waitForURL(/\/agents/)
+    await signInOnPage(page, web)
 
     const change = async (current: string, next: string, endsKeys: boolean) => {
       await page.goto(`${web}/settings/security`)

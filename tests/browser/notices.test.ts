@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
 import { startReceiver } from '../harness/doubles/receivers.ts'
 import { openHouse } from '../harness/server.ts'
 
@@ -19,11 +19,7 @@ test.skipIf(!hasBrowser())(
     const id = await createAgent(await signUp(web))
     await using browser = await openBrowser(web)
     const { page } = browser
-    await page.goto(`${web}/login`)
-    await page.getByLabel('Email').fill('ada@example.com')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.waitForURL(/\/agents/)
+    await signInOnPage(page, web)
 
     await page.goto(`${web}/settings/notices`)
     await page.getByText('No channel yet beside mail.').waitFor()

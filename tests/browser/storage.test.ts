@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -19,11 +19,7 @@ test.skipIf(!hasBrowser())(
     await createAgent(await signUp(web))
     await using browser = await openBrowser(web)
     const { page } = browser
-    await page.goto(`${web}/login`)
-    await page.getByLabel('Email').fill('ada@example.com')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.waitForURL(/\/agents/)
+    await signInOnPage(page, web)
     await page.goto(`${web}/settings`)
     await page.getByText(/ of [\d.]+ [MG]B used/).waitFor()
     expect(await page.getByText('nothing new is stored until').count()).toBe(0)

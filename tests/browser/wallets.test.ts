@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { hasAnvil } from '../harness/chain/anvil.ts'
-import { PASSWORD, signUp } from '../harness/client.ts'
+import { signUp } from '../harness/client.ts'
 import { fund, PAYEE, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
@@ -21,11 +21,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     const ada = await signUp(web)
     await using browser = await openBrowser(web)
     const { page } = browser
-    await page.goto(`${web}/login`)
-    await page.getByLabel('Email').fill('ada@example.com')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.waitForURL(/\/agents/)
+    await signInOnPage(page, web)
     await page.goto(`${web}/settings/wallets`)
     await page.getByText('Nothing was paid yet.').waitFor()
     await page.getByRole('button', { name: 'For yourself' }).click()

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { PASSWORD } from './client.ts'
 import { tempFolder } from './temp-folder.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
@@ -66,6 +67,15 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
       folder[Symbol.dispose]()
     },
   }
+}
+
+/** Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their agents. */
+export async function signInOnPage(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
+  await page.goto(`${web}/login`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL(/\/agents/)
 }
 
 /** A program that becomes a Chromium without news of the machine's networks. @returns its path. */

@@ -3,7 +3,8 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
 import { ChannelPeopleSection } from './channel-people-section.tsx'
@@ -36,23 +37,27 @@ export function AgentSettingsPage() {
 }
 
 function Configured({ agent }: { agent: WebAgent }) {
-  const { data: config, error, refetch } = useQuery(configQuery(agent.id))
-  if (config) {
-    return (
-      <>
-        <ModelSection agent={agent} config={config} />
-        <ProviderSection agent={agent} config={config} />
-        <ChannelsSection agent={agent} config={config} />
-        <ChannelPeopleSection agent={agent} />
-      </>
-    )
-  }
-  if (error) return <LoadProblem what="Its settings" error={error} onRetry={refetch} />
+  const query = useQuery(configQuery(agent.id))
   return (
-    <LoadingShapes what="its settings" className="grid gap-6">
-      <Skeleton className="h-48 rounded-xl" />
-      <Skeleton className="h-60 rounded-xl" />
-      <Skeleton className="h-96 rounded-xl" />
-    </LoadingShapes>
+    <Loaded
+      query={query}
+      what="Its settings"
+      placeholder={
+        <LoadingShapes what="its settings" className="grid gap-6">
+          <Skeleton className="h-48 rounded-xl" />
+          <Skeleton className="h-60 rounded-xl" />
+          <Skeleton className="h-96 rounded-xl" />
+        </LoadingShapes>
+      }
+    >
+      {(config) => (
+        <>
+          <ModelSection agent={agent} config={config} />
+          <ProviderSection agent={agent} config={config} />
+          <ChannelsSection agent={agent} config={config} />
+          <ChannelPeopleSection agent={agent} />
+        </>
+      )}
+    </Loaded>
   )
 }

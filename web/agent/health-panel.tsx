@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { watchdogQuery } from './agent-api.ts'
 
@@ -31,22 +32,23 @@ const kinds: Partial<Record<string, string>> = {
 
 /** What the watchdog sees of an agent, what it has done, and how long the agent was up. */
 export function HealthPanel({ agentId }: { agentId: string }) {
-  const { data: watchdog, error, refetch } = useQuery(watchdogQuery(agentId))
-  const look = watchdog && states[watchdog.state]
+  const query = useQuery(watchdogQuery(agentId))
+  const look = query.data && states[query.data.state]
   return (
     <Panel title="Health" actions={look && <Badge tone={look.tone}>{look.label}</Badge>}>
-      {watchdog ? (
-        <Known watchdog={watchdog} />
-      ) : error ? (
-        <div className="px-4 pb-4">
-          <LoadProblem what="Its health" error={error} onRetry={refetch} />
-        </div>
-      ) : (
-        <LoadingShapes what="its health" className="grid gap-3 px-4 pb-4">
-          <Skeleton className="h-14" />
-          <Skeleton className="h-24" />
-        </LoadingShapes>
-      )}
+      <Loaded
+        query={query}
+        what="Its health"
+        placeholder={
+          <LoadingShapes what="its health" className="grid gap-3 px-4 pb-4">
+            <Skeleton className="h-14" />
+            <Skeleton className="h-24" />
+          </LoadingShapes>
+        }
+        problemClassName="px-4 pb-4"
+      >
+        {(watchdog) => <Known watchdog={watchdog} />}
+      </Loaded>
     </Panel>
   )
 }

@@ -6,8 +6,9 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { deploymentsQuery } from './agent-api.ts'
 import { ReturnDialog } from './operation-dialogs.tsx'
@@ -18,45 +19,48 @@ type HistoryPanelProps = { agent: WebAgent; operation: ReturnType<typeof useOper
 
 /** What was done to an agent, newest first, with the way back to an earlier image. */
 export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
-  const { data: deployments, error, refetch } = useQuery(deploymentsQuery(agent.id))
+  const query = useQuery(deploymentsQuery(agent.id))
   const [image, setImage] = useState<string | null>(null)
-  const current = deployments ? findImage(deployments) : null
+  const current = query.data ? findImage(query.data) : null
   const isBlocked = operation.isPending || whyNot(agent.status, 'update') !== null
   return (
     <Panel title="History">
-      {deployments ? (
-        deployments.length === 0 ? (
-          <p className="border-t border-line px-4 py-4 text-sm text-muted">Nothing has been done to it yet.</p>
-        ) : (
-          <section
-            aria-label="What was done"
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-            tabIndex={0}
-            className="max-h-112 overflow-y-auto border-t border-line -outline-offset-2"
-          >
-            <ol className="divide-y divide-line">
-              {deployments.map((deployment) => (
-                <Row
-                  key={deployment.id}
-                  deployment={deployment}
-                  current={current}
-                  isBlocked={isBlocked}
-                  onReturn={setImage}
-                />
-              ))}
-            </ol>
-          </section>
-        )
-      ) : error ? (
-        <div className="px-4 pb-4">
-          <LoadProblem what="The history" error={error} onRetry={refetch} />
-        </div>
-      ) : (
-        <LoadingShapes what="the history" className="grid gap-3 px-4 pb-4">
-          <Skeleton className="h-10" />
-          <Skeleton className="h-10" />
-        </LoadingShapes>
-      )}
+      <Loaded
+        query={query}
+        what="The history"
+        placeholder={
+          <LoadingShapes what="the history" className="grid gap-3 px-4 pb-4">
+            <Skeleton className="h-10" />
+            <Skeleton className="h-10" />
+          </LoadingShapes>
+        }
+        problemClassName="px-4 pb-4"
+      >
+        {(deployments) =>
+          deployments.length === 0 ? (
+            <p className="border-t border-line px-4 py-4 text-sm text-muted">Nothing has been done to it yet.</p>
+          ) : (
+            <section
+              aria-label="What was done"
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+              tabIndex={0}
+              className="max-h-112 overflow-y-auto border-t border-line -outline-offset-2"
+            >
+              <ol className="divide-y divide-line">
+                {deployments.map((deployment) => (
+                  <Row
+                    key={deployment.id}
+                    deployment={deployment}
+                    current={current}
+                    isBlocked={isBlocked}
+                    onReturn={setImage}
+                  />
+                ))}
+              </ol>
+            </section>
+          )
+        }
+      </Loaded>
       {image && (
         <ReturnDialog
           agent={agent}

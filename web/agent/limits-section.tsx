@@ -9,8 +9,9 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 
 /** An empty field is no limit. */
@@ -36,23 +37,21 @@ function breakerQuery(agentId: string) {
 
 /** What an agent may use of models in a day, and the switch that keeps it from them. */
 export function LimitsSection({ agent }: { agent: WebAgent }) {
-  const { data: breaker, error, refetch } = useQuery(breakerQuery(agent.id))
+  const query = useQuery(breakerQuery(agent.id))
   return (
     <Section
       title="Limits"
-      badge={breaker?.pause && <Badge tone="warning">Paused</Badge>}
+      badge={query.data?.pause && <Badge tone="warning">Paused</Badge>}
       lead="What it may use of models in a day. At the limit its calls are refused until midnight UTC, and you are told before."
     >
-      {breaker ? (
-        <>
-          <PauseSwitch breaker={breaker} />
-          <CapsFields breaker={breaker} />
-        </>
-      ) : error ? (
-        <LoadProblem what="Its limits" error={error} onRetry={refetch} />
-      ) : (
-        <Skeleton className="h-40" />
-      )}
+      <Loaded query={query} what="Its limits" placeholder={<Skeleton className="h-40" />}>
+        {(breaker) => (
+          <>
+            <PauseSwitch breaker={breaker} />
+            <CapsFields breaker={breaker} />
+          </>
+        )}
+      </Loaded>
     </Section>
   )
 }

@@ -6,7 +6,8 @@ import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { forgetFact, memoryQuery, saveFact } from './memory-api.ts'
 
@@ -20,25 +21,23 @@ const FactForm = z.object({
 
 /** What the agent knows in every conversation, whoever told it; taken away here it is forgotten at once. */
 export function MemorySection({ agent }: { agent: WebAgent }) {
-  const { data, error, refetch } = useQuery(memoryQuery(agent.id))
+  const query = useQuery(memoryQuery(agent.id))
   return (
     <Section
       title="Memory"
       lead={`What ${agent.name} knows in every conversation. It adds to this by itself, and so can you.`}
     >
-      {data ? (
-        <>
-          {data.unread && (
-            <Notice tone="warning">It keeps notes in files of its own, which can be seen while it runs.</Notice>
-          )}
-          <FactList agent={agent} memory={data.memory} />
-          <FactFields agent={agent} />
-        </>
-      ) : error ? (
-        <LoadProblem what="Its memory" error={error} onRetry={refetch} />
-      ) : (
-        <Skeleton className="h-24" />
-      )}
+      <Loaded query={query} what="Its memory" placeholder={<Skeleton className="h-24" />}>
+        {(data) => (
+          <>
+            {data.unread && (
+              <Notice tone="warning">It keeps notes in files of its own, which can be seen while it runs.</Notice>
+            )}
+            <FactList agent={agent} memory={data.memory} />
+            <FactFields agent={agent} />
+          </>
+        )}
+      </Loaded>
     </Section>
   )
 }

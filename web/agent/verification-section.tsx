@@ -8,8 +8,9 @@ import { ApiError, messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { createChallenge, removeVerification, verificationQuery, verifyAgent } from './agent-api.ts'
 
@@ -23,24 +24,16 @@ type ProofKind = z.infer<typeof ProofKind>
 
 /** What the owner has proved about themselves with a wallet, for everybody who meets the agent. */
 export function VerificationSection({ agent }: { agent: WebAgent }) {
-  const { data, error, refetch } = useQuery(verificationQuery(agent.id))
+  const query = useQuery(verificationQuery(agent.id))
   return (
     <Section
       title="Verification"
       lead="Shows others that somebody with a wallet vouches for this agent."
-      badge={data && (data.verified ? <Badge tone="good">Verified</Badge> : <Badge>Not verified</Badge>)}
+      badge={query.data && (query.data.verified ? <Badge tone="good">Verified</Badge> : <Badge>Not verified</Badge>)}
     >
-      {data ? (
-        data.verified ? (
-          <Verified agent={agent} verification={data} />
-        ) : (
-          <Unverified agent={agent} />
-        )
-      ) : error ? (
-        <LoadProblem what="Its verification" error={error} onRetry={refetch} />
-      ) : (
-        <Skeleton className="h-10 max-w-md" />
-      )}
+      <Loaded query={query} what="Its verification" placeholder={<Skeleton className="h-10 max-w-md" />}>
+        {(data) => (data.verified ? <Verified agent={agent} verification={data} /> : <Unverified agent={agent} />)}
+      </Loaded>
     </Section>
   )
 }

@@ -3,8 +3,9 @@ import { useState } from 'react'
 import type { Part, Split } from '../../src/features/money/splits/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Skeleton } from '../ui/notice.tsx'
 import { cellClass, headClass, TableFrame } from '../ui/panel.tsx'
 import { splitQuery, splitsQuery } from './economy-api.ts'
 
@@ -30,22 +31,26 @@ const PARTS: Record<Part['status'], string> = {
 
 /** The latest splits; each opens to show its recipients. */
 export function Splits() {
-  const { data: splits, error, refetch } = useQuery(splitsQuery)
-  if (!splits && error) return <LoadProblem what="Your splits" error={error} onRetry={refetch} />
-  if (!splits) return <Skeleton className="m-4 h-16" />
-  if (splits.length === 0) {
-    return (
-      <p className="px-4 pb-4 text-sm text-muted">
-        None yet. The skill “Instant split” divides an amount among recipients, or the API does.
-      </p>
-    )
-  }
+  const query = useQuery(splitsQuery)
   return (
-    <ul aria-label="Splits" className="divide-y divide-line border-t border-line">
-      {splits.map((split) => (
-        <SplitRow key={split.id} split={split} />
-      ))}
-    </ul>
+    <Loaded query={query} what="Your splits" placeholder={<Skeleton className="m-4 h-16" />}>
+      {(splits) => {
+        if (splits.length === 0) {
+          return (
+            <p className="px-4 pb-4 text-sm text-muted">
+              None yet. The skill “Instant split” divides an amount among recipients, or the API does.
+            </p>
+          )
+        }
+        return (
+          <ul aria-label="Splits" className="divide-y divide-line border-t border-line">
+            {splits.map((split) => (
+              <SplitRow key={split.id} split={split} />
+            ))}
+          </ul>
+        )
+      }}
+    </Loaded>
   )
 }
 
@@ -80,37 +85,39 @@ function SplitRow({ split }: { split: Split }) {
 }
 
 function Recipients({ id, name }: { id: number; name: string }) {
-  const { data: split, error, refetch } = useQuery(splitQuery(id))
-  if (!split && error) return <LoadProblem what="The recipients" error={error} onRetry={refetch} />
-  if (!split) return <Skeleton className="h-12" />
+  const query = useQuery(splitQuery(id))
   return (
-    <TableFrame label={`Recipients of ${name}`}>
-      <thead>
-        <tr>
-          <th className={headClass('text')}>Recipient</th>
-          <th className={headClass('number')}>Share</th>
-          <th className={headClass('number')}>Amount</th>
-          <th className={headClass('text')}>Payment</th>
-        </tr>
-      </thead>
-      <tbody>
-        {split.recipients.map((part, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice, and the order never changes
-          <tr key={index}>
-            <td className={cellClass('text')}>
-              {part.name && <span className="block">{part.name}</span>}
-              <code className="text-[0.8125rem] wrap-anywhere">{part.address}</code>
-            </td>
-            <td className={cellClass('number')}>{part.share} %</td>
-            <td className={cellClass('number')}>{part.amount}</td>
-            <td className={cellClass('text')}>
-              {PARTS[part.status]}
-              {part.transactionHash && <code className="block text-xs wrap-anywhere">{part.transactionHash}</code>}
-              {part.reason && <span className="block text-xs text-muted">{part.reason}</span>}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </TableFrame>
+    <Loaded query={query} what="The recipients" placeholder={<Skeleton className="h-12" />}>
+      {(split) => (
+        <TableFrame label={`Recipients of ${name}`}>
+          <thead>
+            <tr>
+              <th className={headClass('text')}>Recipient</th>
+              <th className={headClass('number')}>Share</th>
+              <th className={headClass('number')}>Amount</th>
+              <th className={headClass('text')}>Payment</th>
+            </tr>
+          </thead>
+          <tbody>
+            {split.recipients.map((part, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice, and the order never changes
+              <tr key={index}>
+                <td className={cellClass('text')}>
+                  {part.name && <span className="block">{part.name}</span>}
+                  <code className="text-[0.8125rem] wrap-anywhere">{part.address}</code>
+                </td>
+                <td className={cellClass('number')}>{part.share} %</td>
+                <td className={cellClass('number')}>{part.amount}</td>
+                <td className={cellClass('text')}>
+                  {PARTS[part.status]}
+                  {part.transactionHash && <code className="block text-xs wrap-anywhere">{part.transactionHash}</code>}
+                  {part.reason && <span className="block text-xs text-muted">{part.reason}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+    </Loaded>
   )
 }

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { KeyForm } from './key-form.tsx'
 import { KeyRow } from './key-row.tsx'
@@ -25,22 +26,26 @@ export function KeysPage() {
 }
 
 function Keys({ onRotated }: { onRotated: (fresh: FreshKey) => void }) {
-  const { data: keys, error, refetch } = useQuery(keysQuery)
-  if (keys?.length === 0) return <p className="text-sm text-muted">You have no keys yet.</p>
-  if (keys) {
-    return (
-      <ul aria-label="Your keys" className="-my-3 divide-y divide-line">
-        {keys.map((key) => (
-          <KeyRow key={key.id} apiKey={key} onRotated={onRotated} />
-        ))}
-      </ul>
-    )
-  }
-  if (error) return <LoadProblem what="Your keys" error={error} onRetry={refetch} />
+  const query = useQuery(keysQuery)
+  if (query.data?.length === 0) return <p className="text-sm text-muted">You have no keys yet.</p>
   return (
-    <LoadingShapes what="your keys" className="grid gap-3">
-      <Skeleton className="h-10" />
-      <Skeleton className="h-10" />
-    </LoadingShapes>
+    <Loaded
+      query={query}
+      what="Your keys"
+      placeholder={
+        <LoadingShapes what="your keys" className="grid gap-3">
+          <Skeleton className="h-10" />
+          <Skeleton className="h-10" />
+        </LoadingShapes>
+      }
+    >
+      {(keys) => (
+        <ul aria-label="Your keys" className="-my-3 divide-y divide-line">
+          {keys.map((key) => (
+            <KeyRow key={key.id} apiKey={key} onRotated={onRotated} />
+          ))}
+        </ul>
+      )}
+    </Loaded>
   )
 }

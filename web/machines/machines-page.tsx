@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { MachineRow } from './machine-row.tsx'
 import { machinesQuery } from './machines-api.ts'
@@ -25,23 +26,27 @@ export function MachinesPage() {
 }
 
 function Machines() {
-  const { data: machines, error, refetch } = useQuery(machinesQuery)
-  if (machines?.length === 0) return <p className="text-sm text-muted">You have no machines yet.</p>
-  if (machines) {
-    return (
-      <ul aria-label="Your machines" className="-my-3 divide-y divide-line">
-        {machines.map((machine) => (
-          <MachineRow key={machine.id} machine={machine} />
-        ))}
-      </ul>
-    )
-  }
-  if (error) return <LoadProblem what="Your machines" error={error} onRetry={refetch} />
+  const query = useQuery(machinesQuery)
+  if (query.data?.length === 0) return <p className="text-sm text-muted">You have no machines yet.</p>
   return (
-    <LoadingShapes what="your machines" className="grid gap-3">
-      <Skeleton className="h-10" />
-      <Skeleton className="h-10" />
-    </LoadingShapes>
+    <Loaded
+      query={query}
+      what="Your machines"
+      placeholder={
+        <LoadingShapes what="your machines" className="grid gap-3">
+          <Skeleton className="h-10" />
+          <Skeleton className="h-10" />
+        </LoadingShapes>
+      }
+    >
+      {(machines) => (
+        <ul aria-label="Your machines" className="-my-3 divide-y divide-line">
+          {machines.map((machine) => (
+            <MachineRow key={machine.id} machine={machine} />
+          ))}
+        </ul>
+      )}
+    </Loaded>
   )
 }
 

@@ -5,22 +5,27 @@ import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { deleteChannel, noticeChannelsQuery, testChannel } from './notices-api.ts'
 
 /** Where notices go beside mail. */
 export function ChannelList() {
-  const { data: channels, error, refetch } = useQuery(noticeChannelsQuery)
-  if (error && !channels) return <LoadProblem what="Your channels" error={error} onRetry={refetch} />
-  if (!channels) return <Skeleton className="h-16" />
-  if (channels.length === 0) return <p className="text-sm text-muted">No channel yet beside mail.</p>
+  const query = useQuery(noticeChannelsQuery)
   return (
-    <ul aria-label="Your channels" className="divide-y divide-line rounded-lg border border-line">
-      {channels.map((channel) => (
-        <ChannelItem key={channel.id} channel={channel} />
-      ))}
-    </ul>
+    <Loaded query={query} what="Your channels" placeholder={<Skeleton className="h-16" />}>
+      {(channels) => {
+        if (channels.length === 0) return <p className="text-sm text-muted">No channel yet beside mail.</p>
+        return (
+          <ul aria-label="Your channels" className="divide-y divide-line rounded-lg border border-line">
+            {channels.map((channel) => (
+              <ChannelItem key={channel.id} channel={channel} />
+            ))}
+          </ul>
+        )
+      }}
+    </Loaded>
   )
 }
 

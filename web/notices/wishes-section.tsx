@@ -4,7 +4,8 @@ import { ChangeNoticeSettings, type NoticeSettings } from '../../src/features/pe
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { changeNoticeSettings, noticeSettingsQuery } from './notices-api.ts'
 import { KINDS } from './words.ts'
@@ -18,19 +19,17 @@ const REMINDERS = [
 
 /** What comes by mail, when nothing comes, and how soon a problem that lasts is told again. */
 export function WishesSection() {
-  const { data: settings, error, refetch } = useQuery(noticeSettingsQuery)
+  const query = useQuery(noticeSettingsQuery)
   return (
     <Section
       title="Mail and times"
-      lead={settings?.mail.available === false ? 'This server sends no mail: its operator has set up none.' : undefined}
+      lead={
+        query.data?.mail.available === false ? 'This server sends no mail: its operator has set up none.' : undefined
+      }
     >
-      {settings ? (
-        <WishesForm settings={settings} />
-      ) : error ? (
-        <LoadProblem what="Your wishes" error={error} onRetry={refetch} />
-      ) : (
-        <Skeleton className="h-64" />
-      )}
+      <Loaded query={query} what="Your wishes" placeholder={<Skeleton className="h-64" />}>
+        {(settings) => <WishesForm settings={settings} />}
+      </Loaded>
     </Section>
   )
 }

@@ -3,7 +3,8 @@ import { Download } from 'lucide-react'
 import type { Settings } from '../../src/features/people/accounts/schemas.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { DeleteAccountSection } from './delete-account-section.tsx'
 import { OwnKeysSection } from './own-keys-section.tsx'
@@ -47,28 +48,26 @@ function PlanSection({ settings }: { settings: Settings }) {
 }
 
 function ReferralSection() {
-  const { data, error, refetch } = useQuery(referralsQuery)
+  const query = useQuery(referralsQuery)
   return (
     <Section title="Bring somebody" lead="Who signs up with your link gets credits, and so do you.">
-      {data ? (
-        <>
-          <div className="flex flex-wrap items-center gap-2">
-            <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
-              {signupAddress(data.code)}
-            </code>
-            <CopyButton text={signupAddress(data.code)} what="your link" />
-          </div>
-          <p className="text-sm text-muted">
-            {data.referred === 0
-              ? 'Nobody has used it yet.'
-              : `${data.referred} signed up with it, which brought you ${data.credits} credits.`}
-          </p>
-        </>
-      ) : error ? (
-        <LoadProblem what="Your link" error={error} onRetry={refetch} />
-      ) : (
-        <Skeleton className="h-9 max-w-md" />
-      )}
+      <Loaded query={query} what="Your link" placeholder={<Skeleton className="h-9 max-w-md" />}>
+        {(data) => (
+          <>
+            <div className="flex flex-wrap items-center gap-2">
+              <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
+                {signupAddress(data.code)}
+              </code>
+              <CopyButton text={signupAddress(data.code)} what="your link" />
+            </div>
+            <p className="text-sm text-muted">
+              {data.referred === 0
+                ? 'Nobody has used it yet.'
+                : `${data.referred} signed up with it, which brought you ${data.credits} credits.`}
+            </p>
+          </>
+        )}
+      </Loaded>
     </Section>
   )
 }

@@ -4,7 +4,8 @@ import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { FormNotice } from './form-notice.tsx'
 import { billingQuery, disableOwnKeys, enableOwnKey } from './settings-api.ts'
@@ -21,22 +22,20 @@ const OwnKeyWish = z.object({ provider: z.string().min(1), apiKey: z.string().tr
 
 /** Keys at AI providers that the caller brings along and pays for directly. */
 export function OwnKeysSection() {
-  const { data, error, refetch } = useQuery(billingQuery)
+  const query = useQuery(billingQuery)
   return (
     <Section
       title="Own provider keys"
       lead="Your agents and keys then use your account there. It is logged here, and counts against no quota of your plan."
     >
-      {data ? (
-        <>
-          {data.byokProviders.length > 0 && <Enabled providers={data.byokProviders} />}
-          <OwnKeyForm />
-        </>
-      ) : error ? (
-        <LoadProblem what="Your provider keys" error={error} onRetry={refetch} />
-      ) : (
-        <Skeleton className="h-24" />
-      )}
+      <Loaded query={query} what="Your provider keys" placeholder={<Skeleton className="h-24" />}>
+        {(data) => (
+          <>
+            {data.byokProviders.length > 0 && <Enabled providers={data.byokProviders} />}
+            <OwnKeyForm />
+          </>
+        )}
+      </Loaded>
     </Section>
   )
 }

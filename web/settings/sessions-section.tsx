@@ -5,36 +5,41 @@ import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { deviceName } from './device-name.ts'
 import { endOtherSessions, endSession, sessionsQuery } from './settings-api.ts'
 
 /** Every browser the account is signed in with, and how to end that. */
 export function SessionsSection() {
-  const { data: sessions, error, refetch } = useQuery(sessionsQuery)
-  const hasOthers = sessions?.some(({ current }) => !current) ?? false
+  const query = useQuery(sessionsQuery)
+  const hasOthers = query.data?.some(({ current }) => !current) ?? false
   return (
     <Section
       title="Signed-in browsers"
       lead="Sign out what you do not know, then change your password."
       actions={hasOthers && <EndOthers />}
     >
-      {sessions ? (
-        <ul aria-label="Signed-in browsers" className="-my-3 divide-y divide-line">
-          {sessions.map((session) => (
-            <SessionRow key={session.id} session={session} />
-          ))}
-        </ul>
-      ) : error ? (
-        <LoadProblem what="Your signed-in browsers" error={error} onRetry={refetch} />
-      ) : (
-        <LoadingShapes what="your signed-in browsers" className="grid gap-3">
-          <Skeleton className="h-10" />
-          <Skeleton className="h-10" />
-        </LoadingShapes>
-      )}
+      <Loaded
+        query={query}
+        what="Your signed-in browsers"
+        placeholder={
+          <LoadingShapes what="your signed-in browsers" className="grid gap-3">
+            <Skeleton className="h-10" />
+            <Skeleton className="h-10" />
+          </LoadingShapes>
+        }
+      >
+        {(sessions) => (
+          <ul aria-label="Signed-in browsers" className="-my-3 divide-y divide-line">
+            {sessions.map((session) => (
+              <SessionRow key={session.id} session={session} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
     </Section>
   )
 }

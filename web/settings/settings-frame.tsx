@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Settings } from '../../src/features/people/accounts/schemas.ts'
 import { Page } from '../shell/page.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { settingsQuery } from './settings-api.ts'
 
@@ -28,13 +29,19 @@ export function SettingsFrame({ title, lead, children }: { title: string; lead: 
 
 /** Shows `children` of the account once it is known; until then a place holder, or why it is not. */
 export function WithSettings({ children }: { children: (settings: Settings) => ReactNode }) {
-  const { data, error, refetch } = useQuery(settingsQuery)
-  if (data) return children(data)
-  if (error) return <LoadProblem what="Your settings" error={error} onRetry={refetch} />
+  const query = useQuery(settingsQuery)
   return (
-    <LoadingShapes what="your settings" className="grid gap-6">
-      <Skeleton className="h-44 rounded-xl" />
-      <Skeleton className="h-44 rounded-xl" />
-    </LoadingShapes>
+    <Loaded
+      query={query}
+      what="Your settings"
+      placeholder={
+        <LoadingShapes what="your settings" className="grid gap-6">
+          <Skeleton className="h-44 rounded-xl" />
+          <Skeleton className="h-44 rounded-xl" />
+        </LoadingShapes>
+      }
+    >
+      {children}
+    </Loaded>
   )
 }

@@ -1,19 +1,22 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Skill } from '../../src/features/money/skills/schemas.ts'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
-import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Skeleton } from '../ui/notice.tsx'
 import { deleteSkill, marketplaceQuery, skillQuery } from './skills-api.ts'
 
 /** The whole `SKILL.md` of a skill, as agents get it. */
 export function SkillFile({ name }: { name: string }) {
-  const { data: skill, error, refetch } = useQuery(skillQuery(name))
-  if (skill) {
-    return (
-      <pre className="wrap-anywhere rounded-md bg-sunken p-3 text-[0.8125rem] whitespace-pre-wrap">{skill.content}</pre>
-    )
-  }
-  if (error) return <LoadProblem what="The skill" error={error} onRetry={refetch} />
-  return <Skeleton className="h-24" />
+  const query = useQuery(skillQuery(name))
+  return (
+    <Loaded query={query} what="The skill" placeholder={<Skeleton className="h-24" />}>
+      {(skill) => (
+        <pre className="wrap-anywhere rounded-md bg-sunken p-3 text-[0.8125rem] whitespace-pre-wrap">
+          {skill.content}
+        </pre>
+      )}
+    </Loaded>
+  )
 }
 
 /** Asks before a skill of one's own is deleted. */

@@ -3,7 +3,8 @@ import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Button } from '../ui/button.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { PaymentTable } from './payment-table.tsx'
 import { WalletSection } from './wallet-section.tsx'
@@ -21,21 +22,27 @@ export function WalletsPage() {
 }
 
 function Wallets() {
-  const { data: wallets, error, refetch } = useQuery(walletsQuery)
+  const query = useQuery(walletsQuery)
   const names = useAgentNames()
-  if (wallets) {
-    return wallets.map((wallet) => (
-      <WalletSection key={wallet.id} wallet={wallet} name={nameOf(wallet.kind, names.get(wallet.agentId ?? ''))} />
-    ))
-  }
-  if (error) return <LoadProblem what="Your wallets" error={error} onRetry={refetch} />
   return (
-    <div aria-busy="true">
-      <p role="status" className="sr-only">
-        Loading your wallets
-      </p>
-      <Skeleton className="h-44 rounded-xl" />
-    </div>
+    <Loaded
+      query={query}
+      what="Your wallets"
+      placeholder={
+        <div aria-busy="true">
+          <p role="status" className="sr-only">
+            Loading your wallets
+          </p>
+          <Skeleton className="h-44 rounded-xl" />
+        </div>
+      }
+    >
+      {(wallets) =>
+        wallets.map((wallet) => (
+          <WalletSection key={wallet.id} wallet={wallet} name={nameOf(wallet.kind, names.get(wallet.agentId ?? ''))} />
+        ))
+      }
+    </Loaded>
   )
 }
 
