@@ -43,8 +43,8 @@ export async function giveBackSpace(connection: Connection, signal: AbortSignal)
 
 /**
  * Writes the whole file anew, without what is free, so that from then on space can be given back in small steps. Nobody else
- * may use the file meanwhile, and the disk needs room for it twice.
- * @throws SqliteError when it is in use, or there is no room; the file is then as it was.
+ * may use the file meanwhile, and the disk needs space for it twice.
+ * @throws SqliteError when it is in use, or there is no space; the file is then as it was.
  */
 export function compact({ sqlite }: Pick<Connection, 'sqlite'>): void {
   sqlite.pragma('auto_vacuum = INCREMENTAL')

@@ -11,7 +11,7 @@ type SectionProps = {
 }
 
 /**
- * A titled box of a settings page, for forms and lists; what it is about stands beside them where there is room.
+ * A titled box of a settings page, for forms and lists; what it is about stands beside them where there is space.
  * Its heading names it: a landmark for each would only be noise.
  */
 export function Section({ title, badge, lead, actions, tone = 'plain', children }: SectionProps) {

@@ -28,7 +28,7 @@ const MAX_IMAGES = 20
 const MAX_TEXT = 100
 const HEADING_LENGTH = { min: 3, max: 199 }
 const PARAGRAPH_LENGTH = { min: 21, max: 1999 }
-/** What is kept of one element's text: the longest that can count, with room for white space. */
+/** What is kept of one element's text: the longest that can count, with space for white space. */
 const MAX_COLLECTED = 20_000
 const MAX_METAS = 100
 const MAX_META_VALUE = 2000

@@ -49,7 +49,7 @@ export function createWorkspaceLinks({
     served.then(({ ended }) => ended).then(forget, forget)
     return link
   }
-  const makeRoom = async (): Promise<void> => {
+  const endOneWhenFull = async (): Promise<void> => {
     if (links.size < maxLinks) return
     const idle = await listIdle(links)
     const [oldest] = idle.sort(([, a], [, b]) => a.usedAtMs - b.usedAtMs)
@@ -67,7 +67,7 @@ export function createWorkspaceLinks({
 
   return {
     async use(agentId, connect, work) {
-      if (!links.has(agentId)) await makeRoom()
+      if (!links.has(agentId)) await endOneWhenFull()
       const link = links.get(agentId) ?? connectTo(agentId, connect)
       link.uses += 1
       try {

@@ -5,7 +5,7 @@ const MEGABYTE = 1024 * 1024
 const LARGE_HEAD_BYTES = 800 * 1024
 const USUAL_HEAD_BYTES = 16 * 1024
 /** Memory beyond that of the start, above which strangers could fill the rest with heads. */
-const ROOM_BYTES = 512 * MEGABYTE
+const SPARE_BYTES = 512 * MEGABYTE
 const LOOK_MS = 1000
 
 /**
@@ -16,7 +16,7 @@ const LOOK_MS = 1000
 export function openHeadRoom(readMemoryBytes: () => number = () => process.memoryUsage.rss()): () => void {
   const startBytes = readMemoryBytes()
   const look = () => {
-    const isFull = readOrMost(readMemoryBytes) > startBytes + ROOM_BYTES
+    const isFull = readOrMost(readMemoryBytes) > startBytes + SPARE_BYTES
     // The types call it constant; Bun lets it be set, for connections that are open as well.
     Object.assign(http, { maxHeaderSize: isFull ? USUAL_HEAD_BYTES : LARGE_HEAD_BYTES })
   }

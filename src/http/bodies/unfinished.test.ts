@@ -11,32 +11,32 @@ function take(bodies: ReturnType<typeof createBodies>, holder: Holder, bytes: nu
   const share = bodies.beginBody(holder)
   try {
     share.add(bytes)
-    return { hasRoom: true, close: share.close }
+    return { isAdmitted: true, close: share.close }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     expect([error.kind, error.extra.retryAfter]).toEqual(['unavailable', '1'])
-    return { hasRoom: false, close: share.close }
+    return { isAdmitted: false, close: share.close }
   }
 }
 
 test('one user has their share, whatever others take, and gets it back with the end of a body', () => {
   const bodies = createBodies(LIMITS)
   const first = take(bodies, user('ada'), 30)
-  expect(take(bodies, user('ada'), 21).hasRoom).toBe(false)
-  expect(take(bodies, user('ada'), 20).hasRoom).toBe(true)
-  expect(take(bodies, user('bo'), 50).hasRoom).toBe(true)
-  expect(take(bodies, user('cy'), 1).hasRoom).toBe(false)
+  expect(take(bodies, user('ada'), 21).isAdmitted).toBe(false)
+  expect(take(bodies, user('ada'), 20).isAdmitted).toBe(true)
+  expect(take(bodies, user('bo'), 50).isAdmitted).toBe(true)
+  expect(take(bodies, user('cy'), 1).isAdmitted).toBe(false)
   first.close()
-  expect(take(bodies, user('cy'), 30).hasRoom).toBe(true)
+  expect(take(bodies, user('cy'), 30).isAdmitted).toBe(true)
 })
 
 test('strangers share a part, so that they never take the room of users', () => {
   const bodies = createBodies(LIMITS)
-  expect(take(bodies, stranger('203.0.113.1'), 21).hasRoom).toBe(false)
-  expect(take(bodies, stranger('203.0.113.1'), 20).hasRoom).toBe(true)
-  expect(take(bodies, stranger('203.0.113.2'), 20).hasRoom).toBe(true)
-  expect(take(bodies, stranger('203.0.113.3'), 1).hasRoom).toBe(false)
-  expect(take(bodies, user('203.0.113.1'), 50).hasRoom).toBe(true)
+  expect(take(bodies, stranger('203.0.113.1'), 21).isAdmitted).toBe(false)
+  expect(take(bodies, stranger('203.0.113.1'), 20).isAdmitted).toBe(true)
+  expect(take(bodies, stranger('203.0.113.2'), 20).isAdmitted).toBe(true)
+  expect(take(bodies, stranger('203.0.113.3'), 1).isAdmitted).toBe(false)
+  expect(take(bodies, user('203.0.113.1'), 50).isAdmitted).toBe(true)
 })
 
 test('what was refused counts for nothing, and closing twice gives back once', () => {
@@ -47,5 +47,5 @@ test('what was refused counts for nothing, and closing twice gives back once', (
   taken.close()
   taken.close()
   expect(bodies.bytesUnderWay()).toBe(0)
-  expect(take(bodies, user('ada'), 50).hasRoom).toBe(true)
+  expect(take(bodies, user('ada'), 50).isAdmitted).toBe(true)
 })

@@ -5,7 +5,7 @@ import start from './start.sh' with { type: 'text' }
 
 const STATE_DIR = '/home/node/.openclaw'
 const MEGABYTE = 1024 ** 2
-const ROOMY_BYTES = 3 * 1024 ** 3
+const AMPLE_BYTES = 3 * 1024 ** 3
 /** From this version on it needs twice the memory of its predecessors. */
 const HUNGRY_SINCE = [2026, 9, 6]
 
@@ -37,7 +37,7 @@ export const openClawDriver: AgentDriver = {
  * time at the start. Nothing where that is not needed.
  */
 function toNodeFlags({ limits }: AgentSpec, version: string | null): string {
-  if (limits.memoryBytes >= ROOMY_BYTES || !isHungry(version)) return ''
+  if (limits.memoryBytes >= AMPLE_BYTES || !isHungry(version)) return ''
   const heapMegabytes = Math.floor(limits.memoryBytes / 2 / MEGABYTE)
   return `--optimize-for-size --max-semi-space-size=4 --max-old-space-size=${heapMegabytes}`
 }

@@ -26,7 +26,7 @@ const PROBE_TRIES = 3
 const PROBE_PAUSE_MS = 200
 /** Interface 4.9: `waitForHealthy` polls every 2 s for 60 s at most; it begins faster, because most agents are. */
 const HEALTH_TIMEOUT_MS = 60_000
-/** OpenClaw takes ten seconds to start where there is room, and a minute and more where there is none. */
+/** OpenClaw takes ten seconds to start where there is space, and a minute and more where there is none. */
 const OPENCLAW_TIMEOUT_MS = 180_000
 const HEALTH_POLL_MS = 2000
 const FIRST_POLL_MS = 25

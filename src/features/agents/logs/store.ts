@@ -5,9 +5,9 @@ import { parameter } from '../../../db/parameters.ts'
 import { agents } from '../registry/tables.ts'
 import { type LogLineRow, logLines, logSources } from './tables.ts'
 
-/** What is kept of one agent. The oldest lines make room, a tenth at a time. */
+/** What is kept of one agent. The oldest lines make space, a tenth at a time. */
 export const MAX_STORED_BYTES = 8 * 1024 * 1024
-const ROOM_BYTES = MAX_STORED_BYTES / 10
+const SPARE_BYTES = MAX_STORED_BYTES / 10
 const DAYS_KEPT = 14
 /** What a line costs beside its text. */
 const LINE_BYTES = 64
@@ -51,7 +51,7 @@ export function appendLines(
     })
     .returning()
     .get()
-  if (sizeBytes > MAX_STORED_BYTES) makeRoom(tx, agentId, sizeBytes - MAX_STORED_BYTES + ROOM_BYTES)
+  if (sizeBytes > MAX_STORED_BYTES) deleteOldest(tx, agentId, sizeBytes - MAX_STORED_BYTES + SPARE_BYTES)
   return true
 }
 
@@ -64,7 +64,7 @@ function insertLines(tx: Tx, agentId: string, lines: readonly NewLine[]): void {
 }
 
 /** Deletes the oldest lines until `bytes` are free. */
-function makeRoom(tx: Tx, agentId: string, bytes: number): void {
+function deleteOldest(tx: Tx, agentId: string, bytes: number): void {
   let freedBytes = 0
   while (freedBytes < bytes) {
     const oldest = readOldest(tx, agentId)

@@ -1,7 +1,7 @@
 /** Anybody may ask as often as they like; the disk is asked no more often than this. */
 const KEPT_MS = 2000
 
-/** Whether the disk has less room than the operator wants kept free, as of the last two seconds. */
+/** Whether the disk has less space than the operator wants kept free, as of the last two seconds. */
 export type DiskFloor = {
   minFreeBytes: number
   /** Free bytes of the fullest disk that the service writes to. @throws what measuring throws. */

@@ -22,14 +22,14 @@ export function refuseWritesOnFullDisk({ diskFloor }: { diskFloor: DiskFloor }) 
 }
 
 /**
- * Does a request leave something that grows with what users do? Routes that give room back or end something, sign in,
+ * Does a request leave something that grows with what users do? Routes that give space back or end something, sign in,
  * guard an account, are the operator's own work, or keep nothing but a line of bookkeeping say that they do not.
  */
 function isUsersWrite(c: Context): boolean {
   return !HARMLESS_METHODS.has(c.req.method) && !findRouteTraits(c).worksOnFullDisk
 }
 
-/** A disk that cannot be measured refuses nobody: the write itself tells whether there is room. */
+/** A disk that cannot be measured refuses nobody: the write itself tells whether there is space. */
 function isLow(floor: DiskFloor): Promise<boolean> {
   return floor.isLow().catch(() => false)
 }

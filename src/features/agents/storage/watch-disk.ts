@@ -17,7 +17,7 @@ export type WatchDiskDeps = {
 const LOOK_MS = 10_000
 const MEGABYTE = 1024 * 1024
 
-/** Tells the operator when users' writes begin to fail for want of room, and when that is over: once each. */
+/** Tells the operator when users' writes begin to fail for want of space, and when that is over: once each. */
 export function watchDiskJob(deps: WatchDiskDeps): RepeatingJob {
   let isLow = false
   let untold: Notification | null = null
@@ -45,7 +45,7 @@ export function watchDiskJob(deps: WatchDiskDeps): RepeatingJob {
       await look()
       const notification = untold
       if (!notification) return
-      // When there is no room for this either, it is tried the next time.
+      // When there is no space for this either, it is tried the next time.
       await write(deps.db, (tx) => deps.notify(tx, notification))
       untold = null
     },

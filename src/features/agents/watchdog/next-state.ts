@@ -90,7 +90,7 @@ export function nextState(watch: Watch, event: WatchdogEvent, rules: WatchdogRul
   }
 }
 
-/** Is it time for a repair? Whether there is room for one is decided elsewhere. */
+/** Is it time for a repair? Whether there is space for one is decided elsewhere. */
 export function wantsRepair(watch: Watch, rules: WatchdogRules): boolean {
   return isConfirmed(watch) && rules.repairsItself && watch.attempts < rules.maxRepairAttempts
 }

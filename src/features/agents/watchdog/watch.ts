@@ -83,7 +83,7 @@ class Watchman {
     await Promise.all([...this.#looks.values(), ...this.#repairs.values()])
   }
 
-  /** True when there is not room for all that is due. */
+  /** True when more agents are due than may be looked at together. */
   async #tick(): Promise<boolean> {
     const all = listWatched(this.#deps)
     this.#forgetUnwanted(all)
@@ -91,10 +91,10 @@ class Watchman {
     await Promise.all(free.map(({ agent, watchdog }) => this.#recordChange(agent, watchdog)))
     const running = free.filter(({ agent }) => agent.status === 'running')
     const due = running.filter(({ agent, watchdog }) => this.#isDue(agent.id, watchdog))
-    const room = MAX_LOOKS - this.#looks.size
-    for (const { agent } of due.slice(0, room)) this.#look(agent)
+    const spareLooks = MAX_LOOKS - this.#looks.size
+    for (const { agent } of due.slice(0, spareLooks)) this.#look(agent)
     await this.#repairWhatFails(running.filter(({ agent }) => !this.#looks.has(agent.id)))
-    return due.length > room
+    return due.length > spareLooks
   }
 
   /** That an agent ended which should not run is no news. */

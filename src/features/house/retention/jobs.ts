@@ -5,7 +5,7 @@ import { type ForgetDeps, forgetOldRows } from './forget.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Deletes what is older than its retention, and gives the room of what was deleted back to the disk; both in small steps. */
+/** Deletes what is older than its retention, and gives the space of what was deleted back to the disk; both in small steps. */
 export function retentionJob(deps: ForgetDeps & { connection: Connection }): RepeatingJob {
   return {
     name: 'retention',

@@ -33,7 +33,7 @@ export function cardsWeb(deps: CardsWebDeps) {
     lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
   )
 
-  // Whoever has no room left buys some.
+  // Whoever has no space left buys some.
   const onFullDisk = routeTraits({ scope: 'payments', worksOnFullDisk: true })
   app.post('/api/payments/storage-upgrade', onFullDisk, signedIn, async (c) => {
     if (!findPlan(c.var.user.plan))

@@ -72,7 +72,7 @@ export type Notifications = z.infer<typeof Notifications>
 
 /**
  * `GET`, `POST` and `PATCH /api/settings` (Interface 4.2). `pendingEmail` waits for the link that was mailed to it, `storage` is
- * what all agents of the account take of the plan's room, in bytes.
+ * what all agents of the account take of the plan's space, in bytes.
  */
 export const Settings = z.object({
   id: z.string(),

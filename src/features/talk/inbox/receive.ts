@@ -40,7 +40,7 @@ export type ReceiveDeps = {
 
 /**
  * Puts a mail of an allowed sender into the inbox of the agent it is addressed to, `<agentId>@…` or `…+<agentId>@…`, and
- * has it delivered. @throws AppError `storage_full` when its owner has no room: the service that tells of it does so again.
+ * has it delivered. @throws AppError `storage_full` when its owner has no space: the service that tells of it does so again.
  */
 export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail): MailOutcome {
   const sender = readSender(mail)

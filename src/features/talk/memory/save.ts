@@ -13,7 +13,7 @@ import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type Save
 import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
 
 const MAX_VALUE_BYTES = 100 * 1024
-/** How many keys each side may fill, so that neither takes the other's room. */
+/** How many keys each side may fill, so that neither takes the other's space. */
 const MAX_KEYS: Readonly<Record<MemorySource, number>> = { user: 50, agent: 100 }
 
 /** Where somebody learned what is to be kept. */

@@ -31,7 +31,7 @@ export const RunJob = z.object({
 })
 export type RunJob = z.infer<typeof RunJob>
 
-/** Adds a run, which `admitRuns` starts when there is room. Null while the one before it goes on. */
+/** Adds a run, which `admitRuns` starts when there is space. Null while the one before it goes on. */
 export function addRun(tx: Tx, request: RunRequest): RunRow | null {
   return hasUnfinishedRun(tx, request) ? null : insertRun(tx, request, { status: 'queued' })
 }
@@ -60,7 +60,7 @@ function tellOfFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, tri
   tellOwner(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'task_failed', text })
 }
 
-/** Gives waiting runs their jobs while there is room, the oldest first. The job of `endedRunId` makes room already. */
+/** Gives waiting runs their jobs while there is space, the oldest first. The job of `endedRunId` makes space already. */
 export function admitRuns(deps: AdmitDeps, tx: Tx, endedRunId = ''): void {
   for (;;) {
     const owners = listBusyOwners(tx, endedRunId)

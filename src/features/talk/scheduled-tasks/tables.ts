@@ -39,7 +39,7 @@ export type TaskRow = typeof scheduledTasks.$inferSelect
 
 /**
  * One row per prompt that was due, the newest of each task and agent only. A heartbeat has no task and a `prompt` of its
- * own. A `queued` run waits for room, a `running` one has a job; `messageId` is set before its prompt leaves, and a run
+ * own. A `queued` run waits for space, a `running` one has a job; `messageId` is set before its prompt leaves, and a run
  * that has one is never sent again. At most one run of a task, and one heartbeat of an agent, is unfinished.
  */
 export const scheduledRuns = sqliteTable(

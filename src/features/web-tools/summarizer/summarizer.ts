@@ -16,13 +16,13 @@ const MAX_AT_ONCE = 16
 export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinute: { summarizer: number } }) {
   const app = new Hono<BaseEnv>()
   const limit = limitRate(deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')
-  const room = limitAtOnce(MAX_AT_ONCE)
+  const atOnce = limitAtOnce(MAX_AT_ONCE)
 
-  app.post('/api/summarize', limit, validate('json', SummarizeRequest), room, async (c) =>
+  app.post('/api/summarize', limit, validate('json', SummarizeRequest), atOnce, async (c) =>
     c.json(await summarize(deps, c.req.valid('json'))),
   )
 
-  app.post('/api/extract', limit, validate('json', ExtractRequest), room, async (c) =>
+  app.post('/api/extract', limit, validate('json', ExtractRequest), atOnce, async (c) =>
     c.json(await extract(deps, c.req.valid('json').url)),
   )
 

@@ -65,9 +65,9 @@ export function createUsageSpool(deps: {
     }
   }
   const hold = (events: Timed[]) => {
-    const room = Math.max(0, MAX_HELD - held.length)
-    held.push(...events.slice(0, room))
-    if (events.length > room) deps.log.error(`[UsageLogger] Lost ${events.length - room} usage logs: no room is left`)
+    const free = Math.max(0, MAX_HELD - held.length)
+    held.push(...events.slice(0, free))
+    if (events.length > free) deps.log.error(`[UsageLogger] Lost ${events.length - free} usage logs: no room is left`)
   }
   const drainFile = async (file: string) => {
     const events = parseLines(await readIfThere(file), deps.log)
