@@ -17,7 +17,7 @@ import { chatAttachments } from '../../talk/chat/tables.ts'
 const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const SLOW_MS = 30_000
 
-async function open() {
+async function openTestHouse() {
   const house = testPlatform({})
   const { platform, clock, web, signIn } = house
   const double = startAgentDouble(() => 'I see')
@@ -58,7 +58,7 @@ async function open() {
 }
 
 test('POST /api/chat/attachments: 201; the file lies in the workspace, is told to the agent with its text, and stands in the history', async () => {
-  await using it = await open()
+  await using it = await openTestHouse()
   const notes = await it.attach('../Meine Notizen?.txt', 'Tea at four.')
   expect(notes).toEqual({
     id: expect.stringMatching(/^att_/),
@@ -83,7 +83,7 @@ test('POST /api/chat/attachments: 201; the file lies in the workspace, is told t
 })
 
 test('POST /api/chat: 404 for attachments of others, of another message and that are not there, and nothing is stored', async () => {
-  await using it = await open()
+  await using it = await openTestHouse()
   const { id } = await it.attach('a.txt', 'a')
   expect((await it.ask({ message: 'One', attachments: [id, 'att_unknown'] })).status).toBe(404)
   expect((await it.ask({ message: 'Hi', agentId: it.agent.id, attachments: [id] }, it.eve.cookie)).status).toBe(404)
@@ -93,7 +93,7 @@ test('POST /api/chat: 404 for attachments of others, of another message and that
 })
 
 test('POST /api/chat with replaces: the files of the earlier message go with the new one unless others are named', async () => {
-  await using it = await open()
+  await using it = await openTestHouse()
   const { id, path } = await it.attach('a.txt', 'Tea at four.')
   const { id: first } = await read(SentMessage, it.ask({ message: 'One', attachments: [id] }))
   const { id: second } = await read(SentMessage, it.ask({ message: 'Two', replaces: first }))
@@ -104,7 +104,7 @@ test('POST /api/chat with replaces: the files of the earlier message go with the
 })
 
 test('POST /api/chat/attachments: 400 for what is neither picture, PDF nor text, 413 for what is too large, 404 for strangers', async () => {
-  await using it = await open()
+  await using it = await openTestHouse()
   const statuses = await Promise.all([
     it.upload('a.zip', Buffer.from('504b0304140000', 'hex')),
     it.upload('empty.txt', ''),
@@ -120,7 +120,7 @@ test('POST /api/chat/attachments: 400 for what is neither picture, PDF nor text,
 })
 
 test('POST /api/chat/attachments: 507 STORAGE_FULL when there is no room, 429 when too many wait to be sent', async () => {
-  await using it = await open()
+  await using it = await openTestHouse()
   const { platform, clock } = it
   const fill = (bytes: ReturnType<typeof sql>) =>
     write(platform.db, (tx) => tx.update(agentStorage).set({ workspaceBytes: bytes }).run())
@@ -151,7 +151,7 @@ test('POST /api/chat/attachments: 507 STORAGE_FULL when there is no room, 429 wh
 test(
   'POST /api/chat/attachments: the text of a PDF lies beside it and is told to the agent; a damaged one is 400',
   async () => {
-    await using it = await open()
+    await using it = await openTestHouse()
     const { id, path, mediaType } = await it.attach('plan.pdf', toPdf('Tea is served at four'))
     expect(mediaType).toBe('application/pdf')
     expect(readFileSync(it.onDisk(`${path}.txt`), 'utf8')).toContain('Tea is served at four')
