@@ -144,7 +144,7 @@ async function takeTurn({ inbox, keptTurns, savedFiles, ending }: ConversationDe
     const { notes, images } = await savedFiles.save(message)
     // Somebody may have stopped it while its files were fetched.
     if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
-    return keptTurns.open(message.id, {
+    return keptTurns.beginOrJoin(message.id, {
       sessionKey: message.sessionKey,
       messages: [{ role: 'user', content: toContent(message, notes), ...(images.length > 0 && { images }) }],
     })
