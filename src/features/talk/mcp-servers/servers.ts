@@ -100,7 +100,7 @@ export function forgetServers(tx: Tx, agentId: string): void {
 
 /** Where a server is reached, with what it is shown. */
 export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint {
-  return { url: row.url, headers: openHeaders(sealer, row) }
+  return { url: row.url, headers: unsealHeaders(sealer, row) }
 }
 
 export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
@@ -108,7 +108,7 @@ export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
     id: row.id,
     name: row.name,
     url: row.url,
-    headerNames: Object.keys(openHeaders(sealer, row)),
+    headerNames: Object.keys(unsealHeaders(sealer, row)),
     allowedTools: row.allowedTools,
     trustedTools: row.trustedTools,
     enabled: row.enabled,
@@ -126,7 +126,7 @@ function sealHeaders(sealer: Sealer, id: string, headers: Record<string, string>
   return sealer.seal(JSON.stringify(headers), `agent_mcp_servers:${id}`)
 }
 
-function openHeaders(sealer: Sealer, { id, sealedHeaders }: McpServerRow): Record<string, string> {
+function unsealHeaders(sealer: Sealer, { id, sealedHeaders }: McpServerRow): Record<string, string> {
   if (sealedHeaders === null) return {}
-  return StoredHeaders.parse(JSON.parse(sealer.open(sealedHeaders, `agent_mcp_servers:${id}`)))
+  return StoredHeaders.parse(JSON.parse(sealer.unseal(sealedHeaders, `agent_mcp_servers:${id}`)))
 }
