@@ -24,6 +24,14 @@ export function toWordQuery(db: Db, vocabulary: string, q: string): string | nul
   return [...words.slice(0, -1).map(quote), `(${last})`].join(' AND ')
 }
 
+/**
+ * The rows of an index that stand before a number. A JavaScript number is bound as a REAL, with which FTS5 would read
+ * everything between instead of leaping there.
+ */
+export function isBefore(index: string, rowid: number): SQL {
+  return sql`${sql.raw(index)}.rowid < CAST(${rowid} AS INTEGER)`
+}
+
 /** The place that was found in a column of the index, for `toPieces`. */
 export function snippetOf(index: string, column: number): SQL<string> {
   const table = sql.raw(index)

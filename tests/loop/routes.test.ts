@@ -39,6 +39,7 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = {
     '/api/chat/search?q=w',
     '/api/chat/search?q=what%20was%20said%20at%20turn%201',
     '/api/chat/search?q=nothing&limit=100',
+    '/api/chat/search?q=said&limit=100&before=msg_filled_1000',
   ],
   'GET /api/chat/sessions web': ['/api/chat/sessions?limit=100'],
   'GET /api/dashboard/cost web': ['/api/dashboard/cost?period=30d', '/api/dashboard/cost?period=mtd'],

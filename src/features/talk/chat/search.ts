@@ -1,5 +1,5 @@
-import { and, eq, lt, sql } from 'drizzle-orm'
-import { snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
+import { and, eq, sql } from 'drizzle-orm'
+import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
 import type { Db } from '../../../db/open.ts'
 import { sequenceOf, toChatMessage } from './history.ts'
 import type { SearchQuery, SearchResults } from './schemas.ts'
@@ -21,7 +21,7 @@ export function searchMessages(db: Db, userId: string, query: SearchQuery): Sear
         sql`messages_fts MATCH ${match}`,
         eq(messages.userId, userId),
         query.agentId ? eq(messages.agentId, query.agentId) : undefined,
-        query.before ? lt(sql`messages_fts.rowid`, sequenceOf(db, userId, query.before)) : undefined,
+        query.before ? isBefore('messages_fts', sequenceOf(db, userId, query.before)) : undefined,
       ),
     )
     .orderBy(sql`messages_fts.rowid DESC`)

@@ -1,5 +1,5 @@
-import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm'
-import { snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
+import { and, desc, eq, inArray, sql } from 'drizzle-orm'
+import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent, listAgents } from '../../agents/registry/list.ts'
@@ -77,7 +77,7 @@ function findFacts(
       and(
         sql`memory_fts MATCH ${`agent_id : (${isOwn}) AND {key text} : (${words})`}`,
         inArray(agentMemory.agentId, [...agentIds]),
-        cursor ? lt(sql`memory_fts.rowid`, Number(cursor[1])) : undefined,
+        cursor ? isBefore('memory_fts', Number(cursor[1])) : undefined,
       ),
     )
     .orderBy(desc(sql`memory_fts.rowid`))
