@@ -56,6 +56,7 @@ test.skipIf(!hasBrowser())(
     await keepConversations(page, teller)
     await showTools(page, teller)
     await tryAgain(page, teller)
+    await attachFile(page, teller)
   },
   LIMIT_MS,
 )
@@ -208,4 +209,20 @@ async function tryAgain(page: Page, { provider }: Awaited<ReturnType<typeof star
   await shows(page, 'The whole.')
   await until('one question', async () => (await messagesOf(page).getByText('All of it, please').count()) === 1)
   expect(await messagesOf(page).getByText('Half of').count()).toBe(0)
+}
+
+async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+  const before = provider.chats.length
+  provider.answerWith({ text: 'Read.' })
+  const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('The kettle is blue.') }
+  await page.getByLabel('Files to attach').setInputFiles(file)
+  await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
+  // What was uploaded is there again with the draft.
+  await page.reload()
+  await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
+  await say(page, 'What colour is it?')
+  await shows(page, 'Read.')
+  expect(JSON.stringify(provider.chats[before]?.body)).toContain('The kettle is blue.')
+  await page.reload()
+  await messagesOf(page).getByRole('list', { name: 'Attached files' }).getByText('notes.txt').waitFor()
 }

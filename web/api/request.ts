@@ -29,7 +29,10 @@ export class ApiError extends Error {
 
 export type RequestOptions = {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Sent as JSON. */
   body?: unknown
+  /** Sent as it is, instead of `body`. */
+  file?: Blob
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
   timeoutMs?: number
@@ -62,6 +65,10 @@ export async function reach(path: string, options: RequestOptions): Promise<Resp
   if (options.body !== undefined) {
     init.body = JSON.stringify(options.body)
     init.headers = { ...init.headers, 'content-type': 'application/json' }
+  }
+  if (options.file) {
+    init.body = options.file
+    init.headers = { ...init.headers, 'content-type': 'application/octet-stream' }
   }
   try {
     return await fetch(path, init)

@@ -1,6 +1,13 @@
 import { type InfiniteData, infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type ChatMessage, ChatTurn, MessageList, TurnList } from '../../src/features/talk/chat/schemas.ts'
+import {
+  type ChatAttachment,
+  type ChatMessage,
+  ChatTurn,
+  MessageList,
+  OneAttachment,
+  TurnList,
+} from '../../src/features/talk/chat/schemas.ts'
 import { ApiError, request } from '../api/request.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })
@@ -8,6 +15,8 @@ const OneTurn = z.object({ turn: ChatTurn })
 /** A message that did not get through is sent again so often: its key makes it one turn. */
 const ATTEMPTS = 3
 const PAUSE_MS = 1000
+/** A PDF of some megabytes over a slow line, and the reading of it. */
+const UPLOAD_MS = 120_000
 
 /** A conversation with an agent: a session, or null for what is said outside of all. */
 export type Place = { agentId: string; sessionId: string | null }
@@ -56,17 +65,32 @@ export async function readNewMessages(client: QueryClient, place: Place): Promis
   if (hasGap) await client.invalidateQueries({ queryKey })
 }
 
+/** What else belongs to a message: its files, and the message in whose place it comes. */
+export type Sent = { attachments: readonly ChatAttachment[]; replaces: string | undefined }
+
+/** Puts a file into the workspace of the agent, to be sent with a message. @throws ApiError. */
+export async function uploadFile(agentId: string, file: File): Promise<ChatAttachment> {
+  const query = new URLSearchParams({ agentId, name: file.name.slice(0, 200) })
+  const sent = { method: 'POST', file, timeoutMs: UPLOAD_MS } as const
+  return (await request(OneAttachment, `/api/chat/attachments?${query}`, sent)).attachment
+}
+
 /**
  * Gives a message to the agent, once, even when the connection breaks while it is sent; in the place of an earlier one if
- * `replaces` names it.
+ * `replaces` names it, which then keeps its files unless there are others.
  * @throws ApiError when it is refused, or the server stays away.
  */
-export async function beginTurn({ agentId, sessionId }: Place, message: string, replaces?: string): Promise<ChatTurn> {
+export async function beginTurn(
+  { agentId, sessionId }: Place,
+  message: string,
+  { attachments, replaces }: Sent,
+): Promise<ChatTurn> {
   const headers = { prefer: 'respond-async', 'idempotency-key': crypto.randomUUID() }
   for (let attempt = 1; ; attempt++) {
     try {
       const place = { agentId, ...(sessionId !== null && { sessionId }) }
-      const body = { message, ...place, ...(replaces && { replaces }) }
+      const files = attachments.length > 0 && { attachments: attachments.map(({ id }) => id) }
+      const body = { message, ...place, ...files, ...(replaces && { replaces }) }
       return (await request(OneTurn, '/api/chat', { method: 'POST', body, headers })).turn
     } catch (error) {
       const mayHelp = error instanceof ApiError && error.status === 0 && attempt < ATTEMPTS

@@ -1,32 +1,47 @@
 import { ArrowUp, Square } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import type { ChatAttachment } from '../../src/features/talk/chat/schemas.ts'
 import { Button } from '../ui/button.tsx'
+import { AttachButton, FileChips, useAttachments } from './attachments.tsx'
 
 const maxHeightPx = 220
 
 type ComposerProps = {
+  agentId: string
   /** Whose draft it is: what was begun is there again when one comes back. */
   draftOf: string
   isBusy: boolean
   blocked: ReactNode
-  onSend: (text: string) => void
+  onSend: (text: string, attachments: readonly ChatAttachment[]) => void
   onStop: () => void
 }
 
 /** Where a message is written. Enter sends, Shift and Enter break the line; `blocked` says why nothing can be sent now. */
-export function Composer({ draftOf, isBusy, blocked, onSend, onStop }: ComposerProps) {
+export function Composer({ agentId, draftOf, isBusy, blocked, onSend, onStop }: ComposerProps) {
   const [text, setText] = useDraft(draftOf)
+  const attachments = useAttachments(agentId, draftOf)
   const areaRef = useGrowingArea(text)
   // With a keyboard at hand one wants to write at once; on a phone the keyboard would cover the conversation.
   useEffect(() => {
     if (matchMedia('(pointer: fine)').matches) areaRef.current?.focus()
   }, [areaRef])
-  const canSend = !isBusy && !blocked && text.trim() !== ''
+  const canAttach = !blocked && !attachments.isUploading
+  const canSend = !isBusy && !blocked && !attachments.isUploading && text.trim() !== ''
 
   const send = () => {
     if (!canSend) return
-    onSend(text.trim())
+    onSend(text.trim(), attachments.files)
     setText('')
+    attachments.clear()
     areaRef.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -34,8 +49,16 @@ export function Composer({ draftOf, isBusy, blocked, onSend, onStop }: ComposerP
     event.preventDefault()
     send()
   }
+  const attach = (event: ClipboardEvent | DragEvent, transfer: DataTransfer) => {
+    const files = [...transfer.files]
+    if (files.length === 0) return
+    event.preventDefault()
+    if (canAttach) attachments.add(files)
+  }
   return (
     <form
+      onDragOver={(event) => event.dataTransfer.types.includes('Files') && event.preventDefault()}
+      onDrop={(event) => attach(event, event.dataTransfer)}
       onSubmit={(event) => {
         event.preventDefault()
         send()
@@ -47,7 +70,14 @@ export function Composer({ draftOf, isBusy, blocked, onSend, onStop }: ComposerP
           {blocked}
         </div>
       )}
+      {(attachments.problem || attachments.isUploading) && (
+        <p role="status" className="text-sm text-muted">
+          {attachments.isUploading ? 'Uploading…' : attachments.problem}
+        </p>
+      )}
+      {attachments.files.length > 0 && <FileChips files={attachments.files} onRemove={attachments.remove} />}
       <div className="flex items-end gap-2 rounded-xl border border-edge bg-surface p-1.5 has-focus-visible:outline-2 has-focus-visible:outline-accent has-[textarea:disabled]:border-line has-[textarea:disabled]:bg-sunken">
+        <AttachButton isDisabled={!canAttach} onChoose={attachments.add} />
         <textarea
           ref={areaRef}
           rows={1}
@@ -59,21 +89,29 @@ export function Composer({ draftOf, isBusy, blocked, onSend, onStop }: ComposerP
           value={text}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
+          onPaste={(event) => attach(event, event.clipboardData)}
           className="min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 text-base outline-none placeholder:text-muted sm:text-[0.9375rem]"
         />
-        {isBusy ? (
-          <Button aria-label="Stop the reply" onClick={onStop}>
-            <Square aria-hidden className="size-3.5 fill-current" />
-            Stop
-          </Button>
-        ) : (
-          <Button type="submit" look="primary" disabled={!canSend}>
-            <ArrowUp aria-hidden className="size-4" />
-            Send
-          </Button>
-        )}
+        <SendOrStop isBusy={isBusy} canSend={canSend} onStop={onStop} />
       </div>
     </form>
+  )
+}
+
+function SendOrStop({ isBusy, canSend, onStop }: { isBusy: boolean; canSend: boolean; onStop: () => void }) {
+  if (isBusy) {
+    return (
+      <Button aria-label="Stop the reply" onClick={onStop}>
+        <Square aria-hidden className="size-3.5 fill-current" />
+        Stop
+      </Button>
+    )
+  }
+  return (
+    <Button type="submit" look="primary" disabled={!canSend}>
+      <ArrowUp aria-hidden className="size-4" />
+      Send
+    </Button>
   )
 }
 

@@ -86,12 +86,13 @@ export function Conversation({ agent, sessionId, blocked }: ConversationProps) {
         {announcement && `${agent.name} says: ${announcement}`}
       </p>
       <Composer
+        agentId={agent.id}
         draftOf={sessionId ?? agent.id}
         isBusy={isBusy}
         blocked={blocked}
-        onSend={(text) => {
+        onSend={(text, attachments) => {
           jumpToEnd()
-          send(text)
+          send(text, attachments)
         }}
         onStop={stop}
       />

@@ -1,6 +1,7 @@
 import { RotateCw } from 'lucide-react'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { FileChips } from './attachments.tsx'
 import { MessageFrame } from './message.tsx'
 import { ReplyText } from './reply-text.tsx'
 import { ToolFolds } from './tool-folds.tsx'
@@ -17,12 +18,13 @@ const REMARKS: Record<Turn['state'], string | null> = {
 
 /** The message on its way, the reply as it comes, and what to do when it did not come. */
 export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) {
-  const { text, reply, toolCalls, sentAt, state, isLost, problem } = turn
+  const { text, attachments, reply, toolCalls, sentAt, state, isLost, problem } = turn
   const isOver = state === 'failed' || state === 'stopped'
   return (
     <>
       <MessageFrame sender="user" agentName={agentName} timestamp={sentAt} remark={null}>
         <ReplyText text={text} />
+        {attachments.length > 0 && <FileChips files={attachments} />}
       </MessageFrame>
       {(reply || toolCalls.length > 0 || !isOver) && (
         <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={REMARKS[state]}>

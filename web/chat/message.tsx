@@ -1,5 +1,6 @@
 import { memo, type ReactNode } from 'react'
 import type { ChatMessage, TurnSummary } from '../../src/features/talk/chat/schemas.ts'
+import { FileChips } from './attachments.tsx'
 import { ReplyText } from './reply-text.tsx'
 import { EndedToolFolds, toDuration } from './tool-folds.tsx'
 
@@ -15,7 +16,7 @@ const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], strin
 
 /** One message of the conversation; unchanged ones are not drawn again while a reply streams in. */
 export const Message = memo(function Message({ message, agentName }: { message: ChatMessage; agentName: string }) {
-  const { sender, content, status, timestamp, turn } = message
+  const { sender, content, status, timestamp, turn, attachments } = message
   const remark = REMARKS[status][sender]
   return (
     <MessageFrame
@@ -27,6 +28,7 @@ export const Message = memo(function Message({ message, agentName }: { message: 
     >
       {turn && <EndedToolFolds turn={turn} />}
       <ReplyText text={content} />
+      {attachments && <FileChips files={attachments} />}
     </MessageFrame>
   )
 })

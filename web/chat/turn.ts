@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { ChatTurn, ToolCall } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatAttachment, ChatTurn, ToolCall } from '../../src/features/talk/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, messageFor } from '../api/request.ts'
@@ -16,6 +16,8 @@ export type Turn = {
   id: string | null
   messageIds: readonly string[]
   text: string
+  /** Files that go with it, until the server has it. */
+  attachments: readonly ChatAttachment[]
   reply: string
   toolCalls: readonly ToolCall[]
   sentAt: string
@@ -75,12 +77,12 @@ export function useTurn(place: Place) {
   }, [])
   useOtherTabs(agentId)
 
-  const send = async (text: string, replaces?: string) => {
+  const send = async (text: string, attachments: readonly ChatAttachment[], replaces?: string) => {
     setAnnouncement('')
-    const waiting: Turn = { ...NOTHING, text, sentAt: new Date().toISOString() }
+    const waiting: Turn = { ...NOTHING, text, attachments, sentAt: new Date().toISOString() }
     setTurn(waiting)
     try {
-      const begun = await beginTurn(place, text, replaces)
+      const begun = await beginTurn(place, text, { attachments, replaces })
       announce(agentId)
       if (!isHere.current) return
       if (replaces) void client.invalidateQueries({ queryKey: messagesQuery(place).queryKey })
@@ -108,8 +110,8 @@ export function useTurn(place: Place) {
     turn,
     announcement,
     isBusy: turn?.state === 'waiting' || turn?.state === 'answering',
-    send: (text: string) => void send(text),
-    retry: () => turn && void send(turn.text, turn.messageIds[0]),
+    send: (text: string, attachments: readonly ChatAttachment[]) => void send(text, attachments),
+    retry: () => turn && void send(turn.text, turn.attachments, turn.messageIds[0]),
     stop: () => void stop(),
   }
 }
@@ -118,6 +120,7 @@ const NOTHING: Turn = {
   id: null,
   messageIds: [],
   text: '',
+  attachments: [],
   reply: '',
   toolCalls: [],
   sentAt: '',
