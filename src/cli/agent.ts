@@ -26,6 +26,10 @@ const CHANNEL_EDIT_EVERY_MS = 1200
 /** Without these it is live and not ready. */
 const REQUIRED = ['AGENT_MODEL', 'GATEWAY_TOKEN', 'PLATFORM_URL', 'PLATFORM_TOKEN'] as const
 
+const Url = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform((text) => text.replace(/\/+$/, ''))
+
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(18_789),
   HOST: z.string().default('127.0.0.1'),
@@ -34,17 +38,13 @@ const Environment = z.object({
   AGENT_MODEL: z.string().optional(),
   AGENT_DIR: z.string().default('./agent'),
   GATEWAY_TOKEN: z.string().optional(),
-  PLATFORM_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .transform((text) => text.replace(/\/+$/, ''))
-    .optional(),
+  PLATFORM_URL: Url.optional(),
   PLATFORM_TOKEN: z.string().optional(),
   TELEGRAM_TOKEN: z.string().optional(),
-  TELEGRAM_API_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .transform((text) => text.replace(/\/+$/, ''))
-    .default('https://api.telegram.org'),
+  TELEGRAM_API_URL: Url.default('https://api.telegram.org'),
   TELEGRAM_USER_ID: z.string().default(''),
+  DISCORD_TOKEN: z.string().optional(),
+  DISCORD_API_URL: Url.default('https://discord.com'),
   OWNER_IDS: z.string().default(''),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
@@ -151,13 +151,21 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
 }
 
 function toChannels(env: z.infer<typeof Complete>) {
-  const { TELEGRAM_TOKEN: token, TELEGRAM_API_URL: apiUrl, TELEGRAM_USER_ID: own, OWNER_IDS: owners } = env
-  const people = [...new Set(`${own},${owners}`.split(',').map((id) => id.trim()))].filter(Boolean)
+  const owners = toIds(env.OWNER_IDS)
+  const toService = (token: string | undefined, apiUrl: string, people = owners) =>
+    token === undefined ? undefined : { token, apiUrl, people }
+  const onTelegram = toIds(`${env.TELEGRAM_USER_ID},${env.OWNER_IDS}`)
   return {
-    telegram: token === undefined ? undefined : { token, apiUrl, people },
+    telegram: toService(env.TELEGRAM_TOKEN, env.TELEGRAM_API_URL, onTelegram),
+    discord: toService(env.DISCORD_TOKEN, env.DISCORD_API_URL),
     retryMs: CHANNEL_RETRY_MS,
     editEveryMs: CHANNEL_EDIT_EVERY_MS,
   }
+}
+
+/** Each word of a list once. */
+function toIds(list: string): string[] {
+  return [...new Set(list.split(',').map((id) => id.trim()))].filter(Boolean)
 }
 
 function readEnvironment(environment: Record<string, string | undefined>) {
@@ -166,6 +174,7 @@ function readEnvironment(environment: Record<string, string | undefined>) {
     GATEWAY_TOKEN: readSecret(environment, 'GATEWAY_TOKEN'),
     PLATFORM_TOKEN: readSecret(environment, 'PLATFORM_TOKEN'),
     TELEGRAM_TOKEN: readSecret(environment, 'TELEGRAM_TOKEN'),
+    DISCORD_TOKEN: readSecret(environment, 'DISCORD_TOKEN'),
   }
   // An empty value is an unset one: shells and compose files have no other way to say so.
   const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value))

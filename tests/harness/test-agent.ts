@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { type AgentSettings, startAgent } from '../../src/agent/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { callsTool, says, startPlatformDouble } from './doubles/platform.ts'
+import { json, read } from './requests.ts'
 
 const TOKEN = 'gw_test-token'
 
@@ -77,3 +79,31 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
 
 /** What an agent is given that runs elsewhere: the key of its owner. It keeps its memory itself. */
 export const OWNER_KEY = 'sk_of-its-owner'
+
+type TestAgent = Awaited<ReturnType<typeof startTestAgent>>
+
+const Listed = z.object({
+  channels: z.array(
+    z.object({
+      name: z.string(),
+      connected: z.boolean(),
+      since: z.string().nullable(),
+      account: z.string().nullable(),
+      lastError: z.object({ message: z.string(), at: z.string() }).nullable(),
+      people: z.array(z.object({ id: z.string(), isConfigured: z.boolean() })),
+      pairings: z.array(z.object({ code: z.string(), id: z.string(), name: z.string() })),
+    }),
+  ),
+})
+
+/** The one channel of an agent, as it tells the platform. */
+export async function channelOf(agent: TestAgent) {
+  const [channel] = (await read(Listed, agent.call('/channels'))).channels
+  if (!channel) throw new Error('The agent has no channel')
+  return channel
+}
+
+/** The owner's answer to a stranger who was told a code. */
+export function decidePairing(agent: TestAgent, channel: string, code: string, approve: boolean) {
+  return agent.call(`/channels/${channel}/pairings/${code}`, json('POST', { approve }))
+}

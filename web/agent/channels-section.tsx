@@ -30,13 +30,7 @@ export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
   return (
     <Section title="Channels" lead="Tokens are sealed on the server and never shown again.">
       <SecretSetting agent={agent} name="telegramToken" label="Telegram bot token" isSet={secrets.telegramToken} />
-      <SecretSetting
-        agent={agent}
-        name="discordBotToken"
-        label="Discord bot token"
-        isSet={secrets.discordBotToken}
-        hint="Only agents that are OpenClaw use it."
-      />
+      <SecretSetting agent={agent} name="discordBotToken" label="Discord bot token" isSet={secrets.discordBotToken} />
       <SecretSetting
         agent={agent}
         name="whatsappToken"

@@ -10,9 +10,13 @@ import { openInbox } from './inbox.ts'
 import { createSavedFiles } from './saved-files.ts'
 import { splitText } from './split.ts'
 
-/** Those that are set are opened. `people` are the ids whom the settings let in. */
+/** A bot and where it is; `people` are the ids whom the settings let in. */
+type ServiceSettings = { token: string; apiUrl: string; people: readonly string[] }
+
+/** Those that are set are opened. */
 export type ChannelSettings = {
-  telegram?: { token: string; apiUrl: string; people: readonly string[] } | undefined
+  telegram?: ServiceSettings | undefined
+  discord?: ServiceSettings | undefined
   /** Between two tries to connect, and at least between two edits of an answer. */
   retryMs: number
   editEveryMs: number
@@ -64,6 +68,12 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
     const connection = createTelegramConnection({ ...settings, ...settings.telegram }, deps)
     opened.push(await openChannel('telegram', connection, settings.telegram.people, deps))
   }
+  if (settings?.discord) {
+    const { createDiscordConnection } = await import('./discord/discord.ts')
+    const folder = toFolder(deps)
+    const connection = await createDiscordConnection({ ...settings, ...settings.discord }, { ...deps, folder })
+    opened.push(await openChannel('discord', connection, settings.discord.people, deps))
+  }
   const find = (name: string) => {
     const found = opened.find((channel) => channel.name === name)
     if (!found) throw new AppError('not_found', 'Channel not found')
@@ -111,7 +121,7 @@ async function openChannel(
   people: readonly string[],
   deps: ChannelDeps,
 ): Promise<Open> {
-  const folder = join(deps.folder, 'channels')
+  const folder = toFolder(deps)
   const guests = await openGuests(folder, name, people, deps.clock)
   const inbox = await openInbox(folder, name)
   const { service } = connection
@@ -122,6 +132,11 @@ async function openChannel(
     deps.log.error({ channel: name, error: errorMessage(error) }, 'a channel has ended')
   })
   return { name, connection, guests, conversation, end }
+}
+
+/** Where channels keep what must outlive the agent's process. */
+function toFolder({ folder }: ChannelDeps): string {
+  return join(folder, 'channels')
 }
 
 function toListed({ name, connection, guests }: Open): ListedChannel {

@@ -11,8 +11,8 @@ import { createReply, type Reply } from './reply.ts'
 import type { SavedFiles } from './saved-files.ts'
 
 const TYPING_EVERY_MS = 4500
-/** `/stop` and, in a group, `/stop@name`. */
-const COMMAND = /^\/(start|stop|new)(?:@\w+)?\s*$/i
+/** `/stop`, in a group `/stop@name`, and `!stop` where a messenger takes what begins with a slash for its own. */
+const COMMAND = /^[/!](start|stop|new)(?:@\w+)?\s*$/i
 
 export type ConversationDeps = {
   channel: string

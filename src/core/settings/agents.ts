@@ -60,7 +60,7 @@ export const WATCHDOG = {
   TELEGRAM_API_URL: url
     .default('https://api.telegram.org')
     .describe('Where bots are asked: that of the watchdog and those of agents'),
-  DISCORD_API_URL: url.default('https://discord.com').describe('Where Discord is asked whose bot a token is'),
+  DISCORD_API_URL: url.default('https://discord.com').describe('Where the Discord bots of agents are asked'),
   WATCHDOG_WEBHOOK_URL: url
     .optional()
     .describe('Where the watchdog posts JSON, signed as Standard Webhooks says; `POST /api/watchdog/test` tries it'),

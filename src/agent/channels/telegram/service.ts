@@ -1,6 +1,7 @@
 import { type Api, GrammyError, HttpError } from 'grammy'
 import { AppError } from '../../../core/errors.ts'
 import type { Place, Service } from '../channel.ts'
+import { downloadFile } from '../download.ts'
 
 /** What the Bot API takes in one message. */
 const MAX_CHARS = 4096
@@ -8,7 +9,6 @@ const MAX_CHARS = 4096
 const GROUP_EDIT_EVERY_MS = 3000
 /** What it lets bots fetch. */
 const MAX_FILE_BYTES = 20 * 1024 * 1024
-const FILE_TIMEOUT_MS = 120_000
 
 export type TelegramServiceSettings = { token: string; apiUrl: string; editEveryMs: number }
 
@@ -47,7 +47,8 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
         throw toFileError(error)
       })
       if (!file.file_path) throw new AppError('not_found', 'Telegram no longer has it')
-      return download(`${settings.apiUrl}/file/bot${settings.token}/${file.file_path}`, plainFetch)
+      const url = `${settings.apiUrl}/file/bot${settings.token}/${file.file_path}`
+      return downloadFile({ service: 'Telegram', url, maxBytes: MAX_FILE_BYTES }, plainFetch)
     },
     isFinal: (error) => isRefusal(error) && (error.error_code === 400 || error.error_code === 403),
   }
@@ -55,22 +56,6 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
 
 function isRefusal(error: unknown): error is GrammyError {
   return error instanceof GrammyError
-}
-
-/** The address holds the token, so nothing of what the network says of it is told. */
-async function download(url: string, plainFetch: typeof fetch): Promise<Uint8Array> {
-  const response = await plainFetch(url, { redirect: 'error', signal: AbortSignal.timeout(FILE_TIMEOUT_MS) }).catch(
-    () => null,
-  )
-  if (!response?.ok) throw new AppError('upstream_failed', 'Telegram did not hand it out')
-  const chunks: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.byteLength
-    if (sizeBytes > MAX_FILE_BYTES) throw new AppError('too_large', 'It is larger than 20 MB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function toFileError(error: unknown): unknown {

@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { chunk, DONE, fails, hangs, says } from '../../../../tests/harness/doubles/platform.ts'
 import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
-import { startTestAgent } from '../../../../tests/harness/test-agent.ts'
+import { channelOf, decidePairing, startTestAgent } from '../../../../tests/harness/test-agent.ts'
 import { until } from '../../../../tests/harness/until.ts'
 
 const TOKEN = '42:secret-of-the-bot'
@@ -25,30 +24,7 @@ async function startBotAgent(token = TOKEN) {
   return { telegram, bot, agent }
 }
 
-const Listed = z.object({
-  channels: z.array(
-    z.object({
-      name: z.string(),
-      connected: z.boolean(),
-      since: z.string().nullable(),
-      account: z.string().nullable(),
-      lastError: z.object({ message: z.string(), at: z.string() }).nullable(),
-      people: z.array(z.object({ id: z.string(), isConfigured: z.boolean() })),
-      pairings: z.array(z.object({ code: z.string(), id: z.string(), name: z.string() })),
-    }),
-  ),
-})
-async function channelOf(agent: Agent) {
-  const [channel] = Listed.parse(await (await agent.call('/channels')).json()).channels
-  if (!channel) throw new Error('The agent has no channel')
-  return channel
-}
-const decide = (agent: Agent, code: string, approve: boolean) =>
-  agent.call(`/channels/telegram/pairings/${code}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ approve }),
-  })
+const decide = (agent: Agent, code: string, approve: boolean) => decidePairing(agent, 'telegram', code, approve)
 
 test('a message is answered, as it is written, in one message that is edited, and its update confirmed', async () => {
   const { bot, agent } = await startBotAgent()

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { autoRetry } from '@grammyjs/auto-retry'
 import { Api, GrammyError, HttpError } from 'grammy'
-import type { UserFromGetMe } from 'grammy/types'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Connection, ConnectionState, Receive } from '../channel.ts'
+import type { Connection, Receive } from '../channel.ts'
+import { createStateKeeper } from '../connection-state.ts'
 import { toIncoming } from './messages.ts'
 import { createTelegramService, type TelegramServiceSettings } from './service.ts'
 
@@ -35,15 +35,7 @@ export function createTelegramConnection(
       ? previous(method, payload, signal)
       : waitAsTold(previous, method, payload, signal),
   )
-  let state: ConnectionState = { connected: false, since: null, account: null, lastError: null }
-  const setConnected = (me: UserFromGetMe) => {
-    if (!state.connected)
-      state = { ...state, connected: true, since: deps.clock.now().toISOString(), account: `@${me.username}` }
-  }
-  const setFailed = (message: string) => {
-    const lastError = { message, at: deps.clock.now().toISOString() }
-    state = { ...state, connected: false, since: null, lastError }
-  }
+  const state = createStateKeeper(deps.clock)
   let offset = 0
 
   const poll = async (receive: Receive, signal: AbortSignal) => {
@@ -51,9 +43,9 @@ export function createTelegramConnection(
     await api.deleteWebhook({}, toApiSignal(signal))
     while (!signal.aborted) {
       // The first look does not wait, so that a bot on which somebody else listens is known at once.
-      const timeout = state.connected ? POLL_SECONDS : 0
+      const timeout = state.read().connected ? POLL_SECONDS : 0
       const updates = await api.getUpdates({ offset, timeout, allowed_updates: ['message'] }, toApiSignal(signal))
-      setConnected(me)
+      state.setConnected(`@${me.username}`)
       for (const update of updates) {
         const incoming = update.message && toIncoming(update.message, me)
         if (incoming) await receive(incoming.message, incoming.isAddressed)
@@ -70,7 +62,7 @@ export function createTelegramConnection(
   }
 
   return {
-    state: () => state,
+    state: state.read,
     service: createTelegramService(settings, api, deps.fetch),
     async run(receive, signal) {
       while (!signal.aborted) {
@@ -78,13 +70,13 @@ export function createTelegramConnection(
           await poll(receive, signal)
         } catch (error) {
           if (signal.aborted) break
-          setFailed(describe(error))
+          state.setFailed(describe(error))
           if (isRefusedToken(error)) return
           await sleep(toWaitMs(error, settings.retryMs), undefined, { signal }).catch(() => undefined)
         }
       }
       await sayGoodbye()
-      state = { ...state, connected: false, since: null }
+      state.setDisconnected()
     },
   }
 }

@@ -35,7 +35,7 @@ export type SpecDeps = {
   urlForAgents: (runtime: Runtime) => Promise<string>
   imageRules: Pick<ImageRules, 'image'>
   /** Where the services of channels are asked. */
-  channelUrls: Pick<ChannelUrls, 'telegram'>
+  channelUrls: ChannelUrls
 }
 
 /** The image that `agent` runs, or will; null where agents are processes. */
@@ -59,6 +59,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       AGENT_MODEL: agent.model,
       AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
       ...(settings.secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
+      ...(settings.secrets.DISCORD_TOKEN && { DISCORD_API_URL: deps.channelUrls.discord }),
       PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
     },
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },

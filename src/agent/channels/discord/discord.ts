@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DiscordAPIError, HTTPError, REST } from '@discordjs/rest'
+import { GatewayDispatchEvents, Routes } from 'discord-api-types/v10'
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import { systemCode } from '../../state/files.ts'
+import type { Connection, Receive } from '../channel.ts'
+import { createStateKeeper } from '../connection-state.ts'
+import { describeClose, GatewayRefusal, listenToGateway } from './gateway.ts'
+import { toIncoming } from './messages.ts'
+import { createDiscordService } from './service.ts'
+import { openSessionFile } from './session.ts'
+
+/** `apiUrl` is that of the service, without `/api`; `retryMs` lies between two tries to connect. */
+export type DiscordSettings = { token: string; apiUrl: string; retryMs: number; editEveryMs: number }
+
+const Me = z.object({ id: z.string(), username: z.string() })
+
+/**
+ * One bot by the gateway. `folder` keeps the session. Loads Discord's libraries, so import this module only for a bot that
+ * is configured.
+ */
+export async function createDiscordConnection(
+  settings: DiscordSettings,
+  deps: { clock: Clock; fetch: typeof fetch; folder: string },
+): Promise<Connection> {
+  const { token, apiUrl, retryMs } = settings
+  const session = await openSessionFile(deps.folder)
+  const state = createStateKeeper(deps.clock)
+  const rest = new REST({ api: `${apiUrl}/api` }).setToken(token)
+
+  const listen = async (receive: Receive, signal: AbortSignal) => {
+    const me = Me.parse(await rest.get(Routes.user(), { signal }))
+    await listenToGateway({
+      token,
+      rest,
+      session,
+      signal,
+      listener: {
+        connected: () => state.setConnected(`@${me.username}`),
+        disconnected: (code) => state.setFailed(`${describeClose(code)}; connecting again`),
+        async dispatch(payload) {
+          if (payload.t !== GatewayDispatchEvents.MessageCreate) return
+          const incoming = toIncoming(payload.d, me.id)
+          if (incoming) await receive(incoming.message, incoming.isAddressed).catch(refuseToConfirm)
+        },
+      },
+    })
+  }
+
+  return {
+    state: state.read,
+    service: createDiscordService(settings, rest, deps.fetch),
+    async run(receive, signal) {
+      while (!signal.aborted) {
+        try {
+          await listen(receive, signal)
+        } catch (error) {
+          if (signal.aborted) break
+          state.setFailed(describe(error))
+          if (isRefused(error)) return
+          await sleep(retryMs, undefined, { signal }).catch(() => undefined)
+        }
+      }
+      state.setDisconnected()
+    },
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof GatewayRefusal || (error instanceof DiscordAPIError && error.status === 401)
+}
+
+function describe(error: unknown): string {
+  if (error instanceof GatewayRefusal) return error.message
+  if (error instanceof DiscordAPIError) {
+    return isRefused(error)
+      ? 'Discord refuses the token (401 Unauthorized): set another one'
+      : `Discord answered ${error.status} ${error.message}; trying again`
+  }
+  if (error instanceof HTTPError) return `Discord answered ${error.status}; trying again`
+  const isAway = systemCode(error) !== undefined || (error instanceof Error && error.name === 'AbortError')
+  return isAway ? 'Discord cannot be reached; trying again' : `${errorMessage(error)}; trying again`
+}
+
+/** Discord delivers it again once the agent listens again. */
+function refuseToConfirm(cause: unknown): never {
+  throw new AppError('storage_full', `A message could not be kept (${errorMessage(cause)})`, {}, { cause })
+}

@@ -1,0 +1,57 @@
+import { DiscordAPIError, type REST } from '@discordjs/rest'
+import {
+  type AllowedMentionsTypes,
+  MessageFlags,
+  type RESTPatchAPIChannelMessageJSONBody,
+  type RESTPostAPIChannelMessageJSONBody,
+  Routes,
+} from 'discord-api-types/v10'
+import { z } from 'zod'
+import { randomText } from '../../../core/ids.ts'
+import type { Service } from '../channel.ts'
+import { downloadFile } from '../download.ts'
+
+const MAX_CHARS = 2000
+const NONCE_CHARS = 24
+const MAX_FILE_BYTES = 25 * 1024 * 1024
+/** Of a message that somebody has deleted. */
+const UNKNOWN_MESSAGE = 10_008
+/** Of requests that will fail again: not understood, forbidden, gone. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 404])
+/** The text of an agent calls nobody, whatever names stand in it. */
+const NOBODY = { parse: [] as AllowedMentionsTypes[], replied_user: false }
+const Written = z.object({ id: z.string() })
+
+/** What a conversation needs, by Discord's HTTP API. */
+export function createDiscordService(settings: { editEveryMs: number }, rest: REST, plainFetch: typeof fetch): Service {
+  return {
+    maxChars: MAX_CHARS,
+    editEveryMs: () => settings.editEveryMs,
+    async write({ chatId, isDirect }, text, answerTo) {
+      const isQuoting = answerTo !== null && !isDirect
+      const body: RESTPostAPIChannelMessageJSONBody = {
+        content: text,
+        flags: MessageFlags.SuppressEmbeds,
+        allowed_mentions: NOBODY,
+        // The library asks again after a broken connection: Discord then writes no second message.
+        nonce: randomText(NONCE_CHARS),
+        enforce_nonce: true,
+        ...(isQuoting && { message_reference: { message_id: answerTo, fail_if_not_exists: false } }),
+      }
+      return Written.parse(await rest.post(Routes.channelMessages(chatId), { body })).id
+    },
+    async edit({ chatId }, messageId, text) {
+      const body: RESTPatchAPIChannelMessageJSONBody = { content: text, allowed_mentions: NOBODY }
+      try {
+        await rest.patch(Routes.channelMessage(chatId, messageId), { body })
+      } catch (error) {
+        if (!(error instanceof DiscordAPIError && error.code === UNKNOWN_MESSAGE)) throw error
+      }
+    },
+    async showTyping({ chatId }) {
+      await rest.post(Routes.channelTyping(chatId))
+    },
+    fetchFile: ({ id: url }) => downloadFile({ service: 'Discord', url, maxBytes: MAX_FILE_BYTES }, plainFetch),
+    isFinal: (error) => error instanceof DiscordAPIError && FINAL_STATUSES.has(error.status),
+  }
+}

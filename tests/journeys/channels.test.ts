@@ -1,0 +1,108 @@
+import { expect, onTestFinished, test } from 'bun:test'
+import { ChannelList } from '../../src/features/agents/channels/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { startDiscordDouble } from '../harness/doubles/discord.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { startTelegramDouble } from '../harness/doubles/telegram.ts'
+import { json, read } from '../harness/requests.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { answerLikeAModel, withProvider } from './main-job.ts'
+
+/** A person at a messenger: what she writes to the agent, and what it wrote to her. */
+type Messenger = {
+  name: string
+  /** Of the platform, and of the agent. */
+  environment: Record<string, string>
+  config: Record<string, string>
+  say(text: string): void
+  texts(): string[]
+  stop(): Promise<void>
+}
+
+function openTelegram(): Messenger {
+  const telegram = startTelegramDouble()
+  const bot = telegram.addBot('42:secret-of-the-bot')
+  const ada = { id: 7, first_name: 'Ada' }
+  return {
+    name: 'telegram',
+    environment: { TELEGRAM_API_URL: telegram.url },
+    config: { telegramToken: '42:secret-of-the-bot' },
+    say: (text) => bot.say(ada, { text }),
+    texts: () => bot.textsIn(ada.id),
+    stop: telegram.stop,
+  }
+}
+
+function openDiscord(): Messenger {
+  const discord = startDiscordDouble()
+  const bot = discord.addBot('secret-of-the-bot')
+  const ada = { id: '7000000000000000007', username: 'ada' }
+  return {
+    name: 'discord',
+    environment: { DISCORD_API_URL: discord.url },
+    config: { discordBotToken: 'secret-of-the-bot' },
+    say: (text) => bot.say(ada, text),
+    texts: () => bot.textsIn(bot.directChannelOf(ada)),
+    stop: discord.stop,
+  }
+}
+
+test.each([
+  ['Telegram', openTelegram],
+  ['Discord', openDiscord],
+])(
+  'on %s an owner saves a token, lets herself in, talks, and talks on through a restart and a kill of the platform',
+  async (_name, openMessenger) => {
+    const messenger = openMessenger()
+    onTestFinished(() => messenger.stop())
+    const { say, texts } = messenger
+    const held = Promise.withResolvers<void>()
+    await using provider = await startProvider(async (request) => {
+      const { messages } = request.body
+      if (String(messages.findLast(({ role }) => role === 'user')?.content).includes('slowly')) await held.promise
+      return answerLikeAModel(request)
+    })
+    await using house = await openHouse({ environment: { ...withProvider(provider), ...messenger.environment } })
+    const program = await house.start()
+    const ada = await signUp(program.urls.web)
+    const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
+    const saved = await fetch(`${ada.web}/api/agents/${agentId}/config`, json('PUT', messenger.config, ada.cookie))
+    expect(saved.status).toBe(200)
+    const channelOf = async (person: Person) => (await listChannels(person, agentId)).channels[0]
+    await until('the connection', async () => (await channelOf(ada))?.connected)
+
+    say('Hello')
+    await until('a code', () => texts().length > 0)
+    const code = (await channelOf(ada))?.pairings[0]?.code ?? ''
+    expect(texts()[0]).toContain(code)
+    const path = `/api/agents/${agentId}/channels/${messenger.name}/pairings/${code}`
+    expect((await ada.post(path, { approve: true })).status).toBe(200)
+    say('Hello again')
+    await until('an answer', () => texts().includes('You said: Hello again'))
+
+    await program.stop()
+    const again = await house.start()
+    say('Still there?')
+    await until('an answer after a restart', () => texts().includes('You said: Still there?'))
+
+    say('Answer slowly')
+    await until('the question to the model', () =>
+      provider.chats.some(({ body }) => JSON.stringify(body).includes('slowly')),
+    )
+    await again.kill()
+    held.resolve()
+    const last = await house.start()
+    const isTold = (text: string) => text === 'You said: Answer slowly' || text.startsWith('I could not answer: ')
+    await until('the answer, or why there is none', () => texts().some(isTold))
+    say('And now?')
+    await until('the next answer', () => texts().includes('You said: And now?'))
+    expect(texts().filter(isTold)).toHaveLength(1)
+    expect((await channelOf(await signIn(last.urls.web)))?.connected).toBeTrue()
+  },
+  600_000,
+)
+
+async function listChannels(person: Person, agentId: string) {
+  return read(ChannelList, person.get(`/api/agents/${agentId}/channels`))
+}
