@@ -16,6 +16,7 @@ import type { Config } from './core/config.ts'
 import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
 import { lockDataDir } from './db/instance-lock.ts'
+import { toSetupUrl } from './features/people/setup/link.ts'
 import { startRunner } from './jobs/runner.ts'
 
 /** What comes from outside the configuration: the environment of agents and the way to start one. */
@@ -31,6 +32,8 @@ export type ServeOptions = {
 export type Server = {
   urls: { web: string; backend: string; summarizer: string }
   isFirstRun: boolean
+  /** Where the first account is made, and until when; null when there is one. */
+  setup: { url: string; expiresAt: Date } | null
   /** What new agents get. */
   runtimeName: RuntimeName
   /** It is a copy of an installation that lives elsewhere, and leaves the agents alone. */
@@ -97,6 +100,10 @@ export async function serve(options: ServeOptions): Promise<Server> {
   return {
     urls: listeners.urls,
     isFirstRun,
+    setup: first.setupLink && {
+      url: toSetupUrl(config.appUrl ?? listeners.urls.web, first.setupLink.token),
+      expiresAt: first.setupLink.expiresAt,
+    },
     runtimeName: first.runtimeName,
     standsBack: first.standsBack,
     models: providers.map((provider) => provider.id),

@@ -15,6 +15,7 @@ import { LoginPage } from './account/login-page.tsx'
 import { ResetPasswordPage } from './account/reset-password-page.tsx'
 import { LoginSearch, SignupSearch, TokenSearch } from './account/return-path.ts'
 import { findUser } from './account/session.ts'
+import { SetupPage } from './account/setup-page.tsx'
 import { SignupPage } from './account/signup-page.tsx'
 import { VerifyEmailPage } from './account/verify-email-page.tsx'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
@@ -51,6 +52,13 @@ const signup = createRoute({
   validateSearch: SignupSearch,
   beforeLoad: ({ context, search }) => leaveWhenSignedIn(context.client, search.redirect),
   component: SignupPage,
+})
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  validateSearch: TokenSearch,
+  component: SetupPage,
 })
 
 const forgotPassword = createRoute({
@@ -213,6 +221,7 @@ const routeTree = root.addChildren([
   dashboard,
   login,
   signup,
+  setup,
   forgotPassword,
   resetPassword,
   verifyEmail,

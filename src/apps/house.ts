@@ -21,6 +21,8 @@ import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { PASSWORD_COST } from '../features/people/passwords/passwords.ts'
 import { noteKey } from '../features/people/sealing/check-key.ts'
 import { readKeptKey } from '../features/people/sealing/kept-keys.ts'
+import { issueSetupLink, type SetupLink } from '../features/people/setup/link.ts'
+import { createConfiguredOwner } from '../features/people/setup/set-up.ts'
 import { freeLeases } from '../jobs/queue.ts'
 import { startRunner } from '../jobs/runner.ts'
 import { createApp } from './app.ts'
@@ -45,6 +47,8 @@ export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bo
 /** Everything behind the listeners. `runtimeName` is what new agents get. */
 export type OpenHouse = House & {
   runtimeName: RuntimeName
+  /** By which the first account is made; null when there is one. */
+  setupLink: SetupLink | null
   standsBack: boolean
   /** Has somebody said, since it was opened, that the agents belong here after all? */
   wasAdopted(): boolean
@@ -81,6 +85,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     app: createApp(platform, openDashboard()),
     reach: createReach(platform.agents),
     runtimeName: await runtimes.choose(),
+    setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
     standsBack: objection !== null,
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
@@ -92,6 +97,12 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
       platform.close()
     },
   }
+}
+
+/** The account that the settings name is made; without one, and without any account, a link by which it can be. */
+async function prepareFirstAccount({ people }: Platform, { firstAdmin }: Config): Promise<SetupLink | null> {
+  if (firstAdmin) await createConfiguredOwner(people, firstAdmin)
+  return issueSetupLink(people)
 }
 
 /** Where the installation of these settings is. @throws StartupError when its folder cannot be used. */

@@ -4,6 +4,7 @@ export const PAGES = [
   '/dashboard',
   '/login',
   '/signup',
+  '/setup',
   '/forgot-password',
   '/reset-password',
   '/verify-email',

@@ -38,6 +38,7 @@ import { notificationsWeb } from '../features/people/notifications/web.ts'
 import { passwordWeb } from '../features/people/passwords/web.ts'
 import { securityEventsWeb } from '../features/people/security-events/web.ts'
 import { sessionsWeb } from '../features/people/sessions/web.ts'
+import { setupWeb } from '../features/people/setup/web.ts'
 import { signInWeb } from '../features/people/sign-in/web.ts'
 import { socialIdentityWeb } from '../features/people/social-identity/web.ts'
 import { twoFactorWeb } from '../features/people/two-factor/web.ts'
@@ -85,6 +86,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.route('/', probes(views))
   app.route('/', healthWeb(views))
   app.route('/', accountsWeb(people))
+  app.route('/', setupWeb(people))
   app.route('/', signInWeb(people))
   app.route('/', settingsWeb({ ...people, storage: agents.storage }))
   app.route('/', personalDataWeb(house))

@@ -16,6 +16,7 @@ import { AccountChange } from '../features/house/administration/schemas.ts'
 import { RegisterRequest } from '../features/people/accounts/schemas.ts'
 import { createPasswords, PASSWORD_COST } from '../features/people/passwords/passwords.ts'
 import { requirePlanName } from '../features/people/plans/plans.ts'
+import { issueSetupLink, toSetupUrl } from '../features/people/setup/link.ts'
 import { type UserRow, users } from '../features/people/users/tables.ts'
 import { isAdmin } from '../features/people/users/users.ts'
 import { withDatabase } from './database.ts'
@@ -70,6 +71,12 @@ function accountCommands({ db }: Connection, config: Config) {
     async resetPassword(email: string, password: string) {
       const row = await resetPassword(deps, CLI, parseAccount(email, password))
       return report(row, `${row.email} has a new password; all sessions were ended`)
+    },
+    async makeSetupLink(): Promise<Report> {
+      const link = await issueSetupLink(deps)
+      if (!link) throw new AppError('conflict', 'There is an account already: stead user create makes others')
+      const url = toSetupUrl(config.appUrl ?? `http://localhost:${config.ports.web}`, link.token)
+      return { text: url, json: { url, expiresAt: link.expiresAt } }
     },
     async endSessions(email: string): Promise<Report> {
       const row = getByEmail(email)

@@ -59,8 +59,13 @@ function toAgentCommand(command: string | undefined): [string, ...string[]] {
   return [process.execPath, resolve(import.meta.dir, '..', 'main.ts'), 'agent']
 }
 
+/** `2026-11-22 14:05 UTC` */
+function toMinute(time: Date): string {
+  return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
 function toBanner(server: Server, config: ReturnType<typeof readConfig>): string {
-  const { urls, isFirstRun, models } = server
+  const { urls, isFirstRun, models, setup } = server
   const lines = [
     `Stead ${VERSION}`,
     `  Dashboard   ${urls.web}`,
@@ -71,7 +76,12 @@ function toBanner(server: Server, config: ReturnType<typeof readConfig>): string
     `  Runtime     ${server.standsBack ? 'none: this is a copy, and its agents are left alone (stead adopt)' : server.runtimeName}`,
     `  AI          ${models.length > 0 ? models.join(', ') : 'no provider: set OPENROUTER_API_KEY, or AI_ECHO=true to try without'}`,
   ]
-  if (isFirstRun && config.mode === 'home')
-    lines.push('', `  Sign up at ${urls.web}/signup: the first account owns this house.`)
+  if (setup) {
+    lines.push(
+      '',
+      `  Set up      ${setup.url}`,
+      `              Makes the first account, which owns this installation. Works once, until ${toMinute(setup.expiresAt)}.`,
+    )
+  }
   return `${lines.join('\n')}\n`
 }

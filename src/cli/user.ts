@@ -74,6 +74,9 @@ export function userCommand(program: Command): void {
     .action((email: string, options: Options) =>
       print(options, async (accounts) => accounts.resetPassword(email, await readLine())),
     )
+  withJson(user.command('setup-link'), 'setup-link')
+    .description('prints a new link by which the first account is made, and ends the one before')
+    .action((options: Options) => print(options, (accounts) => accounts.makeSetupLink()))
   for (const change of CHANGES) addChange(user, change)
   withJson(user.command('list'), 'list --json')
     .description('lists the accounts')

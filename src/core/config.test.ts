@@ -53,6 +53,7 @@ test('without any variable the settings are the documented defaults', () => {
     allowedHosts: [],
     internalApiKey: undefined,
     adminEmails: [],
+    firstAdmin: null,
     encryptionKey: undefined,
     trustedProxies: [],
     botDetection: 'basic',
@@ -211,6 +212,13 @@ test('AGENT_IMAGES is a list of repositories, or nothing said', () => {
   ])
 })
 
+test('ADMIN_EMAIL and ADMIN_PASSWORD belong together', () => {
+  const both = { ADMIN_EMAIL: 'Ada@Example.com', ADMIN_PASSWORD: 'correct horse' }
+  expect(readConfig(both).firstAdmin).toEqual({ email: 'ada@example.com', password: 'correct horse' })
+  expect(() => readConfig({ ADMIN_EMAIL: 'ada@example.com' })).toThrow('ADMIN_PASSWORD_FILE: is missing beside')
+  expect(() => readConfig({ ADMIN_PASSWORD: 'correct horse' })).toThrow('ADMIN_EMAIL: is missing beside')
+})
+
 const BAD: [name: string, value: string][] = [
   ['WEB_PORT', 'eighty'],
   ['WEB_PORT', '65536'],
@@ -220,6 +228,8 @@ const BAD: [name: string, value: string][] = [
   ['FEEDS', '{}'],
   ['FEEDS', '[{"id":"a","url":"http://a.example"},{"id":"a","url":"http://b.example"}]'],
   ['DEPLOYMENT_MODE', 'Cloud'],
+  ['ADMIN_EMAIL', 'ada'],
+  ['ADMIN_PASSWORD', 'short'],
   ['DATABASE_URL', 'postgres://localhost/stead'],
   ['APP_URL', 'stead.example'],
   ['APP_URL', 'https://stead.example/app'],

@@ -33,6 +33,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     allowedHosts: env.ALLOWED_HOSTS,
     internalApiKey: env.INTERNAL_API_KEY,
     adminEmails: env.ADMIN_EMAILS,
+    /** Who gets the first account at the first start. */
+    firstAdmin: toFirstAdmin(env),
     encryptionKey: env.ENCRYPTION_KEY,
     trustedProxies: env.TRUSTED_PROXIES,
     botDetection: env.BOT_DETECTION,
@@ -62,12 +64,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     agents: toAgents(env),
     verification: { ensRpcUrl: env.ENS_RPC_URL, easAddress: env.EAS_ADDRESS },
-    clone: {
-      chainId: env.CLONE_CHAIN_ID,
-      rpcUrl: env.CLONE_RPC_URL,
-      tokenAddress: env.CLONE_TOKEN_ADDRESS,
-      payTo: env.CLONE_PAY_TO,
-    },
+    clone: toClonePayments(env),
     cards: {
       secretKey: env.STRIPE_SECRET_KEY,
       webhookSecret: env.STRIPE_WEBHOOK_SECRET,
@@ -89,6 +86,23 @@ export function readConfig(environment: Record<string, string | undefined>) {
     watchdog: toWatchdog(env),
     ai: toModels(env),
   } as const
+}
+
+/** @throws StartupError for one without the other. */
+function toFirstAdmin({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password }: Settings) {
+  if (email && password) return { email, password }
+  if (email) throw new StartupError('ADMIN_PASSWORD_FILE: is missing beside ADMIN_EMAIL')
+  if (password) throw new StartupError('ADMIN_EMAIL: is missing beside ADMIN_PASSWORD')
+  return null
+}
+
+function toClonePayments(env: Settings) {
+  return {
+    chainId: env.CLONE_CHAIN_ID,
+    rpcUrl: env.CLONE_RPC_URL,
+    tokenAddress: env.CLONE_TOKEN_ADDRESS,
+    payTo: env.CLONE_PAY_TO,
+  }
 }
 
 function toRates(env: Settings) {

@@ -48,6 +48,7 @@ export const Environment = z.object({
 export const SECRETS = [
   'INTERNAL_API_KEY',
   'ENCRYPTION_KEY',
+  'ADMIN_PASSWORD',
   'OPENROUTER_API_KEY',
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',

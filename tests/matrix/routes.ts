@@ -607,6 +607,12 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/models web': reached,
   'POST /api/provision web': { status: 200, body: () => ({ autoProvision: true }) },
   'POST /api/register web': { status: 200, body: () => ({ email: 'new@example.com', password: PASSWORD }) },
+  // There are accounts in this world already.
+  'GET /api/setup web': reached,
+  'POST /api/setup web': {
+    status: 409,
+    body: () => ({ token: 'unknown', email: 'new@example.com', password: PASSWORD }),
+  },
   'DELETE /api/scheduled-tasks web': { names: TASK, status: 200, body: ({ id }) => ({ taskId: id }) },
   'GET /api/scheduled-tasks web': reached,
   'POST /api/scheduled-tasks web': {

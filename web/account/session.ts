@@ -9,6 +9,7 @@ import {
 } from '../../src/features/people/accounts/schemas.ts'
 import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
 import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/people/passwords/schemas.ts'
+import type { SetupRequest } from '../../src/features/people/setup/schemas.ts'
 import { request } from '../api/request.ts'
 import { withProof } from './proof.ts'
 
@@ -30,6 +31,11 @@ export async function findUser(client: QueryClient): Promise<SignedInUser | null
 /** Creates the account; it does not sign in. */
 export function register(body: RegisterRequest) {
   return withProof((proof) => request(RegisterResponse, '/api/register', { method: 'POST', body: { ...body, proof } }))
+}
+
+/** Creates the first account by its link; it does not sign in. */
+export function setUp(body: SetupRequest) {
+  return request(RegisterResponse, '/api/setup', { method: 'POST', body })
 }
 
 /** Signs in. @throws ApiError with code `TWO_FACTOR_REQUIRED` when the password was right and `code` is missing. */

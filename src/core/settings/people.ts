@@ -6,6 +6,19 @@ export const PEOPLE = {
   ADMIN_EMAILS: list
     .transform((emails) => emails.map((email) => email.toLowerCase()))
     .describe('Who administers; believed once the address is proved, or at once where no mail is set up'),
+  ADMIN_EMAIL: z
+    .email('must be an e-mail address')
+    .toLowerCase()
+    .optional()
+    .describe(
+      'Makes the first account at the first start, with `ADMIN_PASSWORD`; it administers, and its address counts as proved',
+    ),
+  ADMIN_PASSWORD: z
+    .string()
+    .min(8, 'must have at least 8 characters')
+    .max(1024, 'must have at most 1024 characters')
+    .optional()
+    .describe('Password of that account; once there is an account, neither does anything'),
   SIGN_UP: z
     .enum(['open', 'invite', 'closed'])
     .default('open')

@@ -195,7 +195,8 @@ test('POST /api/register: 429 beyond the rate of one address, told in RateLimit 
 })
 
 test('POST /api/register: at home the first account owns the house, the second does not', async () => {
-  const { web, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const { face, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const web = face('web', { address: '127.0.0.1' })
   await web.request('/api/register', json('POST', ADA))
   await web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))
   expect(platform.db.select().from(users).all()).toMatchObject([
@@ -205,7 +206,8 @@ test('POST /api/register: at home the first account owns the house, the second d
 })
 
 test('POST /api/register: at home the first account administers over the web, the second is told that it may not', async () => {
-  const { web } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const { face } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const web = face('web', { address: '127.0.0.1' })
   const statuses = []
   for (const email of ['ada@example.com', 'eve@example.com']) {
     await web.request('/api/register', json('POST', { ...ADA, email }))
@@ -224,8 +226,9 @@ test('POST /api/register: in the cloud nobody is an admin by being first, and of
   await cloud.web.request('/api/register', json('POST', ADA))
   expect(cloud.platform.db.select().from(users).all()).toMatchObject([{ isAdmin: false, plan: 'free' }])
   const home = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const web = home.face('web', { address: '127.0.0.1' })
   const emails = Array.from({ length: 20 }, (_, index) => `ada${index}@example.com`)
-  await Promise.all(emails.map((email) => home.web.request('/api/register', json('POST', { ...ADA, email }))))
+  await Promise.all(emails.map((email) => web.request('/api/register', json('POST', { ...ADA, email }))))
   const made = home.platform.db.select().from(users).all()
   expect([made.length, made.filter(({ isAdmin }) => isAdmin).length]).toEqual([20, 1])
 })

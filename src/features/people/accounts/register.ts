@@ -1,4 +1,4 @@
-import { count, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
@@ -97,10 +97,11 @@ export function requireFree(db: Db, email: string): void {
 
 /** What a new account starts with: at home the first one owns the house, everybody else has no plan yet. */
 export function firstRights(tx: Tx, signUp: Pick<SignUp, 'firstUserOwnsHouse'>): FirstRights {
-  const ownsHouse = signUp.firstUserOwnsHouse && isEmpty(tx)
+  const ownsHouse = signUp.firstUserOwnsHouse && !hasAccounts(tx)
   return { plan: ownsHouse ? 'network' : null, isAdmin: ownsHouse }
 }
 
-function isEmpty(db: Db): boolean {
-  return db.select({ users: count() }).from(users).get()?.users === 0
+/** Has anybody an account here? */
+export function hasAccounts(db: Db): boolean {
+  return db.select({ id: users.id }).from(users).limit(1).get() !== undefined
 }

@@ -14,22 +14,24 @@ import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
+import { type FirstAccountDeps, requireOwnerSetUp } from './first-account.ts'
 import { login } from './login.ts'
 import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
 import { LoginRequest, RegisterRequest } from './schemas.ts'
 
-export type AccountsWebDeps = RegisterDeps & {
-  sealer: Sealer
-  knownDevices: KnownDevices
-  sessions: Sessions
-  guards: Guards
-  csrf: Csrf
-  botDetection: BotDetection
-  log: Log
-  isHttps: boolean
-  requestsPerMinute: { register: number; login: number }
-}
+export type AccountsWebDeps = RegisterDeps &
+  FirstAccountDeps & {
+    sealer: Sealer
+    knownDevices: KnownDevices
+    sessions: Sessions
+    guards: Guards
+    csrf: Csrf
+    botDetection: BotDetection
+    log: Log
+    isHttps: boolean
+    requestsPerMinute: { register: number; login: number }
+  }
 
 /** Sign-up and sign-in with e-mail and password (Interface 4.2). */
 export function accountsWeb(deps: AccountsWebDeps) {
@@ -43,6 +45,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
     '/api/register',
     routeTraits({ signsIn: true }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    requireOwnerSetUp(deps),
     validate('json', RegisterRequest),
     async (c) => {
       const request = c.req.valid('json')

@@ -25,11 +25,11 @@ const ADA: GithubPerson = {
 const MAIL = { SMTP_URL: 'smtp://127.0.0.1:1' }
 
 /** A platform that trusts a code host where Ada has an account, and her browser. */
-async function withProvider(environment: Record<string, string> = {}) {
+async function withProvider(environment: Record<string, string> = {}, address?: string) {
   const github = await startGithubDouble()
   github.signInAs(ADA)
   const platform = testPlatform({ environment: { ...github.environment, ...environment } })
-  const browser = openBrowser(platform.web)
+  const browser = openBrowser(address ? platform.face('web', { address }) : platform.web)
   /** Goes there and comes back; the answer to the callback. */
   const signIn = async (from = browser) => {
     const back = await github.visit(await from.follow('/api/auth/idp-a'))
@@ -342,8 +342,19 @@ test('20 browsers of one person at once make one account and one link', async ()
   expect(countRows(it.platform.db)).toMatchObject({ users: 1, identities: 1, sessions: 20 })
 })
 
-test('the first account at home owns the house and administers, also when it comes from a provider', async () => {
+test('GET /api/auth/idp-a: 403 SETUP_REQUIRED at home from another machine while there is no account', async () => {
   await using it = await withProvider({ DEPLOYMENT_MODE: 'home' })
+  for (const path of ['/api/auth/idp-a', '/api/auth/idp-a/callback?code=x&state=y']) {
+    const response = await it.web.request(path)
+    expect(response.status).toBe(403)
+    expect(await response.json()).toMatchObject({ code: 'SETUP_REQUIRED' })
+  }
+  await it.addAccount('owner@example.com')
+  expect((await it.web.request('/api/auth/idp-a')).status).toBe(302)
+})
+
+test('the first account at home owns the house and administers, also when it comes from a provider', async () => {
+  await using it = await withProvider({ DEPLOYMENT_MODE: 'home' }, '127.0.0.1')
   await it.signIn()
   expect(await it.whoIs()).toMatchObject({ isAdmin: true })
   expect(it.platform.db.select().from(users).where(eq(users.email, 'ada@example.com')).get()?.plan).toBe('network')

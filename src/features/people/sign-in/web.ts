@@ -5,6 +5,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
+import { type FirstAccountDeps, requireOwnerSetUp } from '../accounts/first-account.ts'
 import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import { linksGo } from '../mails/send-mail.ts'
@@ -18,28 +19,30 @@ import { finishPending, type PendingLink, startPending } from './pending.ts'
 import { type ProvidersResponse, SecondFactorRequest, WalletAuthRequest } from './schemas.ts'
 import { issueNonce, signInWithWallet, type WalletDeps } from './wallet.ts'
 
-export type SignInWebDeps = ExternalDeps & {
-  chain: WalletDeps['chain']
-  siweChainId: number
-  sessions: Sessions
-  knownDevices: KnownDevices
-  isHttps: boolean
-  mailer: Mailer
-  requestsPerMinute: { login: number }
-}
+export type SignInWebDeps = ExternalDeps &
+  FirstAccountDeps & {
+    chain: WalletDeps['chain']
+    siweChainId: number
+    sessions: Sessions
+    knownDevices: KnownDevices
+    isHttps: boolean
+    mailer: Mailer
+    requestsPerMinute: { login: number }
+  }
 
 /** Sign-in without a password of ours: at a provider, with a wallet, and the second factor after either (Interface 4.2). */
 export function signInWeb(deps: SignInWebDeps) {
   const app = new Hono<WebEnv>()
   const { isHttps } = deps
   const limited = () => limitRate(deps.requestsPerMinute.login, 'Too many login attempts')
+  const forOwner = requireOwnerSetUp(deps)
 
   app.get('/api/auth/providers', (c) => c.json(toProviders(deps)))
 
-  app.get('/api/auth/idp-a', limited(), (c) => goToProvider(c, deps, 'idp-a'))
-  app.get('/api/auth/idp-a/callback', (c) => comeBack(c, deps, 'idp-a'))
-  app.get('/api/auth/idp-b', limited(), (c) => goToProvider(c, deps, 'idp-b'))
-  app.get('/api/auth/idp-b/callback', (c) => comeBack(c, deps, 'idp-b'))
+  app.get('/api/auth/idp-a', limited(), forOwner, (c) => goToProvider(c, deps, 'idp-a'))
+  app.get('/api/auth/idp-a/callback', forOwner, (c) => comeBack(c, deps, 'idp-a'))
+  app.get('/api/auth/idp-b', limited(), forOwner, (c) => goToProvider(c, deps, 'idp-b'))
+  app.get('/api/auth/idp-b/callback', forOwner, (c) => comeBack(c, deps, 'idp-b'))
 
   app.on(['GET', 'POST'], '/api/auth/nonce', routeTraits({ worksOnFullDisk: true }), limited(), async (c) =>
     c.json({ nonce: await issueNonce(deps) }),
@@ -49,6 +52,7 @@ export function signInWeb(deps: SignInWebDeps) {
     '/api/wallet-auth',
     routeTraits({ signsIn: true, worksOnFullDisk: true }),
     limited(),
+    forOwner,
     validate('json', WalletAuthRequest),
     async (c) => {
       const user = await signInWithWallet(deps, c.req.valid('json'), c.env.address)

@@ -1,0 +1,44 @@
+import { createMiddleware } from 'hono/factory'
+import ipaddr from 'ipaddr.js'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { hasAccounts, type SignUp } from './register.ts'
+
+export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserOwnsHouse'>; appUrl: string }
+
+/** Any of these says that the request came through somebody else, whose own address is no proof. */
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+
+/**
+ * At home the first account owns the house. Until there is one, only somebody at this very machine may make it without the
+ * setup link: whoever reaches an open port first must not become the owner (decisions, 44).
+ * @throws AppError `forbidden` with code `SETUP_REQUIRED`.
+ */
+export function requireOwnerSetUp(deps: FirstAccountDeps) {
+  return createMiddleware<WebEnv>(async (c, next) => {
+    const isFree = !deps.signUp.firstUserOwnsHouse || hasAccounts(deps.db)
+    if (!isFree && !isAtThisMachine(c.req.raw, c.env.address, deps.appUrl)) {
+      throw new AppError('forbidden', 'Stead is not set up yet: open the setup link that its start has printed', {
+        code: 'SETUP_REQUIRED',
+      })
+    }
+    await next()
+  })
+}
+
+/**
+ * Does the request come from this machine, under a name of this machine, to a Stead that has no other name? Behind a proxy
+ * that tells nothing of itself, `APP_URL` says that there is one.
+ */
+function isAtThisMachine(request: Request, address: string | null, appUrl: string): boolean {
+  if (FORWARDED.some((name) => request.headers.has(name))) return false
+  const names = [new URL(request.url).hostname, new URL(appUrl).hostname]
+  return (
+    isLoopback(address ?? '') && names.every((name) => name === 'localhost' || isLoopback(name.replace(/^\[|\]$/g, '')))
+  )
+}
+
+function isLoopback(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
+}

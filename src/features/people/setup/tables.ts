@@ -1,0 +1,13 @@
+import { sql } from 'drizzle-orm'
+import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** One row while a setup link is open: only the hash of its token, which makes the first account until it expires. */
+export const setupLinks = sqliteTable(
+  'setup_links',
+  {
+    id: integer().primaryKey(),
+    tokenHash: text().notNull(),
+    expiresAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [check('setup_links_one', sql`${table.id} = 1`)],
+)

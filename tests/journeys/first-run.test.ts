@@ -1,0 +1,117 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { PASSWORD, signIn, signUp } from '../harness/client.ts'
+import { json } from '../harness/requests.ts'
+import { openHouse, type Program } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const EMAIL = 'ada@example.com'
+
+/** The link of the banner, which follows the addresses that a start is known by. */
+function findLink(program: Program): Promise<string> {
+  return until('the setup link', () => program.lines.map((line) => line.match(/^ +Set up +(\S+)$/)?.[1]).find(Boolean))
+}
+
+const tokenOf = (link: string) => new URL(link).searchParams.get('token')
+
+test(
+  'every start without an account prints a link, which ends the one before; setup-link prints another; then there is none',
+  async () => {
+    await using house = await openHouse()
+    const first = await house.start()
+    const old = await findLink(first)
+    await first.stop()
+    const program = await house.start()
+    const link = await findLink(program)
+    expect(new URL(link).pathname).toBe('/setup')
+    expect(program.lines.join('\n')).toContain('Works once, until ')
+    const { web } = program.urls
+    const setUp = (token: string | null) =>
+      fetch(`${web}/api/setup`, json('POST', { token, email: EMAIL, password: PASSWORD }))
+    expect((await setUp(tokenOf(old))).status).toBe(403)
+
+    const made = await house.run(['user', 'setup-link', '--json'])
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' })
+    const { url } = JSON.parse(made.stdout)
+    expect(new URL(url).origin).toBe(web.replace('127.0.0.1', 'localhost'))
+    expect((await setUp(tokenOf(link))).status).toBe(403)
+    expect((await setUp(tokenOf(url))).status).toBe(200)
+    const owner = await signIn(web, EMAIL)
+    expect(await (await owner.get('/api/auth/session')).json()).toMatchObject({ user: { isAdmin: true } })
+
+    expect((await setUp(tokenOf(url))).status).toBe(409)
+    expect(await house.run(['user', 'setup-link'])).toMatchObject({
+      exitCode: 1,
+      stderr: 'stead: There is an account already: stead user create makes others\n',
+    })
+    await program.stop()
+    const again = await house.start()
+    expect((await again.stop()).stdout).not.toContain('Set up')
+  },
+  LIMIT_MS,
+)
+
+test(
+  'POST /api/register at home: a stranger behind a proxy gets 403 before the owner, somebody at the machine 200',
+  async () => {
+    await using house = await openHouse()
+    const { web } = (await house.start()).urls
+    const stranger = await fetch(
+      `${web}/api/register`,
+      json('POST', { email: 'eve@example.com', password: PASSWORD }, { 'x-forwarded-for': '203.0.113.7' }),
+    )
+    expect(stranger.status).toBe(403)
+    const owner = await signUp(web)
+    expect(await (await owner.get('/api/auth/session')).json()).toMatchObject({ user: { isAdmin: true } })
+  },
+  LIMIT_MS,
+)
+
+test(
+  'ADMIN_EMAIL and ADMIN_PASSWORD_FILE make the owner at the first start, and no link is printed',
+  async () => {
+    await using house = await openHouse()
+    const file = join(house.dataDir, '..', 'password')
+    writeFileSync(file, `${PASSWORD}\n`)
+    const program = await house.start({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD_FILE: file })
+    const owner = await signIn(program.urls.web, EMAIL)
+    expect(await (await owner.get('/api/auth/session')).json()).toMatchObject({ user: { isAdmin: true } })
+    expect((await program.stop()).stdout).not.toContain('Set up')
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  '/setup on a phone: the link of the banner makes the owner and signs in; without a link, and after it, the page says so',
+  async () => {
+    await using house = await openHouse()
+    const program = await house.start()
+    const link = await findLink(program)
+    await using browser = await openBrowser(program.urls.web)
+    const { page, complaints } = browser
+    await page.setViewportSize({ width: 360, height: 640 })
+    await page.goto(`${program.urls.web}/setup`)
+    await page.getByText('The setup link is missing').waitFor()
+
+    await page.goto(link)
+    await page.getByLabel('Email').fill(EMAIL)
+    await page.getByLabel('Password').fill('short')
+    await page.getByRole('button', { name: 'Create the first account' }).click()
+    await page.getByText('Password must be at least 8 characters').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create the first account' }).click()
+    await page.waitForURL(/\/agents/)
+
+    await page.goto(link)
+    await page.getByText('Stead is set up').waitFor()
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+beforeAll(buildDashboard, LIMIT_MS)

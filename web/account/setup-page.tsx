@@ -1,0 +1,107 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
+import { SetupRequest, SetupResponse } from '../../src/features/people/setup/schemas.ts'
+import { ApiError, request } from '../api/request.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { PasswordField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { AuthFrame } from './auth-frame.tsx'
+import { setUp, signIn } from './session.ts'
+
+const route = getRouteApi('/setup')
+
+/** `/setup?token=`: the page that the link of the first start leads to. */
+export function SetupPage() {
+  const { token } = route.useSearch()
+  const setup = useQuery({
+    queryKey: ['setup'],
+    queryFn: ({ signal }) => request(SetupResponse, '/api/setup', { signal }),
+  })
+  return (
+    <AuthFrame title="Set up Stead" lead="The first account owns this installation and administers it.">
+      <Loaded query={setup} what="The setup" placeholder={null}>
+        {({ isNeeded }) => (isNeeded ? token ? <SetupForm token={token} /> : <NoLink /> : <IsDone />)}
+      </Loaded>
+    </AuthFrame>
+  )
+}
+
+function SetupForm({ token }: { token: string }) {
+  const client = useQueryClient()
+  const router = useRouter()
+  const navigate = useNavigate()
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    SetupRequest,
+    async (body) => {
+      await setUp(body)
+      try {
+        await signIn(client, { email: body.email, password: body.password })
+      } catch {
+        return navigate({ to: '/login', search: { done: 'signup' }, replace: true })
+      }
+      router.history.replace('/agents')
+    },
+    fieldOf,
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
+      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+      {problem?.fields.token !== undefined && <DeadLink />}
+      <input type="hidden" name="token" value={token} />
+      <TextField
+        label="Name"
+        name="name"
+        autoComplete="name"
+        maxLength={100}
+        hint="Optional. Shown in your account only."
+        error={problem?.fields.name}
+      />
+      <TextField label="Email" name="email" type="email" autoComplete="username" error={problem?.fields.email} />
+      <PasswordField
+        label="Password"
+        name="password"
+        autoComplete="new-password"
+        hint="At least 8 characters. A sentence works well."
+        error={problem?.fields.password}
+      />
+      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+        Create the first account
+      </Button>
+    </form>
+  )
+}
+
+function NoLink() {
+  return (
+    <Notice tone="problem" title="The setup link is missing">
+      Open the link that Stead prints when it starts; <code>stead user setup-link</code> prints a new one.
+    </Notice>
+  )
+}
+
+function DeadLink() {
+  return (
+    <Notice tone="problem" title="This setup link works no more">
+      It works once, for a day. <code>stead user setup-link</code> prints a new one.
+    </Notice>
+  )
+}
+
+function IsDone() {
+  return (
+    <Notice tone="good" title="Stead is set up">
+      <Link to="/login" className={`${buttonClass('plain')} justify-self-start`}>
+        Sign in
+      </Link>
+    </Notice>
+  )
+}
+
+function fieldOf(error: unknown): string | null {
+  if (!(error instanceof ApiError)) return null
+  if (error.status === 403) return 'token'
+  if (/email/i.test(error.message)) return 'email'
+  return error.status === 400 && /password/i.test(error.message) ? 'password' : null
+}
