@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { countRows } from '../../../db/count-rows.ts'
-import { inPages } from '../../../db/in-pages.ts'
 import type { Db } from '../../../db/open.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
 import type { Principal } from '../../../http/env.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { type InstallationRow, installations } from './tables.ts'

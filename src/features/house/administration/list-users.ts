@@ -2,6 +2,7 @@ import { and, count, desc, eq, gt, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { apiKeys } from '../../people/keys/tables.ts'
 import { identities } from '../../people/sign-in/tables.ts'
@@ -14,17 +15,15 @@ export function listUsers(
   deps: { db: Db; rules: AccountRules },
   { search, limit, after }: UserQuery,
 ): { users: AdminUser[]; next: string | null } {
-  const rows = deps.db
+  const selection = deps.db
     .select()
     .from(users)
     .where(and(after === undefined ? undefined : isOlderThan(deps.db, after), matches(search)))
     .orderBy(desc(users.createdAt), desc(users.id))
-    .limit(limit + 1)
-    .all()
-  const page = rows.slice(0, limit)
+  const { rows, last } = readPage(selection, limit)
   return {
-    users: page.map((row) => toAdminUser(row, deps.rules)),
-    next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+    users: rows.map((row) => toAdminUser(row, deps.rules)),
+    next: last?.id ?? null,
   }
 }
 

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { inPages } from '../../../db/in-pages.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { receipts } from './tables.ts'
 import { toReceipt } from './write.ts'

@@ -56,10 +56,8 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     const { limit, before, agentId } = c.req.valid('query')
     const { user } = c.var
     const walletId = agentId === undefined ? undefined : getWallet(deps.db, toOwner(deps.db, user, agentId)).id
-    const rows = listPayments(deps.db, user.id, { limit: limit + 1, before, walletId })
-    const page = rows.slice(0, limit)
-    const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
-    return c.json({ payments: page.map((row) => toPayment(deps.tokenChains, row)), next })
+    const { rows, last } = listPayments(deps.db, user.id, { limit, before, walletId })
+    return c.json({ payments: rows.map((row) => toPayment(deps.tokenChains, row)), next: last?.id ?? null })
   })
 
   app.get('/api/wallet/payments/:id', signedIn, (c) =>

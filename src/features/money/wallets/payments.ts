@@ -2,6 +2,7 @@ import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL } from 'dr
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { type Page, readPage } from '../../../db/pages/read-page.ts'
 import { bookChange } from './book-payment.ts'
 import { type PaymentRow, type PaymentStatus, walletPayments } from './tables.ts'
 
@@ -21,20 +22,19 @@ export function getOwnPayment(db: Db, userId: string, id: string): PaymentRow {
 
 export type PaymentPage = { limit: number; before?: string | undefined; walletId?: string | undefined }
 
-/** Payments of a user, newest first: ids begin with the time. */
-export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): PaymentRow[] {
+/** A page of a user's payments, newest first: ids begin with the time. */
+export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): Page<PaymentRow> {
   const conditions: (SQL | undefined)[] = [
     eq(walletPayments.userId, userId),
     before === undefined ? undefined : lt(walletPayments.id, before),
     walletId === undefined ? undefined : eq(walletPayments.walletId, walletId),
   ]
-  return db
+  const selection = db
     .select()
     .from(walletPayments)
     .where(and(...conditions))
     .orderBy(desc(walletPayments.createdAt), desc(walletPayments.id))
-    .limit(limit)
-    .all()
+  return readPage(selection, limit)
 }
 
 /** Payments that the job has to look at, the one that has waited longest first. */

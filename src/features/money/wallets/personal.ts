@@ -1,5 +1,5 @@
 import { desc, eq, type SQL } from 'drizzle-orm'
-import { inPages } from '../../../db/in-pages.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
 import { type PersonalList, wholeList } from '../../../db/personal-data.ts'
 import { managedWallets, walletPayments } from './tables.ts'
 

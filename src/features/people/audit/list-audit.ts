@@ -1,20 +1,19 @@
 import { desc, lt } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import type { AuditList, AuditQuery } from './schemas.ts'
 import { auditLog } from './tables.ts'
 
 /** A page of the audit log, newest first. */
 export function listAudit(db: Db, { limit, before }: AuditQuery): AuditList {
-  const rows = db
+  const selection = db
     .select()
     .from(auditLog)
     .where(before === undefined ? undefined : lt(auditLog.id, before))
     .orderBy(desc(auditLog.id))
-    .limit(limit + 1)
-    .all()
-  const page = rows.slice(0, limit)
+  const { rows, last } = readPage(selection, limit)
   return {
-    entries: page.map(({ id, actor, action, target, detail, address, createdAt }) => ({
+    entries: rows.map(({ id, actor, action, target, detail, address, createdAt }) => ({
       id,
       actor,
       action,
@@ -23,6 +22,6 @@ export function listAudit(db: Db, { limit, before }: AuditQuery): AuditList {
       address,
       createdAt: createdAt.toISOString(),
     })),
-    next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+    next: last?.id ?? null,
   }
 }

@@ -1,5 +1,5 @@
 import { eq, type SQL } from 'drizzle-orm'
-import { inPages } from '../../../db/in-pages.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { auditLog } from './tables.ts'
 

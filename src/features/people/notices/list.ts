@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, inArray, lt } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import { toTitle } from './compose.ts'
 import type { Notice, NoticeList, NoticeQuery } from './schemas.ts'
 import { noticeDeliveries, notices } from './tables.ts'
@@ -7,21 +8,19 @@ import { noticeDeliveries, notices } from './tables.ts'
 /** A page of what somebody was told, newest first. */
 export function listNotices(db: Db, userId: string, { limit, before }: NoticeQuery): NoticeList {
   const isBefore = before === undefined ? undefined : lt(notices.sequence, before)
-  const rows = db
+  const selection = db
     .select()
     .from(notices)
     .where(and(eq(notices.userId, userId), isBefore))
     .orderBy(desc(notices.sequence))
-    .limit(limit + 1)
-    .all()
-  const page = rows.slice(0, limit)
+  const { rows, last } = readPage(selection, limit)
   const deliveries = listDeliveries(
     db,
-    page.map(({ id }) => id),
+    rows.map(({ id }) => id),
   )
   return {
-    notices: page.map((row) => toNotice(row, deliveries.get(row.id) ?? [])),
-    next: rows.length > limit ? (page.at(-1)?.sequence ?? null) : null,
+    notices: rows.map((row) => toNotice(row, deliveries.get(row.id) ?? [])),
+    next: last?.sequence ?? null,
   }
 }
 

@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, inArray, lt, type SQL } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -15,7 +16,7 @@ export function listApprovals(deps: ListDeps, user: SignedInUser, query: Approva
   if (agentId) getAgent(deps.db, { kind: 'user', user }, agentId)
   const now = deps.clock.now()
   const own = deps.db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, user.id))
-  const rows = deps.db
+  const selection = deps.db
     .select({ approval: approvals, agentName: agents.name })
     .from(approvals)
     .innerJoin(agents, eq(agents.id, approvals.agentId))
@@ -28,12 +29,10 @@ export function listApprovals(deps: ListDeps, user: SignedInUser, query: Approva
       ),
     )
     .orderBy(desc(approvals.sequence))
-    .limit(limit + 1)
-    .all()
-  const page = rows.slice(0, limit)
+  const { rows, last } = readPage(selection, limit)
   return {
-    approvals: page.map(({ approval, agentName }) => toApproval(approval, agentName, now)),
-    next: rows.length > limit ? (page.at(-1)?.approval.sequence ?? null) : null,
+    approvals: rows.map(({ approval, agentName }) => toApproval(approval, agentName, now)),
+    next: last?.approval.sequence ?? null,
   }
 }
 

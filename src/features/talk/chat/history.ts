@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findAgent } from '../../agents/registry/list.ts'
 import { showAttachments } from './attachments.ts'
@@ -11,7 +12,7 @@ import { summarizeTurns } from './turns/summaries.ts'
 export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): MessageList {
   // Else the whole history of a stranger's agent would be searched for what cannot be there.
   if (query.agentId && !findAgent(db, { kind: 'user', user }, query.agentId)) return NOTHING
-  const newestFirst = db
+  const selection = db
     .select()
     .from(messages)
     .where(
@@ -26,13 +27,12 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
       ),
     )
     .orderBy(desc(messages.sequence))
-    .limit(query.limit + 1)
-    .all()
-  const rows = newestFirst.slice(0, query.limit).reverse()
+  const { rows: newestFirst, hasMore } = readPage(selection, query.limit)
+  const rows = newestFirst.reverse()
   const turns = summarizeTurns(db, rows)
   const attachments = showAttachments(db, rows)
   const page = rows.map((row) => ({ ...toChatMessage(row), ...turns.get(row.id), ...attachments.get(row.id) }))
-  return { messages: page, count: page.length, hasMore: newestFirst.length > query.limit }
+  return { messages: page, count: page.length, hasMore }
 }
 
 const NOTHING: MessageList = { messages: [], count: 0, hasMore: false }

@@ -1,6 +1,6 @@
 import { asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import { bytesOf, inPages } from '../../../db/in-pages.ts'
 import type { Db } from '../../../db/open.ts'
+import { bytesOf, inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { chatAttachments, chatSessions, chatToolCalls, chatTurns, messages, type TurnRow } from './tables.ts'
 

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import { sequenceOf, toChatMessage } from './history.ts'
 import type { SearchQuery, SearchResults } from './schemas.ts'
 import { messages } from './tables.ts'
@@ -12,7 +13,7 @@ import { messages } from './tables.ts'
 export function searchMessages(db: Db, userId: string, query: SearchQuery): SearchResults {
   const match = toMatch(db, userId, query)
   if (match === null) return { results: [], hasMore: false }
-  const rows = db
+  const selection = db
     .select({ message: messages, snippet: snippetOf('messages_fts', 0) })
     .from(sql`messages_fts`)
     .innerJoin(messages, eq(messages.sequence, sql`messages_fts.rowid`))
@@ -25,13 +26,12 @@ export function searchMessages(db: Db, userId: string, query: SearchQuery): Sear
       ),
     )
     .orderBy(sql`messages_fts.rowid DESC`)
-    .limit(query.limit + 1)
-    .all()
-  const results = rows.slice(0, query.limit).map((row) => ({
+  const { rows, hasMore } = readPage(selection, query.limit)
+  const results = rows.map((row) => ({
     message: toChatMessage(row.message),
     snippet: toPieces(row.snippet),
   }))
-  return { results, hasMore: rows.length > query.limit }
+  return { results, hasMore }
 }
 
 function toMatch(db: Db, userId: string, { q, agentId }: SearchQuery): string | null {

@@ -4,6 +4,7 @@ import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
@@ -22,14 +23,13 @@ export function listChatSessions(db: Db, userId: string, { agentId, limit, befor
         and(eq(chatSessions.lastActivity, last.lastActivity), lt(chatSessions.sequence, last.sequence)),
       )
     : undefined
-  const rows = db
+  const selection = db
     .select()
     .from(chatSessions)
     .where(and(eq(chatSessions.userId, userId), agentId ? eq(chatSessions.agentId, agentId) : undefined, isLater))
     .orderBy(desc(chatSessions.lastActivity), desc(chatSessions.sequence))
-    .limit(limit + 1)
-    .all()
-  return { sessions: rows.slice(0, limit).map(toChatSession), hasMore: rows.length > limit }
+  const { rows, hasMore } = readPage(selection, limit)
+  return { sessions: rows.map(toChatSession), hasMore }
 }
 
 /** Opens a session with the named agent, or the user's newest running one. @throws AppError `not_found` without one. */

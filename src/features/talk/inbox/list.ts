@@ -1,5 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -9,7 +10,7 @@ import { type InboxRow, inboxMessages } from './tables.ts'
 /** A page of the mail of a user's agents, or of one of them. @throws AppError `not_found` for someone else's agent. */
 export function listInbox(db: Db, user: SignedInUser, { agentId, limit, before }: InboxQuery): Inbox {
   if (agentId) getAgent(db, { kind: 'user', user }, agentId)
-  const rows = db
+  const selection = db
     .select({ mail: inboxMessages })
     .from(inboxMessages)
     .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
@@ -21,10 +22,9 @@ export function listInbox(db: Db, user: SignedInUser, { agentId, limit, before }
       ),
     )
     .orderBy(desc(inboxMessages.sequence))
-    .limit(limit + 1)
-    .all()
-  const messages = rows.slice(0, limit).map(({ mail }) => toInboxMessage(mail))
-  return { messages, count: messages.length, hasMore: rows.length > limit }
+  const { rows, hasMore } = readPage(selection, limit)
+  const messages = rows.map(({ mail }) => toInboxMessage(mail))
+  return { messages, count: messages.length, hasMore }
 }
 
 /** Nothing lies before a mail that the user does not have. */

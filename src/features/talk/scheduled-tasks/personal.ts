@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { bytesOf, inPages } from '../../../db/in-pages.ts'
+import { bytesOf, inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { scheduledRuns, scheduledTasks } from './tables.ts'
 

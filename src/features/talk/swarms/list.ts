@@ -1,13 +1,14 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import type { PageQuery, Swarm, SwarmList } from './schemas.ts'
 import { type SwarmRow, swarms } from './tables.ts'
 
 /** A page of a user's swarms, newest first. @throws AppError `internal` when they cannot be read. */
 export function listSwarms(db: Db, ownerId: string, { limit, before }: PageQuery): SwarmList {
   try {
-    const rows = db
+    const selection = db
       .select()
       .from(swarms)
       .where(
@@ -17,10 +18,9 @@ export function listSwarms(db: Db, ownerId: string, { limit, before }: PageQuery
         ),
       )
       .orderBy(desc(swarms.sequence))
-      .limit(limit + 1)
-      .all()
-    const page = rows.slice(0, limit).map(toSwarm)
-    return { swarms: page, count: page.length, hasMore: rows.length > limit }
+    const { rows, hasMore } = readPage(selection, limit)
+    const page = rows.map(toSwarm)
+    return { swarms: page, count: page.length, hasMore }
   } catch (error) {
     throw new AppError('internal', 'Failed to fetch swarms', {}, { cause: error })
   }

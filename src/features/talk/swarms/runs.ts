@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
 import { getSwarm } from './list.ts'
 import type { PageQuery, Run, RunAnswer, RunLine, RunList } from './schemas.ts'
 import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
@@ -15,15 +16,14 @@ export function listRuns(db: Db, ownerId: string, swarmId: string, { limit, befo
       .from(swarmRuns)
       .where(and(ofSwarm, eq(swarmRuns.id, id)))
       .get()?.sequence ?? 0
-  const rows = db
+  const selection = db
     .select()
     .from(swarmRuns)
     .where(and(ofSwarm, before === undefined ? undefined : lt(swarmRuns.sequence, sequenceOf(before))))
     .orderBy(desc(swarmRuns.sequence))
-    .limit(limit + 1)
-    .all()
-  const page = rows.slice(0, limit).map(toLine)
-  return { runs: page, count: page.length, hasMore: rows.length > limit }
+  const { rows, hasMore } = readPage(selection, limit)
+  const page = rows.map(toLine)
+  return { runs: page, count: page.length, hasMore }
 }
 
 /** @throws AppError `not_found` for a missing run, one of another swarm and someone else's. */

@@ -1,6 +1,6 @@
 import { and, asc, between, gt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import type { Db } from './open.ts'
+import type { Db } from '../open.ts'
 
 /** Rows, and about so many bytes of them, that are read in one go. */
 const PAGE = 200
