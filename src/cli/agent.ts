@@ -45,6 +45,9 @@ const Environment = z.object({
   TELEGRAM_USER_ID: z.string().default(''),
   DISCORD_TOKEN: z.string().optional(),
   DISCORD_API_URL: Url.default('https://discord.com'),
+  SLACK_BOT_TOKEN: z.string().optional(),
+  SLACK_APP_TOKEN: z.string().optional(),
+  SLACK_API_URL: Url.default('https://slack.com'),
   OWNER_IDS: z.string().default(''),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
@@ -154,10 +157,12 @@ function toChannels(env: z.infer<typeof Complete>) {
   const owners = toIds(env.OWNER_IDS)
   const toService = (token: string | undefined, apiUrl: string, people = owners) =>
     token === undefined ? undefined : { token, apiUrl, people }
+  const slack = toService(env.SLACK_BOT_TOKEN, env.SLACK_API_URL)
   const onTelegram = toIds(`${env.TELEGRAM_USER_ID},${env.OWNER_IDS}`)
   return {
     telegram: toService(env.TELEGRAM_TOKEN, env.TELEGRAM_API_URL, onTelegram),
     discord: toService(env.DISCORD_TOKEN, env.DISCORD_API_URL),
+    slack: slack && env.SLACK_APP_TOKEN !== undefined ? { ...slack, appToken: env.SLACK_APP_TOKEN } : undefined,
     retryMs: CHANNEL_RETRY_MS,
     editEveryMs: CHANNEL_EDIT_EVERY_MS,
   }
@@ -175,6 +180,8 @@ function readEnvironment(environment: Record<string, string | undefined>) {
     PLATFORM_TOKEN: readSecret(environment, 'PLATFORM_TOKEN'),
     TELEGRAM_TOKEN: readSecret(environment, 'TELEGRAM_TOKEN'),
     DISCORD_TOKEN: readSecret(environment, 'DISCORD_TOKEN'),
+    SLACK_BOT_TOKEN: readSecret(environment, 'SLACK_BOT_TOKEN'),
+    SLACK_APP_TOKEN: readSecret(environment, 'SLACK_APP_TOKEN'),
   }
   // An empty value is an unset one: shells and compose files have no other way to say so.
   const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value))

@@ -137,6 +137,7 @@ test('without any variable the settings are the documented defaults', () => {
       restartWaitSeconds: 30,
       telegram: { botToken: undefined, chatId: undefined, apiUrl: 'https://api.telegram.org' },
       discord: { apiUrl: 'https://discord.com' },
+      slack: { apiUrl: 'https://slack.com' },
       webhook: { url: undefined, secret: undefined },
     },
     ai: {

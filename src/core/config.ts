@@ -162,6 +162,7 @@ function toWatchdog(env: Settings) {
       apiUrl: env.TELEGRAM_API_URL,
     },
     discord: { apiUrl: env.DISCORD_API_URL },
+    slack: { apiUrl: env.SLACK_API_URL },
     webhook: { url: env.WATCHDOG_WEBHOOK_URL, secret: env.WATCHDOG_WEBHOOK_SECRET },
   }
 }

@@ -97,6 +97,7 @@ export function testPlatform(options: TestOptions = {}) {
     INTERNAL_API_KEY: INTERNAL_KEY,
     TELEGRAM_API_URL: bots,
     DISCORD_API_URL: bots,
+    SLACK_API_URL: bots,
     ...NO_RATES,
     ...options.environment,
   })

@@ -29,6 +29,7 @@ async function settings(dataDir: string): Promise<Record<string, string>> {
     DATA_DIR: dataDir,
     TELEGRAM_API_URL: anyBotUrl(),
     DISCORD_API_URL: anyBotUrl(),
+    SLACK_API_URL: anyBotUrl(),
     DEPLOYMENT_MODE: 'home',
     WEB_PORT: '0',
     BACKEND_PORT: '0',

@@ -3,6 +3,7 @@ import { ChannelList } from '../../src/features/agents/channels/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { startDiscordDouble } from '../harness/doubles/discord.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
+import { startSlackDouble } from '../harness/doubles/slack.ts'
 import { startTelegramDouble } from '../harness/doubles/telegram.ts'
 import { json, read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
@@ -48,9 +49,24 @@ function openDiscord(): Messenger {
   }
 }
 
+function openSlack(): Messenger {
+  const slack = startSlackDouble()
+  const app = slack.addApp('xoxb-secret', 'xapp-secret')
+  const ada = { id: 'U7', name: 'ada' }
+  return {
+    name: 'slack',
+    environment: { SLACK_API_URL: slack.url },
+    config: { slackBotToken: 'xoxb-secret', slackAppToken: 'xapp-secret' },
+    say: (text) => void app.say(ada, text),
+    texts: () => app.textsIn(app.directChannelOf(ada)),
+    stop: slack.stop,
+  }
+}
+
 test.each([
   ['Telegram', openTelegram],
   ['Discord', openDiscord],
+  ['Slack', openSlack],
 ])(
   'on %s an owner saves a token, lets herself in, talks, and talks on through a restart and a kill of the platform',
   async (_name, openMessenger) => {

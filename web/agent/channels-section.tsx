@@ -40,6 +40,20 @@ export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
       />
       <SecretSetting
         agent={agent}
+        name="slackBotToken"
+        label="Slack bot token"
+        isSet={secrets.slackBotToken}
+        hint="Begins with xoxb-. Slack needs this and the app token."
+      />
+      <SecretSetting
+        agent={agent}
+        name="slackAppToken"
+        label="Slack app token"
+        isSet={secrets.slackAppToken}
+        hint="Begins with xapp-, and has the scope connections:write."
+      />
+      <SecretSetting
+        agent={agent}
         name="webhookUrl"
         label="Webhook address"
         isSet={secrets.webhookUrl}

@@ -2,10 +2,15 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 
 /** Where the services are asked, without a slash at the end. */
-export type ChannelUrls = { telegram: string; discord: string }
+export type ChannelUrls = { telegram: string; discord: string; slack: string }
 
 /** Tokens that somebody wants to save; null takes one away. */
-export type ChannelTokens = { telegramToken?: string | null | undefined; discordBotToken?: string | null | undefined }
+export type ChannelTokens = {
+  telegramToken?: string | null | undefined
+  discordBotToken?: string | null | undefined
+  slackBotToken?: string | null | undefined
+  slackAppToken?: string | null | undefined
+}
 
 /**
  * Asks each service whose bot a token is.
@@ -20,11 +25,16 @@ const Reason = z.union([
   z.object({ description: z.string() }).transform(({ description }) => description),
   z.object({ message: z.string() }).transform(({ message }) => message),
 ])
+/** Slack answers 200 and says in the body what is wrong. */
+const SlackAnswer = z.union([
+  z.object({ ok: z.literal(true) }),
+  z.object({ ok: z.literal(false), error: z.string().transform((reason) => reason.slice(0, MAX_REASON_CHARS)) }),
+])
 /** What a service says of a token that is none: it is refused, or is not even of the form. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404])
 
 export function createTokenTrial(urls: ChannelUrls, plainFetch: typeof fetch): TryTokens {
-  return async ({ telegramToken, discordBotToken }) => {
+  return async ({ telegramToken, discordBotToken, slackBotToken, slackAppToken }) => {
     if (telegramToken) {
       const url = `${urls.telegram}/bot${encodeURIComponent(telegramToken).replaceAll('%3A', ':')}/getMe`
       await tryToken(plainFetch, 'Telegram', url, {})
@@ -33,32 +43,50 @@ export function createTokenTrial(urls: ChannelUrls, plainFetch: typeof fetch): T
       const url = `${urls.discord}/api/v10/users/@me`
       await tryToken(plainFetch, 'Discord', url, { authorization: `Bot ${discordBotToken}` })
     }
+    // An app's token opens connections alone, and a bot's does all but that.
+    if (slackBotToken) await trySlackToken(plainFetch, `${urls.slack}/api/auth.test`, slackBotToken)
+    if (slackAppToken) await trySlackToken(plainFetch, `${urls.slack}/api/apps.connections.open`, slackAppToken)
   }
 }
 
-/** The address may hold the token, so nothing of what the network says of it is told. */
+async function trySlackToken(plainFetch: typeof fetch, url: string, token: string): Promise<void> {
+  const text = await tryToken(plainFetch, 'Slack', url, { authorization: `Bearer ${token}` }, 'POST')
+  const answer = SlackAnswer.safeParse(parseJson(text)).data
+  if (!answer)
+    throw new AppError('upstream_failed', 'Slack could not try this token: its answer is none of the Web API')
+  if (!answer.ok) throw new AppError('invalid', `Slack refuses this token: ${answer.error}`)
+}
+
+/** Returns the body. The address may hold the token, so nothing of what the network says of it is told. */
 async function tryToken(
   plainFetch: typeof fetch,
   service: string,
   url: string,
   headers: Record<string, string>,
-): Promise<void> {
+  method: 'GET' | 'POST' = 'GET',
+): Promise<string> {
   const response = await plainFetch(url, {
+    method,
     headers,
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   }).catch(() => null)
   if (!response) throw new AppError('unavailable', `${service} cannot be reached now, so the token was not saved`)
   const text = await response.text().catch(() => '')
-  if (response.ok) return
+  if (response.ok) return text
   const reason = toReason(text) ?? `status ${response.status}`
   if (REFUSALS.has(response.status)) throw new AppError('invalid', `${service} refuses this token: ${reason}`)
   throw new AppError('upstream_failed', `${service} could not try this token: ${reason}`)
 }
 
 function toReason(text: string): string | undefined {
+  return Reason.safeParse(parseJson(text)).data?.slice(0, MAX_REASON_CHARS)
+}
+
+/** Undefined for what is no JSON. */
+function parseJson(text: string): unknown {
   try {
-    return Reason.safeParse(JSON.parse(text)).data?.slice(0, MAX_REASON_CHARS)
+    return JSON.parse(text)
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error

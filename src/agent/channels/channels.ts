@@ -17,6 +17,7 @@ type ServiceSettings = { token: string; apiUrl: string; people: readonly string[
 export type ChannelSettings = {
   telegram?: ServiceSettings | undefined
   discord?: ServiceSettings | undefined
+  slack?: (ServiceSettings & { appToken: string }) | undefined
   /** Between two tries to connect, and at least between two edits of an answer. */
   retryMs: number
   editEveryMs: number
@@ -73,6 +74,11 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
     const folder = toFolder(deps)
     const connection = await createDiscordConnection({ ...settings, ...settings.discord }, { ...deps, folder })
     opened.push(await openChannel('discord', connection, settings.discord.people, deps))
+  }
+  if (settings?.slack) {
+    const { createSlackConnection } = await import('./slack/slack.ts')
+    const connection = createSlackConnection({ ...settings, ...settings.slack }, deps)
+    opened.push(await openChannel('slack', connection, settings.slack.people, deps))
   }
   const find = (name: string) => {
     const found = opened.find((channel) => channel.name === name)

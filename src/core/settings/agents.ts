@@ -61,6 +61,7 @@ export const WATCHDOG = {
     .default('https://api.telegram.org')
     .describe('Where bots are asked: that of the watchdog and those of agents'),
   DISCORD_API_URL: url.default('https://discord.com').describe('Where the Discord bots of agents are asked'),
+  SLACK_API_URL: url.default('https://slack.com').describe('Where the Slack apps of agents are asked'),
   WATCHDOG_WEBHOOK_URL: url
     .optional()
     .describe('Where the watchdog posts JSON, signed as Standard Webhooks says; `POST /api/watchdog/test` tries it'),

@@ -17,6 +17,7 @@ import type { BookClonePayment } from './cloning/payment.ts'
 import { createLogViewers } from './logs/viewers.ts'
 import { createImageRules } from './operations/images.ts'
 import { createAgentTurns } from './operations/turns.ts'
+import { createTokenCheck } from './registry/check-tokens.ts'
 import { createDiskFloor } from './storage/disk-floor.ts'
 import { createFreeDiskProbe } from './storage/free-disk.ts'
 import { createStorageQuota } from './storage/quota.ts'
@@ -63,7 +64,11 @@ export function openAgents(
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
-  const channelUrls = { telegram: watchdog.telegram.apiUrl, discord: watchdog.discord.apiUrl }
+  const channelUrls = {
+    telegram: watchdog.telegram.apiUrl,
+    discord: watchdog.discord.apiUrl,
+    slack: watchdog.slack.apiUrl,
+  }
   return {
     clearMemory,
     bookClonePayment,
@@ -76,7 +81,7 @@ export function openAgents(
     basePort: agents.basePort,
     imageRules: createImageRules(agents),
     channelUrls,
-    tryTokens: createTokenTrial(channelUrls, base.fetch),
+    checkTokens: createTokenCheck({ tryTokens: createTokenTrial(channelUrls, base.fetch), runtimes }),
     addresses: { agentsDomain, isHttps, webPort },
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),

@@ -1,6 +1,6 @@
 let server: ReturnType<typeof Bun.serve> | undefined
 
-/** Telegram and Discord as far as trying a token goes: every one of them is somebody's. It ends with the process. */
+/** Telegram, Discord and Slack as far as trying a token goes: every one of them is somebody's. It ends with the process. */
 export function anyBotUrl(): string {
   server ??= Bun.serve({
     hostname: '127.0.0.1',
@@ -9,6 +9,7 @@ export function anyBotUrl(): string {
       const { pathname } = new URL(request.url)
       const me = { id: 1, is_bot: true, first_name: 'Ada', username: 'ada_bot' }
       if (pathname.endsWith('/getMe')) return Response.json({ ok: true, result: me })
+      if (pathname === '/api/auth.test' || pathname === '/api/apps.connections.open') return Response.json({ ok: true })
       if (pathname === '/api/v10/users/@me') return Response.json(me)
       return Response.json({ ok: false, error_code: 404, description: 'Not Found' }, { status: 404 })
     },

@@ -1,4 +1,3 @@
-import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
@@ -6,16 +5,17 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
+import type { CheckTokens } from '../registry/check-tokens.ts'
 import { agentSettings, changeSettings } from '../registry/config.ts'
 import { getAgent } from '../registry/list.ts'
 import type { ConfigRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
-export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue; tryTokens: TryTokens }
+export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue; checkTokens: CheckTokens }
 
 /**
  * Changes what `request` names. An agent that runs is deployed anew in the background when it would notice.
- * @throws AppError `not_found` for a missing agent and for someone else's, and as `TryTokens`: then nothing is saved.
+ * @throws AppError `not_found` for a missing agent and for someone else's, and as `CheckTokens`: then nothing is saved.
  */
 export async function changeConfig(
   deps: ConfigDeps,
@@ -24,8 +24,7 @@ export async function changeConfig(
   request: ConfigRequest,
 ): Promise<AgentRow> {
   const { plan, ...rest } = request
-  getAgent(deps.db, principal, id)
-  await deps.tryTokens(request)
+  await deps.checkTokens(request, getAgent(deps.db, principal, id))
   // Decisions, 11: a plan is paid for, not written into a request.
   const change = principal.kind === 'operator' || principal.user.isAdmin ? request : rest
   return write(deps.db, (tx) => {

@@ -41,12 +41,12 @@ test('channel tokens reach a provisioned agent as files, and a changed configura
   expect(JSON.stringify(environ)).not.toContain('canary')
 
   const url = `${server.urls.web}/api/agents/${agentId}/config`
-  const change = { model: 'openai/gpt-4o', telegramToken: null, whatsappToken: 'canary-2' }
+  const change = { model: 'openai/gpt-4o', telegramToken: null, slackBotToken: 'canary-2' }
   const changed = await fetch(url, json('PUT', change, person.cookie))
   expect([changed.status, (await changed.text()).includes('canary')]).toEqual([200, false])
   const second = await runningPid(server, person, agentId, first)
   const after = environOf(second)
-  expect(readFileSync(after.WHATSAPP_TOKEN_FILE ?? '', 'utf8')).toBe('canary-2')
+  expect(readFileSync(after.SLACK_BOT_TOKEN_FILE ?? '', 'utf8')).toBe('canary-2')
   expect(after).not.toHaveProperty('TELEGRAM_TOKEN_FILE')
   const said = await person.post('/api/chat', { agentId, message: 'Good morning' })
   expect(said.status).toBe(200)

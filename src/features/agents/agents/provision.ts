@@ -1,4 +1,3 @@
-import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
@@ -8,6 +7,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../../people/plans/plans.ts'
 import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
 import { requestOperation } from '../operations/operations.ts'
+import type { CheckTokens } from '../registry/check-tokens.ts'
 import { changeSettings } from '../registry/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
@@ -25,7 +25,7 @@ export type ProvisionDeps = DeployDeps & {
   killSwitch: boolean
   /** Whose models agents use unless something else is said. */
   aggregator: string
-  tryTokens: TryTokens
+  checkTokens: CheckTokens
 }
 
 /** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
@@ -73,7 +73,7 @@ async function createForOwner(
   if (!owner.isAdmin) requireSubscription(owner)
   const model = request.model ?? defaultModel(deps.catalogue, owner)
   const { plan: _plan, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
-  await deps.tryTokens(settings)
+  await deps.checkTokens(settings, null)
   return write(deps.db, (tx) => {
     if (!owner.isAdmin) requireAgentQuota(tx, owner, request.tier)
     const agent = insertAgent(deps, tx, {

@@ -1,10 +1,14 @@
 import { expect, onTestFinished, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
+import { startSlackDouble } from '../../../../tests/harness/doubles/slack.ts'
 import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
 import { INTERNAL_KEY } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
+import { write } from '../../../db/write.ts'
 import { listAgents } from '../registry/list.ts'
 import { ConfigResponse } from '../registry/schemas.ts'
+import { agents } from '../registry/tables.ts'
 
 const TOKEN = '42:secret-of-the-bot'
 const NOWHERE = 'http://127.0.0.1:1'
@@ -26,12 +30,27 @@ function startDiscord() {
   return `http://127.0.0.1:${server.port}`
 }
 
+const BOT = 'xoxb-known'
+const APP = 'xapp-known'
+
+function startSlack() {
+  const slack = startSlackDouble()
+  slack.addApp(BOT, APP)
+  onTestFinished(() => slack.stop())
+  return slack.url
+}
+
 async function startOwner(environment: Record<string, string> = {}) {
   const telegram = startTelegramDouble()
   onTestFinished(() => telegram.stop())
   telegram.addBot(TOKEN)
   const owner = await agentOwner({
-    environment: { TELEGRAM_API_URL: telegram.url, DISCORD_API_URL: startDiscord(), ...environment },
+    environment: {
+      TELEGRAM_API_URL: telegram.url,
+      DISCORD_API_URL: startDiscord(),
+      SLACK_API_URL: startSlack(),
+      ...environment,
+    },
   })
   const path = `/api/agents/${owner.agent.id}/config`
   const put = async (config: object) => {
@@ -65,6 +84,33 @@ test('PUT /api/agents/:id/config: 503 for a service out of reach, 502 for one in
   expect(await put({ discordBotToken: 'unlucky' })).toEqual([502, 'Discord could not try this token: status 502'])
   expect(await secrets()).toMatchObject({ telegramToken: false, discordBotToken: false })
   expect(await put({ telegramToken: null })).toEqual([200, undefined])
+})
+
+test('PUT /api/agents/:id/config: of Slack’s two tokens each is tried as what it is', async () => {
+  const { put, secrets } = await startOwner()
+  expect(await put({ slackBotToken: 'wrong' })).toEqual([400, 'Slack refuses this token: invalid_auth'])
+  expect(await put({ slackBotToken: APP })).toEqual([400, 'Slack refuses this token: not_allowed_token_type'])
+  expect(await put({ slackAppToken: BOT })).toEqual([400, 'Slack refuses this token: not_allowed_token_type'])
+  expect(await secrets()).toMatchObject({ slackBotToken: false, slackAppToken: false })
+  expect(await put({ slackBotToken: BOT, slackAppToken: APP })).toEqual([200, undefined])
+  expect(await secrets()).toMatchObject({ slackBotToken: true, slackAppToken: true })
+})
+
+test('PUT /api/agents/:id/config: 400 for a token that no agent of this kind would use, and nothing is saved', async () => {
+  const { put, secrets, platform, agent } = await startOwner()
+  const become = (kind: 'stead' | 'openclaw') =>
+    write(platform.db, (tx) => tx.update(agents).set({ kind, runtime: 'docker' }).where(eq(agents.id, agent.id)).run())
+  await become('stead')
+  const noWhatsapp = 'Only agents that are OpenClaw speak WhatsApp: nothing would use this token'
+  expect(await put({ whatsappToken: 'canary', brain: 'careful' })).toEqual([400, noWhatsapp])
+  expect(await put({ whatsappToken: null })).toEqual([200, undefined])
+  await become('openclaw')
+  const noSlack = 'Only agents of the built-in kind speak Slack here: nothing would use this token'
+  expect(await put({ slackBotToken: BOT })).toEqual([400, noSlack])
+  expect(await put({ slackAppToken: APP })).toEqual([400, noSlack])
+  expect(await secrets()).toMatchObject({ whatsappToken: false, slackBotToken: false, slackAppToken: false })
+  expect(await put({ whatsappToken: 'canary' })).toEqual([200, undefined])
+  expect(await secrets()).toMatchObject({ whatsappToken: true })
 })
 
 test('PUT /api/agents/:id/config: a stranger’s is 404, whatever the token', async () => {

@@ -1,16 +1,16 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import type { CheckTokens } from '../registry/check-tokens.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import { deployAgent, type RequestDeps } from './request.ts'
 import { DeploymentRequest } from './schemas.ts'
 
 export type DeploymentsBackendDeps = RequestDeps & {
-  tryTokens: TryTokens
+  checkTokens: CheckTokens
   addresses: AgentAddresses
   killSwitch: boolean
   internalKey: MiddlewareHandler<BackendEnv>

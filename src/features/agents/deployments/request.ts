@@ -1,5 +1,4 @@
 import { eq } from 'drizzle-orm'
-import type { TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -19,6 +18,7 @@ import {
   toRequester,
 } from '../operations/operations.ts'
 import { type DeploymentRow, deployments, type OperationRow } from '../operations/tables.ts'
+import type { CheckTokens } from '../registry/check-tokens.ts'
 import { changeSettings } from '../registry/config.ts'
 import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
 import { findAgent, getAgent } from '../registry/list.ts'
@@ -42,14 +42,14 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
  * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
-  deps: RequestDeps & { tryTokens: TryTokens },
+  deps: RequestDeps & { checkTokens: CheckTokens },
   principal: Principal,
   request: DeploymentRequest,
 ): Promise<DeploymentOutcome> {
   const { agentId } = request
   const known = findAgent(deps.db, principal, agentId)
   if (known?.status === 'running') return { agent: known, wasRunning: true }
-  await deps.tryTokens(request.config)
+  await deps.checkTokens(request.config, known)
   const id = await write(deps.db, (tx) => {
     ensureAgent(deps, tx, principal, request)
     return joinOrRequest(deps, tx, agentId, { kind: 'deploy', requestedBy: toRequester(principal) })

@@ -60,6 +60,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
       ...(settings.secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
       ...(settings.secrets.DISCORD_TOKEN && { DISCORD_API_URL: deps.channelUrls.discord }),
+      ...(settings.secrets.SLACK_APP_TOKEN && { SLACK_API_URL: deps.channelUrls.slack }),
       PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
     },
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },

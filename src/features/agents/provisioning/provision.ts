@@ -33,7 +33,7 @@ export async function provisionForUser(
   if (made) return waitUntilDeployed(deps, user, getAgent(deps.db, principal, made))
   requireOrder(deps, order, `${NO_CHANNEL} (telegram, whatsapp, or discord)`)
   const tenant = requireTenant(deps, principal, order)
-  await deps.tryTokens(order)
+  await deps.checkTokens(order, null)
   const { id, operation } = await insertOrdered(deps, principal, tenant, order, note)
   return waitForOutcome(deps, principal, id, operation)
 }
@@ -47,7 +47,7 @@ export async function provisionForTenant(
 ): Promise<AgentRow> {
   requireOrder(deps, order, `${NO_CHANNEL} (telegramToken, discordBotToken, or whatsappToken)`)
   const tenant = requireTenant(deps, principal, order, vouched)
-  await deps.tryTokens(order)
+  await deps.checkTokens(order, null)
   const { id, operation } = await insertOrdered(deps, principal, tenant, order, note)
   return waitForOutcome(deps, { kind: 'operator' }, id, operation)
 }

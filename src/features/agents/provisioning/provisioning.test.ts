@@ -28,7 +28,7 @@ function openTestHouse(environment: Record<string, string> = {}) {
 test('POST /api/provision on the web: 200 with the filtered body; the tokens reach the agent and nobody else', async () => {
   await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
-  const response = await test.onWeb({ ...CHANNEL, whatsappToken: 'canary-whatsapp', apiKey: 'sk-canary' }, cookie)
+  const response = await test.onWeb({ ...CHANNEL, discordBotToken: 'canary-discord', apiKey: 'sk-canary' }, cookie)
   expect(response.status).toBe(200)
   const body = await response.json()
   const { agentId } = WebProvisioned.parse(body)
@@ -48,7 +48,7 @@ test('POST /api/provision on the web: 200 with the filtered body; the tokens rea
   if (!agent) throw new Error('There is no such agent')
   expect(agent).toMatchObject({ ownerId: user.id, plan: 'solo' })
   const spec = await toSpec(test.platform, agent, 19_000)
-  expect(spec.secrets).toMatchObject({ TELEGRAM_TOKEN: CHANNEL.telegramToken, WHATSAPP_TOKEN: 'canary-whatsapp' })
+  expect(spec.secrets).toMatchObject({ TELEGRAM_TOKEN: CHANNEL.telegramToken, DISCORD_TOKEN: 'canary-discord' })
   expect(spec.environment).toMatchObject({ TELEGRAM_USER_ID: '42' })
   expect([JSON.stringify(body), dumpTables(test.platform.db), ...test.logLines].join('\n')).not.toContain('canary')
 })
@@ -105,6 +105,11 @@ test.each([
   [{ telegramToken: '', whatsappToken: null }, 400, { error: expect.stringContaining('At least one channel token') }],
   [{ ...CHANNEL, aiProvider: 'acme' }, 400, { error: expect.stringContaining('Invalid aiProvider. Supported: ') }],
   [{ ...CHANNEL, ...PAID, plan: 'gold' }, 400, { error: 'Invalid plan. Supported: solo, collective, label, network' }],
+  [
+    { ...CHANNEL, ...PAID, whatsappToken: 'w' },
+    400,
+    { error: expect.stringContaining('Only agents that are OpenClaw') },
+  ],
   [CHANNEL, 402, { error: 'No free tier. Choose a paid plan to get started.', code: 'PAYMENT_REQUIRED' }],
   [
     { ...CHANNEL, plan: 'free' },

@@ -38,12 +38,21 @@ function getRow({ platform }: TestPlatform, id: string): AgentRow {
   return row
 }
 
-const NONE = { apiKey: false, telegramToken: false, discordBotToken: false, whatsappToken: false, webhookUrl: false }
+const NONE = {
+  apiKey: false,
+  telegramToken: false,
+  discordBotToken: false,
+  whatsappToken: false,
+  slackBotToken: false,
+  slackAppToken: false,
+  webhookUrl: false,
+}
 const SECRETS = {
   apiKey: 'sk-canary-provider',
   telegramToken: '123456:canary-telegram',
   discordBotToken: 'canary.discord.token',
-  whatsappToken: 'canary-whatsapp',
+  slackBotToken: 'xoxb-canary-slack',
+  slackAppToken: 'xapp-canary-slack',
   webhookUrl: 'https://user:canary-password@hooks.example/canary-path?canary=1',
 }
 
@@ -73,7 +82,7 @@ test('PUT /api/agents/:id/config: 200 with all of it, secrets go in and never co
   const response = await put({ ...plain, ...SECRETS, unknown: 1, secrets: { apiKey: false } })
   expect(response.status).toBe(200)
   const text = await response.text()
-  const all = Object.fromEntries(Object.keys(NONE).map((name) => [name, true]))
+  const all = Object.fromEntries(Object.keys(NONE).map((name) => [name, name in SECRETS]))
   const config = { plan: 'solo', ...plain, webhookUrl: 'https://hooks.example', secrets: all }
   expect(JSON.parse(text)).toEqual({ config, status: 'updated' })
   expect(await (await get()).json()).toEqual({ config, status: 'ok' })
@@ -91,7 +100,8 @@ test('PUT /api/agents/:id/config: what is left out stays, null takes away, and w
     ...NONE,
     apiKey: true,
     discordBotToken: true,
-    whatsappToken: true,
+    slackBotToken: true,
+    slackAppToken: true,
     webhookUrl: true,
   })
   const before = row()
@@ -100,7 +110,7 @@ test('PUT /api/agents/:id/config: what is left out stays, null takes away, and w
     platform.sealer.unseal(agent.secretConfig ?? '', `agents:secretConfig:${before.id}`)
   expect(unsealConfig(row())).toBe(unsealConfig(before))
   expect(unsealConfig(before)).toContain(SECRETS.webhookUrl)
-  await put({ apiKey: null, discordBotToken: null, whatsappToken: null, webhookUrl: null })
+  await put({ apiKey: null, discordBotToken: null, slackBotToken: null, slackAppToken: null, webhookUrl: null })
   expect(row().secretConfig).toBeNull()
 })
 
@@ -112,7 +122,7 @@ test('PUT /api/agents/:id/config: 60 changes at a time lose nothing of each othe
   const responses = await Promise.all(changes)
   expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
   const { config } = await read(ConfigResponse, get())
-  expect(Object.values(config.secrets)).toEqual([true, true, true, true, true])
+  expect(config.secrets).toEqual({ ...NONE, ...Object.fromEntries(Object.keys(SECRETS).map((name) => [name, true])) })
 })
 
 test('the spec of an agent carries its settings: secrets as files, the rest in its environment', async () => {
@@ -137,7 +147,8 @@ test('the spec of an agent carries its settings: secrets as files, the rest in i
   expect(spec.secrets).toMatchObject({
     TELEGRAM_TOKEN: SECRETS.telegramToken,
     DISCORD_TOKEN: SECRETS.discordBotToken,
-    WHATSAPP_TOKEN: SECRETS.whatsappToken,
+    SLACK_BOT_TOKEN: SECRETS.slackBotToken,
+    SLACK_APP_TOKEN: SECRETS.slackAppToken,
     PROVIDER_API_KEY: SECRETS.apiKey,
   })
   expect(JSON.stringify(spec.environment)).not.toContain('canary')

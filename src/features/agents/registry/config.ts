@@ -26,6 +26,8 @@ const SECRET_FILES: Readonly<Partial<Record<SecretName, string>>> = {
   telegramToken: 'TELEGRAM_TOKEN',
   discordBotToken: 'DISCORD_TOKEN',
   whatsappToken: 'WHATSAPP_TOKEN',
+  slackBotToken: 'SLACK_BOT_TOKEN',
+  slackAppToken: 'SLACK_APP_TOKEN',
 }
 
 /** An agent's settings as its owner may see them: of secrets only whether they are set. */
@@ -43,6 +45,8 @@ export function showConfig(sealer: Sealer, agent: AgentRow): ShownConfig {
       telegramToken: secrets.telegramToken !== undefined,
       discordBotToken: secrets.discordBotToken !== undefined,
       whatsappToken: secrets.whatsappToken !== undefined,
+      slackBotToken: secrets.slackBotToken !== undefined,
+      slackAppToken: secrets.slackAppToken !== undefined,
       webhookUrl: secrets.webhookUrl !== undefined,
     },
   }

@@ -67,6 +67,8 @@ export const SecretSettings = z.object({
   telegramToken: secret('telegramToken'),
   discordBotToken: secret('discordBotToken'),
   whatsappToken: secret('whatsappToken'),
+  slackBotToken: secret('slackBotToken'),
+  slackAppToken: secret('slackAppToken'),
   webhookUrl: z.url({ protocol: /^https?$/, error: 'webhookUrl must be an http or https URL' }).max(2000),
 })
 export type SecretSettings = z.infer<typeof SecretSettings>
@@ -98,6 +100,8 @@ export const ConfigRequest = z.object({
   telegramToken: SecretSettings.shape.telegramToken.nullish(),
   discordBotToken: SecretSettings.shape.discordBotToken.nullish(),
   whatsappToken: SecretSettings.shape.whatsappToken.nullish(),
+  slackBotToken: SecretSettings.shape.slackBotToken.nullish(),
+  slackAppToken: SecretSettings.shape.slackAppToken.nullish(),
   webhookUrl: SecretSettings.shape.webhookUrl.nullish(),
   telegramUserId: PlainSettings.shape.telegramUserId.nullish(),
   ownerIds: PlainSettings.shape.ownerIds.nullish(),

@@ -35,6 +35,8 @@ const NOBODYS = {
   telegramToken: null,
   discordBotToken: null,
   whatsappToken: null,
+  slackBotToken: null,
+  slackAppToken: null,
   webhookUrl: null,
   telegramUserId: null,
   ownerIds: null,

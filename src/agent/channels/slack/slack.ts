@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LogLevel, WebAPIHTTPError, WebAPIRequestError, WebClient } from '@slack/web-api'
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import type { Connection, Receive } from '../channel.ts'
+import { createStateKeeper } from '../connection-state.ts'
+import { EventPayload, toIncoming } from './messages.ts'
+import { codeOf, createSlackService, type SlackServiceSettings } from './service.ts'
+import { listenToSocket } from './socket.ts'
+
+const TIMEOUT_MS = 30_000
+const RETRIES = { retries: 3, minTimeout: 500, maxTimeout: 5000 }
+/** Names that are kept, so that not every message asks for its writer's. */
+const MAX_NAMES = 1000
+
+/** `token` is the bot's, `appToken` opens the sockets; `retryMs` lies between two tries to connect. */
+export type SlackSettings = SlackServiceSettings & { appToken: string; retryMs: number }
+
+const Me = z.object({ user_id: z.string(), user: z.string() })
+const Opened = z.object({ url: z.string() })
+const User = z.object({
+  user: z.object({
+    name: z.string(),
+    real_name: z.string().optional(),
+    profile: z.object({ display_name: z.string().optional() }).optional(),
+  }),
+})
+
+/** What nothing changes but another token or another setting at Slack. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'invalid_auth',
+  'not_authed',
+  'account_inactive',
+  'token_revoked',
+  'token_expired',
+  'not_allowed_token_type',
+  'missing_scope',
+  'no_permission',
+  'team_access_not_granted',
+])
+
+/** One app by Socket Mode. Loads Slack's library, so import this module only for an app that is configured. */
+export function createSlackConnection(
+  settings: SlackSettings,
+  deps: { clock: Clock; fetch: typeof fetch },
+): Connection {
+  const state = createStateKeeper(deps.clock)
+  const options = {
+    slackApiUrl: `${settings.apiUrl}/api/`,
+    retryConfig: RETRIES,
+    timeout: TIMEOUT_MS,
+    logLevel: LogLevel.ERROR,
+  }
+  const web = new WebClient(settings.token, { ...options, fetch: deps.fetch })
+  const app = new WebClient(settings.appToken, { ...options, fetch: deps.fetch })
+  const findName = createNameFinder(web)
+
+  /** Until somebody switches Socket Mode off, or what is asked for fails. */
+  const listen = async (receive: Receive, signal: AbortSignal) => {
+    const me = Me.parse(await web.auth.test())
+    while (!signal.aborted) {
+      const { url } = Opened.parse(await app.apps.connections.open())
+      const { reason } = await listenToSocket({
+        url,
+        signal,
+        connected: () => state.setConnected(`@${me.user}`),
+        async receive({ type, payload }) {
+          const event = type === 'events_api' ? EventPayload.safeParse(payload).data?.event : undefined
+          const incoming = event && (await toIncoming(event, me.user_id, findName))
+          if (incoming) await receive(incoming, true)
+        },
+      })
+      if (reason === 'link_disabled') throw new SocketModeOff()
+      // Slack moves its sockets every few hours and says so: that is no error.
+      if (reason === 'broken' && !signal.aborted) throw new SocketBroken()
+    }
+  }
+
+  return {
+    state: state.read,
+    service: createSlackService(settings, web, deps.fetch),
+    async run(receive, signal) {
+      while (!signal.aborted) {
+        try {
+          await listen(receive, signal)
+        } catch (error) {
+          if (signal.aborted) break
+          state.setFailed(describe(error))
+          if (isRefused(error)) return
+          await sleep(settings.retryMs, undefined, { signal }).catch(() => undefined)
+        }
+      }
+      state.setDisconnected()
+    },
+  }
+}
+
+class SocketModeOff extends Error {}
+class SocketBroken extends Error {}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof SocketModeOff || REFUSALS.has(codeOf(error) ?? '')
+}
+
+function describe(error: unknown): string {
+  if (error instanceof SocketModeOff)
+    return 'Socket Mode is switched off for this app at Slack: switch it on, then start the agent anew'
+  if (error instanceof SocketBroken) return 'The connection to Slack broke; connecting again'
+  const code = codeOf(error)
+  if (code !== undefined)
+    return isRefused(error)
+      ? `Slack refuses a token (${code}): set another one`
+      : `Slack answered ${code}; trying again`
+  if (error instanceof WebAPIHTTPError) return `Slack answered ${error.statusCode}; trying again`
+  if (error instanceof WebAPIRequestError) return 'Slack cannot be reached; trying again'
+  return `${errorMessage(error)}; trying again`
+}
+
+/** The name that people see; the id where the app may not look at people. */
+function createNameFinder(web: WebClient): (userId: string) => Promise<string> {
+  const names = new Map<string, string>()
+  return async (userId) => {
+    const known = names.get(userId)
+    if (known !== undefined) return known
+    const found = await web.users.info({ user: userId }).catch(() => null)
+    const user = User.safeParse(found).data?.user
+    if (!user) return userId
+    const name = user.profile?.display_name || user.real_name || user.name
+    if (names.size >= MAX_NAMES) names.clear()
+    names.set(userId, name)
+    return name
+  }
+}

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+
+type Answer = { status?: number; body: object; headers?: Record<string, string> }
+type Socket = Bun.ServerWebSocket<{ app: ReturnType<typeof createApp> }>
+type User = { id: string; name: string; real_name?: string }
+/** A message of the app as the channel shows it, with every text that it has had. */
+type Shown = { ts: string; channel: string; text: string; texts: string[]; thread: string | null }
+type Sent = { id: string; event: Record<string, unknown>; isConfirmed: boolean }
+
+const Post = z.object({ channel: z.string(), text: z.string(), thread_ts: z.string().optional() })
+const Update = z.object({ channel: z.string(), ts: z.string(), text: z.string() })
+
+const MAX_UPDATE_CHARS = 4000
+const OWN_ID = 'U0BOT'
+
+/** Slack on loopback, in its real protocol by http and websocket, for the apps that a test adds; it ends with `stop`. */
+export function startSlackDouble() {
+  const apps = new Set<ReturnType<typeof createApp>>()
+  const server = Bun.serve<Socket['data']>({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request, self) {
+      const { pathname, searchParams } = new URL(request.url)
+      const ticket = searchParams.get('ticket')
+      const opened = ticket === null ? undefined : [...apps].find((app) => app.redeem(ticket))
+      if (opened && self.upgrade(request, { data: { app: opened } })) return
+      const token = /^Bearer (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
+      const app = [...apps].find(({ tokens }) => tokens.includes(token))
+      if (pathname.startsWith('/files/')) return app?.download(pathname) ?? Response.redirect('/login')
+      const method = pathname.replace('/api/', '')
+      const fields = new URLSearchParams(await request.text())
+      if (!app) return Response.json({ ok: false, error: 'invalid_auth' })
+      const { status = 200, body, headers = {} } = app.answer(method, token, Object.fromEntries(fields), self.port ?? 0)
+      return Response.json(body, { status, headers })
+    },
+    websocket: {
+      open: (socket) => socket.data.app.join(socket),
+      message: (socket, data) => socket.data.app.confirm(String(data)),
+      close: (socket) => socket.data.app.leave(socket),
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    addApp(botToken: string, appToken: string) {
+      const app = createApp(botToken, appToken, `http://127.0.0.1:${server.port}`)
+      apps.add(app)
+      return app
+    },
+    stop: () => server.stop(true),
+  }
+}
+
+function createApp(botToken: string, appToken: string, url: string) {
+  const shown: Shown[] = []
+  const calls: string[] = []
+  const faults = new Map<string, Answer[]>()
+  const files = new Map<string, Uint8Array>()
+  const users = new Map<string, User>()
+  const sockets = new Set<Socket>()
+  const tickets = new Set<string>()
+  const sent: Sent[] = []
+  let tokens = [botToken, appToken]
+  let lastTs = 1_700_000_000
+  const newTs = () => {
+    lastTs += 1
+    return `${lastTs}.000100`
+  }
+  const offer = (one: Sent, retry = 0) => {
+    const [socket] = sockets
+    const payload = { type: 'event_callback', event: one.event }
+    socket?.send(
+      JSON.stringify({
+        type: 'events_api',
+        envelope_id: one.id,
+        payload,
+        accepts_response_payload: false,
+        retry_attempt: retry,
+      }),
+    )
+  }
+  const deliver = (event: Record<string, unknown>) => {
+    const one = { id: crypto.randomUUID(), event, isConfirmed: false }
+    sent.push(one)
+    offer(one)
+  }
+  const post = (input: unknown): Answer => {
+    const { channel, text, thread_ts: thread = null } = Post.parse(input)
+    if (text.trim() === '') return refuse('no_text')
+    const ts = newTs()
+    shown.push({ ts, channel, text, texts: [text], thread })
+    return { body: { ok: true, channel, ts } }
+  }
+  const update = (input: unknown): Answer => {
+    const { channel, ts, text } = Update.parse(input)
+    const message = shown.find((one) => one.channel === channel && one.ts === ts)
+    if (!message) return refuse('message_not_found')
+    if (text.length > MAX_UPDATE_CHARS) return refuse('msg_too_long')
+    message.text = text
+    message.texts.push(text)
+    return { body: { ok: true, channel, ts, text } }
+  }
+  const openSocket = (token: string, port: number): Answer => {
+    if (token !== appToken) return refuse('not_allowed_token_type')
+    const ticket = crypto.randomUUID()
+    tickets.add(ticket)
+    return { body: { ok: true, url: `ws://127.0.0.1:${port}/link/?ticket=${ticket}` } }
+  }
+
+  return {
+    ownId: OWN_ID,
+    shown,
+    calls,
+    get tokens() {
+      return tokens
+    },
+    textsIn: (channel: string) => shown.filter((one) => one.channel === channel).map(({ text }) => text),
+    directChannelOf: (user: User) => `D${user.id.slice(1)}`,
+    /** Events that nobody has confirmed. */
+    unconfirmed: () => sent.filter(({ isConfirmed }) => !isConfirmed).length,
+    connections: () => sockets.size,
+    failNext(method: string, answer: Answer) {
+      faults.set(method, [...(faults.get(method) ?? []), answer])
+    },
+    refuseNext(method: string, error: string) {
+      this.failNext(method, refuse(error))
+    },
+    limitNext(method: string, seconds: number) {
+      this.failNext(method, { status: 429, ...refuse('ratelimited'), headers: { 'retry-after': String(seconds) } })
+    },
+    addFile(name: string, bytes: Uint8Array) {
+      files.set(`/files/${name}`, bytes)
+      return { id: `F${files.size}`, name, url_private_download: `${url}/files/${name}` }
+    },
+    /** From now on both tokens are refused, and the sockets are told so. */
+    revoke() {
+      tokens = []
+      for (const socket of [...sockets]) socket.close(1000)
+    },
+    /** Somebody writes in a direct chat, or in a channel by mentioning the app; `more` are further fields. */
+    say(from: User, text: string, channel?: string, more: object = {}): string {
+      users.set(from.id, from)
+      const ts = newTs()
+      const place = channel === undefined ? { channel: this.directChannelOf(from), channel_type: 'im' } : { channel }
+      const isMention = channel !== undefined && text.includes(`<@${OWN_ID}>`)
+      const event = { user: from.id, text, ts, ...place, ...more }
+      // Apps that listen to a channel get both.
+      if (channel !== undefined) deliver({ type: 'message', channel_type: 'channel', ...event })
+      if (channel === undefined || isMention)
+        deliver({ type: channel === undefined ? 'message' : 'app_mention', ...event })
+      return ts
+    },
+    /** Delivers again what was said last, as Slack does with what nobody confirms. */
+    redeliver() {
+      const last = sent.at(-1)
+      if (last) offer(last, 1)
+    },
+    /** Slack ends its sockets now and then, and says so before. */
+    askToDisconnect(reason: 'warning' | 'refresh_requested' | 'link_disabled') {
+      for (const socket of sockets) socket.send(JSON.stringify({ type: 'disconnect', reason }))
+    },
+    breakConnections() {
+      for (const socket of [...sockets]) socket.terminate()
+    },
+    redeem: (ticket: string) => tickets.delete(ticket),
+    join(socket: Socket) {
+      sockets.add(socket)
+      socket.send(JSON.stringify({ type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A1' } }))
+      for (const one of sent.filter(({ isConfirmed }) => !isConfirmed)) offer(one, 1)
+    },
+    leave: (socket: Socket) => void sockets.delete(socket),
+    confirm(text: string) {
+      const { envelope_id: id } = z.object({ envelope_id: z.string() }).parse(JSON.parse(text))
+      for (const one of sent) if (one.id === id) one.isConfirmed = true
+    },
+    download(path: string): Response | null {
+      const bytes = files.get(path)
+      return bytes ? new Response(Buffer.from(bytes)) : null
+    },
+    answer(method: string, token: string, fields: unknown, port: number): Answer {
+      calls.push(method)
+      const fault = faults.get(method)?.shift()
+      if (fault) return fault
+      if (method === 'apps.connections.open') return openSocket(token, port)
+      if (token !== botToken) return refuse('not_allowed_token_type')
+      switch (method) {
+        case 'auth.test':
+          return { body: { ok: true, user_id: OWN_ID, user: 'ada_bot', team: 'Loop' } }
+        case 'chat.postMessage':
+          return post(fields)
+        case 'chat.update':
+          return update(fields)
+        case 'users.info': {
+          const user = users.get(z.object({ user: z.string() }).parse(fields).user)
+          return user ? { body: { ok: true, user } } : refuse('user_not_found')
+        }
+        case 'conversations.open': {
+          const { users: userId } = z.object({ users: z.string() }).parse(fields)
+          return { body: { ok: true, channel: { id: `D${userId.slice(1)}` } } }
+        }
+        default:
+          return refuse('unknown_method')
+      }
+    },
+  }
+}
+
+function refuse(error: string) {
+  return { body: { ok: false, error } }
+}
