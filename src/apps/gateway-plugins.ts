@@ -5,7 +5,7 @@ import { DIRECT } from '../features/models/gateway/callers.ts'
 import { type CompleteDeps, complete } from '../features/models/gateway/complete.ts'
 import type { Plugin, Plugins } from '../features/money/paid-gateway/plugins.ts'
 import { PLANS } from '../features/people/plans/plans.ts'
-import { openTurn, type SendDeps, sendMessage } from '../features/talk/chat/send.ts'
+import { findAddressee, openTurn, type SendDeps, sendMessage } from '../features/talk/chat/send.ts'
 import type { ReadUrlDeps } from '../features/web-tools/summarizer/read-url.ts'
 import { ExtractRequest, SummarizeRequest } from '../features/web-tools/summarizer/schemas.ts'
 import { extract, summarize } from '../features/web-tools/summarizer/summarize.ts'
@@ -104,8 +104,8 @@ function askAgent(deps: SendDeps): Plugin {
     description: 'Agent orchestrator request',
     priceMicroUsd: 5 * CENT,
     check({ body, user }) {
-      parse(AgentRequest, body)
-      requireUser(user)
+      const { agentId } = parse(AgentRequest, body)
+      findAddressee(deps.db, requireUser(user), agentId)
     },
     async run({ body, user, signal }) {
       const turn = await openTurn(deps, requireUser(user), parse(AgentRequest, body))

@@ -8,7 +8,7 @@ import { Credits } from '../ledger/schemas.ts'
 
 const Session = z.object({ user: z.object({ id: z.string() }) })
 
-test('POST /api/v1/gateway agent: 200 with the reply of an own agent for five credits; a stranger’s agent costs nothing', async () => {
+test('POST /api/v1/gateway agent: 200 with the reply of an own agent for five credits; 404 for a stranger’s before anything is paid', async () => {
   await using provider = await startProvider({ text: ['Good morning.'] })
   await using server = await startServer({
     OPENROUTER_API_KEY: 'k',
@@ -32,10 +32,7 @@ test('POST /api/v1/gateway agent: 200 with the reply of an own agent for five cr
   ])
   expect(await credits(ada)).toBe(3)
   const foreign = await eve.post('/api/v1/gateway', order)
-  expect([foreign.status, await foreign.json()]).toMatchObject([
-    502,
-    { code: 'WORK_FAILED', refund: { to: 'credits' } },
-  ])
+  expect([foreign.status, await foreign.json()]).toMatchObject([404, { error: 'Agent not found' }])
   expect(await credits(eve)).toBe(8)
   expect((await ada.post('/api/v1/gateway', order)).status).toBe(402)
 })
