@@ -43,7 +43,7 @@ test(
   async () => {
     console.log(`fuzz: seed ${SEED}, ${REQUESTS} requests in ${ROUTE_LIST.length} routes`)
     using double = startRuntimeDouble()
-    const ports = { owner: double.runOne(), stranger: double.runOne(), admin: double.runOne(), closed: double.runOne() }
+    const ports = await double.runForPeople()
     const drafts = draftRequests(SEED, REQUESTS)
     const statuses = new Map<number, number>()
     const wrong: unknown[] = []

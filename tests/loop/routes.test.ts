@@ -79,7 +79,7 @@ test(
   async () => {
     using folder = tempFolder()
     using double = startRuntimeDouble()
-    const ports = { owner: double.runOne(), stranger: double.runOne(), admin: double.runOne(), closed: double.runOne() }
+    const ports = await double.runForPeople()
     const file = folder.file('stead.db')
     await using world = await openWorld(double.runtime, ports, { databaseFile: file })
     fillWorld(world, file)

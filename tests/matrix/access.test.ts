@@ -24,7 +24,7 @@ function readLine(line: string): Endpoint {
 }
 
 const double = startRuntimeDouble()
-const ports = { owner: double.runOne(), stranger: double.runOne(), admin: double.runOne(), closed: double.runOne() }
+const ports = await double.runForPeople()
 const closings: (() => void)[] = []
 /** One world for all routes, put back between them: to open it takes longer than all that a route is asked. */
 let opened: Promise<World> | undefined

@@ -6,6 +6,7 @@ import {
   portTaken,
   type Runtime,
 } from '../../src/adapters/runtimes/contract/runtime.ts'
+import { findFreePorts } from '../harness/ports.ts'
 
 /** What an agent says of itself, and to everybody who talks to it. */
 const REPLY = 'Good morning'
@@ -75,8 +76,11 @@ export function startRuntimeDouble() {
   }
   return {
     runtime,
-    /** A port where an agent runs already. */
-    runOne: () => openServer(0),
+    /** Where the agents of the people of a test run already; nobody else takes these ports while one is started again. */
+    runForPeople: async () => {
+      const [owner, stranger, admin, closed] = (await findFreePorts(4)).map(openServer)
+      return { owner: owner ?? 0, stranger: stranger ?? 0, admin: admin ?? 0, closed: closed ?? 0 }
+    },
     [Symbol.dispose]: () => {
       for (const server of servers.values()) void server.stop(true)
     },

@@ -69,7 +69,7 @@ test(
     await using provider = await startProvider()
     const film = startVideoDouble()
     await using _film = { [Symbol.asyncDispose]: () => film.stop() }
-    const ports = { owner: double.runOne(), stranger: double.runOne(), admin: double.runOne(), closed: double.runOne() }
+    const ports = await double.runForPeople()
     const shop = watchOrders()
     const { baseUrl } = provider
     const options = { id: 'openrouter', baseUrl, apiKey: 'k', timeoutMs: 60_000 }
