@@ -46,6 +46,7 @@ import sql43 from './0043_soft_mad_thinker.sql' with { type: 'text' }
 import sql44 from './0044_powerful_agent_zero.sql' with { type: 'text' }
 import sql45 from './0045_classy_sage.sql' with { type: 'text' }
 import sql46 from './0046_smooth_jackpot.sql' with { type: 'text' }
+import sql47 from './0047_steady_butterfly.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -96,4 +97,5 @@ export const migrations = [
   { name: '0044_powerful_agent_zero', sql: sql44 },
   { name: '0045_classy_sage', sql: sql45 },
   { name: '0046_smooth_jackpot', sql: sql46 },
+  { name: '0047_steady_butterfly', sql: sql47 },
 ]

@@ -4,6 +4,7 @@ import { installationsJob } from '../features/agents/installations/jobs.ts'
 import { followLogsJob, forgetLogsJob } from '../features/agents/logs/jobs.ts'
 import { idempotencyJob } from '../features/agents/provisioning/jobs.ts'
 import { followDownsJob, reconcileJob, watchJob } from '../features/agents/reconciliation/jobs.ts'
+import { sleepJob } from '../features/agents/sleep/jobs.ts'
 import { emptyTrashJob, trashJob } from '../features/agents/snapshots/jobs.ts'
 import { measureStorageJob } from '../features/agents/storage/measure.ts'
 import { watchDiskJob } from '../features/agents/storage/watch-disk.ts'
@@ -83,6 +84,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     forgetLogsJob(agents),
     sampleJob(views),
     watchJob(agents),
+    sleepJob(agents),
     sessionsJob(people),
     emailTokensJob(people),
     remindersJob(people),

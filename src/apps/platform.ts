@@ -80,7 +80,7 @@ export function openPlatform(parts: PlatformParts) {
 
   const people = { ...base, ...openPeople(base, settings, forPeople) }
   const agents = { ...people, ...openAgents(base, settings, people, forAgents) }
-  const models = { ...agents, ...openModels(base, settings, people, forModels) }
+  const models = { ...agents, ...openModels(base, settings, agents, forModels) }
   const money = {
     ...models,
     ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }),

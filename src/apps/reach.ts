@@ -12,6 +12,7 @@ import type { Log } from '../core/log.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
+import { type AdmitDeps, admit } from '../features/agents/reach/admit.ts'
 import { createGatewayFinder } from '../features/agents/reach/find.ts'
 import { createHostReader } from '../features/agents/reach/host.ts'
 import { addressKey } from '../http/address.ts'
@@ -41,12 +42,14 @@ type ReachDeps = {
   bodies: Bodies
   addresses: { agentsDomain: string }
   standsBack: boolean
+  activity: AdmitDeps['activity']
+  wake: AdmitDeps['wake']
   timeouts?: ProxyTimeouts
 }
 
 /**
  * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Interface 2). Their gateways check who calls by their own token; here nothing is
- * added to a request but where it came from.
+ * added to a request but where it came from, and one that sleeps is woken for whoever has that token.
  */
 export function createReach(deps: ReachDeps): Reach {
   const readHost = createHostReader(deps.addresses.agentsDomain)
@@ -54,16 +57,26 @@ export function createReach(deps: ReachDeps): Reach {
 
   const passOn = async (request: Request, id: string, { server, client, stopping }: ReachCaller) => {
     if (deps.standsBack) throw new AppError('unavailable', STANDS_BACK)
-    const { baseUrl, kind } = findGateway(id)
-    const told = kind === 'openclaw' ? null : client
-    if (isWebSocket(request)) return upgrade(request, server, await openTunnel(request, baseUrl, told))
     const keepOpen = () => server.timeout(request, 0)
     // What comes of a body after the answer must not hold the connection for ever.
     if (request.body) server.timeout(request, BODY_SECONDS)
     else keepOpen()
-    const ending = isSubscription(request) ? AbortSignal.any([request.signal, stopping]) : request.signal
-    const share = takeBodyShare(deps.bodies, request, client)
-    return forward(request, baseUrl, told, ending, { onWhole: keepOpen, onOver: share.close }, deps.timeouts)
+    const { gateway, release } = await admit({ ...deps, findGateway }, id, request)
+    const told = gateway.kind === 'openclaw' ? null : client
+    try {
+      if (isWebSocket(request)) {
+        const tunnel = await openTunnel(request, gateway.baseUrl, told)
+        tunnel.agent.addEventListener('close', release)
+        return upgrade(request, server, tunnel)
+      }
+      const ending = isSubscription(request) ? AbortSignal.any([request.signal, stopping]) : request.signal
+      const share = takeBodyShare(deps.bodies, request, client)
+      const events = { onWhole: keepOpen, onOver: share.close, onAnswered: release }
+      return await forward(request, gateway.baseUrl, told, ending, events, deps.timeouts)
+    } catch (error) {
+      release()
+      throw error
+    }
   }
 
   return {

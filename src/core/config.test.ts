@@ -103,6 +103,7 @@ test('without any variable the settings are the documented defaults', () => {
       processCommand: undefined,
       image: `stead-agent:${VERSION}`,
       images: null,
+      sleepAfterMs: 1_800_000,
     },
     verification: { ensRpcUrl: undefined, easAddress: '0x4200000000000000000000000000000000000021' },
     clone: {

@@ -142,6 +142,8 @@ function toAgents(env: Settings) {
     processCommand: env.AGENT_PROCESS_COMMAND,
     image: env.AGENT_IMAGE,
     images: env.AGENT_IMAGES ?? null,
+    /** Null: no agent sleeps. */
+    sleepAfterMs: env.AGENT_SLEEP_MINUTES > 0 ? env.AGENT_SLEEP_MINUTES * 60_000 : null,
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import { findFreePorts } from '../harness/ports.ts'
 
 /** What an agent says of itself, and to everybody who talks to it. */
-const REPLY = 'Good morning'
+export const REPLY = 'Good morning'
 
 /** A stranger who waits for the owner. */
 const STRANGER = { id: '66', name: 'Eve' }

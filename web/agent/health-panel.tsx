@@ -10,6 +10,7 @@ import { watchdogQuery } from './agent-api.ts'
 
 const states = {
   stopped: { label: 'Not watched', tone: 'plain' },
+  sleeping: { label: 'Sleeping', tone: 'plain' },
   starting: { label: 'Starting', tone: 'warning' },
   running: { label: 'Healthy', tone: 'good' },
   degraded: { label: 'Does not answer', tone: 'problem' },
@@ -21,6 +22,7 @@ const kinds: Partial<Record<string, string>> = {
   starting: 'Started',
   running: 'Healthy',
   stopped: 'Stopped',
+  sleeping: 'Fell asleep: nobody needed it',
   degraded: 'Stopped answering',
   recovered: 'Answers again',
   crash: 'Crashed',

@@ -91,5 +91,7 @@ function Loading() {
 function summarize(agents: WebAgent[]): string {
   const running = agents.filter(({ status }) => status === 'running').length
   const broken = agents.filter(({ status }) => status === 'error').length
-  return `${running} of ${agents.length} running${broken ? `, ${broken} with an error` : ''}`
+  const asleep = agents.filter(({ status }) => status === 'sleeping').length
+  const others = [...(asleep ? [`${asleep} asleep`] : []), ...(broken ? [`${broken} with an error`] : [])]
+  return [`${running} of ${agents.length} running`, ...others].join(', ')
 }

@@ -35,7 +35,7 @@ export function useDeployment(agentId: string) {
 
 /** What is known after one more event; a step never goes back. */
 export function advance(known: Deployment, { status, step, error }: AgentEvent): Deployment {
-  if (status === 'running' || step === 'running') {
+  if (status === 'running' || status === 'sleeping' || step === 'running') {
     return { reached: deploymentSteps.length - 1, outcome: 'running', error: null }
   }
   if (status === 'error' || step === 'failed') {

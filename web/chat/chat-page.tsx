@@ -41,10 +41,15 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
         key={`${agent.id} ${sessionId}`}
         agent={agent}
         sessionId={sessionId}
-        blocked={agent.status === 'running' ? null : <Blocked agent={agent} change={change} />}
+        blocked={isAddressable(agent) ? null : <Blocked agent={agent} change={change} />}
       />
     </>
   )
+}
+
+/** One that sleeps wakes when it is written to. */
+function isAddressable({ status }: WebAgent): boolean {
+  return status === 'running' || status === 'sleeping'
 }
 
 /** Which conversation with an agent is shown: in this tab, the one that was shown last. */
@@ -67,6 +72,7 @@ function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
     pending: `${agent.name} has not been set up yet.`,
     provisioning: `${agent.name} is being started.`,
     running: '',
+    sleeping: '',
   }
   const verb = agent.status === 'error' ? 'restart' : 'start'
   const canStart = agent.status !== 'provisioning' && agent.status !== 'pending'

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { orAborted } from '../../core/concurrency/or-aborted.ts'
 import { isAllowedAddress } from './addresses.ts'
 import { ACCEPTED_CODINGS, decodeBody, TooMuch } from './body.ts'
 import { type ResolvedAddress, sendRequest, type WireRequest } from './connect.ts'
@@ -115,6 +116,7 @@ async function follow(
 
 async function send(rules: Rules, url: URL, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const port = portOf(url)
+  // Looking up a name cannot be stopped; waiting for it can.
   const checked = await orAborted(resolveAllowed(rules, url.hostname), signal)
   const routes = checked.map((address) => rules.network.route(address, port))
   const destination = {
@@ -229,14 +231,4 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<Arra
 
 function toBytes(whole: ArrayBuffer | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return whole instanceof ArrayBuffer ? new Uint8Array(whole) : whole
-}
-
-/** Looking up a name cannot be stopped; waiting for it can. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

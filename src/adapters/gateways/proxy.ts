@@ -9,8 +9,8 @@ import { hasTooManyCookies, type ProxyClient, toAgentHeaders, toClientHeaders } 
  */
 export type ProxyTimeouts = { connectMs: number; bodyMs: number; answerMs: number }
 const TIMEOUTS: ProxyTimeouts = { connectMs: 5000, bodyMs: 30_000, answerMs: 660_000 }
-/** Told once each; `onOver` always. */
-type BodyEvents = { onWhole: () => void; onOver: () => void }
+/** `onWhole` and `onOver` are told once each, of the request; `onOver` always. `onAnswered` is told when an answer has ended. */
+type BodyEvents = { onWhole: () => void; onOver: () => void; onAnswered?: () => void }
 /** What is read ahead of a slow caller. */
 const BUFFERED_BYTES = 64 * 1024
 const WITHOUT_BODY = new Set([204, 205, 304])
@@ -32,6 +32,7 @@ export async function forward(
   const answer = await send(request, baseUrl, client, signal, { body, timeouts })
   const status = answer.statusCode ?? 502
   const isEmpty = request.method === 'HEAD' || WITHOUT_BODY.has(status)
+  for (const end of ['end', 'close']) answer.once(end, () => body.onAnswered?.())
   if (isEmpty) answer.resume()
   return new Response(isEmpty ? null : toStream(answer, signal), {
     status,

@@ -35,6 +35,11 @@ export const AGENTS = {
     .min(1)
     .optional()
     .meta({ description: 'What the process runtime starts', otherwise: 'this program, `agent`' }),
+  AGENT_SLEEP_MINUTES: z.coerce.number().nonnegative().max(525_600).default(30).meta({
+    description:
+      'An agent without an open channel sleeps when it has had nothing to do for so long: without process or container, until somebody addresses it. `0`: never',
+    form: 'minutes',
+  }),
   KILL_SWITCH: flag(false).describe('`true`: provisioning answers 503'),
   BROWSE_ROOT: z.string().min(1).optional().meta({
     description: 'The files that `/api/browse` shows when no agent is named: to the operator and to administrators',

@@ -18,6 +18,9 @@ import { createLogViewers } from './logs/viewers.ts'
 import { createImageRules } from './operations/images.ts'
 import { createAgentTurns } from './operations/turns.ts'
 import { createTokenCheck } from './registry/check-tokens.ts'
+import { createAgentActivity } from './sleep/activity.ts'
+import { createWaker } from './sleep/wake.ts'
+import { createWakingGateway } from './sleep/waking-gateway.ts'
 import { createDiskFloor } from './storage/disk-floor.ts'
 import { createFreeDiskProbe } from './storage/free-disk.ts'
 import { createStorageQuota } from './storage/quota.ts'
@@ -69,25 +72,29 @@ export function openAgents(
     discord: watchdog.discord.apiUrl,
     slack: watchdog.slack.apiUrl,
   }
+  const addresses = { agentsDomain, isHttps, webPort }
+  const imageRules = createImageRules(agents)
+  const agentTurns = createAgentTurns()
+  const activity = createAgentActivity(clock)
+  const placing = { addresses, runtimes, urlForAgents, imageRules, channelUrls, basePort: agents.basePort }
+  const wake = createWaker({ ...base, ...placing, gateway, agentTurns })
   return {
+    ...placing,
     clearMemory,
     bookClonePayment,
     openAgentWallet,
-    runtimes,
-    gateway,
+    gateway: createWakingGateway(gateway, { ...base, activity, wake }),
+    activity,
+    wake,
+    sleepAfterMs: agents.sleepAfterMs,
     standsBack,
-    urlForAgents,
     killSwitch: agents.killSwitch || standsBack,
-    basePort: agents.basePort,
-    imageRules: createImageRules(agents),
-    channelUrls,
     checkTokens: createTokenCheck({ tryTokens: createTokenTrial(channelUrls, base.fetch), runtimes }),
-    addresses: { agentsDomain, isHttps, webPort },
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
     agentsFolder: join(dataDir, 'agents'),
     snapshotDir: join(dataDir, 'backups', 'agents'),
-    agentTurns: createAgentTurns(),
+    agentTurns,
     changes: createChangeFeed(db),
     liveStreams: createLiveStreams(),
     logViewers: createLogViewers(clock),

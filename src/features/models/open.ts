@@ -3,6 +3,7 @@ import type { AiProvider } from '../../adapters/models/provider.ts'
 import { createTokenCounter, type TokenCounter } from '../../adapters/models/token-counter.ts'
 import type { Config } from '../../core/config.ts'
 import { createExports } from '../../http/streams/exports.ts'
+import type { openAgents } from '../agents/open.ts'
 import type { Base } from '../base.ts'
 import type { openPeople } from '../people/open.ts'
 import { createBreakers } from './breakers/breakers.ts'
@@ -32,11 +33,14 @@ type ModelsNeeds = {
   instruct: (agentId: string) => string | null
 }
 
+type FromBelow = Pick<ReturnType<typeof openPeople>, 'findUser' | 'rules' | 'verifyKey'> &
+  Pick<ReturnType<typeof openAgents>, 'activity'>
+
 /** Opens what the rooms of models share. */
 export function openModels(
   base: Base,
   settings: ModelsSettings,
-  { findUser, rules, verifyKey }: Pick<ReturnType<typeof openPeople>, 'findUser' | 'rules' | 'verifyKey'>,
+  { findUser, rules, verifyKey, activity }: FromBelow,
   { providers, openProvider, tokens = createTokenCounter(base), instruct }: ModelsNeeds,
 ) {
   const { db, clock, log } = base
@@ -49,7 +53,10 @@ export function openModels(
     instruct,
     tokens,
     ownKeys,
-    callers: createCallerFinder({ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey, breakers }),
+    callers: createCallerFinder({
+      ...{ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey, breakers },
+      touchAgent: activity.touch,
+    }),
     catalogue: createCatalogue({ providers, aggregator: ai.aggregator, log }),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
     probeProviders: createAiHealth({ providers, log }),

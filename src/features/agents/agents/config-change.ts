@@ -14,7 +14,7 @@ import type { AgentRow } from '../registry/tables.ts'
 export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue; checkTokens: CheckTokens }
 
 /**
- * Changes what `request` names. An agent that runs is deployed anew in the background when it would notice.
+ * Changes what `request` names. An agent that runs or sleeps is deployed anew in the background when it would notice.
  * @throws AppError `not_found` for a missing agent and for someone else's, and as `CheckTokens`: then nothing is saved.
  */
 export async function changeConfig(
@@ -30,7 +30,7 @@ export async function changeConfig(
   return write(deps.db, (tx) => {
     const before = getAgent(tx, principal, id)
     const after = changeSettings(deps, tx, before, change)
-    const isUp = before.status === 'running' || before.status === 'provisioning'
+    const isUp = before.status === 'running' || before.status === 'sleeping' || before.status === 'provisioning'
     if (!isUp || toPrint(deps.sealer, before) === toPrint(deps.sealer, after)) return after
     requestOperation(deps, tx, id, { kind: 'deploy', requestedBy: toRequester(principal) })
     return getAgent(tx, principal, id)

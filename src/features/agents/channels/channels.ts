@@ -27,6 +27,8 @@ type Decider = { principal: UserPrincipal; address: string | null }
 export async function listAgentChannels(deps: ChannelDeps, principal: UserPrincipal, id: string): Promise<ChannelList> {
   const agent = getAgent(deps.db, principal, id)
   if (agent.kind === 'openclaw') return { channels: [], untold: 'openclaw' }
+  // Those that can be spoken to by a messenger do not sleep.
+  if (agent.status === 'sleeping') return { channels: [], untold: null }
   const endpoint = findRunning(deps, agent)
   if (!endpoint) return { channels: [], untold: 'not_running' }
   return { channels: await deps.gateway.channels(endpoint), untold: null }

@@ -61,7 +61,8 @@ export async function containerHealth(
 }
 
 /**
- * Waits until the agent can be talked to, at most 60 s (180 s for OpenClaw) or `timeoutMs`. It gives up as soon as
+ * Waits until the agent can be talked to, at most 60 s (180 s for OpenClaw) or `timeoutMs`, asking at
+ * least every `pollMs`. It gives up as soon as
  * `isWanted` says so.
  * @returns what was inspected last. @throws AppError `unavailable` when it ends or is not healthy in time, the signal's
  * reason when that aborts.
@@ -69,13 +70,13 @@ export async function containerHealth(
 export async function waitForHealthy(
   deps: HealthDeps,
   agent: AgentRow,
-  options: { signal: AbortSignal; isWanted?: () => boolean; timeoutMs?: number },
+  options: { signal: AbortSignal; isWanted?: () => boolean; timeoutMs?: number; pollMs?: number },
 ): Promise<Inspection> {
-  const { signal, isWanted = () => true } = options
+  const { signal, isWanted = () => true, pollMs = HEALTH_POLL_MS } = options
   const startedAt = performance.now()
   let timeoutMs = options.timeoutMs ?? HEALTH_TIMEOUT_MS
   const leftMs = () => startedAt + timeoutMs - performance.now()
-  for (let pauseMs = FIRST_POLL_MS; leftMs() > 0; pauseMs = Math.min(pauseMs * 2, HEALTH_POLL_MS)) {
+  for (let pauseMs = FIRST_POLL_MS; leftMs() > 0; pauseMs = Math.min(pauseMs * 2, pollMs)) {
     signal.throwIfAborted()
     if (!isWanted()) throw new AppError('conflict', 'Something else was asked of the agent meanwhile')
     const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)

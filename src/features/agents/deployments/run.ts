@@ -160,7 +160,7 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
     if (isReplaced) return
     markFailed(tx, agentId, toReason(error), now)
     const { statusBefore } = operation
-    const wasSettled = statusBefore === 'running' || statusBefore === 'stopped'
+    const wasSettled = statusBefore === 'running' || statusBefore === 'sleeping' || statusBefore === 'stopped'
     const isAsBefore = wasSettled || (statusBefore === 'pending' && result === 'refused')
     if (isUntouched && status !== 'stopped' && isAsBefore)
       tx.update(agents).set({ status: statusBefore, lastError: null }).where(eq(agents.id, agentId)).run()

@@ -16,22 +16,25 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import { findVersion, waitForHealthy } from './health.ts'
 import type { RepairDeps } from './repair.ts'
 import { finishRotation } from './rotate-token.ts'
-import { toSpec } from './spec.ts'
+import { type SpecDeps, toSpec } from './spec.ts'
+
+/** What starting an agent on a port needs. */
+export type PlaceDeps = SpecDeps & { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number }
 
 /** What operations need; the rows are theirs alone while they have the agent's turn, except for a stop and a deletion. */
-export type OperationDeps = RepairDeps & {
-  imageRules: ImageDeps['imageRules']
-  findUser: ImageDeps['findUser']
-  clock: Clock
-  log: Log
-  runtimes: Runtimes
-  gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
-  /** Forgets what is kept about an agent beside it. */
-  clearMemory(tx: Tx, agentId: string): void
-  basePort: number
-  /** A folder for each agent's snapshots. */
-  snapshotDir: string
-}
+export type OperationDeps = RepairDeps &
+  PlaceDeps & {
+    imageRules: ImageDeps['imageRules']
+    findUser: ImageDeps['findUser']
+    clock: Clock
+    log: Log
+    runtimes: Runtimes
+    gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
+    /** Forgets what is kept about an agent beside it. */
+    clearMemory(tx: Tx, agentId: string): void
+    /** A folder for each agent's snapshots. */
+    snapshotDir: string
+  }
 
 /** An engine that refuses this many ports in a row has another problem. */
 const PORT_TRIES = 10
@@ -92,23 +95,24 @@ export async function pullImage(
 }
 
 /**
- * Starts `agent` as its row says, on a port that nobody else has: its own, or another one when a program took that.
+ * Starts `agent` as its row says, on a port that nobody else has: its own, or another one when a program took that. `note`
+ * is told each step in the closure that records it.
  * @returns the row with its port. @throws AppError of the runtime.
  */
 export async function startOnFreePort(
-  deps: OperationDeps,
-  operation: OperationRow,
+  deps: PlaceDeps,
   agent: AgentRow,
+  note: (tx: Tx, step: 'port' | 'starting') => void,
 ): Promise<AgentRow & { port: number }> {
   const taken = new Set<number>()
   for (let refusals = 0; ; ) {
     await findTakenPorts(deps, agent, taken)
     const port = await write(deps.db, (tx) => {
-      setStep(tx, operation, 'port')
+      note(tx, 'port')
       return leasePort(tx, agent.id, { basePort: deps.basePort, taken })
     })
     const placed = { ...agent, port }
-    await write(deps.db, (tx) => setStep(tx, operation, 'starting'))
+    await write(deps.db, (tx) => note(tx, 'starting'))
     try {
       await deps.runtimes.runtimeOf(agent).deploy(await toSpec(deps, placed, port))
       return placed
@@ -127,7 +131,7 @@ export async function bringUp(
   agent: AgentRow,
   options: { signal: AbortSignal; isWanted: () => boolean },
 ): Promise<Inspection> {
-  const placed = await startOnFreePort(deps, operation, agent)
+  const placed = await startOnFreePort(deps, agent, (tx, step) => setStep(tx, operation, step))
   await write(deps.db, (tx) => setStep(tx, operation, 'health'))
   const inspection = await waitForHealthy(deps, placed, options)
   await finishRotation(deps, placed, inspection)
@@ -172,7 +176,7 @@ export function toSeen(inspection: Inspection, version: string | null): Partial<
 }
 
 /** Undoes a start that crossed with a stop, and a stop that a crash cut short. */
-export async function endIfUnwanted(deps: Pick<OperationDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
+export async function endIfUnwanted(deps: Pick<RepairDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
   const agent = findAgentRow(deps.db, agentId)
   // What a deleted one left is removed by the job of its deletion, which has its turn after this.
   if (agent?.status === 'stopped') await stopIfDeployed(deps.runtimes.runtimeOf(agent), agentId)

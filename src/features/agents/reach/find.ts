@@ -9,13 +9,13 @@ import { findEndpoint } from '../registry/endpoint.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
 /** `unknown` is an engine that cannot be asked now: the agent itself may well answer. */
-const REACHABLE: ReadonlySet<AgentRow['status']> = new Set(['running', 'unknown'])
+const REACHABLE: ReadonlySet<AgentRow['status']> = new Set(['running', 'sleeping', 'unknown'])
 
 /**
  * Where the gateway of an agent listens, for whoever asks: the agent itself checks their token.
- * @throws AppError `not_found`, `unavailable` unless it runs.
+ * @throws AppError `not_found`, `unavailable` unless it runs or sleeps.
  */
-export type FindGateway = (agentId: string) => Pick<AgentEndpoint, 'baseUrl' | 'kind'>
+export type FindGateway = (agentId: string) => AgentEndpoint & { isAsleep: boolean }
 
 export function createGatewayFinder({ db, sealer }: { db: Db; sealer: Sealer }): FindGateway {
   const select = db
@@ -25,7 +25,9 @@ export function createGatewayFinder({ db, sealer }: { db: Db; sealer: Sealer }):
     .prepare()
   const find = memoize(db, (id) => {
     const agent = select.get({ id })
-    return agent ? { endpoint: REACHABLE.has(agent.status) ? findEndpoint(sealer, agent) : null } : null
+    if (!agent) return null
+    const endpoint = REACHABLE.has(agent.status) ? findEndpoint(sealer, agent) : null
+    return { endpoint: endpoint && { ...endpoint, isAsleep: agent.status === 'sleeping' } }
   })
   return (id) => {
     const found = find(id)

@@ -8,7 +8,7 @@ import { jobs } from '../../../jobs/tables.ts'
 import { enqueueDeployment } from '../deployments/request.ts'
 import { finishRotation } from '../deployments/rotate-token.ts'
 import { toSpec } from '../deployments/spec.ts'
-import { endIfUnwanted, markFailed, type OperationDeps, toSeen } from '../deployments/start.ts'
+import { endIfUnwanted, markFailed, type OperationDeps, stopIfDeployed, toSeen } from '../deployments/start.ts'
 import { deployKey } from '../operations/operations.ts'
 import { markDown } from '../registry/down.ts'
 import { findAgentRow } from '../registry/list.ts'
@@ -30,7 +30,8 @@ type Down = Map<string, number>
 
 /**
  * Makes the runtime agree with the rows. `running`: adopts what runs, starts what does not, and hands out our address when
- * it has changed; an agent that ended for good (bad configuration) is marked. `stopped`: ends what a crash left running.
+ * it has changed; an agent that ended for good (bad configuration) is marked. `stopped`
+ * and `sleeping`: ends what a crash left running.
  * `provisioning`: asks again for a deployment that a crash kept from being asked for. An engine that does not answer
  * changes no status, and an agent for which something is being done is left to that.
  */
@@ -56,7 +57,7 @@ async function reconcileAll(deps: ReconcileDeps, down: Down | null): Promise<voi
   const settled = deps.db
     .select({ id: agents.id })
     .from(agents)
-    .where(inArray(agents.status, ['running', 'stopped']))
+    .where(inArray(agents.status, ['running', 'sleeping', 'stopped']))
     .all()
   const ids = new Set(settled.map(({ id }) => id))
   for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
@@ -86,6 +87,7 @@ export async function reconcileAgent(deps: OperationDeps, agentId: string, down:
       const agent = findAgentRow(deps.db, agentId)
       if (!agent) return
       if (agent.status === 'running') await keepRunning(deps, agent, down)
+      if (agent.status === 'sleeping') await stopIfDeployed(deps.runtimes.runtimeOf(agent), agentId)
       await endIfUnwanted(deps, agentId)
     })
   } catch (error) {

@@ -7,5 +7,11 @@ import type { AgentRow } from './tables.ts'
 export function findEndpoint(sealer: Sealer, agent: AgentRow): AgentEndpoint | null {
   if (agent.port === null) return null
   const { gatewayToken } = openTokens(sealer, agent)
-  return { baseUrl: `http://${agent.host ?? '127.0.0.1'}:${agent.port}`, gatewayToken, kind: agent.kind }
+  const baseUrl = `http://${agent.host ?? '127.0.0.1'}:${agent.port}`
+  return { baseUrl, gatewayToken, kind: agent.kind, agentId: agent.id }
+}
+
+/** As `findEndpoint`, of an agent that can be spoken to: it runs, or it sleeps and is woken by the gateway. Null for others. */
+export function findAddress(sealer: Sealer, agent: AgentRow): AgentEndpoint | null {
+  return agent.status === 'running' || agent.status === 'sleeping' ? findEndpoint(sealer, agent) : null
 }

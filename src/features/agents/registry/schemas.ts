@@ -17,7 +17,7 @@ const Model = z
   .refine(hasNoNul, 'Model must not contain NUL')
 
 /** Words an agent's status can take (decisions, 19); `active` is the backend's word for `running`. */
-export const AgentStatus = z.enum(['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'])
+export const AgentStatus = z.enum(['pending', 'provisioning', 'running', 'sleeping', 'stopped', 'error', 'unknown'])
 export type AgentStatus = z.infer<typeof AgentStatus>
 
 const text = (name: string, max = 200) =>

@@ -4,7 +4,7 @@ import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../people/users/tables.ts'
 
 /** Words an agent's status can take (decisions, 19). */
-export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 'error', 'unknown'] as const
+export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'sleeping', 'stopped', 'error', 'unknown'] as const
 
 /**
  * One row per agent. `ownerId` is null for agents that the operator made with the internal key.
@@ -14,6 +14,7 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'stopped', 
  * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
  * opens the agent, `accessToken` is what the agent shows to us and is found by its hash. `tokensChangedAt` is null unless
  * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.
+ * A `sleeping` one has been ended until somebody addresses it.
  * `downAt` is since when an agent that should run does not, null for any other; `lastError` says why it is down or could
  * not be brought up, or that its last update was undone.
  */

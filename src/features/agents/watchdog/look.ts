@@ -6,8 +6,8 @@ import type { Log } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { toEndpoint } from '../deployments/health.ts'
 import type { AgentTurns } from '../operations/turns.ts'
-import { findEndpoint } from '../registry/endpoint.ts'
 import { findAgentRow } from '../registry/list.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { countCrashes, type SeenProcess } from './count-crashes.ts'
@@ -63,9 +63,7 @@ async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<In
 
 async function isLive({ gateway, sealer }: LookDeps, agent: AgentRow, inspection: Inspection | null): Promise<boolean> {
   if (inspection?.state !== 'running') return false
-  const { host, port, kind } = inspection
-  const endpoint = findEndpoint(sealer, { ...agent, host, port, kind })
-  return endpoint !== null && gateway.isLive(endpoint)
+  return gateway.isLive(toEndpoint(sealer, agent, inspection))
 }
 
 /** The row as it is now, when it is still about the agent that was looked at. */

@@ -1,5 +1,13 @@
-/** States of Interface 3, Watchdog lifecycle. */
-export const WATCHDOG_STATES = ['stopped', 'starting', 'running', 'degraded', 'crash_loop', 'repairing'] as const
+/** States of Interface 3, Watchdog lifecycle, and that of an agent which sleeps because nobody needs it. */
+export const WATCHDOG_STATES = [
+  'stopped',
+  'sleeping',
+  'starting',
+  'running',
+  'degraded',
+  'crash_loop',
+  'repairing',
+] as const
 export type WatchdogState = (typeof WATCHDOG_STATES)[number]
 
 /**
@@ -21,6 +29,8 @@ export type Watch = {
 export type WatchdogEvent = { at: number } & (
   | { type: 'started' }
   | { type: 'stopped' }
+  /** Nobody needs it: that it has no process is as it should be. */
+  | { type: 'slept' }
   | { type: 'probed'; isHealthy: true }
   /** `isDown`: it has no process, and nobody is about to start one. */
   | { type: 'probed'; isHealthy: false; isDown: boolean }
@@ -72,6 +82,8 @@ export function nextState(watch: Watch, event: WatchdogEvent, rules: WatchdogRul
       return withoutNotice({ ...newWatch(event.at), state: 'starting' })
     case 'stopped':
       return watch.state === 'stopped' ? withoutNotice(watch) : withoutNotice(newWatch(event.at))
+    case 'slept':
+      return withoutNotice(watch.state === 'sleeping' ? watch : { ...newWatch(event.at), state: 'sleeping' })
     case 'probed':
       return event.isHealthy ? afterSuccess(watch, event.at) : afterFailure(watch, event, rules)
     case 'crashed':
@@ -130,7 +142,8 @@ function afterFailure(watch: Watch, { at, isDown }: { at: number; isDown: boolea
 
 /** Whoever starts it again gives it a grace of its own; a crash that is one too many ends that. */
 function afterCrash(watch: Watch, { at, count }: { at: number; count: number }, rules: WatchdogRules): Transition {
-  if (watch.state === 'stopped' || watch.state === 'crash_loop') return withoutNotice(watch)
+  if (watch.state === 'stopped' || watch.state === 'sleeping' || watch.state === 'crash_loop')
+    return withoutNotice(watch)
   const recent = watch.crashes.filter((time) => at - time <= rules.crashLoopWindowMs)
   const crashes = [...recent, ...Array<number>(count).fill(at)]
   if (crashes.length >= rules.crashLoopThreshold) return giveUp({ ...watch, crashes }, at, [], rules)

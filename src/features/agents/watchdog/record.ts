@@ -123,7 +123,8 @@ function checkOthersSoon({ watchdogSettings }: RecordDeps, tx: Tx, now: number):
 }
 
 function probeOf(event: WatchdogEvent, before: WatchdogRow): Partial<WatchdogRow> {
-  if (event.type === 'started' || event.type === 'stopped') return { lastProbeAt: null, lastProbeHealthy: null }
+  const isUnprobed = event.type === 'started' || event.type === 'stopped' || event.type === 'slept'
+  if (isUnprobed) return { lastProbeAt: null, lastProbeHealthy: null }
   if (before.state === 'repairing' && event.type === 'repair-ended')
     return { lastProbeAt: event.at, lastProbeHealthy: event.isRepaired }
   if (event.type === 'misconfigured') return { lastProbeAt: event.at, lastProbeHealthy: false }

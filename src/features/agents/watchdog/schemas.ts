@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const State = z.enum(['stopped', 'starting', 'running', 'degraded', 'crash_loop', 'repairing'])
+const State = z.enum(['stopped', 'sleeping', 'starting', 'running', 'degraded', 'crash_loop', 'repairing'])
 const Percent = z.number().min(0).max(100).nullable()
 
 /**

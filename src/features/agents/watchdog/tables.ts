@@ -7,6 +7,7 @@ const EVENT_KINDS = [
   'starting',
   'running',
   'stopped',
+  'sleeping',
   'degraded',
   'recovered',
   'crash',

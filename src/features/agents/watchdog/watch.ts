@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, ne, or } from 'drizzle-orm'
+import { eq, isNotNull, ne, or, sql } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
@@ -125,13 +125,14 @@ class Watchman {
   #findChange(agent: AgentRow, watchdog: WatchdogRow | null): WatchdogEvent | null {
     const at = this.#deps.steady.now().getTime()
     if (agent.status === 'provisioning' || agent.status === 'pending') return null
+    if (agent.status === 'sleeping') return watchdog?.state === 'sleeping' ? null : { type: 'slept', at }
     if (agent.status !== 'running') {
       // What the watchdog itself has given up is no stop.
       const isKnown =
         !watchdog || watchdog.state === 'stopped' || (watchdog.state === 'crash_loop' && agent.status === 'error')
       return isKnown ? null : { type: 'stopped', at }
     }
-    const isNew = !watchdog || watchdog.state === 'stopped'
+    const isNew = !watchdog || watchdog.state === 'stopped' || watchdog.state === 'sleeping'
     if (isNew || watchdog.agentStartedAt !== (agent.startedAt?.getTime() ?? null)) return { type: 'started', at }
     return watchdog.state === 'repairing' ? { type: 'repair-interrupted', at } : null
   }
@@ -212,12 +213,13 @@ class Watchman {
   }
 }
 
-/** Agents that should run, and those that the watchdog does not know to be stopped. */
+/** Agents that should run, and those that the watchdog does not know to be stopped or asleep. */
 function listWatched({ db }: WatchDeps): Watched[] {
+  const stateAtRest = sql`CASE ${agents.status} WHEN 'sleeping' THEN 'sleeping' ELSE 'stopped' END`
   return db
     .select({ agent: agents, watchdog: watchdogs })
     .from(agents)
     .leftJoin(watchdogs, eq(watchdogs.agentId, agents.id))
-    .where(or(eq(agents.status, 'running'), and(ne(agents.status, 'running'), ne(watchdogs.state, 'stopped'))))
+    .where(or(eq(agents.status, 'running'), ne(watchdogs.state, stateAtRest)))
     .all()
 }

@@ -30,6 +30,8 @@ export type CallerDeps = {
   breakers: Breakers
   findUser: FindUserById
   internalApiKey: string | undefined
+  /** An agent that calls is not idle. */
+  touchAgent(agentId: string): void
 }
 export type Headers = (name: string) => string | undefined
 
@@ -134,6 +136,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       const agent = findAgent(sha256(token))
       if (!agent) return null
       const { agentId } = agent
+      deps.touchAgent(agentId)
       const aiProvider = toProviderId(agent.aiProvider)
       // An agent without an owner is the operator's: nobody's plan limits it.
       if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }

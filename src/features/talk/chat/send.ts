@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -145,7 +145,7 @@ function toSentMessage(question: MessageRow, { log }: LiveTurn, end: TurnEnd): S
 }
 
 /**
- * The named agent, or the user's newest running one.
+ * The named agent, or the user's newest one that runs or sleeps.
  * @throws AppError `not_found` when there is none.
  */
 export function findAddressee(db: Db, user: SignedInUser, agentId: string | undefined): AgentRow {
@@ -153,7 +153,7 @@ export function findAddressee(db: Db, user: SignedInUser, agentId: string | unde
   const newest = db
     .select()
     .from(agents)
-    .where(and(eq(agents.ownerId, user.id), eq(agents.status, 'running'), isNull(agents.downAt)))
+    .where(and(eq(agents.ownerId, user.id), inArray(agents.status, ['running', 'sleeping']), isNull(agents.downAt)))
     .orderBy(desc(agents.createdAt))
     .limit(1)
     .get()

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
@@ -17,7 +17,7 @@ const HEARTBEAT_PROMPT =
 
 export type HeartbeatDeps = AdmitDeps & { db: Db }
 
-/** Asks the running agents of whoever turned the heartbeat on, when it is due. */
+/** Asks the agents that run or sleep of whoever turned the heartbeat on, when it is due. */
 export function heartbeatJob(deps: HeartbeatDeps): RepeatingJob {
   return { name: 'heartbeat.due', everyMs: CHECK_MS, run: (signal) => sendDueHeartbeats(deps, signal) }
 }
@@ -73,7 +73,7 @@ function beat(deps: HeartbeatDeps, tx: Tx, userId: string): void {
 
 /** How many were asked: not who is still busy with the last one. */
 function askAgents(deps: HeartbeatDeps, tx: Tx, settings: HeartbeatRow, dueAt: Date): number {
-  const asked = listRunning(tx, settings).filter(({ id: agentId }) => {
+  const asked = listAddressable(tx, settings).filter(({ id: agentId }) => {
     const common = { taskId: null, ownerId: settings.userId, agentId, dueAt }
     const request = { ...common, trigger: 'heartbeat', prompt: HEARTBEAT_PROMPT } as const
     const run = addRun(tx, request)
@@ -83,12 +83,12 @@ function askAgents(deps: HeartbeatDeps, tx: Tx, settings: HeartbeatRow, dueAt: D
   return asked.length
 }
 
-function listRunning(tx: Tx, { userId, agentId }: HeartbeatRow): AgentRow[] {
+function listAddressable(tx: Tx, { userId, agentId }: HeartbeatRow): AgentRow[] {
   const isChosen = agentId === null ? undefined : eq(agents.id, agentId)
   return tx
     .select()
     .from(agents)
-    .where(and(eq(agents.ownerId, userId), eq(agents.status, 'running'), isChosen))
+    .where(and(eq(agents.ownerId, userId), inArray(agents.status, ['running', 'sleeping']), isChosen))
     .orderBy(asc(agents.createdAt))
     .all()
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { findEndpoint } from '../../agents/registry/endpoint.ts'
+import { findAddress } from '../../agents/registry/endpoint.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
@@ -51,7 +51,7 @@ function requireRunning(
   agentId: string,
 ): { agent: AgentRow; endpoint: AgentEndpoint } {
   const agent = getAgent(deps.db, { kind: 'user', user }, agentId)
-  const endpoint = agent.status === 'running' ? findEndpoint(deps.sealer, agent) : null
+  const endpoint = findAddress(deps.sealer, agent)
   if (endpoint) return { agent, endpoint }
   const message = 'AGENT.md is a file of the agent, which is not running'
   throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })

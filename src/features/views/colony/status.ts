@@ -129,7 +129,8 @@ function toColonyAgent({ clock, addresses }: ColonyDeps, row: AgentRow): ColonyA
     fitness: 0,
     children: 0,
     walletAddress: null,
-    status: isRunning(row) ? 'active' : 'stale',
+    // One that sleeps wakes when it is needed.
+    status: isRunning(row) || row.status === 'sleeping' ? 'active' : 'stale',
     createdAt: row.createdAt.toISOString(),
     url: toUrl(row.id, addresses),
     endpoints: [],

@@ -5,7 +5,7 @@ import { findAgent, listAgents } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 
 /**
- * The instance that `name` stands for: an agent of the user's, or their own id, which is their newest agent that runs,
+ * The instance that `name` stands for: an agent of the user's, or their own id, which is their newest agent that runs or sleeps,
  * else their newest one.
  * @throws AppError `not_found` when there is none, and for what belongs to somebody else.
  */
@@ -17,5 +17,5 @@ export function getInstance(db: Db, user: SignedInUser, name: string): AgentRow 
 }
 
 function newestOf(agents: AgentRow[]): AgentRow | undefined {
-  return agents.find(({ status }) => status === 'running') ?? agents[0]
+  return agents.find(({ status }) => status === 'running' || status === 'sleeping') ?? agents[0]
 }

@@ -67,7 +67,8 @@ export function instancesWeb(deps: InstancesWebDeps) {
   app.get('/api/instance/:userId/stats', signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     const stats = await findAgentStats(deps, agent)
-    const isHealthy = stats.health === 'healthy'
+    // One that sleeps answers whoever writes to it.
+    const isHealthy = stats.health === 'healthy' || stats.status === 'sleeping'
     const shown: InstanceStats = {
       userId: c.req.param('userId'),
       status: stats.status === 'running' && !isHealthy ? 'unreachable' : stats.status,

@@ -58,7 +58,8 @@ function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agent
     rows.filter(({ status }) => isCounted(status)).reduce((total, row) => total + row.agents, 0)
   const [total, active, failed] = [
     sum(() => true),
-    sum((status) => status === 'running'),
+    // One that sleeps is in service: it wakes when it is needed.
+    sum((status) => status === 'running' || status === 'sleeping'),
     sum((status) => status === 'error'),
   ]
   return { total, active, inactive: total - active - failed, failed }

@@ -43,7 +43,7 @@ export async function getFleetCosts(
     coordinationRevenue: 0,
     plan: user.plan,
     agentCount: agents.length,
-    activeAgents: agents.filter(({ status }) => status === 'running').length,
+    activeAgents: agents.filter(({ status }) => status === 'running' || status === 'sleeping').length,
     monthsActive: countMonths(firstMade, now),
   }
 }

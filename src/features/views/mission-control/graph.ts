@@ -108,7 +108,7 @@ function roleOf(agentId: string, teams: Team[]): FleetNode['role'] {
 
 function toFleetStatus(status: AgentRow['status']): FleetNode['status'] {
   if (status === 'running') return 'active'
-  return status === 'pending' || status === 'provisioning' ? 'idle' : 'offline'
+  return status === 'sleeping' || status === 'pending' || status === 'provisioning' ? 'idle' : 'offline'
 }
 
 /** Rings of twelve around the center, in the order in which the agents were made: nobody moves when another comes. */

@@ -43,7 +43,9 @@ function findImageVersion(db: Db): string | null {
   const row = db
     .select({ version: agents.runtimeVersion })
     .from(agents)
-    .where(and(eq(agents.status, 'running'), isNotNull(agents.image), isNotNull(agents.runtimeVersion)))
+    .where(
+      and(inArray(agents.status, ['running', 'sleeping']), isNotNull(agents.image), isNotNull(agents.runtimeVersion)),
+    )
     .orderBy(desc(agents.startedAt))
     .limit(1)
     .get()

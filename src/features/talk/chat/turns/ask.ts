@@ -21,7 +21,7 @@ export type Asked = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'a
 const REJOIN_MS = 120_000
 const REJOIN_PAUSE_MS = 500
 /** An agent in one of these will be spoken to again soon. */
-const PASSING: ReadonlySet<string> = new Set(['running', 'provisioning', 'pending', 'unknown'])
+const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioning', 'pending', 'unknown'])
 
 /**
  * What the agent says in a turn beyond what its log has. When the connection breaks, the agent is asked what became of the

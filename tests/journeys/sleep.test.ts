@@ -1,0 +1,136 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
+import { json, read } from '../harness/requests.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from './main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 300_000
+/** 1.2 s. */
+const SLEEPY = { AGENT_SLEEP_MINUTES: '0.02' }
+const NEVER = { AGENT_SLEEP_MINUTES: '0' }
+
+const Sent = z.object({ reply: z.string() })
+const Token = z.object({ token: z.string() })
+
+async function statusOf(person: Person, id: string): Promise<string> {
+  return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
+}
+
+function fallsAsleep(person: Person, id: string): Promise<unknown> {
+  return until('the agent to sleep', async () => (await statusOf(person, id)) === 'sleeping')
+}
+
+async function ask(person: Person, agentId: string, message: string): Promise<string> {
+  const response = await person.post('/api/chat', { agentId, message })
+  expect([response.status, message]).toEqual([200, message])
+  return Sent.parse(await response.json()).reply
+}
+
+/** Says how many questions the conversation has that it was told of. */
+function startCountingProvider(): Promise<ProviderDouble> {
+  return startProvider(({ body }) => {
+    const questions = body.messages.filter(({ role }) => role === 'user').length
+    return { text: `Question ${questions}.` }
+  })
+}
+
+test(
+  'an idle agent sleeps: no process is left, POST /api/chat wakes it, and it knows what was said before',
+  async () => {
+    await using provider = await startCountingProvider()
+    await using house = await openHouse({ environment: { ...withProvider(provider), ...SLEEPY } })
+    const program = await house.start()
+    const person = await signUp(program.urls.web)
+    const id = await createAgent(person)
+    expect(await ask(person, id, 'Remember me')).toBe('Question 1.')
+    await fallsAsleep(person, id)
+    await until('no process', async () => (await house.agentPids()).size === 0)
+
+    expect(await ask(person, id, 'Who am I?')).toBe('Question 2.')
+    expect(await statusOf(person, id)).toBe('running')
+    expect((await house.agentPids()).size).toBe(1)
+
+    // To sleep is not to be down.
+    await fallsAsleep(person, id)
+    const { lastError } = (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent
+    expect(lastError).toBeNull()
+    const health = await fetch(`${program.urls.backend}/health`)
+    expect(await health.json()).toMatchObject({ status: 'ok' })
+  },
+  LIMIT_MS,
+)
+
+test(
+  '50 questions at once to a sleeping agent start one process, and each is answered',
+  async () => {
+    await using provider = await startCountingProvider()
+    await using house = await openHouse({ environment: { ...withProvider(provider), ...SLEEPY } })
+    const program = await house.start()
+    const person = await signUp(program.urls.web)
+    const id = await createAgent(person)
+    await fallsAsleep(person, id)
+    const gateway = { ...Token.parse(await (await person.get(`/api/agents/${id}/token`)).json()) }
+    const question = { model: 'default', messages: [{ role: 'user', content: 'Hello' }] }
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const headers = {
+          host: `${id}.agents.localhost`,
+          authorization: `Bearer ${gateway.token}`,
+          'x-session-key': `caller-${index}`,
+        }
+        const response = await fetch(`${program.urls.web}/v1/chat/completions`, json('POST', question, headers))
+        return [response.status, JSON.stringify(await response.json()).includes('Question 1.')]
+      }),
+    )
+    expect(answers).toEqual(Array.from({ length: 50 }, () => [200, true]))
+    const woke = program.lines.filter((line) => line.includes('"agent woke"'))
+    expect(woke).toHaveLength(1)
+  },
+  LIMIT_MS,
+)
+
+test(
+  'a platform that was killed while agents slept and woke starts with one truth: none runs that sleeps',
+  async () => {
+    await using provider = await startCountingProvider()
+    await using house = await openHouse({ environment: { ...withProvider(provider), ...SLEEPY } })
+    let program = await house.start()
+    let person = await signUp(program.urls.web)
+    const ids = [await createAgent(person, { name: 'Ada' }), await createAgent(person, { name: 'Bo' })]
+    for (let round = 0; round < 3; round++) {
+      // Killed while one wakes, or just before or after.
+      const waking = ids.map((agentId) => person.post('/api/chat', { agentId, message: 'Wake' }).catch(() => null))
+      await Bun.sleep(Math.random() * 400)
+      await program.kill()
+      await Promise.all(waking)
+      program = await house.start(NEVER)
+      person = await signIn(program.urls.web)
+      const running = await until('rows and processes to agree', async () => {
+        const pids = await house.agentPids()
+        const statuses = await Promise.all(ids.map((id) => statusOf(person, id)))
+        const agree = ids.every((id, index) => pids.has(id) === (statuses[index] === 'running'))
+        return agree && statuses.every((status) => status === 'running' || status === 'sleeping') ? statuses : null
+      })
+      expect(running).toHaveLength(2)
+      for (const id of ids) await ask(person, id, `Round ${round}`)
+      expect((await house.agentPids()).size).toBe(2)
+      await program.stop()
+      program = await house.start()
+      person = await signIn(program.urls.web)
+      for (const id of ids) await fallsAsleep(person, id)
+      await until('no process', async () => (await house.agentPids()).size === 0)
+      // A start wakes nobody.
+      await program.stop()
+      program = await house.start()
+      person = await signIn(program.urls.web)
+      for (const id of ids) expect(await statusOf(person, id)).toBe('sleeping')
+      expect((await house.agentPids()).size).toBe(0)
+    }
+  },
+  LIMIT_MS,
+)
