@@ -15,6 +15,7 @@ import { isOk, type Measurement, toJson, toTable } from './report.ts'
 import { measureSession } from './session.ts'
 import { measureStart } from './start.ts'
 import { measureSummarize } from './summarize.ts'
+import { measureWake, measureWakeOfContainer } from './wake.ts'
 import { atWorkbench, type Workbench } from './workbench.ts'
 import { measureWrite } from './write.ts'
 
@@ -29,6 +30,8 @@ const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]
   start: measureStart,
   deploy: measureDeploy,
   container: measureContainer,
+  wake: measureWake,
+  'wake-container': measureWakeOfContainer,
 }
 
 const root = join(import.meta.dir, '../..')

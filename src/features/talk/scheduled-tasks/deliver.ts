@@ -48,6 +48,7 @@ async function note(deps: DeliverDeps, runId: string, change: Partial<RunRow>): 
 
 function isUnsent(error: unknown): boolean {
   if (!(error instanceof AppError) || error.kind !== 'unavailable') return false
+  if (error.extra.code === 'WAKE_FAILED') return true
   const { cause } = error
   return cause instanceof Error && 'code' in cause && NOBODY_THERE.has(String(cause.code))
 }

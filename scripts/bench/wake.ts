@@ -1,0 +1,176 @@
+import { Database } from 'bun:sqlite'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createEngine, LABELS, orNull } from '../../src/adapters/runtimes/engine/engine.ts'
+import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
+import { VERSION } from '../../src/core/version.ts'
+import { residentMegabytes, waitFor } from './child.ts'
+import { median } from './median.ts'
+import { type Measurement, toFigure } from './report.ts'
+import { createUser, deployAgent, type House, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import type { Workbench } from './workbench.ts'
+
+const WAKES = 5
+const ASLEEP = 1000
+/** 1.2 s. */
+const SLEEPY = { AGENT_SLEEP_MINUTES: '0.02' }
+/** By then the first reconciliation and what follows a start are over. */
+const SETTLE_MS = 40_000
+
+/** From a question to the first byte at the model, of a sleeping agent that is a process; and what 1,000 of them cost asleep. */
+export async function measureWake(bench: Workbench): Promise<Measurement[]> {
+  const model = startModel(bench)
+  const house = await prepareHouse(bench, { ...SLEEPY, ...model.settings })
+  const email = await createUser(bench, house, 'network')
+  const stead = await startStead(bench, house)
+  const cookie = await signIn(stead, email)
+  const { id } = await deployAgent(stead, cookie, 'Ada')
+  const seconds = await wakeOften(stead, cookie, id, model)
+  await fallsAsleep(stead, cookie, id)
+  await stead.end()
+  return [toMeasurement('wake a process', seconds, 0.5), await measureAsleep(bench, house, id)]
+}
+
+/** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
+export async function measureWakeOfContainer(bench: Workbench): Promise<Measurement[]> {
+  const dockerHost = process.env.DOCKER_HOST ?? '/var/run/docker.sock'
+  const image = process.env.AGENT_IMAGE ?? `stead-agent:${VERSION}`
+  const engine = createEngine(dockerHost)
+  if (!(await engine.isAnswering()) || !(await hasImage(engine, image))) {
+    console.error(`  wake-container: no engine at ${dockerHost} has ${image}, not measured`)
+    return []
+  }
+  const model = startModel(bench)
+  const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image }
+  const house = await prepareHouse(bench, { ...SLEEPY, ...settings, ...model.settings })
+  const email = await createUser(bench, house, 'network')
+  const stead = await startStead(bench, house)
+  const cookie = await signIn(stead, email)
+  const { id } = await deployAgent(stead, cookie, 'Ada')
+  try {
+    return [toMeasurement('wake a container', await wakeOften(stead, cookie, id, model), 2)]
+  } finally {
+    await fetch(`${stead.web}/api/agents/${id}`, { method: 'DELETE', headers: { cookie } })
+    const filters = { label: [`${LABELS.agent}=${id}`] }
+    for (const { Id } of await engine.ask((docker) => docker.listContainers({ all: true, filters })))
+      await orNull(engine.change((docker) => docker.getContainer(Id).remove({ force: true, v: true })))
+  }
+}
+
+type Model = { settings: Record<string, string>; askedAt: () => number }
+
+/** A provider that answers at once and notes when it was asked last. */
+function startModel(bench: Workbench): Model {
+  let askedAt = 0
+  const chunk = { id: 'bench', object: 'chat.completion.chunk', created: 1_780_000_000, model: 'bench' }
+  const says = { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'Good morning.' } }] }
+  const ends = {
+    ...chunk,
+    choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  }
+  const body = `${[says, ends].map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')}data: [DONE]\n\n`
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      if (request.method !== 'POST') return new Response('Not found', { status: 404 })
+      askedAt = performance.now()
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    },
+  })
+  bench.onEnd(() => server.stop(true))
+  const settings = { OPENROUTER_API_KEY: 'bench', OPENROUTER_BASE_URL: `${server.url}v1` }
+  return { settings, askedAt: () => askedAt }
+}
+
+async function wakeOften(stead: Stead, cookie: string, agentId: string, model: Model): Promise<number[]> {
+  const seconds: number[] = []
+  for (let wake = 0; wake < WAKES; wake++) {
+    await fallsAsleep(stead, cookie, agentId)
+    const startedAt = performance.now()
+    const response = await fetch(`${stead.web}/api/chat`, {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json' },
+      body: JSON.stringify({ agentId, message: 'Good morning' }),
+    })
+    if (!response.ok) throw new Error(`The agent did not wake: ${await response.text()}`)
+    await response.text()
+    seconds.push((model.askedAt() - startedAt) / 1000)
+  }
+  return seconds
+}
+
+async function fallsAsleep(stead: Stead, cookie: string, id: string): Promise<void> {
+  await waitFor('the agent to sleep', async () => {
+    const response = await fetch(`${stead.web}/api/agents/${id}`, { headers: { cookie } })
+    return Object(await response.json()).agent.status === 'sleeping' ? true : null
+  })
+}
+
+/**
+ * Resident memory of the service with 1,001 sleeping agents beyond that with one. The others are copies of the first, row and
+ * folder, that keep its sealed tokens: none of them could be woken, and asleep each costs what any does.
+ */
+async function measureAsleep(bench: Workbench, house: House, agentId: string): Promise<Measurement> {
+  const one = await restAndMeasure(bench, house)
+  await copyAgent(house, agentId)
+  const all = await restAndMeasure(bench, house)
+  const added = all - one
+  return {
+    name: `memory, ${ASLEEP} asleep`,
+    ours: added,
+    bare: null,
+    unit: 'MB',
+    value: added,
+    bound: 'at most',
+    floor: 30,
+    aim: null,
+    notes: [`${toFigure(one)} MB with one, ${toFigure(all)} MB with ${ASLEEP + 1}`],
+  }
+}
+
+async function restAndMeasure(bench: Workbench, house: House): Promise<number> {
+  const stead = await startStead(bench, house)
+  await Bun.sleep(SETTLE_MS)
+  const megabytes = await residentMegabytes(stead.pid)
+  await stead.end()
+  return megabytes
+}
+
+async function copyAgent({ dataDir }: House, agentId: string): Promise<void> {
+  const database = new Database(join(dataDir, 'stead.db'))
+  const row = database
+    .query<Record<string, string | number | null>, [string]>('SELECT * FROM agents WHERE id = ?')
+    .get(agentId)
+  if (!row) throw new Error('The agent is gone')
+  const columns = Object.keys(row)
+  const insert = database.query(`INSERT INTO agents (${columns.join()}) VALUES (${columns.map(() => '?').join()})`)
+  const folder = join(dataDir, 'agents')
+  const record = await readFile(join(folder, agentId, 'runtime.json'), 'utf8')
+  for (let index = 0; index < ASLEEP; index++) {
+    const id = `asleep-${index}`
+    const own = { id, port: Number(row.port) + 1 + index, access_token_hash: id }
+    insert.run(...Object.values({ ...row, ...own }))
+    await cp(join(folder, agentId), join(folder, id), { recursive: true })
+    await writeFile(join(folder, id, 'runtime.json'), record.replaceAll(agentId, id))
+  }
+  database.close()
+}
+
+function toMeasurement(name: string, seconds: number[], floor: number): Measurement {
+  const typical = median(seconds)
+  return {
+    name,
+    ours: typical,
+    bare: null,
+    unit: 's',
+    value: typical,
+    bound: 'at most',
+    floor,
+    aim: null,
+    notes: [
+      `to the first byte at the model; fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`,
+    ],
+  }
+}
