@@ -43,7 +43,7 @@ describe('an idle agent', () => {
     expect(world.status()).toBe('running')
   })
 
-  test.each(['telegramToken', 'discordBotToken', 'whatsappToken'] as const)(
+  test.each(['telegramToken', 'discordBotToken', 'whatsappToken', 'slackBotToken', 'slackAppToken'] as const)(
     'does not sleep with a %s: it listens there',
     async (name) => {
       await using world = await sleepyPlatform()

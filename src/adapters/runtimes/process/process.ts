@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
+import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'
@@ -35,6 +36,8 @@ export type ProcessRuntimeDeps = {
   timing?: Partial<ProcessTiming>
 }
 
+/** Agents whose folders are read together when the platform starts. */
+const RECOVERED_AT_ONCE = 32
 const TIMING: ProcessTiming = {
   backoffMs: (failures) => Math.min(1000 * 2 ** failures, 30_000),
   steadyMs: 60_000,
@@ -159,15 +162,13 @@ async function canStart({ command, path, dir }: ProcessRuntimeDeps): Promise<boo
 
 /** One agent that cannot be read must not keep the others down: it counts as not deployed, and a deployment mends it. */
 async function recoverAll(ids: string[], createAgent: (id: string) => ProcessAgent, log: Log): Promise<void> {
-  await Promise.all(
-    ids.map(async (id) => {
-      try {
-        await createAgent(id).recover()
-      } catch (error) {
-        log.error({ agentId: id, error: errorMessage(error) }, 'agent could not be recovered')
-      }
-    }),
-  )
+  await inLanes(ids, RECOVERED_AT_ONCE, async (id) => {
+    try {
+      await createAgent(id).recover()
+    } catch (error) {
+      log.error({ agentId: id, error: errorMessage(error) }, 'agent could not be recovered')
+    }
+  })
 }
 
 /** Looks for adopted processes that ended, whose exits nobody reports, and for logs that grew. Never twice at a time. */

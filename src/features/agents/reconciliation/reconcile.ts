@@ -57,11 +57,32 @@ async function reconcileAll(deps: ReconcileDeps, down: Down | null): Promise<voi
   const settled = deps.db
     .select({ id: agents.id })
     .from(agents)
-    .where(inArray(agents.status, ['running', 'sleeping', 'stopped']))
+    .where(inArray(agents.status, ['running', 'stopped']))
     .all()
   const ids = new Set(settled.map(({ id }) => id))
   for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
   await inLanes(ids, LANES, (id) => reconcileAgent(deps, id, down))
+  await inLanes(await listSleepless(deps), LANES, (id) => reconcileAgent(deps, id, down))
+}
+
+/**
+ * Agents that run though their rows say that they sleep. Thousands may sleep, so their runtimes are asked once for all of
+ * them; one that does not answer is asked again next time.
+ */
+async function listSleepless({ db, runtimes, log }: ReconcileDeps): Promise<string[]> {
+  const { id, runtime } = agents
+  const asleep = db.select({ id, runtime }).from(agents).where(eq(agents.status, 'sleeping')).all()
+  const sleepless: string[] = []
+  for (const [name, rows] of Map.groupBy(asleep, (row) => row.runtime)) {
+    try {
+      const there = await runtimes.runtimeOf({ runtime: name }).list()
+      const up = new Set(there.flatMap((one) => (one.state === 'stopped' ? [] : [one.id])))
+      sleepless.push(...rows.flatMap((row) => (up.has(row.id) ? [row.id] : [])))
+    } catch (error) {
+      log.warn({ runtime: name, error: errorMessage(error) }, 'cannot tell whether sleeping agents run')
+    }
+  }
+  return sleepless
 }
 
 /** Rows that wait for a deployment while no job is about to make one. */

@@ -82,6 +82,12 @@ export function agentSettings(
   }
 }
 
+/** Has it a token of any messenger, at which it listens? The other two secrets are the key of a provider and an address. */
+export function hasMessenger(sealer: Sealer, agent: AgentRow): boolean {
+  const { apiKey: _apiKey, webhookUrl: _webhookUrl, ...tokens } = openSecrets(sealer, agent)
+  return Object.keys(tokens).length > 0
+}
+
 /** The channels through which an agent can be spoken to. */
 export function listChannels(sealer: Sealer, agent: AgentRow): Record<'telegram' | 'discord' | 'whatsapp', boolean> {
   const { telegramToken, discordBotToken, whatsappToken } = openSecrets(sealer, agent)

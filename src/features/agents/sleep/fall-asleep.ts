@@ -10,7 +10,7 @@ import { write } from '../../../db/write.ts'
 import { stopIfDeployed } from '../deployments/start.ts'
 import { findUnfinished } from '../operations/operations.ts'
 import type { AgentTurns } from '../operations/turns.ts'
-import { listChannels } from '../registry/config.ts'
+import { hasMessenger } from '../registry/config.ts'
 import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from './activity.ts'
@@ -59,7 +59,7 @@ function isIdle({ activity, agentTurns, sealer }: SleepDeps, agent: AgentRow, si
   if (agent.status !== 'running' || agent.kind !== 'stead' || agent.downAt !== null) return false
   if (agent.startedAt === null || agent.startedAt > since) return false
   if (activity.isUsedSince(agent.id, since) || agentTurns.isTaken(agent.id)) return false
-  return agent.secretConfig === null || !Object.values(listChannels(sealer, agent)).includes(true)
+  return agent.secretConfig === null || !hasMessenger(sealer, agent)
 }
 
 /**
