@@ -1,6 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import tailwind from 'bun-plugin-tailwind'
+import { writeApiDocument } from '../src/apps/api-document/document.ts'
+import { listRoutes } from '../src/apps/api-document/routes.ts'
+import { createEmptyApp } from '../src/apps/empty-app.ts'
+import { readConfig } from '../src/core/config.ts'
+import { writeApiChapter, writeLlmsText } from './api-chapter.ts'
 import { renderDocuments } from './docs.ts'
 
 const root = join(import.meta.dir, '..')
@@ -36,17 +41,28 @@ async function writeDocuments(outdir: string): Promise<void> {
   const template = Bun.file(join(outdir, 'page.html'))
   // The bundler gives every page a script, and these have none.
   const frame = (await template.text()).replace(/<script[^>]*><\/script>/g, '')
-  const pages = renderDocuments(await readDocuments(), frame)
+  const chapters = await readDocuments()
+  const pages = renderDocuments(chapters, frame)
   await template.delete()
   await mkdir(join(outdir, 'docs'))
   for (const [name, page] of pages) await Bun.write(join(outdir, 'docs', `${name}.html`), page)
+  const titles = [...chapters].map(([name, text]) => ({ name, title: /^# (.+)$/m.exec(text)?.[1] ?? name }))
+  await Bun.write(join(outdir, 'llms.txt'), writeLlmsText(titles.filter(({ name }) => pages.has(name))))
 }
 
-/** The chapters in CommonMark by their names without `.md`. */
+/** The chapters in CommonMark by their names without `.md`, and the reference that is made of the routes. */
 export async function readDocuments(): Promise<Map<string, string>> {
   const files = [...new Bun.Glob('*.md').scanSync(DOCUMENTS)].sort()
   const texts = files.map(async (file) => [file.slice(0, -3), await Bun.file(join(DOCUMENTS, file)).text()] as const)
-  return new Map(await Promise.all(texts))
+  return new Map([...(await Promise.all(texts)), ['api', await writeReference()]])
+}
+
+async function writeReference(): Promise<string> {
+  const routes = listRoutes(createEmptyApp(readConfig({})).routes)
+  const documents = (['web', 'backend', 'summarizer'] as const).map(
+    async (port) => [port, await writeApiDocument(routes, port)] as const,
+  )
+  return writeApiChapter(new Map(await Promise.all(documents)))
 }
 
 /** Prints the size of each built file, as it is and as it travels. */
@@ -71,4 +87,6 @@ if (import.meta.main) {
   await buildWeb(outdir)
   await reportSizes(outdir)
   console.log(`built in ${((performance.now() - started) / 1000).toFixed(2)} s`)
+  // What the list of routes has opened would keep the process.
+  process.exit(0)
 }

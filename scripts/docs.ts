@@ -51,7 +51,7 @@ function listGroups(chapters: ReadonlyMap<string, Chapter>): Group[] {
 }
 
 function toEntry({ href, tokens }: Tokens.Link) {
-  return { name: href.replace(/\.md$/, ''), title: toText(tokens) }
+  return { name: href.replace(/^\/docs\//, '').replace(/\.md$/, ''), title: toText(tokens) }
 }
 
 function renderPage(
@@ -115,6 +115,8 @@ function renderContent(chapter: Chapter, chapters: ReadonlyMap<string, Chapter>)
 /** Where a link of `chapter` leads on the web: `interface.md#x` is `/docs/interface#x`. @throws Error when it leads nowhere. */
 function toAddress(href: string, chapter: Chapter, chapters: ReadonlyMap<string, Chapter>): string {
   if (/^https?:/.test(href)) return href
+  // What the build writes is no file of the repository.
+  if (chapters.has(href.replace('/docs/', '')) && href.startsWith('/docs/')) return href
   const [file = '', anchor] = href.split('#')
   const target = file === '' ? chapter : chapters.get(file.replace(/\.md$/, ''))
   const isThere = target && (anchor === undefined || target.headings.some(({ id }) => id === anchor))

@@ -4,6 +4,7 @@ import { boundBodies } from '../http/bodies/body.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
 import { frame } from '../http/frame.ts'
+import { createApiDocuments } from './api-document/served.ts'
 import { backendApp } from './backend.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Platform } from './platform.ts'
@@ -18,9 +19,10 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<BaseEnv>({ getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)) })
   app.use(frame(log, { isHttps }))
   app.use(boundBodies(bodies))
-  app.route('/web', webApp(platform, dashboard))
-  app.route('/backend', backendApp(platform))
-  app.route('/summarizer', summarizerApp(platform))
+  const documents = createApiDocuments(() => app.routes)
+  app.route('/web', webApp(platform, dashboard, documents))
+  app.route('/backend', backendApp(platform, documents))
+  app.route('/summarizer', summarizerApp(platform, documents))
   app.onError(errorHandler(log))
   app.notFound(notFound)
   return app

@@ -39,10 +39,11 @@ import { browseBackend } from '../features/web-tools/browse/backend.ts'
 import type { BackendEnv } from '../http/env.ts'
 import { refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
 import { limitRate } from '../http/rate-limit.ts'
+import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import type { Platform } from './platform.ts'
 
 /** The backend face: what services and agents call. One line a room. */
-export function backendApp(platform: Platform) {
+export function backendApp(platform: Platform, documents: ApiDocuments) {
   const app = new Hono<BackendEnv>()
   const { people, agents, models, money, talk, webTools, views } = platform
   const { internalKey, requestsPerMinute } = people
@@ -50,6 +51,7 @@ export function backendApp(platform: Platform) {
   app.use('/api/*', limitRate(requestsPerMinute.backend, 'Too many requests, please slow down.'))
   app.use(refuseWritesOnFullDisk(agents))
   app.route('/', probes(views))
+  app.route('/', apiDocumentRoutes(documents, 'backend'))
   app.route('/', healthBackend(views))
   app.route('/', keysBackend(people))
   app.route('/', installationsBackend(agents))

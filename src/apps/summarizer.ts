@@ -4,12 +4,14 @@ import { probes } from '../features/views/health/probes.ts'
 import { healthSummarizer } from '../features/views/health/summarizer.ts'
 import { summarizerRoutes } from '../features/web-tools/summarizer/summarizer.ts'
 import type { BaseEnv } from '../http/env.ts'
+import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import type { Platform } from './platform.ts'
 
 /** The summarizer face. One line a room. */
-export function summarizerApp({ views, webTools }: Platform) {
+export function summarizerApp({ views, webTools }: Platform, documents: ApiDocuments) {
   const app = new Hono<BaseEnv>()
   app.route('/', probes(views))
+  app.route('/', apiDocumentRoutes(documents, 'summarizer'))
   app.route('/', healthSummarizer({ version: VERSION, payTo: webTools.payTo }))
   app.route('/', summarizerRoutes(webTools))
   return app

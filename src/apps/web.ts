@@ -71,12 +71,13 @@ import { videoWeb } from '../features/web-tools/video/web.ts'
 import { webhooksWeb } from '../features/web-tools/webhooks/web.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
+import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import { type Dashboard, dashboardWeb } from './dashboard.ts'
 import { gatewayPlugins } from './gateway-plugins.ts'
 import type { Platform } from './platform.ts'
 
 /** The web face: the public API and, behind it, the dashboard. One line a room. */
-export function webApp(platform: Platform, dashboard: Dashboard) {
+export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiDocuments) {
   const app = new Hono<WebEnv>()
   const { people, agents, models, talk, webTools, views, house } = platform
   const { owner } = people.guards
@@ -84,6 +85,7 @@ export function webApp(platform: Platform, dashboard: Dashboard) {
   app.use(people.csrf.check)
   app.use(refuseWritesOnFullDisk(agents))
   app.route('/', probes(views))
+  app.route('/', apiDocumentRoutes(documents, 'web'))
   app.route('/', healthWeb(views))
   app.route('/', accountsWeb(people))
   app.route('/', setupWeb(people))

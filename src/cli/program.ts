@@ -9,6 +9,7 @@ import { ledgerCommand } from './ledger.ts'
 import { homeCommand } from './machines/home.ts'
 import { linkCommand } from './machines/link.ts'
 import { migrateCommand } from './migrate.ts'
+import { openapiCommand } from './openapi.ts'
 import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
@@ -51,6 +52,7 @@ folder is bad.`,
   adoptCommand(program)
   rotateKeyCommand(program)
   configCommand(program)
+  openapiCommand(program)
   versionCommand(program)
   return program
 }

@@ -3,6 +3,7 @@ import { createMiddleware } from 'hono/factory'
 import { rateLimiter } from 'hono-rate-limiter'
 import { AppError } from '../core/errors.ts'
 import { addressKey } from './address.ts'
+import { refuses } from './answers.ts'
 import type { BaseEnv, RateStanding } from './env.ts'
 
 const WINDOW_MS = 60_000
@@ -29,7 +30,7 @@ export function limitRate(
       throw new AppError('limited', message)
     },
   })
-  return createMiddleware<BaseEnv>((c, next) =>
+  const middleware = createMiddleware<BaseEnv>((c, next) =>
     limiter(c, () => {
       const standing = c.get('rateLimit')
       const shown = c.get('shownLimit')
@@ -37,6 +38,7 @@ export function limitRate(
       return next()
     }),
   )
+  return refuses(middleware, 'limited')
 }
 
 function showLimit(c: Context<BaseEnv>, standing: RateStanding): void {

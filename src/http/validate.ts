@@ -1,6 +1,7 @@
 import { zValidator } from '@hono/zod-validator'
 import type { ZodType } from 'zod'
 import { AppError } from '../core/errors.ts'
+import { checks } from './answers.ts'
 import { hasBody, hasJsonType, receiveText } from './bodies/body.ts'
 
 /**
@@ -16,13 +17,13 @@ export function validate<Target extends 'json' | 'query', Schema extends ZodType
   const check = zValidator(target, schema, (result) => {
     if (!result.success) throw new AppError('invalid', result.error.issues[0]?.message ?? 'Invalid request', extra)
   })
-  if (target !== 'json') return check
+  if (target !== 'json') return checks(check, { target, schema, isOptional: false })
   const guard: typeof check = async (c, next) => {
     if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json', extra)
     await receiveText(c)
     return check(c, next)
   }
-  return guard
+  return checks(guard, { target, schema, isOptional: false })
 }
 
 /** `validate` for a JSON body that may be left out: then it counts as `{}`. */
@@ -35,5 +36,5 @@ export function validateAnyBody<Schema extends ZodType>(schema: Schema) {
     c.req.addValidatedData('json', parsed.data as object)
     return next()
   }
-  return guard
+  return checks(guard, { target: 'json', schema, isOptional: true })
 }

@@ -22,6 +22,7 @@ import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
 import { openTestDatabase } from './database.ts'
+import { requireDocumented } from './documents/documented.ts'
 import { anyBotUrl } from './doubles/bots.ts'
 
 /** The bearer that every test platform expects on its backend. */
@@ -131,8 +132,12 @@ export function testPlatform(options: TestOptions = {}) {
   })
 
   const face = (name: Face, bindings: Partial<Bindings> = {}) => ({
-    request: async (path: string, init: RequestInit = {}) =>
-      app.fetch(new Request(`http://localhost:3000${path}`, init), { face: name, address: '203.0.113.7', ...bindings }),
+    request: async (path: string, init: RequestInit = {}) => {
+      const request = new Request(`http://localhost:3000${path}`, init)
+      const response = await app.fetch(request, { face: name, address: '203.0.113.7', ...bindings })
+      await requireDocumented(app, name, request, response)
+      return response
+    },
   })
 
   return {

@@ -107,6 +107,7 @@ const ORIGIN = 'https://git.example.com'
 /** Being ready is tried by a write. */
 const probes = (face: 'web' | 'backend' | 'summarizer'): Record<string, Expectation> => ({
   [`GET /healthz ${face}`]: reached,
+  [`GET /openapi.json ${face}`]: reached,
   [`GET /readyz ${face}`]: { status: 200, writes: true },
 })
 

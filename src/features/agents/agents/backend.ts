@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
@@ -8,6 +9,12 @@ import { getAgent, listShort } from '../registry/list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
+import {
+  BackendAgentAnswer,
+  BackendAgentsAnswer,
+  BackendChangedAgentAnswer,
+  BackendNewAgentsAnswer,
+} from './answer-schemas.ts'
 import { toCreated, toUpdated } from './answers.ts'
 import { type CreateOwnDeps, createAgentFor } from './create-own.ts'
 import { updateAgent } from './update.ts'
@@ -23,49 +30,70 @@ export function agentsBackend(deps: AgentsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey, addresses } = deps
 
-  app.get('/api/agents', internalKey, (c) =>
-    c.json(
-      listShort(deps.db, c.var.principal).map((agent) => ({
-        id: agent.id,
-        status: toBackendStatus(toShownStatus(agent)),
-        created: agent.createdAt.toISOString(),
-        subdomain: toSubdomain(agent.id, addresses),
-        url: toUrl(agent.id, addresses),
-      })),
-    ),
+  app.get(
+    '/api/agents',
+    answers({ 200: BackendAgentsAnswer }, 'unauthenticated', 'forbidden', 'limited', 'internal'),
+    internalKey,
+    (c) =>
+      c.json(
+        listShort(deps.db, c.var.principal).map((agent) => ({
+          id: agent.id,
+          status: toBackendStatus(toShownStatus(agent)),
+          created: agent.createdAt.toISOString(),
+          subdomain: toSubdomain(agent.id, addresses),
+          url: toUrl(agent.id, addresses),
+        })),
+      ),
   )
 
-  app.post('/api/agents', internalKey, validate('json', CreateAgentRequest), async (c) => {
-    const agent = await createAgentFor(deps, c.var.principal, c.req.valid('json'))
-    return c.json(toCreated(agent, addresses), 201)
-  })
+  app.post(
+    '/api/agents',
+    answers({ 201: BackendNewAgentsAnswer }, 'payment_required', 'limited', 'internal', 'unavailable'),
+    internalKey,
+    validate('json', CreateAgentRequest),
+    async (c) => {
+      const agent = await createAgentFor(deps, c.var.principal, c.req.valid('json'))
+      return c.json(toCreated(agent, addresses), 201)
+    },
+  )
 
-  app.get('/api/agents/:id', internalKey, async (c) => {
-    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
-    const status = await findShownStatus(deps.runtimes, agent)
-    const { verified, verificationType, attestationUid, verifiedAt } = toVerification(
-      findVerification(deps.db, agent.id),
-    )
-    return c.json({
-      id: agent.id,
-      status: toBackendStatus(status),
-      startedAt: agent.startedAt?.toISOString() ?? null,
-      plan: agent.plan,
-      subdomain: toSubdomain(agent.id, addresses),
-      url: toUrl(agent.id, addresses),
-      runtimeVersion: agent.runtimeVersion,
-      lastError: toShownError(status, agent),
-      verified,
-      verificationType,
-      attestationUid,
-      verifiedAt,
-    })
-  })
+  app.get(
+    '/api/agents/:id',
+    answers({ 200: BackendAgentAnswer }, 'not_found', 'limited', 'internal'),
+    internalKey,
+    async (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      const status = await findShownStatus(deps.runtimes, agent)
+      const { verified, verificationType, attestationUid, verifiedAt } = toVerification(
+        findVerification(deps.db, agent.id),
+      )
+      return c.json({
+        id: agent.id,
+        status: toBackendStatus(status),
+        startedAt: agent.startedAt?.toISOString() ?? null,
+        plan: agent.plan,
+        subdomain: toSubdomain(agent.id, addresses),
+        url: toUrl(agent.id, addresses),
+        runtimeVersion: agent.runtimeVersion,
+        lastError: toShownError(status, agent),
+        verified,
+        verificationType,
+        attestationUid,
+        verifiedAt,
+      })
+    },
+  )
 
-  app.put('/api/agents/:id', internalKey, validate('json', UpdateAgentRequest), async (c) => {
-    const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
-    return c.json(toUpdated(agent, addresses, toBackendStatus(toShownStatus(agent))))
-  })
+  app.put(
+    '/api/agents/:id',
+    answers({ 200: BackendChangedAgentAnswer }, 'payment_required', 'not_found', 'internal'),
+    internalKey,
+    validate('json', UpdateAgentRequest),
+    async (c) => {
+      const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+      return c.json(toUpdated(agent, addresses, toBackendStatus(toShownStatus(agent))))
+    },
+  )
 
   return app
 }

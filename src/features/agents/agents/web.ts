@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -19,6 +20,15 @@ import {
 } from '../registry/schemas.ts'
 import { findShownStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import {
+  AgentAnswer,
+  AgentsAnswer,
+  AgentsProvisionAnswer,
+  ChangedAgentAnswer,
+  ChangedAgentAnswer2,
+  NewAgentsAnswer,
+  NewAgentsProvisionAnswer,
+} from './answer-schemas.ts'
 import { toCreated, toUpdated } from './answers.ts'
 import { createAgent } from './create-own.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
@@ -34,6 +44,21 @@ export type AgentsWebDeps = ProvisionDeps & {
   requestsPerMinute: { agents: number }
 }
 
+const agentsAnswers = answers({ 200: AgentsAnswer }, 'unauthenticated', 'forbidden', 'limited', 'internal')
+const newAgentsProvisionAnswers = answers(
+  { 201: NewAgentsProvisionAnswer },
+  'payment_required',
+  'not_found',
+  'conflict',
+  'limited',
+  'unavailable',
+)
+const agentsProvisionAnswers = answers({ 200: AgentsProvisionAnswer }, 'limited')
+const newAgentsAnswers = answers({ 201: NewAgentsAnswer }, 'payment_required', 'limited', 'internal', 'unavailable')
+const agentAnswers = answers({ 200: AgentAnswer }, 'not_found', 'limited', 'internal')
+const changedAgentAnswers = answers({ 200: ChangedAgentAnswer }, 'payment_required', 'not_found', 'internal')
+const changedAgentAnswer2Answers = answers({ 200: ChangedAgentAnswer2 }, 'not_found')
+
 /** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
 export function agentsWeb(deps: AgentsWebDeps) {
   const app = new Hono<WebEnv>()
@@ -43,59 +68,91 @@ export function agentsWeb(deps: AgentsWebDeps) {
 
   app.use('/api/agents/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/agents', async (c) => {
+  app.get('/api/agents', agentsAnswers, async (c) => {
     const user = await deps.guards.findUser(c)
     const agents = user ? listAgents(deps.db, { kind: 'user', user }).map((agent) => toWeb(agent)) : []
     return c.json({ agents, count: agents.length, status: 'ok' })
   })
 
-  app.post('/api/agents/provision', ofAgents, signedIn, validate('json', ProvisionRequest), forUser, async (c) => {
-    const { user, once } = c.var
-    // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
-    const isAsync = c.req.header('prefer')?.includes('respond-async')
-    const provision = isAsync ? provisionAgentInBackground : provisionAgent
-    const agent = await provision(deps, user, c.req.valid('json'), once)
-    const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
-    const { status, lastError } = shown
-    return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
-  })
+  app.post(
+    '/api/agents/provision',
+    newAgentsProvisionAnswers,
+    ofAgents,
+    signedIn,
+    validate('json', ProvisionRequest),
+    forUser,
+    async (c) => {
+      const { user, once } = c.var
+      // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
+      const isAsync = c.req.header('prefer')?.includes('respond-async')
+      const provision = isAsync ? provisionAgentInBackground : provisionAgent
+      const agent = await provision(deps, user, c.req.valid('json'), once)
+      const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
+      const { status, lastError } = shown
+      return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
+    },
+  )
 
-  app.get('/api/agents/provision', signedIn, (c) => {
+  app.get('/api/agents/provision', agentsProvisionAnswers, signedIn, (c) => {
     const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
     return c.json({ success: true, agents, count: agents.length })
   })
 
-  app.post('/api/agents', ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
+  app.post('/api/agents', newAgentsAnswers, ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
     const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
     return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
   })
 
-  app.get('/api/agents/:id', signedIn, async (c) => {
+  app.get('/api/agents/:id', agentAnswers, signedIn, async (c) => {
     const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
     const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
     return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
   })
 
-  app.put('/api/agents/:id', ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const request = c.req.valid('json')
-    // Whose it is comes first: an answer about a plan would tell that the agent exists.
-    const { id } = getAgent(deps.db, principal, c.req.param('id'))
-    requireSize(c.var.user, request.plan ?? request.config?.plan)
-    const agent = await updateAgent(deps, principal, id, request)
-    const { plan, aiProvider } = agent
-    return c.json({
-      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
-      agent: { ...toWeb(agent), plan, aiProvider },
-    })
-  })
+  app.route('/', changeAgentWeb(deps))
+  return app
+}
 
-  app.patch('/api/agents/:id', ofAgents, signedIn, validate('json', RenameAgentRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
-    const { id, name, status, updatedAt } = toWeb(agent)
-    return c.json({ success: true, agent: { id, name, status, updatedAt } })
-  })
+/** What an owner changes of an agent. */
+function changeAgentWeb(deps: AgentsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
+
+  app.put(
+    '/api/agents/:id',
+    changedAgentAnswers,
+    ofAgents,
+    signedIn,
+    validate('json', UpdateAgentRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const request = c.req.valid('json')
+      // Whose it is comes first: an answer about a plan would tell that the agent exists.
+      const { id } = getAgent(deps.db, principal, c.req.param('id'))
+      requireSize(c.var.user, request.plan ?? request.config?.plan)
+      const agent = await updateAgent(deps, principal, id, request)
+      const { plan, aiProvider } = agent
+      return c.json({
+        ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+        agent: { ...toWeb(agent), plan, aiProvider },
+      })
+    },
+  )
+
+  app.patch(
+    '/api/agents/:id',
+    changedAgentAnswer2Answers,
+    ofAgents,
+    signedIn,
+    validate('json', RenameAgentRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+      const { id, name, status, updatedAt } = toWeb(agent)
+      return c.json({ success: true, agent: { id, name, status, updatedAt } })
+    },
+  )
 
   return app
 }

@@ -1,9 +1,10 @@
 import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type ChannelDeps, decideChannelPairing, listAgentChannels, removeChannelPerson } from './channels.ts'
-import { PairingDecision } from './schemas.ts'
+import { ChannelChanged, ChannelList, PairingDecision } from './schemas.ts'
 
 export type ChannelsWebDeps = ChannelDeps & { guards: Guards }
 
@@ -16,21 +17,32 @@ export function channelsWeb(deps: ChannelsWebDeps) {
     address: c.env.address,
   })
 
-  app.get('/api/agents/:id/channels', signedIn, async (c) =>
+  app.get('/api/agents/:id/channels', answers({ 200: ChannelList }, 'not_found'), signedIn, async (c) =>
     c.json(await listAgentChannels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))),
   )
 
-  app.post('/api/agents/:id/channels/:name/pairings/:code', signedIn, validate('json', PairingDecision), async (c) => {
-    const { id, name: channel, code } = c.req.param()
-    await decideChannelPairing(deps, toDecider(c), id, { channel, code, ...c.req.valid('json') })
-    return c.json({ success: true })
-  })
+  app.post(
+    '/api/agents/:id/channels/:name/pairings/:code',
+    answers({ 200: ChannelChanged }, 'not_found', 'conflict'),
+    signedIn,
+    validate('json', PairingDecision),
+    async (c) => {
+      const { id, name: channel, code } = c.req.param()
+      await decideChannelPairing(deps, toDecider(c), id, { channel, code, ...c.req.valid('json') })
+      return c.json({ success: true })
+    },
+  )
 
-  app.delete('/api/agents/:id/channels/:name/people/:personId', signedIn, async (c) => {
-    const { id, name: channel, personId } = c.req.param()
-    await removeChannelPerson(deps, toDecider(c), id, { channel, personId })
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/agents/:id/channels/:name/people/:personId',
+    answers({ 200: ChannelChanged }, 'not_found', 'conflict'),
+    signedIn,
+    async (c) => {
+      const { id, name: channel, personId } = c.req.param()
+      await removeChannelPerson(deps, toDecider(c), id, { channel, personId })
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { VERSION } from '../../../core/version.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -9,7 +10,7 @@ import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
 import { type CloneDeps, cloneAgent, type OpenAgentWallet } from './clone.ts'
 import { memoFor } from './payment.ts'
-import { type Cloned, CloneRequest, type CloneService } from './schemas.ts'
+import { Cloned, CloneRequest, CloneService } from './schemas.ts'
 
 export type CloningWebDeps = CloneDeps & {
   openAgentWallet: OpenAgentWallet
@@ -24,7 +25,7 @@ export function cloningWeb(deps: CloningWebDeps) {
 
   app.use('/api/agents/clone', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/agents/clone', async (c) => {
+  app.get('/api/agents/clone', answers({ 200: CloneService }), async (c) => {
     const { chainId, token, payTo, isConfigured } = deps.clonePayments.terms
     const user = await deps.guards.findUser(c)
     const body: CloneService = {
@@ -43,6 +44,7 @@ export function cloningWeb(deps: CloningWebDeps) {
 
   app.post(
     '/api/agents/clone',
+    answers({ 200: Cloned }, 'payment_required', 'not_found', 'conflict', 'limited', 'unavailable'),
     routeTraits({ scope: 'agents' }),
     deps.guards.signedIn,
     validate('json', CloneRequest),

@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
@@ -7,7 +8,7 @@ import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import { deployAgent, type RequestDeps } from './request.ts'
-import { DeploymentRequest } from './schemas.ts'
+import { BackendDeploymentsAnswer, DeploymentRequest } from './schemas.ts'
 
 export type DeploymentsBackendDeps = RequestDeps & {
   checkTokens: CheckTokens
@@ -24,6 +25,7 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
 
   app.post(
     '/api/deployments',
+    answers({ 200: BackendDeploymentsAnswer, 201: BackendDeploymentsAnswer }, 'not_found', 'conflict', 'unavailable'),
     limitRate(deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
     internalKey,
     validate('json', DeploymentRequest),

@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { NoBody } from '../../../core/action.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -21,7 +22,17 @@ import {
   updateUserAgent,
 } from './lifecycle.ts'
 import { rotateToken } from './rotate-token.ts'
-import { UpdateImageRequest } from './schemas.ts'
+import {
+  AgentRepairAnswer,
+  AgentRestartAnswer,
+  AgentStartAnswer,
+  AgentTokenAnswer,
+  AgentTokenRotateAnswer,
+  AgentUpdateAnswer,
+  DeletedAgentAnswer,
+  DeploymentList,
+  UpdateImageRequest,
+} from './schemas.ts'
 
 const ofAgents = routeTraits({ scope: 'agents' })
 const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
@@ -33,6 +44,16 @@ type LifecycleFace = {
 }
 
 type LifecycleRouteDeps = LifecycleDeps & DeleteDeps
+
+const agentStartAnswers = answers({ 200: AgentStartAnswer }, 'not_found', 'conflict', 'internal')
+const agentsStopAnswers = answers({ 200: AgentStartAnswer }, 'not_found', 'internal')
+const agentRestartAnswers = answers({ 200: AgentRestartAnswer }, 'not_found', 'conflict', 'internal')
+const agentUpdateAnswers = answers({ 200: AgentUpdateAnswer }, 'not_found', 'conflict', 'internal')
+const agentRepairAnswers = answers({ 200: AgentRepairAnswer }, 'not_found', 'conflict', 'internal')
+const deploymentListAnswers = answers({ 200: DeploymentList }, 'not_found')
+const deletedAgentAnswers = answers({ 200: DeletedAgentAnswer }, 'internal')
+const agentTokenAnswers = answers({ 200: AgentTokenAnswer }, 'not_found')
+const agentTokenRotateAnswers = answers({ 200: AgentTokenRotateAnswer }, 'not_found', 'conflict', 'internal')
 
 /** What owners can do to their agents. */
 export function lifecycleWeb(deps: LifecycleRouteDeps & { guards: Pick<Guards, 'owner'> }) {
@@ -48,17 +69,17 @@ export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: Inter
 function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/agents/:id/start', ofAgents, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/start', agentStartAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/stop', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/stop', agentsStopAnswers, ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/restart', ofAgents, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/restart', agentRestartAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
     // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
     const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
@@ -70,29 +91,43 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     })
   })
 
-  app.post('/api/agents/:id/update', ofAgents, guard, validateAnyBody(UpdateImageRequest), async (c) => {
-    const { image } = c.req.valid('json')
-    const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
-    const status = toStatus(agent.status)
-    return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
-  })
+  app.post(
+    '/api/agents/:id/update',
+    agentUpdateAnswers,
+    ofAgents,
+    guard,
+    validateAnyBody(UpdateImageRequest),
+    async (c) => {
+      const { image } = c.req.valid('json')
+      const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
+      const status = toStatus(agent.status)
+      return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
+    },
+  )
 
-  app.post('/api/agents/:id/repair', ofAgents, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/repair', agentRepairAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     await repairUserAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, message: 'Agent repaired successfully' })
   })
 
-  app.post('/api/agents/:id/reset-memory', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
-    await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, message: 'Memory reset successfully' })
-  })
+  app.post(
+    '/api/agents/:id/reset-memory',
+    agentRepairAnswers,
+    ofAgentsOnFullDisk,
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      await resetAgentMemory(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true, message: 'Memory reset successfully' })
+    },
+  )
 
-  app.get('/api/agents/:id/deployments', guard, (c) => {
+  app.get('/api/agents/:id/deployments', deploymentListAnswers, guard, (c) => {
     const deployments = listDeployments(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ deployments, count: deployments.length })
   })
 
-  app.delete('/api/agents/:id', ofAgents, guard, async (c) => {
+  app.delete('/api/agents/:id', deletedAgentAnswers, ofAgents, guard, async (c) => {
     const id = c.req.param('id')
     await deleteAgent(deps, c.var.principal, id)
     return c.json({ id, deleted: true })
@@ -104,22 +139,36 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
 function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/token', ofAgents, guard, (c) => {
+  app.get('/api/agents/:id/token', agentTokenAnswers, ofAgents, guard, (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
-  app.post('/api/agents/:id/token/rotate', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
-    const token = openTokens(deps.sealer, agent).gatewayToken
-    return c.json({ success: true, status: toStatus(agent.status), token })
-  })
+  app.post(
+    '/api/agents/:id/token/rotate',
+    agentTokenRotateAnswers,
+    ofAgentsOnFullDisk,
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'gateway')
+      const token = openTokens(deps.sealer, agent).gatewayToken
+      return c.json({ success: true, status: toStatus(agent.status), token })
+    },
+  )
 
   // Nobody but the agent needs its new token.
-  app.post('/api/agents/:id/platform-token/rotate', ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
-    return c.json({ success: true, status: toStatus(agent.status) })
-  })
+  app.post(
+    '/api/agents/:id/platform-token/rotate',
+    agentStartAnswers,
+    ofAgentsOnFullDisk,
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await rotateToken(deps, c.var.principal, c.req.param('id'), 'platform')
+      return c.json({ success: true, status: toStatus(agent.status) })
+    },
+  )
 
   return app
 }

@@ -72,3 +72,47 @@ export const AgentStats = z.object({
   status: z.literal('ok'),
 })
 export type AgentStats = z.infer<typeof AgentStats>
+
+/** `POST /api/deployments`. */
+export const BackendDeploymentsAnswer = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  subdomain: z.string(),
+  url: z.string(),
+  status: z.string(),
+  runtimeVersion: z.string().nullable(),
+})
+
+/** `POST /api/agents/:id/start`. */
+export const AgentStartAnswer = z.object({ success: z.literal(true), status: z.string() })
+
+/** `POST /api/agents/:id/restart`. */
+export const AgentRestartAnswer = z.object({
+  runtimeVersion: z.string().nullable(),
+  healedLegacyModel: z.boolean(),
+  healMessage: z.string(),
+  success: z.literal(true),
+  status: z.string(),
+})
+
+/** `POST /api/agents/:id/update`. */
+export const AgentUpdateAnswer = z.object({
+  runtimeVersion: z.string().nullable(),
+  image: z.string().nullable(),
+  previousImage: z.string().nullable(),
+  backupPath: z.string().nullable(),
+  success: z.literal(true),
+  status: z.string(),
+})
+
+/** `POST /api/agents/:id/repair`. */
+export const AgentRepairAnswer = z.object({ success: z.literal(true), message: z.string() })
+
+/** `DELETE /api/agents/:id`. */
+export const DeletedAgentAnswer = z.object({ id: z.string(), deleted: z.literal(true) })
+
+/** `GET /api/agents/:id/token`. */
+export const AgentTokenAnswer = z.object({ token: z.string() })
+
+/** `POST /api/agents/:id/token/rotate`. */
+export const AgentTokenRotateAnswer = z.object({ success: z.literal(true), status: z.string(), token: z.string() })

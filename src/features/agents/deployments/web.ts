@@ -4,6 +4,7 @@ import type { Log } from '../../../core/log.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
@@ -38,26 +39,31 @@ export function deploymentsWeb(deps: DeploymentsWebDeps) {
     .where(eq(agents.id, parameter('id')))
     .prepare()
 
-  app.get('/api/agents/:id/events', deps.guards.signedIn, (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const { id } = getAgent(deps.db, principal, c.req.param('id'))
-    return liveStream(c, deps, principal, async ({ send, signal }) => {
-      let sent = ''
-      while (!signal.aborted) {
-        const count = deps.changes.count()
-        const row = current.get({ id })
-        if (!row) return
-        const { step, detail } = row
-        const status = toShownStatus(row)
-        const error = status === 'error' ? (row.lastError ?? row.error) : row.error
-        const event: AgentEvent = { status, step, error, detail }
-        const text = JSON.stringify(event)
-        if (text !== sent) await send('status', event)
-        sent = text
-        await deps.changes.changed(count, signal)
-      }
-    })
-  })
+  app.get(
+    '/api/agents/:id/events',
+    answers({ 200: 'text/event-stream' }, 'not_found', 'limited'),
+    deps.guards.signedIn,
+    (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const { id } = getAgent(deps.db, principal, c.req.param('id'))
+      return liveStream(c, deps, principal, async ({ send, signal }) => {
+        let sent = ''
+        while (!signal.aborted) {
+          const count = deps.changes.count()
+          const row = current.get({ id })
+          if (!row) return
+          const { step, detail } = row
+          const status = toShownStatus(row)
+          const error = status === 'error' ? (row.lastError ?? row.error) : row.error
+          const event: AgentEvent = { status, step, error, detail }
+          const text = JSON.stringify(event)
+          if (text !== sent) await send('status', event)
+          sent = text
+          await deps.changes.changed(count, signal)
+        }
+      })
+    },
+  )
 
   return app
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { label } from '../../../http/guard-label.ts'
 import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
@@ -11,9 +12,10 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { BackendHeartbeatAnswer, BackendRegisterHomeAnswer } from './answer-schemas.ts'
 import { listInstallations } from './list.ts'
 import { type RegisterDeps, register } from './register.ts'
-import { HeartbeatRequest, RegisterHomeRequest, RegisterLinkRequest } from './schemas.ts'
+import { HeartbeatRequest, Installations, RegisterHomeRequest, RegisterLinkRequest } from './schemas.ts'
 import { noteHeartbeat } from './seen.ts'
 
 export type InstallationsBackendDeps = RegisterDeps & {
@@ -35,6 +37,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/register-home',
+    answers({ 200: BackendRegisterHomeAnswer }, 'limited', 'internal'),
     routeTraits({ scope: 'agents' }),
     installer,
     validate('json', RegisterHomeRequest, REFUSED),
@@ -46,6 +49,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/register-link',
+    answers({ 200: BackendRegisterHomeAnswer }, 'limited'),
     routeTraits({ scope: 'agents' }),
     installer,
     validate('json', RegisterLinkRequest, REFUSED),
@@ -55,14 +59,20 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
     },
   )
 
-  app.get('/api/installations', deps.internalKey, (c) =>
+  app.get('/api/installations', answers({ 200: Installations }), deps.internalKey, (c) =>
     sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
   )
 
-  app.post('/api/heartbeat', routeTraits({ worksOnFullDisk: true }), validateAnyBody(HeartbeatRequest), async (c) => {
-    await noteHeartbeat(deps, c.req.valid('json'))
-    return c.json({ success: true, timestamp: deps.clock.now().toISOString() })
-  })
+  app.post(
+    '/api/heartbeat',
+    answers({ 200: BackendHeartbeatAnswer }, 'unauthenticated', 'forbidden', 'not_found', 'limited'),
+    routeTraits({ worksOnFullDisk: true }),
+    validateAnyBody(HeartbeatRequest),
+    async (c) => {
+      await noteHeartbeat(deps, c.req.valid('json'))
+      return c.json({ success: true, timestamp: deps.clock.now().toISOString() })
+    },
+  )
 
   return app
 }

@@ -1,27 +1,35 @@
 import { Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { deleteInstallation } from './delete.ts'
 import { listInstallations } from './list.ts'
+import { Installations } from './schemas.ts'
 
 /** Their own machines, as users see them. */
 export function installationsWeb(deps: { db: Db; log: Log; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/installations', signedIn, (c) => {
+  app.get('/api/installations', answers({ 200: Installations }), signedIn, (c) => {
     const pieces = listInstallations(deps.db, { kind: 'user', user: c.var.user })
     return sendPieces(c, deps, { type: 'application/json', pieces })
   })
 
-  app.delete('/api/installations/:id', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
-    await deleteInstallation(deps.db, c.var.user.id, c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/installations/:id',
+    answers({ 200: Done }, 'not_found'),
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    async (c) => {
+      await deleteInstallation(deps.db, c.var.user.id, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,10 +1,11 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { NoBody } from '../../../core/action.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
-import { LogHistoryQuery } from './schemas.ts'
+import { ActiveLogs, LogHistory, LogHistoryQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
 
 /** Logs of agents, the same on both faces (Interface 4.15; decisions, 19). */
@@ -13,16 +14,23 @@ export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEn
   const stream = createLogStream(deps)
 
   // Registered before the other paths, where `active` would be the id of an agent.
-  app.get('/api/logs/active', guard, (c) => c.json(listActiveLogs(deps, c.var.principal)))
+  app.get('/api/logs/active', answers({ 200: ActiveLogs }), guard, (c) => c.json(listActiveLogs(deps, c.var.principal)))
 
-  app.get('/api/logs/:agentId/stream', guard, (c) => stream(c, c.var.principal, c.req.param('agentId')))
+  app.get('/api/logs/:agentId/stream', answers({ 200: 'text/event-stream' }, 'not_found', 'limited'), guard, (c) =>
+    stream(c, c.var.principal, c.req.param('agentId')),
+  )
 
-  app.get('/api/logs/:agentId/history', guard, validate('query', LogHistoryQuery), (c) =>
-    c.json(getLogHistory(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query'))),
+  app.get(
+    '/api/logs/:agentId/history',
+    answers({ 200: LogHistory }, 'not_found'),
+    guard,
+    validate('query', LogHistoryQuery),
+    (c) => c.json(getLogHistory(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query'))),
   )
 
   app.post(
     '/api/logs/:agentId/stop',
+    answers({ 200: Done }, 'not_found'),
     routeTraits({ scope: 'agents', worksOnFullDisk: true }),
     guard,
     validateAnyBody(NoBody),

@@ -1,6 +1,7 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { errorHandler } from '../../../http/errors.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
@@ -11,7 +12,7 @@ import { getAgent } from '../registry/list.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { findContainer, type OrderDeps, provisionForTenant } from './provision.ts'
-import { type Provisioned, ProvisionOrder } from './schemas.ts'
+import { Provisioned, ProvisionOrder } from './schemas.ts'
 import type { Vouched } from './tenant.ts'
 
 export type ProvisioningBackendDeps = OrderDeps & {
@@ -31,6 +32,7 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
 
   app.post(
     '/api/provision',
+    answers({ 200: Provisioned }, 'payment_required', 'not_found', 'conflict', 'limited', 'unavailable'),
     deps.internalKey,
     validate('json', ProvisionOrder),
     deps.idempotency.forPrincipal,

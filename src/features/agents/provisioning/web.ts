@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { errorHandler } from '../../../http/errors.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
@@ -9,7 +10,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { type OrderDeps, provisionForUser } from './provision.ts'
-import { ProvisionOrder, type WebProvisioned } from './schemas.ts'
+import { ProvisionOrder, WebProvisioned } from './schemas.ts'
 
 export type ProvisioningWebDeps = OrderDeps & {
   guards: Guards
@@ -26,6 +27,7 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
 
   app.post(
     '/api/provision',
+    answers({ 200: WebProvisioned }, 'payment_required', 'not_found', 'conflict', 'unavailable'),
     routeTraits({ scope: 'agents' }),
     limitRate(deps.requestsPerMinute.provision, 'Too many requests, please slow down.'),
     deps.guards.signedIn,

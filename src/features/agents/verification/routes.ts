@@ -1,12 +1,14 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { NoBody } from '../../../core/action.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
+import { NewAgentVerifyAnswer } from './answer-schemas.ts'
 import { type ChallengeDeps, createChallenge } from './challenge.ts'
 import type { ProofDeps } from './proofs.ts'
-import { VerifyRequest } from './schemas.ts'
+import { Challenge, Verification, VerifyRequest } from './schemas.ts'
 import { findVerification, removeVerification, toVerification, toVerified, verifyAgent } from './verify.ts'
 
 /** What an agent's owner has proved about themselves, the same on both faces: a proof is checked, whoever brings it (Interface 4.4). */
@@ -17,12 +19,17 @@ export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: Middl
     return toVerification(findVerification(deps.db, agent.id))
   }
 
-  app.get('/api/agents/:id/verify', guard, (c) => c.json(show(c.var.principal, c.req.param('id'))))
+  app.get('/api/agents/:id/verify', answers({ 200: Verification }, 'not_found'), guard, (c) =>
+    c.json(show(c.var.principal, c.req.param('id'))),
+  )
 
-  app.get('/api/agents/:id/verification', guard, (c) => c.json(show(c.var.principal, c.req.param('id'))))
+  app.get('/api/agents/:id/verification', answers({ 200: Verification }, 'not_found'), guard, (c) =>
+    c.json(show(c.var.principal, c.req.param('id'))),
+  )
 
   app.post(
     '/api/agents/:id/verify/challenge',
+    answers({ 201: Challenge }, 'not_found'),
     routeTraits({ scope: 'agents' }),
     guard,
     validateAnyBody(NoBody),
@@ -31,16 +38,23 @@ export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: Middl
 
   app.post(
     '/api/agents/:id/verify',
+    answers({ 200: NewAgentVerifyAnswer }, 'not_found', 'unavailable'),
     routeTraits({ scope: 'agents' }),
     guard,
     validate('json', VerifyRequest),
     async (c) => c.json(toVerified(await verifyAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json')))),
   )
 
-  app.delete('/api/agents/:id/verify', routeTraits({ scope: 'agents' }), guard, async (c) => {
-    await removeVerification(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/agents/:id/verify',
+    answers({ 200: Done }, 'not_found'),
+    routeTraits({ scope: 'agents' }),
+    guard,
+    async (c) => {
+      await removeVerification(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,13 +1,15 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { getAgent } from '../registry/list.ts'
+import { AgentWatchdog } from './schemas.ts'
 import { type ShowDeps, showWatchdog } from './show.ts'
 
 /** State, history and uptime of an agent, the same on both faces. */
 export function watchdogRoutes(deps: ShowDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/watchdog', guard, (c) => {
+  app.get('/api/agents/:id/watchdog', answers({ 200: AgentWatchdog }, 'not_found'), guard, (c) => {
     const { id } = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json(showWatchdog(deps, id))
   })

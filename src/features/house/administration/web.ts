@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -8,9 +9,15 @@ import { validate } from '../../../http/validate.ts'
 import { listAudit } from '../../people/audit/list-audit.ts'
 import { AuditQuery } from '../../people/audit/schemas.ts'
 import type { AccountRules } from '../../people/users/users.ts'
+import {
+  AdminAuditAnswer,
+  AdminUserAnswer,
+  ChangedAdminUserAnswer,
+  DeletedAdminUserSessionsAnswer,
+} from './answer-schemas.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
 import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
-import { AccountChange, UserQuery } from './schemas.ts'
+import { AccountChange, AdminUserList, UserQuery } from './schemas.ts'
 
 export type AdministrationWebDeps = { db: Db; clock: Clock; rules: AccountRules; guards: Guards }
 
@@ -19,12 +26,17 @@ export function administrationWeb(deps: AdministrationWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
 
-  app.get('/api/admin/users', admin, validate('query', UserQuery), (c) => c.json(listUsers(deps, c.req.valid('query'))))
+  app.get('/api/admin/users', answers({ 200: AdminUserList }), admin, validate('query', UserQuery), (c) =>
+    c.json(listUsers(deps, c.req.valid('query'))),
+  )
 
-  app.get('/api/admin/users/:id', admin, (c) => c.json({ user: getUserDetail(deps, c.req.param('id')) }))
+  app.get('/api/admin/users/:id', answers({ 200: AdminUserAnswer }, 'not_found'), admin, (c) =>
+    c.json({ user: getUserDetail(deps, c.req.param('id')) }),
+  )
 
   app.patch(
     '/api/admin/users/:id',
+    answers({ 200: ChangedAdminUserAnswer }, 'payment_required', 'not_found', 'conflict'),
     routeTraits({ worksOnFullDisk: true }),
     admin,
     validate('json', AccountChange),
@@ -34,11 +46,14 @@ export function administrationWeb(deps: AdministrationWebDeps) {
     },
   )
 
-  app.delete('/api/admin/users/:id/sessions', admin, async (c) =>
-    c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
+  app.delete(
+    '/api/admin/users/:id/sessions',
+    answers({ 200: DeletedAdminUserSessionsAnswer }, 'not_found'),
+    admin,
+    async (c) => c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
   )
 
-  app.get('/api/admin/audit', admin, validate('query', AuditQuery), (c) =>
+  app.get('/api/admin/audit', answers({ 200: AdminAuditAnswer }), admin, validate('query', AuditQuery), (c) =>
     c.json(listAudit(deps.db, c.req.valid('query'))),
   )
 

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -24,7 +25,7 @@ export function personalDataWeb(deps: PersonalDataWebDeps) {
   const { withSession } = deps.guards
   const seldom = () => limitRate(deps.requestsPerMinute.password, 'Too many requests')
 
-  app.get('/api/settings/export', withSession, seldom(), (c) =>
+  app.get('/api/settings/export', answers({ 200: 'application/json' }, 'not_found'), withSession, seldom(), (c) =>
     sendExport(c, deps, () => ({
       name: 'stead-account.json',
       type: 'application/json; charset=utf-8',
@@ -32,12 +33,19 @@ export function personalDataWeb(deps: PersonalDataWebDeps) {
     })),
   )
 
-  app.delete('/api/settings/account', withSession, seldom(), validate('json', DeleteAccountRequest), async (c) => {
-    const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c) }
-    await deleteAccount(deps, caller, c.req.valid('json'))
-    clearSessionCookie(c, deps)
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/settings/account',
+    answers({ 200: Done }, 'not_found', 'limited'),
+    withSession,
+    seldom(),
+    validate('json', DeleteAccountRequest),
+    async (c) => {
+      const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c) }
+      await deleteAccount(deps, caller, c.req.valid('json'))
+      clearSessionCookie(c, deps)
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

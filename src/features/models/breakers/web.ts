@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import { addDays, toDay } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -10,11 +11,14 @@ import { getAgent } from '../../agents/registry/list.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
 import { findCaps, findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
 import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './change.ts'
-import { type Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, type PauseState } from './schemas.ts'
+import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState } from './schemas.ts'
 
 export type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Guards }
 
 const ofAgents = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+
+const breakerAnswers = answers({ 200: Breaker }, 'not_found')
+const pauseStateAnswers = answers({ 200: PauseState })
 
 /** What holds agents back from models: caps of a day, and pauses of one agent, of all of an owner's, or of all. */
 export function breakersWeb(deps: BreakersWebDeps) {
@@ -24,37 +28,45 @@ export function breakersWeb(deps: BreakersWebDeps) {
   const agentIdOf = (c: Context<WebEnv, '/:id'>) =>
     getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id')).id
 
-  app.get('/api/agents/:id/breaker', signedIn, (c) => c.json(showBreaker(deps, agentIdOf(c))))
+  app.get('/api/agents/:id/breaker', breakerAnswers, signedIn, (c) => c.json(showBreaker(deps, agentIdOf(c))))
 
-  app.put('/api/agents/:id/breaker', ofAgents, signedIn, validate('json', ChangeCapsRequest), async (c) => {
-    const agentId = agentIdOf(c)
-    await changeCaps(deps, callerOf(c), agentId, c.req.valid('json'))
-    return c.json(showBreaker(deps, agentId))
-  })
+  app.put(
+    '/api/agents/:id/breaker',
+    breakerAnswers,
+    ofAgents,
+    signedIn,
+    validate('json', ChangeCapsRequest),
+    async (c) => {
+      const agentId = agentIdOf(c)
+      await changeCaps(deps, callerOf(c), agentId, c.req.valid('json'))
+      return c.json(showBreaker(deps, agentId))
+    },
+  )
 
-  app.post('/api/agents/:id/pause', ofAgents, signedIn, validateAnyBody(PauseRequest), async (c) => {
+  app.post('/api/agents/:id/pause', breakerAnswers, ofAgents, signedIn, validateAnyBody(PauseRequest), async (c) => {
     const agentId = agentIdOf(c)
     await pause(deps, callerOf(c), { scope: 'agent', agentId }, c.req.valid('json').reason ?? '')
     return c.json(showBreaker(deps, agentId))
   })
 
-  app.post('/api/agents/:id/resume', ofAgents, signedIn, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/resume', breakerAnswers, ofAgents, signedIn, validateAnyBody(NoBody), async (c) => {
     const agentId = agentIdOf(c)
     await resume(deps, callerOf(c), { scope: 'agent', agentId })
     return c.json(showBreaker(deps, agentId))
   })
 
-  app.get('/api/pause', signedIn, (c) => c.json(showPause(deps, allOf(c))))
+  app.get('/api/pause', pauseStateAnswers, signedIn, (c) => c.json(showPause(deps, allOf(c))))
 
-  app.put('/api/pause', ofAgents, signedIn, validate('json', PauseAllRequest), async (c) => {
+  app.put('/api/pause', pauseStateAnswers, ofAgents, signedIn, validate('json', PauseAllRequest), async (c) => {
     await setPause(deps, callerOf(c), allOf(c), c.req.valid('json'))
     return c.json(showPause(deps, allOf(c)))
   })
 
-  app.get('/api/admin/pause', admin, (c) => c.json(showPause(deps, { scope: 'platform' })))
+  app.get('/api/admin/pause', pauseStateAnswers, admin, (c) => c.json(showPause(deps, { scope: 'platform' })))
 
   app.put(
     '/api/admin/pause',
+    pauseStateAnswers,
     routeTraits({ worksOnFullDisk: true }),
     admin,
     validate('json', PauseAllRequest),

@@ -1,9 +1,11 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { tellCompleted, toUsage } from '../gateway/answers.ts'
+import { DemoChatAnswer, NewDemoChatAnswer } from './answer-schemas.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
 import { DemoChatRequest } from './schemas.ts'
 
@@ -13,7 +15,7 @@ export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
 export function demoWeb(deps: DemoWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/demo/chat', (c) =>
+  app.get('/api/demo/chat', answers({ 200: DemoChatAnswer }), (c) =>
     c.json({
       models: listDemoModels(deps),
       mode: 'demo',
@@ -23,6 +25,7 @@ export function demoWeb(deps: DemoWebDeps) {
 
   app.post(
     '/api/demo/chat',
+    answers({ 200: NewDemoChatAnswer }, 'payment_required', 'not_found', 'internal', 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     limitRate(deps.requestsPerMinute.demo, 'Too many requests'),
     validate('json', DemoChatRequest),

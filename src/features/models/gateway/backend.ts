@@ -4,12 +4,21 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { tokenCost, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
+import {
+  BackendAiChatAnswer,
+  BackendAiEstimateCostAnswer,
+  BackendAiHealthAnswer,
+  BackendAiModelAnswer,
+  BackendAiModelsAnswer,
+  BackendAiModelsSelectAnswer,
+} from './answer-schemas.ts'
 import { streamChunks, tellCompleted, toUsage } from './answers.ts'
 import {
   type CallerEnv,
@@ -24,7 +33,7 @@ import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
 import type { ProviderHealth } from './health.ts'
 import { getMyUsage } from './my-usage.ts'
 import { listForTask } from './routing/route.ts'
-import { ChatRequest, EstimateRequest, SelectRequest } from './schemas.ts'
+import { ChatRequest, EstimateRequest, MyUsage, SelectRequest } from './schemas.ts'
 
 export type AiBackendDeps = CompleteDeps & {
   db: Db
@@ -37,6 +46,22 @@ export type AiBackendDeps = CompleteDeps & {
   requestsPerMinute: { ai: number; backend: number }
 }
 
+const backendAiHealthAnswers = answers({ 200: BackendAiHealthAnswer })
+const backendAiModelsAnswers = answers({ 200: BackendAiModelsAnswer })
+const backendAiModelAnswers = answers({ 200: BackendAiModelAnswer })
+const backendAiModelsSelectAnswers = answers({ 200: BackendAiModelsSelectAnswer }, 'not_found')
+const backendAiEstimateCostAnswers = answers({ 200: BackendAiEstimateCostAnswer }, 'payment_required', 'not_found')
+const backendAiChatAnswers = answers(
+  { 200: [BackendAiChatAnswer, 'text/event-stream'] },
+  'payment_required',
+  'not_found',
+  'limited',
+  'upstream_failed',
+  'upstream_timeout',
+  'unavailable',
+)
+const myUsageAnswers = answers({ 200: MyUsage })
+
 /** The unified AI endpoints (Interface 4.5). */
 export function aiBackend(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
@@ -44,13 +69,12 @@ export function aiBackend(deps: AiBackendDeps) {
 
   const planned = requirePlannedCaller(deps.callers)
   const onFullDisk = routeTraits({ worksOnFullDisk: true })
-  const limit = limitCaller(deps.requestsPerMinute.backend)
 
   app.use('/api/ai/*', limitRate(deps.requestsPerMinute.ai, 'AI rate limit exceeded.'))
 
   const show = (model: CatalogueModel) => toAiModel(model, deps.cooldowns.isAvailable(model))
 
-  app.get('/api/ai/health', async (c) => {
+  app.get('/api/ai/health', backendAiHealthAnswers, async (c) => {
     try {
       return c.json({ ...(await deps.probeProviders()), timestamp: timestamp() })
     } catch (error) {
@@ -59,7 +83,7 @@ export function aiBackend(deps: AiBackendDeps) {
     }
   })
 
-  app.get('/api/ai/models', (c) => {
+  app.get('/api/ai/models', backendAiModelsAnswers, (c) => {
     const models = deps.catalogue.list()
     const counts = Object.fromEntries(
       [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
@@ -67,45 +91,79 @@ export function aiBackend(deps: AiBackendDeps) {
     return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.get('/api/ai/models/:provider', (c) => {
+  app.get('/api/ai/models/:provider', backendAiModelAnswers, (c) => {
     const provider = c.req.param('provider')
     const models = deps.catalogue.list().filter((model) => model.provider.id === provider)
     return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.post('/api/ai/models/select', onFullDisk, identifyCaller(deps.callers), validateAnyBody(SelectRequest), (c) => {
-    const { taskType = 'general' } = c.req.valid('json')
-    const { caller } = c.var
-    // Whoever has no plan is shown what the smallest one would be given.
-    const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
-    const [model] = listForTask(deps, taskType, { ...caller, plan })
-    if (!model) throw new AppError('not_found', 'No models available')
-    return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
-  })
+  app.post(
+    '/api/ai/models/select',
+    backendAiModelsSelectAnswers,
+    onFullDisk,
+    identifyCaller(deps.callers),
+    validateAnyBody(SelectRequest),
+    (c) => {
+      const { taskType = 'general' } = c.req.valid('json')
+      const { caller } = c.var
+      // Whoever has no plan is shown what the smallest one would be given.
+      const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
+      const [model] = listForTask(deps, taskType, { ...caller, plan })
+      if (!model) throw new AppError('not_found', 'No models available')
+      return c.json({ model: { id: model.id, provider: model.provider.id }, taskType, timestamp: timestamp() })
+    },
+  )
 
-  app.post('/api/ai/estimate-cost', onFullDisk, planned, validate('json', EstimateRequest), (c) => {
-    const { model, inputTokens, outputTokens } = c.req.valid('json')
-    const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
-    return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
-  })
+  app.post(
+    '/api/ai/estimate-cost',
+    backendAiEstimateCostAnswers,
+    onFullDisk,
+    planned,
+    validate('json', EstimateRequest),
+    (c) => {
+      const { model, inputTokens, outputTokens } = c.req.valid('json')
+      const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
+      return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
+    },
+  )
 
-  app.post('/api/ai/chat', onFullDisk, planned, limit, validate('json', ChatRequest), async (c) => {
-    const asked = toCompletionRequest(c, c.req.valid('json'))
-    if (asked.body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-    const answer = await complete(deps, asked)
-    const { id, model, content } = answer
-    tellCompleted(c, answer)
-    return c.json({
-      id,
-      model: model.id,
-      provider: model.provider.id,
-      message: { role: 'assistant', content },
-      usage: toUsage(answer),
-      timestamp: timestamp(),
-    })
-  })
+  app.route('/', chatAndUsageRoutes(deps))
+  return app
+}
 
-  app.get('/api/me/usage', identifyCaller(deps.callers), async (c) => {
+/** What costs, and what it has cost. */
+function chatAndUsageRoutes(deps: AiBackendDeps) {
+  const app = new Hono<CallerEnv>()
+  const timestamp = () => deps.clock.now().toISOString()
+  const planned = requirePlannedCaller(deps.callers)
+  const onFullDisk = routeTraits({ worksOnFullDisk: true })
+  const limit = limitCaller(deps.requestsPerMinute.backend)
+
+  app.post(
+    '/api/ai/chat',
+    backendAiChatAnswers,
+    onFullDisk,
+    planned,
+    limit,
+    validate('json', ChatRequest),
+    async (c) => {
+      const asked = toCompletionRequest(c, c.req.valid('json'))
+      if (asked.body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+      const answer = await complete(deps, asked)
+      const { id, model, content } = answer
+      tellCompleted(c, answer)
+      return c.json({
+        id,
+        model: model.id,
+        provider: model.provider.id,
+        message: { role: 'assistant', content },
+        usage: toUsage(answer),
+        timestamp: timestamp(),
+      })
+    },
+  )
+
+  app.get('/api/me/usage', myUsageAnswers, identifyCaller(deps.callers), async (c) => {
     await deps.usage.flush()
     const { caller } = c.var
     return c.json(getMyUsage(deps, { ...caller, agentId: caller.agentId === DIRECT ? null : caller.agentId }))

@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
 import { logFailure, statusOf, toAppError } from '../../../http/errors.ts'
 import { readBearer } from '../../../http/internal-key.ts'
@@ -11,6 +12,7 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
+import { BackendModelsAnswer } from './answer-schemas.ts'
 import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { isAllowed } from './catalogue/catalogue.ts'
@@ -35,6 +37,19 @@ export type OpenAiBackendDeps = CompleteDeps & {
   requestsPerMinute: { backend: number }
 }
 
+const chatCompletionsAnswers = answers(
+  { 200: ['application/json', 'text/event-stream'] },
+  'payment_required',
+  'not_found',
+  'limited',
+  'internal',
+  'upstream_failed',
+  'upstream_timeout',
+)
+const embeddingsAnswers = answers({ 200: 'application/json' }, 'payment_required', 'not_found', 'internal')
+const toolEventsAnswers = answers({ 204: null }, 'payment_required', 'limited')
+const backendModelsAnswers = answers({ 200: BackendModelsAnswer }, 'payment_required', 'limited')
+
 /** The OpenAI-compatible surface that agents and SDKs use (decisions, 28 and 36): errors have OpenAI's form as well. */
 export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
@@ -43,49 +58,77 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.onError((error, c) => answerError(c, error, deps.log))
 
-  app.post('/v1/chat/completions', ofLargeBodies, caller, limit, validate('json', CompletionRequest), async (c) => {
-    const body = c.req.valid('json')
-    const json = await receiveText(c)
-    requirePlainControlKeys(json)
-    const asked = {
-      caller: c.var.caller,
-      wish: toWish(body),
-      ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
-      endpoint: CHAT_ENDPOINT,
-      signal: c.req.raw.signal,
-    }
-    // Settles only when a model has begun: until then an error is still a status. Later ones are events.
-    if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-    const answer = await complete(deps, asked)
-    tellCompleted(c, answer)
-    c.header('content-type', 'application/json')
-    return c.body(answer.json)
-  })
+  app.post(
+    '/v1/chat/completions',
+    chatCompletionsAnswers,
+    ofLargeBodies,
+    caller,
+    limit,
+    validate('json', CompletionRequest),
+    async (c) => {
+      const body = c.req.valid('json')
+      const json = await receiveText(c)
+      requirePlainControlKeys(json)
+      const asked = {
+        caller: c.var.caller,
+        wish: toWish(body),
+        ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
+        endpoint: CHAT_ENDPOINT,
+        signal: c.req.raw.signal,
+      }
+      // Settles only when a model has begun: until then an error is still a status. Later ones are events.
+      if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+      const answer = await complete(deps, asked)
+      tellCompleted(c, answer)
+      c.header('content-type', 'application/json')
+      return c.body(answer.json)
+    },
+  )
 
-  app.post('/v1/embeddings', onFullDisk, caller, limit, validate('json', EmbeddingRequest), async (c) => {
-    const body = c.req.valid('json')
-    const json = await receiveText(c)
-    requirePlainControlKeys(json)
-    const answer = await embed(deps, {
-      caller: c.var.caller,
-      wish: toWish(body),
-      body,
-      json,
-      endpoint: EMBEDDINGS_ENDPOINT,
-      signal: c.req.raw.signal,
-    })
-    tellCompleted(c, answer)
-    c.header('content-type', 'application/json')
-    return c.body(answer.json)
-  })
+  app.post(
+    '/v1/embeddings',
+    embeddingsAnswers,
+    onFullDisk,
+    caller,
+    limit,
+    validate('json', EmbeddingRequest),
+    async (c) => {
+      const body = c.req.valid('json')
+      const json = await receiveText(c)
+      requirePlainControlKeys(json)
+      const answer = await embed(deps, {
+        caller: c.var.caller,
+        wish: toWish(body),
+        body,
+        json,
+        endpoint: EMBEDDINGS_ENDPOINT,
+        signal: c.req.raw.signal,
+      })
+      tellCompleted(c, answer)
+      c.header('content-type', 'application/json')
+      return c.body(answer.json)
+    },
+  )
 
-  app.post('/v1/tool-events', caller, limit, validate('json', ToolEventRequest), async (c) => {
+  app.route('/', bookkeepingRoutes(deps, caller, limit))
+  return app
+}
+
+/** What agents tell of their tools, and which models they may ask. */
+function bookkeepingRoutes(
+  deps: OpenAiBackendDeps,
+  caller: ReturnType<typeof requireCaller>,
+  limit: ReturnType<typeof limitCaller>,
+) {
+  const app = new Hono<CallerEnv>()
+
+  app.post('/v1/tool-events', toolEventsAnswers, caller, limit, validate('json', ToolEventRequest), async (c) => {
     const { userId, agentId } = c.var.caller
     await recordToolEvents(deps, { userId, agentId }, c.req.valid('json'))
     return c.body(null, 204)
   })
 
-  app.get('/v1/models', caller, limit, (c) =>
+  app.get('/v1/models', backendModelsAnswers, caller, limit, (c) =>
     c.json({
       object: 'list',
       data: deps.catalogue

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -8,7 +9,7 @@ import { NO_PLAN, PLANS, planInForce } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
 import type { Catalogue } from './catalogue/catalogue.ts'
 import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
-import type { ListedModel } from './schemas.ts'
+import { type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
 export type AiWebDeps = MyUsageDeps & {
   catalogue: Catalogue
@@ -21,15 +22,21 @@ export type AiWebDeps = MyUsageDeps & {
 export function aiWeb(deps: AiWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/me/usage', routeTraits({ scope: 'any' }), deps.guards.signedIn, async (c) => {
-    await deps.usage.flush()
-    const { user } = c.var
-    const bearer = readBearer(c.req.header('authorization'))
-    const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
-    return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
-  })
+  app.get(
+    '/api/me/usage',
+    answers({ 200: MyUsage }),
+    routeTraits({ scope: 'any' }),
+    deps.guards.signedIn,
+    async (c) => {
+      await deps.usage.flush()
+      const { user } = c.var
+      const bearer = readBearer(c.req.header('authorization'))
+      const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
+      return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
+    },
+  )
 
-  app.get('/api/models', routeTraits({ scope: 'any' }), async (c) => {
+  app.get('/api/models', answers({ 200: ModelList }), routeTraits({ scope: 'any' }), async (c) => {
     const user = await deps.guards.findUser(c)
     // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none.
     const own = user ? planInForce(user) : NO_PLAN

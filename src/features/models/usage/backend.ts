@@ -1,7 +1,14 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
+import {
+  BackendUsageByAgentAnswer,
+  BackendUsageByModelAnswer,
+  BackendUsageDailyAnswer,
+  BackendUsageToolsAnswer,
+} from './answer-schemas.ts'
 import {
   listDailyUsage,
   listToolUsage,
@@ -30,27 +37,52 @@ export function usageBackend(deps: UsageBackendDeps) {
     await next()
   })
 
-  app.get('/api/usage/summary', internalKey, validate('query', MonthQuery), async (c) => {
-    const lines = await summarizeUsage(deps, c.var.principal, c.req.valid('query').days)
-    return c.body(`[${lines.join(',')}]`, 200, { 'content-type': 'application/json' })
-  })
-
-  app.get('/api/usage/by-agent/:agentId', internalKey, validate('query', MonthQuery), async (c) =>
-    c.json(await listUsageOfAgent(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query').days)),
+  app.get(
+    '/api/usage/summary',
+    answers({ 200: 'application/json' }),
+    internalKey,
+    validate('query', MonthQuery),
+    async (c) => {
+      const lines = await summarizeUsage(deps, c.var.principal, c.req.valid('query').days)
+      return c.body(`[${lines.join(',')}]`, 200, { 'content-type': 'application/json' })
+    },
   )
 
-  app.get('/api/usage/by-model', internalKey, validate('query', MonthQuery), async (c) =>
-    c.json(await listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
+  app.get(
+    '/api/usage/by-agent/:agentId',
+    answers({ 200: BackendUsageByAgentAnswer }),
+    internalKey,
+    validate('query', MonthQuery),
+    async (c) =>
+      c.json(await listUsageOfAgent(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/daily', internalKey, validate('query', WeekQuery), async (c) =>
-    c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
+  app.get(
+    '/api/usage/by-model',
+    answers({ 200: BackendUsageByModelAnswer }),
+    internalKey,
+    validate('query', MonthQuery),
+    async (c) => c.json(await listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/tools', internalKey, validate('query', ToolQuery), async (c) => {
-    const { agentId, days } = c.req.valid('query')
-    return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
-  })
+  app.get(
+    '/api/usage/daily',
+    answers({ 200: BackendUsageDailyAnswer }),
+    internalKey,
+    validate('query', WeekQuery),
+    async (c) => c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
+  )
+
+  app.get(
+    '/api/usage/tools',
+    answers({ 200: BackendUsageToolsAnswer }),
+    internalKey,
+    validate('query', ToolQuery),
+    async (c) => {
+      const { agentId, days } = c.req.valid('query')
+      return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
+    },
+  )
 
   return app
 }

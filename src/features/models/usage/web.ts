@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { type Clock, toDay } from '../../../core/clock.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
@@ -9,7 +10,7 @@ import { validate } from '../../../http/validate.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
 import { exportUsageCsv } from './export-csv.ts'
 import type { UsageRecorder } from './recording/record.ts'
-import { CostQuery, MonthQuery } from './schemas.ts'
+import { CostDashboard, CostQuery, MonthQuery } from './schemas.ts'
 
 export type UsageWebDeps = {
   db: Db
@@ -23,20 +24,32 @@ export type UsageWebDeps = {
 /** What the signed-in user's agents cost (Interface 4.10). */
 export function usageWeb(deps: UsageWebDeps) {
   const app = new Hono<WebEnv>()
-  app.get('/api/dashboard/cost', deps.guards.signedIn, validate('query', CostQuery), async (c) => {
-    // What was just used must be on the page.
-    await deps.usage.flush()
-    return c.json(await getCostDashboard(deps, c.var.user.id, c.req.valid('query').period))
-  })
+  app.get(
+    '/api/dashboard/cost',
+    answers({ 200: CostDashboard }),
+    deps.guards.signedIn,
+    validate('query', CostQuery),
+    async (c) => {
+      // What was just used must be on the page.
+      await deps.usage.flush()
+      return c.json(await getCostDashboard(deps, c.var.user.id, c.req.valid('query').period))
+    },
+  )
 
-  app.get('/api/usage/export', deps.guards.signedIn, validate('query', MonthQuery), async (c) => {
-    await deps.usage.flush()
-    return sendExport(c, deps, () => ({
-      name: `usage-${toDay(deps.clock.now())}.csv`,
-      type: 'text/csv; charset=utf-8; header=present',
-      pieces: exportUsageCsv(deps, c.var.user.id, c.req.valid('query').days),
-    }))
-  })
+  app.get(
+    '/api/usage/export',
+    answers({ 200: 'text/csv' }),
+    deps.guards.signedIn,
+    validate('query', MonthQuery),
+    async (c) => {
+      await deps.usage.flush()
+      return sendExport(c, deps, () => ({
+        name: `usage-${toDay(deps.clock.now())}.csv`,
+        type: 'text/csv; charset=utf-8; header=present',
+        pieces: exportUsageCsv(deps, c.var.user.id, c.req.valid('query').days),
+      }))
+    },
+  )
 
   return app
 }

@@ -1,9 +1,11 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
+import { BackendSubscriptionsDeployAnswer } from './answer-schemas.ts'
 import { deploySubscription } from './deploy.ts'
 import { DeploySubscriptionRequest } from './schemas.ts'
 
@@ -12,8 +14,12 @@ export type BillingBackendDeps = { db: Db; clock: Clock; internalKey: InternalKe
 /** Subscriptions as the operator activates them (Interface 4.15). */
 export function billingBackend(deps: BillingBackendDeps) {
   const app = new Hono<BackendEnv>()
-  app.post('/api/subscriptions/deploy', deps.internalKey, validate('json', DeploySubscriptionRequest), async (c) =>
-    c.json({ success: true, ...(await deploySubscription(deps, c.req.valid('json'))) }),
+  app.post(
+    '/api/subscriptions/deploy',
+    answers({ 200: BackendSubscriptionsDeployAnswer }, 'not_found'),
+    deps.internalKey,
+    validate('json', DeploySubscriptionRequest),
+    async (c) => c.json({ success: true, ...(await deploySubscription(deps, c.req.valid('json'))) }),
   )
   return app
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -14,7 +15,8 @@ import {
   startPlanCheckout,
 } from '../cards/checkout.ts'
 import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
-import { BillingRequest } from './schemas.ts'
+import { NewBillingAnswer } from './answer-schemas.ts'
+import { Billing, BillingRequest } from './schemas.ts'
 import { type ShowBillingDeps, showBilling, toUsage } from './show.ts'
 
 export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards }
@@ -24,10 +26,11 @@ export function billingWeb(deps: BillingWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession, signedIn } = deps.guards
 
-  app.get('/api/billing', signedIn, (c) => c.json(showBilling(deps, c.var.user)))
+  app.get('/api/billing', answers({ 200: Billing }), signedIn, (c) => c.json(showBilling(deps, c.var.user)))
 
   app.post(
     '/api/billing',
+    answers({ 200: NewBillingAnswer }, 'not_found', 'conflict', 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', BillingRequest),

@@ -1,11 +1,13 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { findPlan, isPlanName } from '../../people/plans/plans.ts'
+import { PaymentsStorageUpgradeAnswer, WebhooksStripeAnswer } from './answer-schemas.ts'
 import { type CheckoutDeps, startCreditCheckout, startPlanCheckout, startStorageCheckout } from './checkout.ts'
 import { receiveCardEvent } from './events.ts'
 import { requireCreditPack } from './prices.ts'
@@ -19,34 +21,50 @@ export function cardsWeb(deps: CardsWebDeps) {
   const { signedIn } = deps.guards
   const leadsToPay = routeTraits({ scope: 'payments' })
 
-  app.get('/api/payments/checkout', leadsToPay, signedIn, (c) =>
-    lead(c, '/pricing', async () => {
-      const plan = c.req.query('plan')
-      if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan', { code: 'INVALID_PLAN' })
-      // An administrator has the largest plan already (Interface 2).
-      if (c.var.user.isAdmin) return `/billing?plan=${plan}&admin=1`
-      return startPlanCheckout(deps, c.var.user, plan)
-    }),
+  app.get(
+    '/api/payments/checkout',
+    answers({ 303: null }, 'invalid', 'conflict', 'upstream_failed', 'unavailable'),
+    leadsToPay,
+    signedIn,
+    (c) =>
+      lead(c, '/pricing', async () => {
+        const plan = c.req.query('plan')
+        if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan', { code: 'INVALID_PLAN' })
+        // An administrator has the largest plan already (Interface 2).
+        if (c.var.user.isAdmin) return `/billing?plan=${plan}&admin=1`
+        return startPlanCheckout(deps, c.var.user, plan)
+      }),
   )
 
-  app.get('/api/payments/credits', leadsToPay, signedIn, (c) =>
+  app.get('/api/payments/credits', answers({ 303: null }, 'invalid', 'unavailable'), leadsToPay, signedIn, (c) =>
     lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
   )
 
   // Whoever has no space left buys some.
   const onFullDisk = routeTraits({ scope: 'payments', worksOnFullDisk: true })
-  app.post('/api/payments/storage-upgrade', onFullDisk, signedIn, async (c) => {
-    if (!findPlan(c.var.user.plan))
-      throw new AppError('payment_required', 'Choose a plan first', { code: 'PLAN_REQUIRED' })
-    return c.json({ url: await startStorageCheckout(deps, c.var.user) })
-  })
+  app.post(
+    '/api/payments/storage-upgrade',
+    answers({ 200: PaymentsStorageUpgradeAnswer }, 'payment_required', 'unavailable'),
+    onFullDisk,
+    signedIn,
+    async (c) => {
+      if (!findPlan(c.var.user.plan))
+        throw new AppError('payment_required', 'Choose a plan first', { code: 'PLAN_REQUIRED' })
+      return c.json({ url: await startStorageCheckout(deps, c.var.user) })
+    },
+  )
 
-  app.post('/api/webhooks/stripe', routeTraits({ worksOnFullDisk: true }), async (c) => {
-    const event = await deps.cards.readEvent(await receiveBytes(c), c.req.header('stripe-signature'))
-    const outcome = await receiveCardEvent(deps, event)
-    deps.log.info({ event: event.id, type: event.type, outcome }, 'an event of the card service')
-    return c.json({ received: true })
-  })
+  app.post(
+    '/api/webhooks/stripe',
+    answers({ 200: WebhooksStripeAnswer }, 'invalid', 'payment_required', 'not_found', 'conflict', 'unavailable'),
+    routeTraits({ worksOnFullDisk: true }),
+    async (c) => {
+      const event = await deps.cards.readEvent(await receiveBytes(c), c.req.header('stripe-signature'))
+      const outcome = await receiveCardEvent(deps, event)
+      deps.log.info({ event: event.id, type: event.type, outcome }, 'an event of the card service')
+      return c.json({ received: true })
+    },
+  )
 
   return app
 }

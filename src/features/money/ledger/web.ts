@@ -5,6 +5,7 @@ import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
@@ -15,7 +16,7 @@ import { readCredits } from './credits.ts'
 import { exportLedgerCsv } from './export-csv.ts'
 import { listLedger } from './list.ts'
 import { readBalance } from './post.ts'
-import { type Credits, LedgerQuery } from './schemas.ts'
+import { Credits, LedgerPage, LedgerQuery } from './schemas.ts'
 
 export type LedgerWebDeps = { db: Db; clock: Clock; log: Log; guards: Guards; exports: Exports }
 
@@ -24,13 +25,13 @@ export function ledgerWeb(deps: LedgerWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/credits', signedIn, (c) => c.json(toCredits(deps.db, c.var.user)))
+  app.get('/api/credits', answers({ 200: Credits }), signedIn, (c) => c.json(toCredits(deps.db, c.var.user)))
 
-  app.get('/api/ledger', signedIn, validate('query', LedgerQuery), (c) =>
+  app.get('/api/ledger', answers({ 200: LedgerPage }), signedIn, validate('query', LedgerQuery), (c) =>
     c.json(listLedger(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/ledger/export', signedIn, (c) =>
+  app.get('/api/ledger/export', answers({ 200: 'text/csv' }), signedIn, (c) =>
     sendExport(c, deps, () => ({
       name: `ledger-${toDay(deps.clock.now())}.csv`,
       type: 'text/csv; charset=utf-8; header=present',

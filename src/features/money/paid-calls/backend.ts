@@ -1,9 +1,11 @@
 import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { managedWallets } from '../wallets/tables.ts'
+import { BackendPaidFetchAnswer } from './answer-schemas.ts'
 import { callPaying, type PaidCallDeps } from './call.ts'
 import { PaidCall } from './schemas.ts'
 import { toCallAnswer } from './shapes.ts'
@@ -14,13 +16,26 @@ export type PaidCallsBackendDeps = PaidCallDeps & { callers: CallerFinder }
 export function paidCallsBackend(deps: PaidCallsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
 
-  app.post('/v1/paid-fetch', requireAgent(deps.callers), validate('json', PaidCall), async (c) => {
-    const isThis = eq(managedWallets.agentId, c.var.agentId)
-    const wallet = deps.db.select().from(managedWallets).where(isThis).get()
-    if (!wallet) throw new AppError('not_found', 'This agent has no wallet')
-    const outcome = await callPaying(deps, wallet, c.req.valid('json'), { made: null, note: () => undefined })
-    return c.json(toCallAnswer(deps, outcome), outcome.answer ? 200 : 202)
-  })
+  app.post(
+    '/v1/paid-fetch',
+    answers(
+      { 200: BackendPaidFetchAnswer, 202: BackendPaidFetchAnswer },
+      'payment_required',
+      'not_found',
+      'conflict',
+      'upstream_timeout',
+      'unavailable',
+    ),
+    requireAgent(deps.callers),
+    validate('json', PaidCall),
+    async (c) => {
+      const isThis = eq(managedWallets.agentId, c.var.agentId)
+      const wallet = deps.db.select().from(managedWallets).where(isThis).get()
+      if (!wallet) throw new AppError('not_found', 'This agent has no wallet')
+      const outcome = await callPaying(deps, wallet, c.req.valid('json'), { made: null, note: () => undefined })
+      return c.json(toCallAnswer(deps, outcome), outcome.answer ? 200 : 202)
+    },
+  )
 
   return app
 }

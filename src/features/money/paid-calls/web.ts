@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { OnceEnv, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -6,6 +7,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getWallet } from '../wallets/create.ts'
 import { toOwner } from '../wallets/state.ts'
+import { BackendPaidFetchAnswer } from './answer-schemas.ts'
 import { callPaying, type PaidCallDeps } from './call.ts'
 import { OwnPaidCall } from './schemas.ts'
 import { toCallAnswer } from './shapes.ts'
@@ -18,6 +20,15 @@ export function paidCallsWeb(deps: PaidCallsWebDeps) {
 
   app.post(
     '/api/wallet/fetch',
+    answers(
+      { 200: BackendPaidFetchAnswer, 202: BackendPaidFetchAnswer },
+      'payment_required',
+      'not_found',
+      'conflict',
+      'upstream_failed',
+      'upstream_timeout',
+      'unavailable',
+    ),
     routeTraits({ scope: 'payments' }),
     deps.guards.signedIn,
     validate('json', OwnPaidCall),

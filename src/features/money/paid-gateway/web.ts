@@ -5,6 +5,7 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { answers } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
 import type { OnceEnv, PayerEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
@@ -13,6 +14,7 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { FindTier } from '../x402/colony.ts'
 import { priceOf } from '../x402/rate.ts'
+import { GatewayAnswer, NewGatewayAnswer } from './answer-schemas.ts'
 import { claim, describeRefund, earn, findPaid, payByCredits, refund, type Work } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
 import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
@@ -50,7 +52,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
 
   const underWay = new Set<string>()
 
-  app.get(PATH, limit, (c) =>
+  app.get(PATH, answers({ 200: GatewayAnswer }), limit, (c) =>
     c.json({
       plugins: [...plugins].map(([id, { name, description, priceMicroUsd }]) => ({
         id,
@@ -69,11 +71,30 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
     await next()
   })
 
-  app.post(PATH, routeTraits({ scope: 'payments' }), limit, enter, deps.idempotency.forPayer, async (c) => {
-    const order = readOrder(deps, plugins, c.var.payer, await readBody(c), c.req.header('x-plugin-id'))
-    const paid = await pay(deps, c, order, underWay)
-    return paid instanceof Response ? paid : work(deps, c, order, paid)
-  })
+  app.post(
+    PATH,
+    answers(
+      { 200: NewGatewayAnswer },
+      'invalid',
+      'unauthenticated',
+      'payment_required',
+      'not_found',
+      'conflict',
+      'limited',
+      'internal',
+      'upstream_failed',
+      'unavailable',
+    ),
+    routeTraits({ scope: 'payments' }),
+    limit,
+    enter,
+    deps.idempotency.forPayer,
+    async (c) => {
+      const order = readOrder(deps, plugins, c.var.payer, await readBody(c), c.req.header('x-plugin-id'))
+      const paid = await pay(deps, c, order, underWay)
+      return paid instanceof Response ? paid : work(deps, c, order, paid)
+    },
+  )
 
   return app
 }

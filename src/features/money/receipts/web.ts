@@ -1,10 +1,11 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { showReceipt } from './page.ts'
-import { ReceiptQuery } from './schemas.ts'
+import { Receipt, ReceiptList, ReceiptQuery } from './schemas.ts'
 import { getReceipt, listReceipts } from './write.ts'
 
 export type ReceiptsWebDeps = { db: Db; guards: Guards }
@@ -14,11 +15,11 @@ export function receiptsWeb(deps: ReceiptsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn, findUser } = deps.guards
 
-  app.get('/api/receipts', signedIn, validate('query', ReceiptQuery), (c) =>
+  app.get('/api/receipts', answers({ 200: ReceiptList }), signedIn, validate('query', ReceiptQuery), (c) =>
     c.json({ receipts: listReceipts(deps.db, c.var.user.id, c.req.valid('query')) }),
   )
 
-  app.get('/api/receipts/:id', async (c) => {
+  app.get('/api/receipts/:id', answers({ 200: [Receipt, 'text/html'] }, 'not_found'), async (c) => {
     const user = await findUser(c)
     const receipt = getReceipt(deps.db, c.req.param('id'), user?.id ?? null)
     c.header('vary', 'accept')

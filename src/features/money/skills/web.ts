@@ -1,20 +1,24 @@
 import { type Context, Hono } from 'hono'
+import { answers, Done } from '../../../http/answers.ts'
 import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import { ChangedSkillsAnswer, SkillCallAnswer, SkillDetailAnswer } from './answer-schemas.ts'
 import { enableSkill, installSkill, removeSkill } from './install.ts'
 import { getSkillDetail, listMarketplace, toSkill } from './marketplace.ts'
 import { createOwnSkill, deleteOwnSkill } from './own.ts'
 import type { RunnerDeps } from './runners/calls.ts'
 import { factsOf } from './runners/runners.ts'
 import {
+  CreatedSkill,
   CreateSkillRequest,
   EnableRequest,
   InstallRequest,
-  type InstallResponse,
+  InstallResponse,
+  Marketplace,
   SkillQuery,
   UseSkillRequest,
 } from './schemas.ts'
@@ -23,32 +27,70 @@ import { callSkill } from './use.ts'
 
 export type SkillsWebDeps = RunnerDeps & { guards: Guards; idempotency: Idempotency }
 
+const marketplaceAnswers = answers({ 200: Marketplace })
+const installAnswers = answers({ 200: InstallResponse }, 'payment_required', 'not_found', 'limited')
+const changedSkillsAnswers = answers({ 200: ChangedSkillsAnswer }, 'payment_required', 'not_found', 'limited')
+const skillsAnswers = answers({ 200: Done })
+const createdSkillAnswers = answers({ 200: CreatedSkill }, 'conflict', 'limited')
+const skillDetailAnswers = answers({ 200: SkillDetailAnswer }, 'invalid', 'not_found')
+const skillCallAnswers = answers({ 200: SkillCallAnswer }, 'payment_required', 'not_found', 'conflict')
+const skillsInstantSplitAnswers = answers({ 200: SkillCallAnswer }, 'payment_required', 'not_found', 'unavailable')
+const skillsNameAnswers = answers(
+  { 200: SkillCallAnswer },
+  'payment_required',
+  'not_found',
+  'upstream_failed',
+  'unavailable',
+)
+const moreSkillsNameAnswers = answers({ 200: Done }, 'not_found')
+
 /** What agents can learn, and what users can have done by it (Interface 4.15). Anybody may look. */
 export function skillsWeb(deps: SkillsWebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn, findUser } = deps.guards
 
-  app.get('/api/skills', validate('query', SkillQuery), async (c) => {
+  app.get('/api/skills', marketplaceAnswers, validate('query', SkillQuery), async (c) => {
     const user: SignedInUser | null = await findUser(c)
     return c.json(listMarketplace(deps.db, user, c.req.valid('query')))
   })
 
-  app.post('/api/skills', routeTraits({ scope: 'agents' }), signedIn, validate('json', InstallRequest), async (c) => {
-    const { row, agent } = await installSkill(deps, c.var.user, c.req.valid('json'))
-    return c.json(toInstallResponse(row, agent))
-  })
-
-  app.patch('/api/skills', routeTraits({ scope: 'agents' }), signedIn, validate('json', EnableRequest), async (c) =>
-    c.json({ success: true, installed: toInstalled(await enableSkill(deps, c.var.user, c.req.valid('json'))) }),
+  app.post(
+    '/api/skills',
+    installAnswers,
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', InstallRequest),
+    async (c) => {
+      const { row, agent } = await installSkill(deps, c.var.user, c.req.valid('json'))
+      return c.json(toInstallResponse(row, agent))
+    },
   )
 
-  app.delete('/api/skills', routeTraits({ scope: 'agents' }), signedIn, validate('json', InstallRequest), async (c) => {
-    await removeSkill(deps, c.var.user, c.req.valid('json'))
-    return c.json({ success: true })
-  })
+  app.patch(
+    '/api/skills',
+    changedSkillsAnswers,
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', EnableRequest),
+    async (c) =>
+      c.json({ success: true, installed: toInstalled(await enableSkill(deps, c.var.user, c.req.valid('json'))) }),
+  )
+
+  app.delete(
+    '/api/skills',
+    skillsAnswers,
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', InstallRequest),
+    async (c) => {
+      await removeSkill(deps, c.var.user, c.req.valid('json'))
+      return c.json({ success: true })
+    },
+  )
 
   app.post(
     '/api/skills/create',
+    createdSkillAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', CreateSkillRequest),
@@ -63,32 +105,41 @@ export function skillsWeb(deps: SkillsWebDeps) {
     const detail = getSkillDetail(deps.db, user?.id ?? null, name)
     return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
   }
-  app.get('/api/skills/booking-settlement', (c) => showSkill(c, 'booking-settlement'))
-  app.get('/api/skills/instant-split', (c) => showSkill(c, 'instant-split'))
-  app.get('/api/skills/:name', (c) => showSkill(c, c.req.param('name')))
+  app.get('/api/skills/booking-settlement', skillDetailAnswers, (c) => showSkill(c, 'booking-settlement'))
+  app.get('/api/skills/instant-split', skillDetailAnswers, (c) => showSkill(c, 'instant-split'))
+  app.get('/api/skills/:name', skillDetailAnswers, (c) => showSkill(c, c.req.param('name')))
+
+  app.route('/', callSkillWeb(deps))
+  return app
+}
+
+/** What skills do for who calls them. */
+function callSkillWeb(deps: SkillsWebDeps) {
+  const app = new Hono<WebEnv & OnceEnv>()
+  const { signedIn } = deps.guards
 
   // Skills that spend: a key for agents alone does not open them.
   const spends = routeTraits({ scope: 'payments' })
   const body = validate('json', UseSkillRequest)
   const { forUser } = deps.idempotency
 
-  app.post('/api/skills/booking-settlement', spends, signedIn, body, forUser, (c) =>
+  app.post('/api/skills/booking-settlement', skillCallAnswers, spends, signedIn, body, forUser, (c) =>
     answerCall(deps, c, 'booking-settlement', c.req.valid('json')),
   )
 
-  app.post('/api/skills/event-ticketing', spends, signedIn, body, forUser, (c) =>
+  app.post('/api/skills/event-ticketing', skillCallAnswers, spends, signedIn, body, forUser, (c) =>
     answerCall(deps, c, 'event-ticketing', c.req.valid('json')),
   )
 
-  app.post('/api/skills/instant-split', spends, signedIn, body, forUser, (c) =>
+  app.post('/api/skills/instant-split', skillsInstantSplitAnswers, spends, signedIn, body, forUser, (c) =>
     answerCall(deps, c, 'instant-split', c.req.valid('json')),
   )
 
-  app.post('/api/skills/:name', routeTraits({ scope: 'agents' }), signedIn, body, forUser, (c) =>
+  app.post('/api/skills/:name', skillsNameAnswers, routeTraits({ scope: 'agents' }), signedIn, body, forUser, (c) =>
     answerCall(deps, c, c.req.param('name'), c.req.valid('json')),
   )
 
-  app.delete('/api/skills/:name', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
+  app.delete('/api/skills/:name', moreSkillsNameAnswers, routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await deleteOwnSkill(deps, c.var.user.id, c.req.param('name'))
     return c.json({ success: true })
   })

@@ -1,15 +1,24 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import { toUsd } from '../../../core/money.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv, OnceEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { validate } from '../../../http/validate.ts'
 import type { TokenChains } from '../wallets/balance.ts'
 import type { CreateWalletDeps } from '../wallets/create.ts'
 import { createAgentWallet, readAgentBalance } from './agent-wallets.ts'
+import { UndergroundSplitAnswer, UndergroundWalletBalanceAnswer, UndergroundWalletsAnswer } from './answer-schemas.ts'
 import { type CreateSplitDeps, createSplit } from './create-split.ts'
 import { getSplitDetail, listSplits } from './list-splits.ts'
-import { BalanceQuery, CreateAgentWalletRequest, CreateSplitRequest, type QueuedSplit, SplitQuery } from './schemas.ts'
+import {
+  BalanceQuery,
+  CreateAgentWalletRequest,
+  CreateSplitRequest,
+  QueuedSplit,
+  SplitPage,
+  SplitQuery,
+} from './schemas.ts'
 
 export type SplitsDeps = CreateSplitDeps & { idempotency: Idempotency }
 
@@ -17,16 +26,17 @@ export type SplitsDeps = CreateSplitDeps & { idempotency: Idempotency }
 export function splitsRoutes(deps: SplitsDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv & OnceEnv>()
 
-  app.get('/api/underground/splits', guard, validate('query', SplitQuery), (c) =>
+  app.get('/api/underground/splits', answers({ 200: SplitPage }), guard, validate('query', SplitQuery), (c) =>
     c.json(listSplits(deps.db, c.var.principal, c.req.valid('query'))),
   )
 
-  app.get('/api/underground/splits/:id', guard, (c) =>
+  app.get('/api/underground/splits/:id', answers({ 200: UndergroundSplitAnswer }, 'not_found'), guard, (c) =>
     c.json({ split: getSplitDetail(deps.db, c.var.principal, toNumber(c.req.param('id'))) }),
   )
 
   app.post(
     '/api/underground/splits',
+    answers({ 200: QueuedSplit }, 'not_found', 'conflict'),
     guard,
     validate('json', CreateSplitRequest),
     deps.idempotency.forPrincipal,
@@ -48,18 +58,30 @@ export function agentWalletsBackend(
 ) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/underground/wallets', guard, validate('json', CreateAgentWalletRequest), async (c) => {
-    const { userId, agentId } = c.req.valid('json')
-    const { address } = await createAgentWallet(deps, c.var.principal, { userId, agentId })
-    return c.json({ address, agentId, userId }, 201)
-  })
+  app.post(
+    '/api/underground/wallets',
+    answers({ 201: UndergroundWalletsAnswer }, 'not_found'),
+    guard,
+    validate('json', CreateAgentWalletRequest),
+    async (c) => {
+      const { userId, agentId } = c.req.valid('json')
+      const { address } = await createAgentWallet(deps, c.var.principal, { userId, agentId })
+      return c.json({ address, agentId, userId }, 201)
+    },
+  )
 
-  app.get('/api/underground/wallets/:address/balance', guard, validate('query', BalanceQuery), async (c) => {
-    const address = c.req.param('address')
-    const { userId } = c.req.valid('query')
-    const balance = await readAgentBalance(deps, c.var.principal, { userId, address })
-    return c.json({ address, balance_usdc: toUsd(Number(balance)) })
-  })
+  app.get(
+    '/api/underground/wallets/:address/balance',
+    answers({ 200: UndergroundWalletBalanceAnswer }, 'not_found', 'unavailable'),
+    guard,
+    validate('query', BalanceQuery),
+    async (c) => {
+      const address = c.req.param('address')
+      const { userId } = c.req.valid('query')
+      const balance = await readAgentBalance(deps, c.var.principal, { userId, address })
+      return c.json({ address, balance_usdc: toUsd(Number(balance)) })
+    },
+  )
 
   return app
 }

@@ -1,6 +1,8 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { BackendBusSendAnswer, BackendUndergroundBusSendAnswer } from './answer-schemas.ts'
 import { OwnMessage, SendRequest } from './schemas.ts'
 import { createMessageSender, type SendDeps } from './send-message.ts'
 import { sendOwnMessage } from './send-own-message.ts'
@@ -12,19 +14,38 @@ export function busBackend(
   const app = new Hono<AgentCallerEnv>()
   const send = createMessageSender({ ...deps, agentsDomain: deps.addresses.agentsDomain })
 
-  app.post('/api/underground/bus/send', validate('json', SendRequest), async (c) => {
-    // A webhook may take longer than a listener keeps a silent connection.
-    c.env.keepOpen?.(c.req.raw)
-    const message = c.req.valid('json')
-    await send(message)
-    return c.json({ success: true, messageId: message.messageId })
-  })
+  app.post(
+    '/api/underground/bus/send',
+    answers(
+      { 200: BackendUndergroundBusSendAnswer },
+      'unauthenticated',
+      'payment_required',
+      'not_found',
+      'conflict',
+      'limited',
+      'internal',
+    ),
+    validate('json', SendRequest),
+    async (c) => {
+      // A webhook may take longer than a listener keeps a silent connection.
+      c.env.keepOpen?.(c.req.raw)
+      const message = c.req.valid('json')
+      await send(message)
+      return c.json({ success: true, messageId: message.messageId })
+    },
+  )
 
-  app.post('/v1/bus/send', requireAgent(deps.callers), validate('json', OwnMessage), async (c) => {
-    c.env.keepOpen?.(c.req.raw)
-    const own = { ...deps, agentsDomain: deps.addresses.agentsDomain }
-    return c.json({ success: true, ...(await sendOwnMessage(own, send, c.var.agentId, c.req.valid('json'))) })
-  })
+  app.post(
+    '/v1/bus/send',
+    answers({ 200: BackendBusSendAnswer }, 'not_found'),
+    requireAgent(deps.callers),
+    validate('json', OwnMessage),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      const own = { ...deps, agentsDomain: deps.addresses.agentsDomain }
+      return c.json({ success: true, ...(await sendOwnMessage(own, send, c.var.agentId, c.req.valid('json'))) })
+    },
+  )
 
   return app
 }

@@ -1,10 +1,12 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
+import { UndergroundEventsAnswer } from './answer-schemas.ts'
 import { createEvent, listEvents, toEvent } from './events.ts'
-import { CreateEventRequest, EventQuery } from './schemas.ts'
+import { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas.ts'
 
 export type UndergroundDeps = { db: Db; clock: Clock }
 
@@ -12,12 +14,20 @@ export type UndergroundDeps = { db: Db; clock: Clock }
 export function undergroundRoutes(deps: UndergroundDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/underground/events', guard, validate('query', EventQuery), (c) =>
-    c.json(listEvents(deps.db, c.var.principal, c.req.valid('query')).map(toEvent)),
+  app.get(
+    '/api/underground/events',
+    answers({ 200: UndergroundEventsAnswer }),
+    guard,
+    validate('query', EventQuery),
+    (c) => c.json(listEvents(deps.db, c.var.principal, c.req.valid('query')).map(toEvent)),
   )
 
-  app.post('/api/underground/events', guard, validate('json', CreateEventRequest), async (c) =>
-    c.json(toEvent(await createEvent(deps, c.var.principal, c.req.valid('json'))), 201),
+  app.post(
+    '/api/underground/events',
+    answers({ 201: UndergroundEvent }, 'not_found'),
+    guard,
+    validate('json', CreateEventRequest),
+    async (c) => c.json(toEvent(await createEvent(deps, c.var.principal, c.req.valid('json'))), 201),
   )
 
   return app

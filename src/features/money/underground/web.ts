@@ -2,13 +2,15 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import { AdminBusDeadLetterReplayAnswer } from './answer-schemas.ts'
 import { listDeadLetters, listSentMessages, replayDeadLetter } from './messages.ts'
-import { MessageQuery } from './schemas.ts'
+import { MessagePage, MessageQuery } from './schemas.ts'
 
 export type BusWebDeps = { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }
 
@@ -17,18 +19,28 @@ export function busWeb(deps: BusWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn, admin } = deps.guards
 
-  app.get('/api/underground/bus/messages', signedIn, validate('query', MessageQuery), (c) =>
-    c.json(listSentMessages(deps.db, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/underground/bus/messages',
+    answers({ 200: MessagePage }),
+    signedIn,
+    validate('query', MessageQuery),
+    (c) => c.json(listSentMessages(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/admin/bus/dead-letters', admin, validate('query', MessageQuery), (c) =>
+  app.get('/api/admin/bus/dead-letters', answers({ 200: MessagePage }), admin, validate('query', MessageQuery), (c) =>
     c.json(listDeadLetters(deps.db, c.req.valid('query'))),
   )
 
-  app.post('/api/admin/bus/dead-letters/:id/replay', routeTraits({ worksOnFullDisk: true }), admin, async (c) => {
-    const caller = { id: c.var.user.id, address: c.env.address }
-    return c.json({ message: await replayDeadLetter(deps, caller, toNumber(c.req.param('id'))) })
-  })
+  app.post(
+    '/api/admin/bus/dead-letters/:id/replay',
+    answers({ 200: AdminBusDeadLetterReplayAnswer }, 'not_found'),
+    routeTraits({ worksOnFullDisk: true }),
+    admin,
+    async (c) => {
+      const caller = { id: c.var.user.id, address: c.env.address }
+      return c.json({ message: await replayDeadLetter(deps, caller, toNumber(c.req.param('id'))) })
+    },
+  )
 
   return app
 }

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { OnceEnv, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -9,13 +10,43 @@ import { changePolicy } from './change-policy.ts'
 import { getWallet, listWallets } from './create.ts'
 import { getOwnPayment, listPayments } from './payments.ts'
 import { resolvePayment } from './resolve.ts'
-import { PaymentsQuery, PolicyChange, Resolution, SendRequest } from './schemas.ts'
+import {
+  ChangedWalletPolicyAnswer,
+  PaymentAnswer,
+  PaymentList,
+  PaymentsQuery,
+  PolicyChange,
+  Resolution,
+  SendRequest,
+  WalletList,
+} from './schemas.ts'
 import { requireSucceeded, type SendDeps, sendFromWallet } from './send.ts'
 import { toPayment, toWallet } from './shapes.ts'
 import { toOwner } from './state.ts'
 import { advanceTransfer } from './transfer.ts'
 
 export type PaymentsWebDeps = SendDeps & { guards: Guards; idempotency: Idempotency }
+
+const walletListAnswers = answers({ 200: WalletList })
+const changedWalletPolicyAnswers = answers({ 200: ChangedWalletPolicyAnswer }, 'not_found')
+const paymentAnswers = answers(
+  { 200: PaymentAnswer, 202: PaymentAnswer },
+  'payment_required',
+  'not_found',
+  'conflict',
+  'upstream_timeout',
+  'unavailable',
+)
+const paymentListAnswers = answers({ 200: PaymentList }, 'not_found')
+const walletPaymentsAnswers = answers({ 200: PaymentAnswer }, 'not_found')
+const walletPaymentsApproveAnswers = answers(
+  { 200: PaymentAnswer },
+  'payment_required',
+  'not_found',
+  'conflict',
+  'unavailable',
+)
+const walletPaymentsDenyAnswers = answers({ 200: PaymentAnswer }, 'payment_required', 'not_found', 'conflict')
 
 /**
  * What wallets pay, and what they may. A key or an agent can order a payment; what a wallet may pay is for the session of
@@ -25,19 +56,26 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn, withSession } = deps.guards
 
-  app.get('/api/wallet/list', signedIn, (c) => {
+  app.get('/api/wallet/list', walletListAnswers, signedIn, (c) => {
     const now = deps.clock.now()
     return c.json({ wallets: listWallets(deps.db, c.var.user.id).map((row) => toWallet(deps.db, row, now)) })
   })
 
-  app.patch('/api/wallet/policy', withSession, validate('json', PolicyChange), async (c) => {
-    const change = c.req.valid('json')
-    const wallet = await changePolicy(deps, toOwner(deps.db, c.var.user, change.agentId), change)
-    return c.json({ wallet: toWallet(deps.db, wallet, deps.clock.now()) })
-  })
+  app.patch(
+    '/api/wallet/policy',
+    changedWalletPolicyAnswers,
+    withSession,
+    validate('json', PolicyChange),
+    async (c) => {
+      const change = c.req.valid('json')
+      const wallet = await changePolicy(deps, toOwner(deps.db, c.var.user, change.agentId), change)
+      return c.json({ wallet: toWallet(deps.db, wallet, deps.clock.now()) })
+    },
+  )
 
   app.post(
     '/api/wallet/send',
+    paymentAnswers,
     routeTraits({ scope: 'payments' }),
     signedIn,
     validate('json', SendRequest),
@@ -52,7 +90,7 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     },
   )
 
-  app.get('/api/wallet/payments', signedIn, validate('query', PaymentsQuery), (c) => {
+  app.get('/api/wallet/payments', paymentListAnswers, signedIn, validate('query', PaymentsQuery), (c) => {
     const { limit, before, agentId } = c.req.valid('query')
     const { user } = c.var
     const walletId = agentId === undefined ? undefined : getWallet(deps.db, toOwner(deps.db, user, agentId)).id
@@ -60,25 +98,31 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     return c.json({ payments: rows.map((row) => toPayment(deps.tokenChains, row)), next: last?.id ?? null })
   })
 
-  app.get('/api/wallet/payments/:id', signedIn, (c) =>
+  app.get('/api/wallet/payments/:id', walletPaymentsAnswers, signedIn, (c) =>
     c.json({ payment: toPayment(deps.tokenChains, getOwnPayment(deps.db, c.var.user.id, c.req.param('id'))) }),
   )
 
-  app.post('/api/wallet/payments/:id/approve', withSession, async (c) => {
+  app.post('/api/wallet/payments/:id/approve', walletPaymentsApproveAnswers, withSession, async (c) => {
     const payment = await approvePayment(deps, c.var.user.id, c.req.param('id'))
     const taken = payment.kind === 'transfer' ? await advanceTransfer(deps, payment.id) : payment
     return c.json({ payment: toPayment(deps.tokenChains, taken) })
   })
 
-  app.post('/api/wallet/payments/:id/deny', withSession, async (c) =>
+  app.post('/api/wallet/payments/:id/deny', walletPaymentsDenyAnswers, withSession, async (c) =>
     c.json({ payment: toPayment(deps.tokenChains, await denyPayment(deps, c.var.user.id, c.req.param('id'))) }),
   )
 
-  app.post('/api/wallet/payments/:id/resolve', withSession, validate('json', Resolution), async (c) => {
-    const { status } = c.req.valid('json')
-    const payment = await resolvePayment(deps, c.var.user.id, c.req.param('id'), status)
-    return c.json({ payment: toPayment(deps.tokenChains, payment) })
-  })
+  app.post(
+    '/api/wallet/payments/:id/resolve',
+    walletPaymentsDenyAnswers,
+    withSession,
+    validate('json', Resolution),
+    async (c) => {
+      const { status } = c.req.valid('json')
+      const payment = await resolvePayment(deps, c.var.user.id, c.req.param('id'), status)
+      return c.json({ payment: toPayment(deps.tokenChains, payment) })
+    },
+  )
 
   return app
 }

@@ -175,3 +175,49 @@ export const Payment = z.object({
 export type Payment = z.infer<typeof Payment>
 export const PaymentList = z.object({ payments: z.array(Payment), next: z.string().nullable() })
 export const PaymentAnswer = z.object({ payment: Payment })
+
+/** `PATCH /api/wallet/policy`. */
+export const ChangedWalletPolicyAnswer = z.object({ wallet: Wallet })
+
+/** `GET /api/wallet`. */
+export const WalletAnswer = z.union([AddressBalances, WalletState])
+
+/** `POST /api/wallet`. */
+export const NewWalletAnswer = z.union([
+  z.object({ address: z.string(), network: z.string(), message: z.string() }),
+  z.object({ address: z.string(), network: z.string(), createdAt: z.string(), warning: z.string() }),
+])
+
+/** `GET /api/wallet/address`. */
+export const WalletAddressAnswer = z.union([
+  z.object({
+    authenticated: z.boolean(),
+    address: z.string(),
+    network: z.string(),
+    type: z.string(),
+    source: z.string(),
+  }),
+  z.object({ authenticated: z.boolean(), address: z.null(), message: z.string() }),
+])
+
+/** `GET /api/wallet/create`. */
+export const WalletCreateAnswer = z.object({
+  hasWallet: z.boolean(),
+  walletAddress: z.string().nullable(),
+  networks: z.array(z.string()),
+  required: z.array(z.string()),
+})
+
+/** `POST /api/wallet/create`. */
+export const NewWalletCreateAnswer = z.object({
+  success: z.literal(true),
+  walletAddress: z.string(),
+  walletId: z.string(),
+  networks: z.array(z.string()),
+})
+
+/** `GET /api/wallet/cdp`. */
+export const WalletCdpAnswer = z.object({ status: z.string(), type: z.string(), supportedChains: z.array(z.string()) })
+
+/** `POST /api/wallet/cdp`. */
+export const NewWalletCdpAnswer = z.object({ success: z.literal(true), address: z.string(), network: z.string() })

@@ -1,12 +1,26 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { type CreateWalletDeps, createWallet, findWallet } from './create.ts'
-import { CdpRequest, CreateWalletRequest, OfAgentQuery, WalletAction, WalletQuery } from './schemas.ts'
+import {
+  CdpRequest,
+  CreateWalletRequest,
+  NewWalletAnswer,
+  NewWalletCdpAnswer,
+  NewWalletCreateAnswer,
+  OfAgentQuery,
+  WalletAction,
+  WalletAddressAnswer,
+  WalletAnswer,
+  WalletCdpAnswer,
+  WalletCreateAnswer,
+  WalletQuery,
+} from './schemas.ts'
 import { describeAddress, describeOwnAddress, readWalletState, toOwner, type WalletStateDeps } from './state.ts'
 
 export type WalletsWebDeps = CreateWalletDeps &
@@ -16,16 +30,23 @@ const SEED_REFUSED = 'Seed export is disabled for security. Contact support if y
 const KEPT_WARNING =
   'The key of this wallet is sealed on the server and never shown. Whoever runs the server can export it on its command line.'
 
+const walletAnswers = answers({ 200: WalletAnswer }, 'unauthenticated', 'not_found', 'internal', 'unavailable')
+const newWalletAnswers = answers({ 200: NewWalletAnswer }, 'not_found')
+const walletAddressAnswers = answers({ 200: WalletAddressAnswer }, 'unauthenticated')
+const walletCreateAnswers = answers({ 200: WalletCreateAnswer }, 'not_found')
+const newWalletCreateAnswers = answers({ 200: NewWalletCreateAnswer }, 'not_found')
+const walletCdpAnswers = answers({ 200: WalletCdpAnswer })
+const newWalletCdpAnswers = answers({ 200: NewWalletCdpAnswer }, 'not_found')
+
 /** Wallets whose keys the platform keeps, of users and of their agents (Interface 4.15). No key goes over HTTP, either way. */
 export function walletsWeb(deps: WalletsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn, findUser } = deps.guards
   const { network } = deps.tokenChains.USDC.terms
-  const networks = [...new Set(Object.values(deps.tokenChains).map(({ terms }) => terms.network))]
 
   app.use('/api/wallet/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/wallet', validate('query', WalletQuery), async (c) => {
+  app.get('/api/wallet', walletAnswers, validate('query', WalletQuery), async (c) => {
     const { address, agentId } = c.req.valid('query')
     if (address !== undefined) return c.json(await describeAddress(deps, address))
     const user = await findUser(c)
@@ -33,35 +54,59 @@ export function walletsWeb(deps: WalletsWebDeps) {
     return c.json(await readWalletState(deps, toOwner(deps.db, user, agentId)))
   })
 
-  app.post('/api/wallet', routeTraits({ scope: 'payments' }), signedIn, validate('json', WalletAction), async (c) => {
-    const { action, agentId } = c.req.valid('json')
-    const owner = toOwner(deps.db, c.var.user, agentId)
-    if (action === 'export_seed') throw new AppError('forbidden', SEED_REFUSED)
-    if (action === 'create') {
-      const { wallet, isNew } = await createWallet(deps, owner)
-      if (!isNew) throw new AppError('invalid', 'Wallet already exists', { address: wallet.address })
-      return c.json({ address: wallet.address, network, message: 'Wallet created successfully' })
-    }
-    const wallet = findWallet(deps.db, owner)
-    if (!wallet) throw new AppError('not_found', 'No wallet found')
-    const { address, createdAt } = wallet
-    return c.json({ address, network, createdAt: createdAt.toISOString(), warning: KEPT_WARNING })
-  })
+  app.post(
+    '/api/wallet',
+    newWalletAnswers,
+    routeTraits({ scope: 'payments' }),
+    signedIn,
+    validate('json', WalletAction),
+    async (c) => {
+      const { action, agentId } = c.req.valid('json')
+      const owner = toOwner(deps.db, c.var.user, agentId)
+      if (action === 'export_seed') throw new AppError('forbidden', SEED_REFUSED)
+      if (action === 'create') {
+        const { wallet, isNew } = await createWallet(deps, owner)
+        if (!isNew) throw new AppError('invalid', 'Wallet already exists', { address: wallet.address })
+        return c.json({ address: wallet.address, network, message: 'Wallet created successfully' })
+      }
+      const wallet = findWallet(deps.db, owner)
+      if (!wallet) throw new AppError('not_found', 'No wallet found')
+      const { address, createdAt } = wallet
+      return c.json({ address, network, createdAt: createdAt.toISOString(), warning: KEPT_WARNING })
+    },
+  )
 
   const tellAddress = async (c: Context<WebEnv>) => {
     const user = await findUser(c)
     if (!user) throw new AppError('unauthenticated', 'Unauthorized', { authenticated: false, needsAuth: true })
     return c.json(describeOwnAddress(deps, user))
   }
-  app.get('/api/wallet/address', tellAddress)
-  app.post('/api/wallet/address', routeTraits({ scope: 'payments' }), tellAddress)
+  app.get('/api/wallet/address', walletAddressAnswers, tellAddress)
+  app.post('/api/wallet/address', walletAddressAnswers, routeTraits({ scope: 'payments' }), tellAddress)
 
-  app.get('/api/wallet/create', signedIn, validate('query', OfAgentQuery), (c) => {
+  app.route('/', createWalletWeb(deps))
+  return app
+}
+
+/** Wallets as older clients make them. */
+function createWalletWeb(deps: WalletsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const { network } = deps.tokenChains.USDC.terms
+  const networks = [...new Set(Object.values(deps.tokenChains).map(({ terms }) => terms.network))]
+
+  app.get('/api/wallet/create', walletCreateAnswers, signedIn, validate('query', OfAgentQuery), (c) => {
     const wallet = findWallet(deps.db, toOwner(deps.db, c.var.user, c.req.valid('query').agentId))
-    return c.json({ hasWallet: wallet !== null, walletAddress: wallet?.address ?? null, networks, required: ['email'] })
+    return c.json({
+      hasWallet: wallet !== null,
+      walletAddress: wallet?.address ?? null,
+      networks,
+      required: ['email'],
+    })
   })
   app.post(
     '/api/wallet/create',
+    newWalletCreateAnswers,
     routeTraits({ scope: 'payments' }),
     signedIn,
     validate('json', CreateWalletRequest),
@@ -73,15 +118,24 @@ export function walletsWeb(deps: WalletsWebDeps) {
     },
   )
 
-  app.get('/api/wallet/cdp', (c) => c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }))
-  app.post('/api/wallet/cdp', routeTraits({ scope: 'payments' }), signedIn, validateAnyBody(CdpRequest), async (c) => {
-    const { privateKey, agentId } = c.req.valid('json')
-    if (privateKey !== undefined) {
-      throw new AppError('invalid', 'Private keys are not accepted over HTTP: take this one as known to others')
-    }
-    const { wallet } = await createWallet(deps, toOwner(deps.db, c.var.user, agentId))
-    return c.json({ success: true, address: wallet.address, network })
-  })
+  app.get('/api/wallet/cdp', walletCdpAnswers, (c) =>
+    c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }),
+  )
+  app.post(
+    '/api/wallet/cdp',
+    newWalletCdpAnswers,
+    routeTraits({ scope: 'payments' }),
+    signedIn,
+    validateAnyBody(CdpRequest),
+    async (c) => {
+      const { privateKey, agentId } = c.req.valid('json')
+      if (privateKey !== undefined) {
+        throw new AppError('invalid', 'Private keys are not accepted over HTTP: take this one as known to others')
+      }
+      const { wallet } = await createWallet(deps, toOwner(deps.db, c.var.user, agentId))
+      return c.json({ success: true, address: wallet.address, network })
+    },
+  )
 
   return app
 }

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -9,6 +10,7 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { NewX402Answer, X402Answer } from './answer-schemas.ts'
 import type { ColonyReads } from './gateway.ts'
 import { type PayDeps, pay } from './pay.ts'
 import { parsePayRequest } from './pay-request.ts'
@@ -32,7 +34,7 @@ export function x402Web(deps: X402WebDeps) {
 
   app.use('/api/x402', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/x402', async (c) => c.json(await colony.health()))
+  app.get('/api/x402', answers({ 200: X402Answer }, 'unavailable'), async (c) => c.json(await colony.health()))
 
   /** Everything but the list of endpoints takes somebody; 401 in the words of Interface 4.7. */
   const enter = createMiddleware<WebEnv>(async (c, next) => {
@@ -45,6 +47,17 @@ export function x402Web(deps: X402WebDeps) {
 
   app.post(
     '/api/x402',
+    answers(
+      { 200: NewX402Answer, 202: X402Answer },
+      'unauthenticated',
+      'payment_required',
+      'not_found',
+      'conflict',
+      'internal',
+      'upstream_failed',
+      'upstream_timeout',
+      'unavailable',
+    ),
     routeTraits({ scope: 'payments' }),
     validate('json', X402Request),
     async (c, next) => {

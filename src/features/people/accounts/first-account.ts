@@ -2,6 +2,7 @@ import { createMiddleware } from 'hono/factory'
 import ipaddr from 'ipaddr.js'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { refuses } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { hasAccounts, type SignUp } from './register.ts'
 
@@ -16,7 +17,7 @@ const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x
  * @throws AppError `forbidden` with code `SETUP_REQUIRED`.
  */
 export function requireOwnerSetUp(deps: FirstAccountDeps) {
-  return createMiddleware<WebEnv>(async (c, next) => {
+  const middleware = createMiddleware<WebEnv>(async (c, next) => {
     const isFree = !deps.signUp.firstUserOwnsHouse || hasAccounts(deps.db)
     if (!isFree && !isAtThisMachine(c.req.raw, c.env.address, deps.appUrl)) {
       throw new AppError('forbidden', 'Stead is not set up yet: open the setup link that its start has printed', {
@@ -25,6 +26,7 @@ export function requireOwnerSetUp(deps: FirstAccountDeps) {
     }
     await next()
   })
+  return refuses(middleware, 'forbidden')
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -18,15 +19,27 @@ export function settingsWeb(deps: SettingsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/settings', signedIn, (c) => c.json(toSettings(deps, getSettings(deps, c.var.user.id))))
+  app.get('/api/settings', answers({ 200: Settings }, 'not_found'), signedIn, (c) =>
+    c.json(toSettings(deps, getSettings(deps, c.var.user.id))),
+  )
 
-  app.post('/api/settings', signedIn, validate('json', UpdateSettingsRequest), async (c) => {
-    const request = { ...c.req.valid('json'), sessionToken: readSessionToken(c) }
-    return c.json(toSettings(deps, await updateSettings(deps, c.var.user.id, request)))
-  })
+  app.post(
+    '/api/settings',
+    answers({ 200: Settings }, 'not_found', 'conflict', 'limited'),
+    signedIn,
+    validate('json', UpdateSettingsRequest),
+    async (c) => {
+      const request = { ...c.req.valid('json'), sessionToken: readSessionToken(c) }
+      return c.json(toSettings(deps, await updateSettings(deps, c.var.user.id, request)))
+    },
+  )
 
-  app.patch('/api/settings', signedIn, validate('json', PatchSettingsRequest), async (c) =>
-    c.json(toSettings(deps, await patchSettings(deps, c.var.user.id, c.req.valid('json')))),
+  app.patch(
+    '/api/settings',
+    answers({ 200: Settings }, 'not_found'),
+    signedIn,
+    validate('json', PatchSettingsRequest),
+    async (c) => c.json(toSettings(deps, await patchSettings(deps, c.var.user.id, c.req.valid('json')))),
   )
 
   return app

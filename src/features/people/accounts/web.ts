@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -14,11 +15,19 @@ import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
+import { AuthChallengeAnswer, AuthCsrfAnswer, AuthSignoutAnswer } from './answer-schemas.ts'
 import { type FirstAccountDeps, requireOwnerSetUp } from './first-account.ts'
 import { login } from './login.ts'
 import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
-import { LoginRequest, RegisterRequest } from './schemas.ts'
+import {
+  LoginRequest,
+  LoginResponse,
+  ReferralsResponse,
+  RegisterRequest,
+  RegisterResponse,
+  SessionResponse,
+} from './schemas.ts'
 
 export type AccountsWebDeps = RegisterDeps &
   FirstAccountDeps & {
@@ -37,12 +46,16 @@ export type AccountsWebDeps = RegisterDeps &
 export function accountsWeb(deps: AccountsWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/auth/challenge', limitRate(deps.requestsPerMinute.register, 'Too many requests'), (c) =>
-    c.json(deps.botDetection.proofOfWork.issue()),
+  app.get(
+    '/api/auth/challenge',
+    answers({ 200: AuthChallengeAnswer }),
+    limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    (c) => c.json(deps.botDetection.proofOfWork.issue()),
   )
 
   app.post(
     '/api/register',
+    answers({ 200: RegisterResponse }, 'conflict', 'unavailable'),
     routeTraits({ signsIn: true }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
     requireOwnerSetUp(deps),
@@ -58,6 +71,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.post(
     '/api/auth/login',
+    answers({ 200: LoginResponse }, 'invalid', 'unauthenticated', 'limited', 'internal'),
     routeTraits({ signsIn: true, worksOnFullDisk: true }),
     // Before the rate is counted: a flood from ever new addresses would fill the counter's memory.
     createMiddleware(async (_c, next) => {
@@ -73,23 +87,33 @@ export function accountsWeb(deps: AccountsWebDeps) {
     },
   )
 
-  app.get('/api/auth/session', async (c) => {
+  app.get('/api/auth/session', answers({ 200: SessionResponse }), async (c) => {
     const user = await deps.guards.findSession(c)
     return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
   })
 
-  app.post('/api/auth/signout', routeTraits({ worksOnFullDisk: true }), async (c) => {
-    const user = await deps.guards.findSession(c)
-    for (const token of readSessionTokens(c)) await deps.sessions.end(token)
-    clearSessionCookie(c, deps)
-    if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
-    return c.json({ ok: true })
-  })
+  app.post(
+    '/api/auth/signout',
+    answers({ 200: AuthSignoutAnswer }),
+    routeTraits({ worksOnFullDisk: true }),
+    async (c) => {
+      const user = await deps.guards.findSession(c)
+      for (const token of readSessionTokens(c)) await deps.sessions.end(token)
+      clearSessionCookie(c, deps)
+      if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
+      return c.json({ ok: true })
+    },
+  )
 
   // Without a session the token opens nothing: clients that always ask for one first get an answer all the same.
-  app.get('/api/auth/csrf', (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')))
+  app.get('/api/auth/csrf', answers({ 200: AuthCsrfAnswer }), (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')))
 
-  app.get('/api/settings/referrals', deps.guards.signedIn, async (c) => c.json(await getReferrals(deps, c.var.user.id)))
+  app.get(
+    '/api/settings/referrals',
+    answers({ 200: ReferralsResponse }, 'not_found'),
+    deps.guards.signedIn,
+    async (c) => c.json(await getReferrals(deps, c.var.user.id)),
+  )
 
   return app
 }

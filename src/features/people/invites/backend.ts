@@ -3,14 +3,16 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
+import { InviteValidateAnswer } from './answer-schemas.ts'
 import { createInvite } from './create.ts'
 import { redeemInvite } from './redeem.ts'
-import { ValidateInviteRequest } from './schemas.ts'
+import { InviteResponse, ValidateInviteRequest } from './schemas.ts'
 
 export type InvitesBackendDeps = {
   db: Db
@@ -23,12 +25,16 @@ export type InvitesBackendDeps = {
 export function invitesBackend(deps: InvitesBackendDeps) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/invite/generate', refuseWrongKeyAsUnauthorized(deps.internalKey), async (c) =>
-    c.json({ code: await createInvite(deps, requireInviter(c.var.principal)) }),
+  app.post(
+    '/api/invite/generate',
+    answers({ 200: InviteResponse }, 'limited'),
+    refuseWrongKeyAsUnauthorized(deps.internalKey),
+    async (c) => c.json({ code: await createInvite(deps, requireInviter(c.var.principal)) }),
   )
 
   app.post(
     '/api/invite/validate',
+    answers({ 200: InviteValidateAnswer }),
     routeTraits({ worksOnFullDisk: true }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
     validate('json', ValidateInviteRequest),

@@ -1,21 +1,28 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
+import { BackendValidateKeyAnswer } from './answer-schemas.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
 /** Keys as installers and services check them: the key itself is the bearer (Interface 4.3). */
 export function keysBackend(deps: { verifyKey: VerifyKey }) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/validate-key', routeTraits({ worksOnFullDisk: true }), (c) => {
-    const key = readBearer(c.req.header('authorization'))
-    if (!key) throw new AppError('unauthenticated', 'Missing API key', { valid: false })
-    const user = deps.verifyKey(key)
-    if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
-    return c.json({ valid: true, userId: user.id, plan: user.plan, features: FEATURES })
-  })
+  app.post(
+    '/api/validate-key',
+    answers({ 200: BackendValidateKeyAnswer }, 'unauthenticated'),
+    routeTraits({ worksOnFullDisk: true }),
+    (c) => {
+      const key = readBearer(c.req.header('authorization'))
+      if (!key) throw new AppError('unauthenticated', 'Missing API key', { valid: false })
+      const user = deps.verifyKey(key)
+      if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
+      return c.json({ valid: true, userId: user.id, plan: user.plan, features: FEATURES })
+    },
+  )
 
   return app
 }

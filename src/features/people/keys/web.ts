@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import { KeysValidateAnswer } from './answer-schemas.ts'
 import { changeKey } from './change.ts'
 import { createKey } from './create.ts'
 import { deleteKey } from './delete.ts'
@@ -13,10 +15,11 @@ import { getKey, listKeys } from './list.ts'
 import { type RotateDeps, rotateKey } from './rotate.ts'
 import {
   ChangeKeyRequest,
-  type CreatedKey,
+  CreatedKey,
   CreateKeyRequest,
-  type Key,
-  type RotatedKey,
+  Key,
+  KeyList,
+  RotatedKey,
   RotateKeyRequest,
   ValidateKeyRequest,
 } from './schemas.ts'
@@ -35,17 +38,28 @@ export function keysWeb(deps: KeysWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
 
-  app.get('/api/keys', withSession, (c) => c.json({ keys: listKeys(deps.db, c.var.user.id).map(toKey) }))
+  app.get('/api/keys', answers({ 200: KeyList }), withSession, (c) =>
+    c.json({ keys: listKeys(deps.db, c.var.user.id).map(toKey) }),
+  )
 
-  app.post('/api/keys', withSession, validate('json', CreateKeyRequest), async (c) => {
-    const { row, key } = await createKey(deps, c.var.user.id, c.req.valid('json'))
-    return c.json(toCreatedKey(row, key), 201)
-  })
+  app.post(
+    '/api/keys',
+    answers({ 201: CreatedKey }, 'limited'),
+    withSession,
+    validate('json', CreateKeyRequest),
+    async (c) => {
+      const { row, key } = await createKey(deps, c.var.user.id, c.req.valid('json'))
+      return c.json(toCreatedKey(row, key), 201)
+    },
+  )
 
-  app.get('/api/keys/:id', withSession, (c) => c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))))
+  app.get('/api/keys/:id', answers({ 200: Key }, 'not_found'), withSession, (c) =>
+    c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))),
+  )
 
   app.patch(
     '/api/keys/:id',
+    answers({ 200: Key }, 'not_found'),
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', ChangeKeyRequest),
@@ -54,6 +68,7 @@ export function keysWeb(deps: KeysWebDeps) {
 
   app.post(
     '/api/keys/:id/rotate',
+    answers({ 201: RotatedKey }, 'not_found', 'conflict', 'limited'),
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', RotateKeyRequest),
@@ -70,7 +85,7 @@ export function keysWeb(deps: KeysWebDeps) {
     },
   )
 
-  app.delete('/api/keys/:id', withSession, async (c) => {
+  app.delete('/api/keys/:id', answers({ 200: Done }, 'not_found'), withSession, async (c) => {
     await deleteKey(deps.db, c.var.user.id, c.req.param('id'))
     return c.json({ success: true })
   })
@@ -78,6 +93,7 @@ export function keysWeb(deps: KeysWebDeps) {
   if (deps.plannedEndpoints) {
     app.post(
       '/api/keys/validate',
+      answers({ 200: KeysValidateAnswer }, 'unauthenticated'),
       routeTraits({ worksOnFullDisk: true }),
       limitRate(deps.requestsPerMinute.login, 'Too many requests'),
       validate('json', ValidateKeyRequest),

@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { ChangedNoticesChannelAnswer } from './answer-schemas.ts'
 import {
   type ChannelDeps,
   changeChannel,
@@ -18,9 +20,13 @@ import { listNotices } from './list.ts'
 import {
   ChangeChannelRequest,
   ChangeNoticeSettings,
+  ChannelTest,
   CreateChannelRequest,
+  CreatedChannel,
+  NoticeChannelList,
+  NoticeList,
   NoticeQuery,
-  type NoticeSettings,
+  NoticeSettings,
 } from './schemas.ts'
 import { changeWishes, findWishes } from './settings.ts'
 
@@ -39,35 +45,68 @@ export function noticesWeb(deps: NoticesWebDeps) {
   // A channel that is tried writes to somebody.
   const seldom = limitRate(deps.requestsPerMinute.password, 'Too many requests')
 
-  app.get('/api/notices', withSession, validate('query', NoticeQuery), (c) =>
+  app.get('/api/notices', answers({ 200: NoticeList }), withSession, validate('query', NoticeQuery), (c) =>
     c.json(listNotices(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/notices/settings', withSession, (c) => c.json(showSettings(deps, c.var.user.id)))
+  app.get('/api/notices/settings', answers({ 200: NoticeSettings }), withSession, (c) =>
+    c.json(showSettings(deps, c.var.user.id)),
+  )
 
-  app.put('/api/notices/settings', onFullDisk, withSession, validate('json', ChangeNoticeSettings), async (c) => {
-    await changeWishes(deps, c.var.user.id, c.req.valid('json'))
-    return c.json(showSettings(deps, c.var.user.id))
-  })
+  app.put(
+    '/api/notices/settings',
+    answers({ 200: NoticeSettings }),
+    onFullDisk,
+    withSession,
+    validate('json', ChangeNoticeSettings),
+    async (c) => {
+      await changeWishes(deps, c.var.user.id, c.req.valid('json'))
+      return c.json(showSettings(deps, c.var.user.id))
+    },
+  )
 
-  app.get('/api/notices/channels', withSession, (c) => c.json({ channels: listChannels(deps, c.var.user.id) }))
+  app.get('/api/notices/channels', answers({ 200: NoticeChannelList }), withSession, (c) =>
+    c.json({ channels: listChannels(deps, c.var.user.id) }),
+  )
 
-  app.post('/api/notices/channels', withSession, seldom, validate('json', CreateChannelRequest), async (c) => {
-    const { row, secret } = await createChannel(deps, c.var.user.id, c.req.valid('json'), c.req.raw.signal)
-    return c.json({ channel: toChannel(row), secret }, 201)
-  })
+  app.post(
+    '/api/notices/channels',
+    answers({ 201: CreatedChannel }, 'limited'),
+    withSession,
+    seldom,
+    validate('json', CreateChannelRequest),
+    async (c) => {
+      const { row, secret } = await createChannel(deps, c.var.user.id, c.req.valid('json'), c.req.raw.signal)
+      return c.json({ channel: toChannel(row), secret }, 201)
+    },
+  )
 
-  app.patch('/api/notices/channels/:id', onFullDisk, withSession, validate('json', ChangeChannelRequest), async (c) => {
-    const row = await changeChannel(deps, c.var.user.id, c.req.param('id'), c.req.valid('json'))
-    return c.json({ channel: toChannel(row) })
-  })
+  app.patch(
+    '/api/notices/channels/:id',
+    answers({ 200: ChangedNoticesChannelAnswer }, 'not_found'),
+    onFullDisk,
+    withSession,
+    validate('json', ChangeChannelRequest),
+    async (c) => {
+      const row = await changeChannel(deps, c.var.user.id, c.req.param('id'), c.req.valid('json'))
+      return c.json({ channel: toChannel(row) })
+    },
+  )
 
-  app.post('/api/notices/channels/:id/test', onFullDisk, withSession, seldom, validateAnyBody(NoBody), async (c) => {
-    const error = await testChannel(deps, c.var.user.id, c.req.param('id'), c.req.raw.signal)
-    return c.json({ delivered: error === null, error })
-  })
+  app.post(
+    '/api/notices/channels/:id/test',
+    answers({ 200: ChannelTest }, 'not_found'),
+    onFullDisk,
+    withSession,
+    seldom,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const error = await testChannel(deps, c.var.user.id, c.req.param('id'), c.req.raw.signal)
+      return c.json({ delivered: error === null, error })
+    },
+  )
 
-  app.delete('/api/notices/channels/:id', withSession, async (c) => {
+  app.delete('/api/notices/channels/:id', answers({ 200: Done }, 'not_found'), withSession, async (c) => {
     await deleteChannel(deps, c.var.user.id, c.req.param('id'))
     return c.json({ success: true })
   })

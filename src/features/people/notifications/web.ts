@@ -3,13 +3,14 @@ import { NoBody } from '../../../core/action.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
 import type { Channel } from './channels.ts'
-import type { Notification, TestNotificationResult } from './schemas.ts'
+import { type Notification, TestNotificationResult } from './schemas.ts'
 
 export type NotificationsWebDeps = {
   clock: Clock
@@ -24,6 +25,7 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
 
   app.post(
     '/api/watchdog/test',
+    answers({ 200: TestNotificationResult }, 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     deps.guards.admin,
     limitRate(deps.requestsPerMinute.password, 'Too many requests'),

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -10,10 +11,11 @@ import { requestVerification, verifyEmail } from '../email-addresses/verify-emai
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
 import type { MessageResponse } from '../mails/schemas.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
+import { AuthForgotPasswordAnswer, AuthResetPasswordAnswer } from './answer-schemas.ts'
 import { type ChangePasswordDeps, changePassword } from './change-password.ts'
 import { forgotPassword } from './forgot-password.ts'
 import { resetPasswordByLink } from './reset-password.ts'
-import { ChangePasswordRequest, ForgotPasswordRequest, type PasswordChanged, ResetPasswordRequest } from './schemas.ts'
+import { ChangePasswordRequest, ForgotPasswordRequest, PasswordChanged, ResetPasswordRequest } from './schemas.ts'
 
 export type PasswordWebDeps = ChangePasswordDeps & {
   guards: Guards
@@ -23,6 +25,12 @@ export type PasswordWebDeps = ChangePasswordDeps & {
   requestsPerMinute: { password: number }
 }
 
+const passwordChangedAnswers = answers({ 200: PasswordChanged }, 'not_found', 'limited')
+const authForgotPasswordAnswers = answers({ 200: AuthForgotPasswordAnswer }, 'limited', 'unavailable')
+const authResetPasswordAnswers = answers({ 200: AuthResetPasswordAnswer }, 'limited')
+const authVerifyEmailSendAnswers = answers({ 200: AuthForgotPasswordAnswer }, 'not_found', 'limited', 'unavailable')
+const authVerifyEmailAnswers = answers({ 200: AuthForgotPasswordAnswer }, 'conflict')
+
 /** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Interface 4.2). */
 export function passwordWeb(deps: PasswordWebDeps) {
   const app = new Hono<WebEnv>()
@@ -31,6 +39,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/settings/password',
+    passwordChangedAnswers,
     routeTraits({ worksOnFullDisk: true }),
     deps.guards.withSessionOr('Not authenticated'),
     validate('json', ChangePasswordRequest),
@@ -45,6 +54,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/forgot-password',
+    authForgotPasswordAnswers,
     routeTraits({ worksOnFullDisk: true }),
     seldom(),
     validate('json', ForgotPasswordRequest),
@@ -64,6 +74,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/reset-password',
+    authResetPasswordAnswers,
     routeTraits({ worksOnFullDisk: true }),
     seldom(),
     validate('json', ResetPasswordRequest),
@@ -73,8 +84,18 @@ export function passwordWeb(deps: PasswordWebDeps) {
     },
   )
 
+  app.route('/', verifyEmailWeb(deps))
+  return app
+}
+
+/** The proof that an address is read by its owner. */
+function verifyEmailWeb(deps: PasswordWebDeps) {
+  const app = new Hono<WebEnv>()
+  const seldom = () => limitRate(deps.requestsPerMinute.password, 'Too many requests')
+
   app.post(
     '/api/auth/verify-email/send',
+    authVerifyEmailSendAnswers,
     routeTraits({ worksOnFullDisk: true }),
     deps.guards.withSession,
     seldom(),
@@ -93,6 +114,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/verify-email',
+    authVerifyEmailAnswers,
     routeTraits({ worksOnFullDisk: true }),
     seldom(),
     validate('json', VerifyEmailRequest),

@@ -1,8 +1,10 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
+import { AuthIdpBRiscAnswer, SecurityRiscAnswer } from './answer-schemas.ts'
 import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
 import { SUPPORTED_EVENTS } from './schemas.ts'
 
@@ -13,14 +15,19 @@ import { SUPPORTED_EVENTS } from './schemas.ts'
 export function securityEventsWeb(deps: ReceiveDeps) {
   const app = new Hono<WebEnv>()
 
-  app.post('/api/security/risc', routeTraits({ worksOnFullDisk: true }), async (c) => {
-    const token = (await receiveText(c)).trim()
-    if (!token) throw new AppError('invalid', 'Empty body', { err: 'invalid_request' })
-    await receiveSecurityEvent(deps, token, 'current')
-    return c.body(null, 202)
-  })
+  app.post(
+    '/api/security/risc',
+    answers({ 202: null }, 'invalid', 'too_large', 'internal'),
+    routeTraits({ worksOnFullDisk: true }),
+    async (c) => {
+      const token = (await receiveText(c)).trim()
+      if (!token) throw new AppError('invalid', 'Empty body', { err: 'invalid_request' })
+      await receiveSecurityEvent(deps, token, 'current')
+      return c.body(null, 202)
+    },
+  )
 
-  app.get('/api/security/risc', (c) =>
+  app.get('/api/security/risc', answers({ 200: SecurityRiscAnswer }), (c) =>
     c.json({
       status: 'ok',
       endpoint: '/api/security/risc',
@@ -29,12 +36,17 @@ export function securityEventsWeb(deps: ReceiveDeps) {
     }),
   )
 
-  app.post('/api/auth/idp-b/risc', routeTraits({ worksOnFullDisk: true }), async (c) => {
-    const token = (await receiveText(c)).trim()
-    if (token.split('.').length !== 3) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })
-    await receiveSecurityEvent(deps, token, 'legacy')
-    return c.json({ received: true })
-  })
+  app.post(
+    '/api/auth/idp-b/risc',
+    answers({ 200: AuthIdpBRiscAnswer }, 'invalid', 'internal'),
+    routeTraits({ worksOnFullDisk: true }),
+    async (c) => {
+      const token = (await receiveText(c)).trim()
+      if (token.split('.').length !== 3) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })
+      await receiveSecurityEvent(deps, token, 'legacy')
+      return c.json({ received: true })
+    },
+  )
 
   return app
 }

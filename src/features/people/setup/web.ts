@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { hasAccounts } from '../accounts/register.ts'
-import { SetupRequest, type SetupResponse } from './schemas.ts'
+import { RegisterResponse } from '../accounts/schemas.ts'
+import { SetupRequest, SetupResponse } from './schemas.ts'
 import { type SetupDeps, setUp } from './set-up.ts'
 
 export type SetupWebDeps = SetupDeps & { requestsPerMinute: { register: number } }
@@ -14,15 +16,22 @@ export function setupWeb(deps: SetupWebDeps) {
   const app = new Hono<WebEnv>()
   const limited = () => limitRate(deps.requestsPerMinute.register, 'Too many requests')
 
-  app.get('/api/setup', limited(), (c) => {
+  app.get('/api/setup', answers({ 200: SetupResponse }), limited(), (c) => {
     const response: SetupResponse = { isNeeded: !hasAccounts(deps.db) }
     return c.json(response)
   })
 
-  app.post('/api/setup', routeTraits({ signsIn: true }), limited(), validate('json', SetupRequest), async (c) => {
-    const { id, email, name } = await setUp(deps, c.req.valid('json'), c.env.address)
-    return c.json({ id, email, name })
-  })
+  app.post(
+    '/api/setup',
+    answers({ 200: RegisterResponse }, 'conflict'),
+    routeTraits({ signsIn: true }),
+    limited(),
+    validate('json', SetupRequest),
+    async (c) => {
+      const { id, email, name } = await setUp(deps, c.req.valid('json'), c.env.address)
+      return c.json({ id, email, name })
+    },
+  )
 
   return app
 }

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -16,7 +17,13 @@ import type { ProviderName } from './attempts.ts'
 import { clearSignInCookie, readSignInCookie, setSignInCookie } from './cookies.ts'
 import { type ExternalDeps, finishExternalSignIn, type SignInFailure, startExternalSignIn } from './external.ts'
 import { finishPending, type PendingLink, startPending } from './pending.ts'
-import { type ProvidersResponse, SecondFactorRequest, WalletAuthRequest } from './schemas.ts'
+import {
+  NonceResponse,
+  ProvidersResponse,
+  SecondFactorRequest,
+  SignedInResponse,
+  WalletAuthRequest,
+} from './schemas.ts'
 import { issueNonce, signInWithWallet, type WalletDeps } from './wallet.ts'
 
 export type SignInWebDeps = ExternalDeps &
@@ -37,19 +44,29 @@ export function signInWeb(deps: SignInWebDeps) {
   const limited = () => limitRate(deps.requestsPerMinute.login, 'Too many login attempts')
   const forOwner = requireOwnerSetUp(deps)
 
-  app.get('/api/auth/providers', (c) => c.json(toProviders(deps)))
+  app.get('/api/auth/providers', answers({ 200: ProvidersResponse }), (c) => c.json(toProviders(deps)))
 
-  app.get('/api/auth/idp-a', limited(), forOwner, (c) => goToProvider(c, deps, 'idp-a'))
-  app.get('/api/auth/idp-a/callback', forOwner, (c) => comeBack(c, deps, 'idp-a'))
-  app.get('/api/auth/idp-b', limited(), forOwner, (c) => goToProvider(c, deps, 'idp-b'))
-  app.get('/api/auth/idp-b/callback', forOwner, (c) => comeBack(c, deps, 'idp-b'))
+  app.get('/api/auth/idp-a', answers({ 302: null }), limited(), forOwner, (c) => goToProvider(c, deps, 'idp-a'))
+  app.get('/api/auth/idp-a/callback', answers({ 302: null }, 'unauthenticated', 'not_found'), forOwner, (c) =>
+    comeBack(c, deps, 'idp-a'),
+  )
+  app.get('/api/auth/idp-b', answers({ 302: null }), limited(), forOwner, (c) => goToProvider(c, deps, 'idp-b'))
+  app.get('/api/auth/idp-b/callback', answers({ 302: null }, 'unauthenticated', 'not_found'), forOwner, (c) =>
+    comeBack(c, deps, 'idp-b'),
+  )
 
-  app.on(['GET', 'POST'], '/api/auth/nonce', routeTraits({ worksOnFullDisk: true }), limited(), async (c) =>
-    c.json({ nonce: await issueNonce(deps) }),
+  app.on(
+    ['GET', 'POST'],
+    '/api/auth/nonce',
+    answers({ 200: NonceResponse }),
+    routeTraits({ worksOnFullDisk: true }),
+    limited(),
+    async (c) => c.json({ nonce: await issueNonce(deps) }),
   )
 
   app.post(
     '/api/wallet-auth',
+    answers({ 200: SignedInResponse }, 'unauthenticated', 'internal'),
     routeTraits({ signsIn: true, worksOnFullDisk: true }),
     limited(),
     forOwner,
@@ -66,6 +83,7 @@ export function signInWeb(deps: SignInWebDeps) {
 
   app.post(
     '/api/auth/two-factor',
+    answers({ 200: SignedInResponse }, 'unauthenticated', 'not_found', 'limited'),
     routeTraits({ signsIn: true, worksOnFullDisk: true }),
     limited(),
     validate('json', SecondFactorRequest),

@@ -1,10 +1,19 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
+import {
+  AuthSocialIdRefreshAnswer,
+  AuthSocialIdVerifyAnswer,
+  AuthTokenGatingVerifyAnswer,
+  NewAuthSocialIdRefreshAnswer,
+  NewAuthSocialIdVerifyAnswer,
+  NewAuthTokenGatingVerifyAnswer,
+} from './answer-schemas.ts'
 import type { TokenGate } from './gate.ts'
 import type { SocialId } from './identity.ts'
 import { GateQuery, GateRequest, RefreshRequest, VerifyRequest } from './schemas.ts'
@@ -23,13 +32,20 @@ export type SocialIdentityWebDeps = {
 const VERIFY = '/api/auth/social-id/verify'
 const REFRESH = '/api/auth/social-id/refresh'
 
+const authSocialIdVerifyAnswers = answers({ 200: AuthSocialIdVerifyAnswer })
+const newAuthSocialIdVerifyAnswers = answers({ 200: NewAuthSocialIdVerifyAnswer }, 'unauthenticated', 'unavailable')
+const authSocialIdRefreshAnswers = answers({ 200: AuthSocialIdRefreshAnswer })
+const newAuthSocialIdRefreshAnswers = answers({ 200: NewAuthSocialIdRefreshAnswer }, 'unauthenticated', 'unavailable')
+const authTokenGatingVerifyAnswers = answers({ 200: AuthTokenGatingVerifyAnswer }, 'unavailable')
+const newAuthTokenGatingVerifyAnswers = answers({ 200: NewAuthTokenGatingVerifyAnswer }, 'unavailable')
+
 /** Social identity and token gating (Interface 4.15): anybody may ask, and a GET of the first two says how. */
 export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
   const limit = limitRate(deps.requestsPerMinute.login, 'Too many requests')
 
-  app.get('/api/auth/social-id/verify', (c) =>
+  app.get('/api/auth/social-id/verify', authSocialIdVerifyAnswers, (c) =>
     c.json({
       endpoint: VERIFY,
       methods: ['POST'],
@@ -39,23 +55,30 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     }),
   )
 
-  app.post('/api/auth/social-id/verify', onFullDisk, limit, validate('json', VerifyRequest), async (c) => {
-    const { fidToken, address = null } = c.req.valid('json')
-    if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')
-    const sub = await deps.socialId.verify(fidToken)
-    const isGated = address !== null
-    if (isGated && !(await tokenGate.isOpenFor(address))) throw gateRefusal(tokenGate)
-    return c.json({
-      success: true,
-      ...deps.socialTokens.issue({ sub, address }),
-      address,
-      message: 'Social identity verification successful',
-      tokenGated: isGated,
-      accessLevel: isGated ? 'premium' : 'basic',
-    })
-  })
+  app.post(
+    '/api/auth/social-id/verify',
+    newAuthSocialIdVerifyAnswers,
+    onFullDisk,
+    limit,
+    validate('json', VerifyRequest),
+    async (c) => {
+      const { fidToken, address = null } = c.req.valid('json')
+      if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')
+      const sub = await deps.socialId.verify(fidToken)
+      const isGated = address !== null
+      if (isGated && !(await tokenGate.isOpenFor(address))) throw gateRefusal(tokenGate)
+      return c.json({
+        success: true,
+        ...deps.socialTokens.issue({ sub, address }),
+        address,
+        message: 'Social identity verification successful',
+        tokenGated: isGated,
+        accessLevel: isGated ? 'premium' : 'basic',
+      })
+    },
+  )
 
-  app.get('/api/auth/social-id/refresh', (c) =>
+  app.get('/api/auth/social-id/refresh', authSocialIdRefreshAnswers, (c) =>
     c.json({
       endpoint: REFRESH,
       methods: ['POST'],
@@ -65,36 +88,65 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     }),
   )
 
-  app.post('/api/auth/social-id/refresh', onFullDisk, limit, validate('json', RefreshRequest), async (c) => {
-    deps.socialId.requireConfigured()
-    const tokens = await deps.socialTokens.refresh(c.req.valid('json').refreshToken)
-    return c.json({
-      success: true,
-      ...tokens,
-      expiresIn: SESSION_SECONDS,
-      message: 'Token refreshed successfully',
-    })
-  })
+  app.post(
+    '/api/auth/social-id/refresh',
+    newAuthSocialIdRefreshAnswers,
+    onFullDisk,
+    limit,
+    validate('json', RefreshRequest),
+    async (c) => {
+      deps.socialId.requireConfigured()
+      const tokens = await deps.socialTokens.refresh(c.req.valid('json').refreshToken)
+      return c.json({
+        success: true,
+        ...tokens,
+        expiresIn: SESSION_SECONDS,
+        message: 'Token refreshed successfully',
+      })
+    },
+  )
 
-  app.get('/api/auth/token-gating/verify', limit, validate('query', GateQuery), async (c) => {
-    const { address } = c.req.valid('query')
-    const hasAccess = await tokenGate.isOpenFor(address)
-    return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
-  })
+  app.route('/', tokenGateWeb(deps, limit))
+  return app
+}
 
-  app.post('/api/auth/token-gating/verify', onFullDisk, limit, validate('json', GateRequest), async (c) => {
-    const { fid, address } = c.req.valid('json')
-    const hasAccess = await tokenGate.isOpenFor(address)
-    return c.json({
-      fid,
-      address,
-      hasAccess,
-      tokenGated: true,
-      ...tokenGate.terms,
-      message: hasAccess ? 'The address holds enough' : 'The address does not hold enough',
-      timestamp: deps.clock.now().toISOString(),
-    })
-  })
+/** Who holds enough of a token. */
+function tokenGateWeb(deps: SocialIdentityWebDeps, limit: ReturnType<typeof limitRate>) {
+  const app = new Hono<WebEnv>()
+  const { tokenGate } = deps
+
+  app.get(
+    '/api/auth/token-gating/verify',
+    authTokenGatingVerifyAnswers,
+    limit,
+    validate('query', GateQuery),
+    async (c) => {
+      const { address } = c.req.valid('query')
+      const hasAccess = await tokenGate.isOpenFor(address)
+      return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
+    },
+  )
+
+  app.post(
+    '/api/auth/token-gating/verify',
+    newAuthTokenGatingVerifyAnswers,
+    onFullDisk,
+    limit,
+    validate('json', GateRequest),
+    async (c) => {
+      const { fid, address } = c.req.valid('json')
+      const hasAccess = await tokenGate.isOpenFor(address)
+      return c.json({
+        fid,
+        address,
+        hasAccess,
+        tokenGated: true,
+        ...tokenGate.terms,
+        message: hasAccess ? 'The address holds enough' : 'The address does not hold enough',
+        timestamp: deps.clock.now().toISOString(),
+      })
+    },
+  )
 
   return app
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -7,7 +8,14 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import { TwoFactorCodeRequest, TwoFactorDisableRequest, TwoFactorSetupRequest } from './schemas.ts'
+import {
+  RecoveryCodes,
+  TwoFactorCodeRequest,
+  TwoFactorDisableRequest,
+  TwoFactorSetup,
+  TwoFactorSetupRequest,
+  TwoFactorStatus,
+} from './schemas.ts'
 import {
   type Actor,
   disableTwoFactor,
@@ -30,10 +38,13 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
   const { withSession } = deps.guards
   const limited = limitRate(deps.requestsPerMinute.password, 'Too many requests')
 
-  app.get('/api/settings/two-factor', withSession, (c) => c.json(getTwoFactor(deps.db, c.var.user.id)))
+  app.get('/api/settings/two-factor', answers({ 200: TwoFactorStatus }, 'not_found'), withSession, (c) =>
+    c.json(getTwoFactor(deps.db, c.var.user.id)),
+  )
 
   app.post(
     '/api/settings/two-factor/setup',
+    answers({ 200: TwoFactorSetup }, 'not_found', 'conflict', 'limited'),
     routeTraits({ worksOnFullDisk: true }),
     limited,
     withSession,
@@ -46,6 +57,7 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/enable',
+    answers({ 200: RecoveryCodes }, 'not_found', 'conflict', 'limited'),
     routeTraits({ worksOnFullDisk: true }),
     limited,
     withSession,
@@ -55,6 +67,7 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/disable',
+    answers({ 200: Done }, 'not_found', 'conflict', 'limited'),
     routeTraits({ worksOnFullDisk: true }),
     limited,
     withSession,
@@ -67,6 +80,7 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/recovery-codes',
+    answers({ 200: RecoveryCodes }, 'not_found', 'conflict', 'limited'),
     routeTraits({ worksOnFullDisk: true }),
     limited,
     withSession,

@@ -1,9 +1,11 @@
 import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { requireTool } from '../agent-tools/settings.ts'
 import { type AskAgentDeps, askAgent, listSiblings } from './agent-messages.ts'
+import { BackendAgentMessagesAnswer, BackendAgentsAnswer } from './answer-schemas.ts'
 import { AskAgentRequest } from './schemas.ts'
 
 export type AgentTalkBackendDeps = AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
@@ -15,14 +17,23 @@ export function agentTalkBackend(deps: AgentTalkBackendDeps) {
   const whoAsks = (c: Context) => String(c.get('agentId'))
   const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
-  app.get('/v1/agents', agent, limit, (c) => c.json({ agents: listSiblings(deps.db, c.var.agentId) }))
+  app.get('/v1/agents', answers({ 200: BackendAgentsAnswer }, 'not_found'), agent, limit, (c) =>
+    c.json({ agents: listSiblings(deps.db, c.var.agentId) }),
+  )
 
-  app.post('/v1/agents/:id/messages', agent, limit, validate('json', AskAgentRequest), async (c) => {
-    requireTool(deps.db, c.var.agentId, 'message_agent')
-    c.env.keepOpen?.(c.req.raw)
-    const { message } = c.req.valid('json')
-    return c.json({ reply: await askAgent(deps, c.var.agentId, c.req.param('id'), message, c.req.raw.signal) })
-  })
+  app.post(
+    '/v1/agents/:id/messages',
+    answers({ 200: BackendAgentMessagesAnswer }, 'not_found', 'conflict'),
+    agent,
+    limit,
+    validate('json', AskAgentRequest),
+    async (c) => {
+      requireTool(deps.db, c.var.agentId, 'message_agent')
+      c.env.keepOpen?.(c.req.raw)
+      const { message } = c.req.valid('json')
+      return c.json({ reply: await askAgent(deps, c.var.agentId, c.req.param('id'), message, c.req.raw.signal) })
+    },
+  )
 
   return app
 }

@@ -1,10 +1,12 @@
 import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SendDeps } from '../chat/send.ts'
+import { AgentAnswer, NewAgentAnswer } from './answer-schemas.ts'
 import { listCredentials, setCredential } from './credentials.ts'
 import { checkHealth, DESCRIPTION, type HealthDeps } from './health.ts'
 import { AgentActionRequest, AgentQuery } from './schemas.ts'
@@ -24,14 +26,29 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
 
   app.use('/api/agent', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
 
-  app.get('/api/agent', signedIn, validate('query', AgentQuery), async (c) => {
-    // An agent may take longer than a listener keeps a silent connection.
-    c.env.keepOpen?.(c.req.raw)
-    return c.json(await answerQuery(deps, c.var.user, c.req.valid('query')))
-  })
+  app.get(
+    '/api/agent',
+    answers({ 200: AgentAnswer }, 'not_found', 'conflict', 'unavailable'),
+    signedIn,
+    validate('query', AgentQuery),
+    async (c) => {
+      // An agent may take longer than a listener keeps a silent connection.
+      c.env.keepOpen?.(c.req.raw)
+      return c.json(await answerQuery(deps, c.var.user, c.req.valid('query')))
+    },
+  )
 
   app.post(
     '/api/agent',
+    answers(
+      { 200: NewAgentAnswer },
+      'payment_required',
+      'not_found',
+      'conflict',
+      'limited',
+      'upstream_failed',
+      'unavailable',
+    ),
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', AgentActionRequest),

@@ -42,6 +42,7 @@ test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the pro
     profile: 'coding',
     isOn: false,
     approval: 'always',
+    where: 'agent',
   })
 })
 

@@ -1,8 +1,10 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
+import { BackendToolsAnswer } from './answer-schemas.ts'
 import { readToolSettings } from './settings.ts'
 
 export type AgentToolsBackendDeps = { db: Db; callers: CallerFinder; catalogue: Pick<Catalogue, 'findPrice'> }
@@ -11,7 +13,7 @@ export type AgentToolsBackendDeps = { db: Db; callers: CallerFinder; catalogue: 
 export function agentToolsBackend(deps: AgentToolsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
 
-  app.get('/v1/tools', requireAgent(deps.callers), (c) =>
+  app.get('/v1/tools', answers({ 200: BackendToolsAnswer }, 'not_found'), requireAgent(deps.callers), (c) =>
     c.json(readToolSettings(deps, getAgent(deps.db, { kind: 'operator' }, c.var.agentId))),
   )
 

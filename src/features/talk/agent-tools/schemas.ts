@@ -39,6 +39,7 @@ export const AgentTools = z.object({
       profile: z.enum(TOOL_PROFILES),
       isOn: z.boolean(),
       approval: z.enum(['never', 'sometimes', 'always']),
+      where: z.enum(['agent', 'platform']),
     }),
   ),
   httpHosts: z.array(z.string()),

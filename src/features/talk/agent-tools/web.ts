@@ -1,22 +1,27 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
-import { ToolsRequest } from './schemas.ts'
+import { AgentTools, ToolsRequest } from './schemas.ts'
 import { changeTools, showTools } from './settings.ts'
 
 /** What an agent may do. Only a session or a key without limits changes it: a limited key is often an agent's own. */
 export function agentToolsWeb(deps: { db: Db; clock: Clock }, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/tools', owner, (c) =>
+  app.get('/api/agents/:id/tools', answers({ 200: AgentTools }, 'not_found'), owner, (c) =>
     c.json(showTools(deps.db, getAgent(deps.db, c.var.principal, c.req.param('id')))),
   )
 
-  app.put('/api/agents/:id/tools', owner, validate('json', ToolsRequest), async (c) =>
-    c.json(await changeTools(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))),
+  app.put(
+    '/api/agents/:id/tools',
+    answers({ 200: AgentTools }, 'not_found'),
+    owner,
+    validate('json', ToolsRequest),
+    async (c) => c.json(await changeTools(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))),
   )
 
   return app

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { BackendApprovalsAnswer } from './answer-schemas.ts'
 import { type AskDeps, askOwner } from './ask.ts'
 import { claimApproval, getAgentApproval } from './decide.ts'
 import { statusOf } from './list.ts'
@@ -20,24 +22,42 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
   const whoAsks = (c: Context) => String(c.get('agentId'))
   const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
-  app.post('/v1/approvals', agent, limit, validate('json', ApprovalRequest), async (c) =>
-    c.json(toAnswer(deps, await askOwner(deps, c.var.agentId, c.req.valid('json'))), 201),
+  app.post(
+    '/v1/approvals',
+    answers({ 201: BackendApprovalsAnswer }, 'limited'),
+    agent,
+    limit,
+    validate('json', ApprovalRequest),
+    async (c) => c.json(toAnswer(deps, await askOwner(deps, c.var.agentId, c.req.valid('json'))), 201),
   )
 
-  app.get('/v1/approvals/:id', agent, limit, validate('query', WaitQuery), async (c) => {
-    c.env.keepOpen?.(c.req.raw)
-    const read = () => toAnswer(deps, getAgentApproval(deps.db, c.var.agentId, c.req.param('id')))
-    const endsAt = performance.now() + c.req.valid('query').wait * 1000
-    let answer = read()
-    while (answer.status === 'waiting' && performance.now() < endsAt && !isLeft(c)) {
-      await sleep(LOOK_MS)
-      answer = read()
-    }
-    return c.json(answer)
-  })
+  app.get(
+    '/v1/approvals/:id',
+    answers({ 200: BackendApprovalsAnswer }, 'not_found'),
+    agent,
+    limit,
+    validate('query', WaitQuery),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      const read = () => toAnswer(deps, getAgentApproval(deps.db, c.var.agentId, c.req.param('id')))
+      const endsAt = performance.now() + c.req.valid('query').wait * 1000
+      let answer = read()
+      while (answer.status === 'waiting' && performance.now() < endsAt && !isLeft(c)) {
+        await sleep(LOOK_MS)
+        answer = read()
+      }
+      return c.json(answer)
+    },
+  )
 
-  app.post('/v1/approvals/:id/use', agent, limit, validate('json', ApprovalUse), async (c) =>
-    c.json(toAnswer(deps, await claimApproval(deps, c.var.agentId, c.req.param('id'), c.req.valid('json')))),
+  app.post(
+    '/v1/approvals/:id/use',
+    answers({ 200: BackendApprovalsAnswer }, 'not_found', 'conflict'),
+    agent,
+    limit,
+    validate('json', ApprovalUse),
+    async (c) =>
+      c.json(toAnswer(deps, await claimApproval(deps, c.var.agentId, c.req.param('id'), c.req.valid('json')))),
   )
 
   return app

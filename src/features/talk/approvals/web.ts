@@ -1,11 +1,12 @@
 import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type DecideDeps, decideApproval } from './decide.ts'
 import { listApprovals, toApproval } from './list.ts'
-import { ApprovalQuery } from './schemas.ts'
+import { ApprovalAnswer, ApprovalList, ApprovalQuery } from './schemas.ts'
 
 export type ApprovalsWebDeps = DecideDeps & { guards: Guards }
 
@@ -14,13 +15,24 @@ export function approvalsWeb(deps: ApprovalsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/approvals', signedIn, validate('query', ApprovalQuery), (c) =>
-    c.json(listApprovals(deps, c.var.user, c.req.valid('query'))),
+  app.get(
+    '/api/approvals',
+    answers({ 200: ApprovalList }, 'not_found'),
+    signedIn,
+    validate('query', ApprovalQuery),
+    (c) => c.json(listApprovals(deps, c.var.user, c.req.valid('query'))),
   )
 
-  app.post('/api/approvals/:id/approve', signedIn, async (c) => c.json(await decide(deps, c, 'approved')))
+  app.post(
+    '/api/approvals/:id/approve',
+    answers({ 200: ApprovalAnswer }, 'not_found', 'conflict'),
+    signedIn,
+    async (c) => c.json(await decide(deps, c, 'approved')),
+  )
 
-  app.post('/api/approvals/:id/deny', signedIn, async (c) => c.json(await decide(deps, c, 'denied')))
+  app.post('/api/approvals/:id/deny', answers({ 200: ApprovalAnswer }, 'not_found', 'conflict'), signedIn, async (c) =>
+    c.json(await decide(deps, c, 'denied')),
+  )
 
   return app
 }

@@ -1,11 +1,20 @@
 import { Hono } from 'hono'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { Log } from '../../../core/log.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { NewSessionRequest, RenameSessionRequest, SearchQuery, SessionQuery } from './schemas.ts'
+import { NewChatSessionsAnswer } from './answer-schemas.ts'
+import {
+  NewSessionRequest,
+  RenameSessionRequest,
+  SearchQuery,
+  SearchResults,
+  SessionList,
+  SessionQuery,
+} from './schemas.ts'
 import { searchMessages } from './search.ts'
 import type { SendDeps } from './send.ts'
 import { deleteChatSession, listChatSessions, openChatSession, renameChatSession } from './session-list.ts'
@@ -18,27 +27,49 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
   const { signedIn } = deps.guards
   const ofAgents = routeTraits({ scope: 'agents' })
 
-  app.get('/api/chat/search', signedIn, validate('query', SearchQuery), (c) =>
+  app.get('/api/chat/search', answers({ 200: SearchResults }), signedIn, validate('query', SearchQuery), (c) =>
     c.json(searchMessages(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/chat/sessions', signedIn, validate('query', SessionQuery), (c) =>
-    c.json(listChatSessions(deps.db, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/chat/sessions',
+    answers({ 200: SessionList }, 'not_found'),
+    signedIn,
+    validate('query', SessionQuery),
+    (c) => c.json(listChatSessions(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.post('/api/chat/sessions', ofAgents, signedIn, validate('json', NewSessionRequest), async (c) =>
-    c.json({ session: await openChatSession(deps, c.var.user, c.req.valid('json')) }, 201),
+  app.post(
+    '/api/chat/sessions',
+    answers({ 201: NewChatSessionsAnswer }, 'not_found'),
+    ofAgents,
+    signedIn,
+    validate('json', NewSessionRequest),
+    async (c) => c.json({ session: await openChatSession(deps, c.var.user, c.req.valid('json')) }, 201),
   )
 
-  app.patch('/api/chat/sessions/:id', ofAgents, signedIn, validate('json', RenameSessionRequest), async (c) => {
-    const { title } = c.req.valid('json')
-    return c.json({ session: await renameChatSession(deps.db, c.var.user.id, c.req.param('id'), title) })
-  })
+  app.patch(
+    '/api/chat/sessions/:id',
+    answers({ 200: NewChatSessionsAnswer }, 'not_found'),
+    ofAgents,
+    signedIn,
+    validate('json', RenameSessionRequest),
+    async (c) => {
+      const { title } = c.req.valid('json')
+      return c.json({ session: await renameChatSession(deps.db, c.var.user.id, c.req.param('id'), title) })
+    },
+  )
 
-  app.delete('/api/chat/sessions/:id', routeTraits({ scope: 'agents', worksOnFullDisk: true }), signedIn, async (c) => {
-    await deleteChatSession(deps, c.var.user.id, c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/chat/sessions/:id',
+    answers({ 200: Done }, 'not_found', 'conflict'),
+    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    signedIn,
+    async (c) => {
+      await deleteChatSession(deps, c.var.user.id, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,13 +1,15 @@
 import { type Context, Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
+import { NewChatPendingAnswer } from './answer-schemas.ts'
 import { listMessages } from './history.ts'
-import { MessageQuery, SendMessageRequest } from './schemas.ts'
+import { MessageList, MessageQuery, SendMessageRequest, SentMessage } from './schemas.ts'
 import { beginTurn, openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
 import { followTurn } from './turns/follow.ts'
 import { readOnce } from './turns/once.ts'
@@ -22,22 +24,37 @@ export function chatWeb(deps: ChatWebDeps) {
 
   app.use('/api/chat', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
 
-  app.get('/api/chat', signedIn, validate('query', MessageQuery), (c) =>
+  app.get('/api/chat', answers({ 200: MessageList }, 'limited'), signedIn, validate('query', MessageQuery), (c) =>
     c.json(listMessages(deps.db, c.var.user, c.req.valid('query'))),
   )
 
-  app.post('/api/chat', routeTraits({ scope: 'agents' }), signedIn, validate('json', SendMessageRequest), async (c) => {
-    const request = c.req.valid('json')
-    const { stream, ...asked } = request
-    const once = readOnce(c.req.header('idempotency-key'), asked)
-    const turn = await openTurn(deps, c.var.user, asked, { once })
-    c.header('x-turn-id', turn.turn.id)
-    if (turn.made) c.header('idempotency-replayed', 'true')
-    if (stream) return streamReply(deps, c, turn)
-    if (!wantsAsync(c)) return c.json(await waitForReply(deps, turn, c.req.raw.signal))
-    beginTurn(deps, turn)
-    return c.json({ turn: showTurn(deps, c.var.user.id, turn.turn.id) }, 202)
-  })
+  app.post(
+    '/api/chat',
+    answers(
+      { 200: [SentMessage, 'text/event-stream'], 202: NewChatPendingAnswer },
+      'not_found',
+      'conflict',
+      'limited',
+      'internal',
+      'upstream_failed',
+      'unavailable',
+    ),
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    validate('json', SendMessageRequest),
+    async (c) => {
+      const request = c.req.valid('json')
+      const { stream, ...asked } = request
+      const once = readOnce(c.req.header('idempotency-key'), asked)
+      const turn = await openTurn(deps, c.var.user, asked, { once })
+      c.header('x-turn-id', turn.turn.id)
+      if (turn.made) c.header('idempotency-replayed', 'true')
+      if (stream) return streamReply(deps, c, turn)
+      if (!wantsAsync(c)) return c.json(await waitForReply(deps, turn, c.req.raw.signal))
+      beginTurn(deps, turn)
+      return c.json({ turn: showTurn(deps, c.var.user.id, turn.turn.id) }, 202)
+    },
+  )
 
   return app
 }

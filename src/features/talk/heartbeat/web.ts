@@ -1,11 +1,13 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type ChangedHeartbeat, ChangeHeartbeatRequest, type Heartbeat, type HeartbeatAnswer } from './schemas.ts'
+import { DeletedHeartbeatAnswer } from './answer-schemas.ts'
+import { ChangedHeartbeat, ChangeHeartbeatRequest, type Heartbeat, HeartbeatAnswer } from './schemas.ts'
 import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './settings.ts'
 
 export type HeartbeatWebDeps = { db: Db; clock: Clock; guards: Guards }
@@ -15,13 +17,14 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/heartbeat', signedIn, (c) => {
+  app.get('/api/heartbeat', answers({ 200: HeartbeatAnswer }), signedIn, (c) => {
     const settings = findHeartbeat(deps.db, c.var.user.id)
     return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies HeartbeatAnswer)
   })
 
   app.post(
     '/api/heartbeat',
+    answers({ 200: ChangedHeartbeat }, 'unauthenticated', 'forbidden', 'not_found', 'limited'),
     routeTraits({ scope: 'agents', worksOnFullDisk: true }),
     signedIn,
     validate('json', ChangeHeartbeatRequest),
@@ -31,10 +34,16 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
     },
   )
 
-  app.delete('/api/heartbeat', routeTraits({ scope: 'agents' }), signedIn, async (c) => {
-    await resetHeartbeat(deps.db, c.var.user.id)
-    return c.json({ success: true, message: 'The heartbeat is reset to its defaults: off.' })
-  })
+  app.delete(
+    '/api/heartbeat',
+    answers({ 200: DeletedHeartbeatAnswer }),
+    routeTraits({ scope: 'agents' }),
+    signedIn,
+    async (c) => {
+      await resetHeartbeat(deps.db, c.var.user.id)
+      return c.json({ success: true, message: 'The heartbeat is reset to its defaults: off.' })
+    },
+  )
 
   return app
 }

@@ -1,14 +1,10 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
-import {
-  AddServerRequest,
-  ChangeServerRequest,
-  type McpServerList,
-  type McpServerTools,
-  TryRequest,
-} from './schemas.ts'
+import { BackendMcpCallAnswer, NewAgentMcpServersAnswer } from './answer-schemas.ts'
+import { AddServerRequest, ChangeServerRequest, McpServerList, McpServerTools, TryRequest } from './schemas.ts'
 import { addServer, changeServer, getServer, listServers, removeServer, toEndpoint, toMcpServer } from './servers.ts'
 import { askTools, type UseDeps } from './use.ts'
 
@@ -18,42 +14,65 @@ const TRY_TIMEOUT_MS = 30_000
 export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/mcp-servers', owner, (c) => {
+  app.get('/api/agents/:id/mcp-servers', answers({ 200: McpServerList }, 'not_found'), owner, (c) => {
     const { id } = getAgent(deps.db, c.var.principal, c.req.param('id'))
     const servers = listServers(deps.db, id).map((row) => toMcpServer(deps.sealer, row))
     return c.json({ servers } satisfies McpServerList)
   })
 
-  app.post('/api/agents/:id/mcp-servers', owner, validate('json', AddServerRequest), async (c) => {
-    const row = await addServer(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
-    return c.json({ server: toMcpServer(deps.sealer, row) }, 201)
-  })
+  app.post(
+    '/api/agents/:id/mcp-servers',
+    answers({ 201: NewAgentMcpServersAnswer }, 'not_found', 'conflict', 'limited'),
+    owner,
+    validate('json', AddServerRequest),
+    async (c) => {
+      const row = await addServer(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+      return c.json({ server: toMcpServer(deps.sealer, row) }, 201)
+    },
+  )
 
-  app.patch('/api/agents/:id/mcp-servers/:serverId', owner, validate('json', ChangeServerRequest), async (c) => {
-    const { id: agentId, serverId: id } = c.req.param()
-    const row = await changeServer(deps, c.var.principal, { agentId, id }, c.req.valid('json'))
-    return c.json({ server: toMcpServer(deps.sealer, row) })
-  })
+  app.patch(
+    '/api/agents/:id/mcp-servers/:serverId',
+    answers({ 200: NewAgentMcpServersAnswer }, 'not_found'),
+    owner,
+    validate('json', ChangeServerRequest),
+    async (c) => {
+      const { id: agentId, serverId: id } = c.req.param()
+      const row = await changeServer(deps, c.var.principal, { agentId, id }, c.req.valid('json'))
+      return c.json({ server: toMcpServer(deps.sealer, row) })
+    },
+  )
 
-  app.delete('/api/agents/:id/mcp-servers/:serverId', owner, async (c) => {
+  app.delete('/api/agents/:id/mcp-servers/:serverId', answers({ 200: Done }, 'not_found'), owner, async (c) => {
     const { id, serverId } = c.req.param()
     await removeServer(deps.db, c.var.principal, id, serverId)
     return c.json({ success: true })
   })
 
-  app.get('/api/agents/:id/mcp-servers/:serverId/tools', owner, async (c) => {
-    const { id, serverId } = c.req.param()
-    const tools = await askTools(deps, getServer(deps.db, c.var.principal, id, serverId))
-    return c.json({ tools } satisfies McpServerTools)
-  })
+  app.get(
+    '/api/agents/:id/mcp-servers/:serverId/tools',
+    answers({ 200: McpServerTools }, 'not_found', 'upstream_failed'),
+    owner,
+    async (c) => {
+      const { id, serverId } = c.req.param()
+      const tools = await askTools(deps, getServer(deps.db, c.var.principal, id, serverId))
+      return c.json({ tools } satisfies McpServerTools)
+    },
+  )
 
-  app.post('/api/agents/:id/mcp-servers/:serverId/try', owner, validate('json', TryRequest), async (c) => {
-    const { id, serverId } = c.req.param()
-    const server = getServer(deps.db, c.var.principal, id, serverId)
-    const { tool, arguments: input } = c.req.valid('json')
-    c.env.keepOpen?.(c.req.raw)
-    return c.json(await deps.mcpClients.callTool(toEndpoint(deps.sealer, server), tool, input, TRY_TIMEOUT_MS))
-  })
+  app.post(
+    '/api/agents/:id/mcp-servers/:serverId/try',
+    answers({ 200: BackendMcpCallAnswer }, 'not_found', 'upstream_failed'),
+    owner,
+    validate('json', TryRequest),
+    async (c) => {
+      const { id, serverId } = c.req.param()
+      const server = getServer(deps.db, c.var.principal, id, serverId)
+      const { tool, arguments: input } = c.req.valid('json')
+      c.env.keepOpen?.(c.req.raw)
+      return c.json(await deps.mcpClients.callTool(toEndpoint(deps.sealer, server), tool, input, TRY_TIMEOUT_MS))
+    },
+  )
 
   return app
 }

@@ -1,22 +1,40 @@
 import { type Context, Hono, type Next } from 'hono'
 import type { Log } from '../../../core/log.ts'
+import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
+import { DeletedMemoryAnswer, NewMemoryAnswer } from './answer-schemas.ts'
 import { forgetKey } from './forget.ts'
 import { importWorkspace } from './import-workspace.ts'
 import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
 import { exportMemory, type ReadDeps, readMemory } from './read.ts'
 import { type SaveDeps, saveMemory } from './save.ts'
-import { ForgetQuery, InstructionsRequest, MemoryQuery, SaveMemoryRequest, WorkspaceImport } from './schemas.ts'
+import {
+  ForgetQuery,
+  Instructions,
+  InstructionsRequest,
+  MemoryQuery,
+  SaveMemoryRequest,
+  WorkspaceImport,
+  WorkspaceImported,
+} from './schemas.ts'
 import { searchMemory } from './search.ts'
 
 const JSON_TYPE = 'application/json'
 /** Years of a diary. */
 const MAX_IMPORT_BYTES = 8 * 1024 * 1024
+
+const memoryOtherAnswers = answers({ 200: 'application/json' }, 'not_found')
+const memoryExportOtherAnswers = answers({ 200: 'application/json' })
+const instructionsAnswers = answers({ 200: Instructions }, 'not_found', 'conflict')
+const agentsInstructionsDoneAnswers = answers({ 200: Done }, 'not_found', 'conflict')
+const workspaceImportedAnswers = answers({ 200: WorkspaceImported }, 'not_found', 'conflict')
+const newMemoryAnswers = answers({ 200: NewMemoryAnswer }, 'not_found', 'conflict')
+const deletedMemoryAnswers = answers({ 200: DeletedMemoryAnswer }, 'not_found', 'conflict', 'unavailable')
 
 /** What one's own agents are to remember (Interface 4.15). */
 export function memoryWeb(
@@ -25,14 +43,14 @@ export function memoryWeb(
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
+  app.get('/api/memory', memoryOtherAnswers, signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
     const { q, ...query } = c.req.valid('query')
     if (q !== undefined) return c.json(searchMemory(deps.db, c.var.user, { q, ...query }))
     const pieces = await readMemory(deps, c.var.user, query.agentId)
     return sendPieces(c, deps, { type: JSON_TYPE, pieces })
   })
 
-  app.get('/api/memory/export', signedIn, keepWaiting, (c) =>
+  app.get('/api/memory/export', memoryExportOtherAnswers, signedIn, keepWaiting, (c) =>
     sendExport(c, deps, async () => ({
       name: 'agent-memory.json',
       type: JSON_TYPE,
@@ -40,12 +58,13 @@ export function memoryWeb(
     })),
   )
 
-  app.get('/api/agents/:id/instructions', signedIn, keepWaiting, async (c) =>
+  app.get('/api/agents/:id/instructions', instructionsAnswers, signedIn, keepWaiting, async (c) =>
     c.json({ text: await readInstructions(deps, c.var.user, c.req.param('id')) }),
   )
 
   app.put(
     '/api/agents/:id/instructions',
+    agentsInstructionsDoneAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', InstructionsRequest),
@@ -58,6 +77,7 @@ export function memoryWeb(
 
   app.post(
     '/api/memory/import',
+    workspaceImportedAnswers,
     routeTraits({ scope: 'agents', maxBodyBytes: MAX_IMPORT_BYTES }),
     signedIn,
     validate('json', WorkspaceImport),
@@ -67,6 +87,7 @@ export function memoryWeb(
 
   app.post(
     '/api/memory',
+    newMemoryAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', SaveMemoryRequest),
@@ -81,6 +102,7 @@ export function memoryWeb(
 
   app.delete(
     '/api/memory',
+    deletedMemoryAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('query', ForgetQuery),

@@ -1,19 +1,21 @@
 import { Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { DeletedScheduledTasksAnswer } from './answer-schemas.ts'
 import type { DueDeps } from './due.ts'
 import { listRuns } from './runs.ts'
 import {
   ChangeTaskRequest,
   CreateTaskRequest,
   DeleteTaskRequest,
-  type Run,
-  type RunList,
-  type Task,
-  type TaskList,
+  Run,
+  RunList,
+  Task,
+  TaskList,
   TaskQuery,
 } from './schemas.ts'
 import type { RunRow, TaskRow } from './tables.ts'
@@ -26,13 +28,14 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/scheduled-tasks', signedIn, validate('query', TaskQuery), (c) => {
+  app.get('/api/scheduled-tasks', answers({ 200: TaskList }), signedIn, validate('query', TaskQuery), (c) => {
     const tasks = listTasks(deps.db, c.var.user.id, c.req.valid('query').agentId).map(toTask)
     return c.json({ tasks, count: tasks.length } satisfies TaskList)
   })
 
   app.post(
     '/api/scheduled-tasks',
+    answers({ 201: Task }, 'not_found', 'limited'),
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', CreateTaskRequest),
@@ -41,6 +44,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
 
   app.put(
     '/api/scheduled-tasks',
+    answers({ 200: Task }, 'not_found'),
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', ChangeTaskRequest),
@@ -49,6 +53,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
 
   app.delete(
     '/api/scheduled-tasks',
+    answers({ 200: DeletedScheduledTasksAnswer }, 'not_found'),
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', DeleteTaskRequest),
@@ -59,7 +64,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
     },
   )
 
-  app.get('/api/scheduled-tasks/:id/runs', signedIn, (c) => {
+  app.get('/api/scheduled-tasks/:id/runs', answers({ 200: RunList }, 'not_found'), signedIn, (c) => {
     const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
     const runs = listRuns(deps.db, task.id).map(toRun)
     return c.json({ runs, count: runs.length } satisfies RunList)
@@ -67,6 +72,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
 
   app.post(
     '/api/scheduled-tasks/:id/run',
+    answers({ 202: Run }, 'not_found', 'conflict'),
     routeTraits({ scope: 'agents' }),
     signedIn,
     validateAnyBody(NoBody),

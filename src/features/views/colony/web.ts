@@ -1,7 +1,9 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import { ColonyStatusAnswer } from './answer-schemas.ts'
 import { ColonyQuery } from './schemas.ts'
 import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'
 
@@ -10,8 +12,12 @@ const VIEWS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColony
 /** The signed-in user's agents as a colony (Interface 4.15). */
 export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
-  app.get('/api/colony/status', deps.guards.signedIn, validate('query', ColonyQuery), (c) =>
-    c.json(VIEWS[c.req.valid('query').action](deps, c.var.user)),
+  app.get(
+    '/api/colony/status',
+    answers({ 200: ColonyStatusAnswer }),
+    deps.guards.signedIn,
+    validate('query', ColonyQuery),
+    (c) => c.json(VIEWS[c.req.valid('query').action](deps, c.var.user)),
   )
   return app
 }

@@ -1,5 +1,7 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { BaseEnv } from '../../../http/env.ts'
+import { SummarizerHealthAnswer, SummarizerRootAnswer } from './answer-schemas.ts'
 
 const NO_PAYMENT = 'No payment is asked for.'
 const PAYMENT = 'No payment is required; payTo takes USDC on Base from those who wish to pay.'
@@ -8,7 +10,7 @@ const PAYMENT = 'No payment is required; payTo takes USDC on Base from those who
 export function healthSummarizer(deps: { version: string; payTo: string | null }) {
   const app = new Hono<BaseEnv>()
 
-  app.get('/', (c) =>
+  app.get('/', answers({ 200: SummarizerRootAnswer }), (c) =>
     c.json({
       service: 'stead-summarizer',
       description: 'Reads web pages and answers with what stands in them.',
@@ -28,7 +30,9 @@ export function healthSummarizer(deps: { version: string; payTo: string | null }
     }),
   )
 
-  app.get('/health', (c) => c.json({ status: 'ok', service: 'stead-summarizer', version: deps.version }))
+  app.get('/health', answers({ 200: SummarizerHealthAnswer }), (c) =>
+    c.json({ status: 'ok', service: 'stead-summarizer', version: deps.version }),
+  )
 
   return app
 }

@@ -2,7 +2,9 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { HealthAnswer } from './answer-schemas.ts'
 import type { FindFaults } from './faults.ts'
 import type { HostHealth } from './host.ts'
 
@@ -14,7 +16,7 @@ export type HealthWebDeps = { clock: Clock; log: Log; findFaults: FindFaults; pr
  */
 export function healthWeb(deps: HealthWebDeps) {
   const app = new Hono<WebEnv>()
-  app.get('/api/health', async (c) => {
+  app.get('/api/health', answers({ 200: HealthAnswer }), async (c) => {
     const failing = await deps.findFaults()
     const timestamp = deps.clock.now().toISOString()
     try {

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { NoBody } from '../../../core/action.ts'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { Principal, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -21,8 +22,9 @@ import { openTokens } from '../../agents/registry/create.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
+import { InstanceStartAnswer, InstanceTokenAnswer } from './answer-schemas.ts'
 import { getInstance } from './find.ts'
-import type { Instance, InstanceStats } from './schemas.ts'
+import { Instance, InstanceStats } from './schemas.ts'
 
 const ofAgents = routeTraits({ scope: 'agents' })
 const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
@@ -39,6 +41,12 @@ type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise
 
 /** In which words an instance is spoken of, where they differ from an agent's. */
 const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
+
+const instanceAnswers = answers({ 200: Instance }, 'not_found', 'limited')
+const instanceStatsAnswers = answers({ 200: InstanceStats }, 'not_found')
+const instanceTokenAnswers = answers({ 200: InstanceTokenAnswer }, 'not_found')
+const instanceStartAnswers = answers({ 200: InstanceStartAnswer }, 'not_found', 'conflict')
+const instanceUserIdStopAnswers = answers({ 200: InstanceStartAnswer }, 'not_found', 'internal')
 
 /** The agent of a user under the name of instance (Interface 4.4), for clients that know users only. */
 export function instancesWeb(deps: InstancesWebDeps) {
@@ -58,13 +66,61 @@ export function instancesWeb(deps: InstancesWebDeps) {
     return c.json({ success: true, status: done })
   }
 
-  app.get('/api/instance/:userId', signedIn, async (c) => {
+  app.route('/', instanceReads(deps))
+
+  app.post('/api/instance/:userId/start', instanceStartAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), startAgent, 'starting'),
+  )
+  app.post(
+    '/api/instance/:userId/stop',
+    instanceUserIdStopAnswers,
+    ofAgentsOnFullDisk,
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), stopAgent, 'stopped'),
+  )
+  app.post('/api/instance/:userId/restart', instanceStartAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), restartAgent, 'restarting'),
+  )
+  app.post('/api/instance/:userId/repair', instanceStartAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
+  )
+  app.post(
+    '/api/instance/:userId/reset-memory',
+    instanceStartAnswers,
+    ofAgentsOnFullDisk,
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
+  )
+  app.post(
+    '/api/instance/:userId/update',
+    instanceStartAnswers,
+    ofAgents,
+    signedIn,
+    validateAnyBody(UpdateImageRequest),
+    (c) => {
+      const { image } = c.req.valid('json')
+      const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
+      return change(c, c.req.param('userId'), update, 'updating')
+    },
+  )
+
+  return app
+}
+
+/** What a user is shown of the instance. */
+function instanceReads(deps: InstancesWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/instance/:userId', instanceAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     const status = await findShownStatus(deps.runtimes, agent)
     return c.json(toInstance(deps.addresses, c.req.param('userId'), agent, STATUSES[status] ?? status))
   })
 
-  app.get('/api/instance/:userId/stats', signedIn, async (c) => {
+  app.get('/api/instance/:userId/stats', instanceStatsAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     const stats = await findAgentStats(deps, agent)
     // One that sleeps answers whoever writes to it.
@@ -84,30 +140,9 @@ export function instancesWeb(deps: InstancesWebDeps) {
     return c.json(shown)
   })
 
-  app.get('/api/instance/:userId/token', ofAgents, signedIn, (c) => {
+  app.get('/api/instance/:userId/token', instanceTokenAnswers, ofAgents, signedIn, (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
-  })
-
-  app.post('/api/instance/:userId/start', ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), startAgent, 'starting'),
-  )
-  app.post('/api/instance/:userId/stop', ofAgentsOnFullDisk, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), stopAgent, 'stopped'),
-  )
-  app.post('/api/instance/:userId/restart', ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), restartAgent, 'restarting'),
-  )
-  app.post('/api/instance/:userId/repair', ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
-  )
-  app.post('/api/instance/:userId/reset-memory', ofAgentsOnFullDisk, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
-  )
-  app.post('/api/instance/:userId/update', ofAgents, signedIn, validateAnyBody(UpdateImageRequest), (c) => {
-    const { image } = c.req.valid('json')
-    const update: Change = (all, principal, id) => updateUserAgent(all, principal, id, image)
-    return change(c, c.req.param('userId'), update, 'updating')
   })
 
   return app

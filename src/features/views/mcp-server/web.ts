@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { VERSION } from '../../../core/version.ts'
+import { answers } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
@@ -26,11 +27,34 @@ export function mcpServerWeb(deps: McpServerDeps) {
     String(c.get('holder')),
   )
 
-  app.post('/mcp', routeTraits({ scope: 'any' }), signedIn, limit, (c) => answerMcp(deps, c))
+  app.post(
+    '/mcp',
+    answers(
+      {
+        200: 'application/json',
+        202: null,
+        404: 'application/json',
+        405: 'application/json',
+        406: 'application/json',
+        415: 'application/json',
+      },
+      'invalid',
+      'not_found',
+      'conflict',
+      'limited',
+      'unavailable',
+    ),
+    routeTraits({ scope: 'any' }),
+    signedIn,
+    limit,
+    (c) => answerMcp(deps, c),
+  )
 
   // There is no stream of the server's own and no session to end.
-  app.get('/mcp', routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
-  app.delete('/mcp', routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
+  app.get('/mcp', answers({ 405: 'application/json' }), routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
+  app.delete('/mcp', answers({ 405: 'application/json' }), routeTraits({ scope: 'any' }), signedIn, (c) =>
+    refuseMethod(c),
+  )
 
   return app
 }

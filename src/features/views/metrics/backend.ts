@@ -2,12 +2,14 @@ import { eq } from 'drizzle-orm'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { users } from '../../people/users/tables.ts'
+import { BackendMetricsSummaryAnswer } from './answer-schemas.ts'
 import { getHistory, type HistoryDeps } from './history.ts'
 import { getPerformance } from './performance.ts'
-import { HistoricalQuery } from './schemas.ts'
+import { HistoricalMetrics, HistoricalQuery, PerformanceMetrics } from './schemas.ts'
 import { UNMEASURED_SUMMARY } from './summary.ts'
 
 export type MetricsBackendDeps = HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }
@@ -17,21 +19,37 @@ export function metricsBackend(deps: MetricsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.get('/api/metrics/:userId/historical', internalKey, validate('query', HistoricalQuery), async (c) => {
-    const userId = requireUser(c.var.principal, c.req.param('userId'))
-    const { range } = c.req.valid('query')
-    return c.json(await orFail('Failed to fetch historical metrics', () => getHistory(deps, userId, range)))
-  })
+  app.get(
+    '/api/metrics/:userId/historical',
+    answers({ 200: HistoricalMetrics }, 'not_found'),
+    internalKey,
+    validate('query', HistoricalQuery),
+    async (c) => {
+      const userId = requireUser(c.var.principal, c.req.param('userId'))
+      const { range } = c.req.valid('query')
+      return c.json(await orFail('Failed to fetch historical metrics', () => getHistory(deps, userId, range)))
+    },
+  )
 
-  app.get('/api/metrics/:userId/performance', internalKey, async (c) => {
-    const userId = requireUser(c.var.principal, c.req.param('userId'))
-    return c.json(await orFail('Failed to fetch performance data', async () => getPerformance(deps, userId)))
-  })
+  app.get(
+    '/api/metrics/:userId/performance',
+    answers({ 200: PerformanceMetrics }, 'not_found'),
+    internalKey,
+    async (c) => {
+      const userId = requireUser(c.var.principal, c.req.param('userId'))
+      return c.json(await orFail('Failed to fetch performance data', async () => getPerformance(deps, userId)))
+    },
+  )
 
-  app.get('/api/metrics/:userId/summary', internalKey, (c) => {
-    requireUser(c.var.principal, c.req.param('userId'))
-    return c.json(UNMEASURED_SUMMARY)
-  })
+  app.get(
+    '/api/metrics/:userId/summary',
+    answers({ 200: BackendMetricsSummaryAnswer }, 'not_found'),
+    internalKey,
+    (c) => {
+      requireUser(c.var.principal, c.req.param('userId'))
+      return c.json(UNMEASURED_SUMMARY)
+    },
+  )
 
   return app
 

@@ -4,6 +4,7 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
@@ -15,6 +16,12 @@ import type { UsageRecorder } from '../../models/usage/recording/record.ts'
 import { usageDays, usageLogs } from '../../models/usage/tables.ts'
 import { bookings, events } from '../../money/underground/tables.ts'
 import { listTeams } from '../../talk/swarms/teams.ts'
+import {
+  BackendMissionControlFleetBookingsAnswer,
+  BackendMissionControlFleetCostsAnswer,
+  BackendMissionControlFleetGraphAnswer,
+  BackendMissionControlFleetTracesAnswer,
+} from './answer-schemas.ts'
 import { listEdges } from './graph.ts'
 import { FleetQuery } from './schemas.ts'
 
@@ -36,22 +43,42 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
   const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
   const query = validate('query', FleetQuery)
 
-  app.get('/api/mission-control/fleet/graph', guard, query, (c) =>
-    c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
+  app.get(
+    '/api/mission-control/fleet/graph',
+    answers({ 200: BackendMissionControlFleetGraphAnswer }, 'unauthenticated'),
+    guard,
+    query,
+    (c) => c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
   )
 
-  app.get('/api/mission-control/fleet/traces', guard, query, async (c) => {
-    await deps.usage.flush()
-    return c.json(listCalls(db, c.var.principal, c.req.valid('query').userId))
-  })
+  app.get(
+    '/api/mission-control/fleet/traces',
+    answers({ 200: BackendMissionControlFleetTracesAnswer }, 'unauthenticated'),
+    guard,
+    query,
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(listCalls(db, c.var.principal, c.req.valid('query').userId))
+    },
+  )
 
-  app.get('/api/mission-control/fleet/costs', guard, query, async (c) => {
-    await deps.usage.flush()
-    return c.json(await listCosts(deps, rowsOf(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
-  })
+  app.get(
+    '/api/mission-control/fleet/costs',
+    answers({ 200: BackendMissionControlFleetCostsAnswer }, 'unauthenticated'),
+    guard,
+    query,
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(await listCosts(deps, rowsOf(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
+    },
+  )
 
-  app.get('/api/mission-control/fleet/bookings', guard, query, (c) =>
-    c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),
+  app.get(
+    '/api/mission-control/fleet/bookings',
+    answers({ 200: BackendMissionControlFleetBookingsAnswer }, 'unauthenticated'),
+    guard,
+    query,
+    (c) => c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),
   )
 
   return app

@@ -1,21 +1,26 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { getInstanceStats, getRuntimeVersion, listInstances, type RuntimeDeps } from './instances.ts'
+import { RuntimeInstanceStats, RuntimeInstances, RuntimeVersion } from './schemas.ts'
 
 /** What agents run on: the version for everybody, the rest behind the internal key (Interface 4.15). */
 export function runtimeBackend(deps: RuntimeDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.get('/api/runtime/version', async (c) => c.json(await getRuntimeVersion(deps)))
+  app.get('/api/runtime/version', answers({ 200: RuntimeVersion }), async (c) => c.json(await getRuntimeVersion(deps)))
 
-  app.get('/api/runtime/instances', internalKey, async (c) => {
+  app.get('/api/runtime/instances', answers({ 200: RuntimeInstances }), internalKey, async (c) => {
     const instances = await listInstances(deps, c.var.principal)
     return c.json({ instances, count: instances.length })
   })
 
-  app.get('/api/runtime/instances/:id/stats', internalKey, async (c) =>
-    c.json(await getInstanceStats(deps, c.var.principal, c.req.param('id'))),
+  app.get(
+    '/api/runtime/instances/:id/stats',
+    answers({ 200: RuntimeInstanceStats }, 'not_found', 'conflict'),
+    internalKey,
+    async (c) => c.json(await getInstanceStats(deps, c.var.principal, c.req.param('id'))),
   )
 
   return app

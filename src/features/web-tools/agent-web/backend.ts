@@ -1,12 +1,14 @@
 import { type Context, Hono } from 'hono'
 import type { WebSearch } from '../../../adapters/search/search.ts'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { requireTool } from '../../talk/agent-tools/settings.ts'
 import { PageError, type ReadUrlDeps } from '../summarizer/read-url.ts'
 import { summarize } from '../summarizer/summarize.ts'
+import { HttpAnswer, PagesAnswer, SearchAnswer } from './answer-schemas.ts'
 import { type RequestDeps, requestForAgent } from './request.ts'
 import { HttpRequest, PageRequest, SearchRequest } from './schemas.ts'
 
@@ -20,20 +22,41 @@ export function agentWebBackend(deps: AgentWebDeps) {
   const whoAsks = (c: Context) => String(c.get('agentId'))
   const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
-  app.post('/v1/pages', agent, limit, validate('json', PageRequest), async (c) => {
-    requireTool(deps.db, c.var.agentId, 'read_page')
-    return c.json(await readPage(deps, c.req.valid('json').url))
-  })
+  app.post(
+    '/v1/pages',
+    answers({ 200: PagesAnswer }, 'not_found', 'upstream_failed'),
+    agent,
+    limit,
+    validate('json', PageRequest),
+    async (c) => {
+      requireTool(deps.db, c.var.agentId, 'read_page')
+      return c.json(await readPage(deps, c.req.valid('json').url))
+    },
+  )
 
-  app.post('/v1/search', agent, limit, validate('json', SearchRequest), async (c) => {
-    requireTool(deps.db, c.var.agentId, 'web_search')
-    return c.json({ results: await deps.webSearch.search(c.req.valid('json').query) })
-  })
+  app.post(
+    '/v1/search',
+    answers({ 200: SearchAnswer }, 'not_found', 'upstream_failed', 'unavailable'),
+    agent,
+    limit,
+    validate('json', SearchRequest),
+    async (c) => {
+      requireTool(deps.db, c.var.agentId, 'web_search')
+      return c.json({ results: await deps.webSearch.search(c.req.valid('json').query) })
+    },
+  )
 
-  app.post('/v1/http', agent, limit, validate('json', HttpRequest), async (c) => {
-    requireTool(deps.db, c.var.agentId, 'http_request')
-    return c.json(await requestForAgent(deps, c.var.agentId, c.req.valid('json')))
-  })
+  app.post(
+    '/v1/http',
+    answers({ 200: HttpAnswer }, 'not_found', 'conflict', 'upstream_failed'),
+    agent,
+    limit,
+    validate('json', HttpRequest),
+    async (c) => {
+      requireTool(deps.db, c.var.agentId, 'http_request')
+      return c.json(await requestForAgent(deps, c.var.agentId, c.req.valid('json')))
+    },
+  )
 
   return app
 }

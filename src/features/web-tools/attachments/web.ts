@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
 import { MAX_LARGE_BODY_BYTES, receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -8,6 +9,7 @@ import { validate } from '../../../http/validate.ts'
 import { toChatAttachment } from '../../talk/chat/attachments.ts'
 import { AttachmentQuery } from '../../talk/chat/schemas.ts'
 import { findAddressee } from '../../talk/chat/send.ts'
+import { ChatAttachmentsAnswer } from './answer-schemas.ts'
 import { type AttachDeps, attachFile } from './attach.ts'
 
 export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }
@@ -19,6 +21,7 @@ export function attachmentsWeb(deps: AttachmentsWebDeps) {
 
   app.post(
     '/api/chat/attachments',
+    answers({ 201: ChatAttachmentsAnswer }, 'not_found', 'conflict', 'limited', 'unavailable'),
     routeTraits({ scope: 'agents', maxBodyBytes: MAX_LARGE_BODY_BYTES }),
     limited,
     deps.guards.signedIn,

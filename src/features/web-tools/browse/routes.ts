@@ -4,11 +4,25 @@ import type { WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
+import { answers } from '../../../http/answers.ts'
 import { hasJsonType, receiveBytes, receiveText } from '../../../http/bodies/body.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { validate } from '../../../http/validate.ts'
 import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
+import {
+  BrowseGitDiffAnswer,
+  BrowseGitLogAnswer,
+  BrowseGitStatusAnswer,
+  BrowseGitSyncAnswer,
+  BrowseMkdirAnswer,
+  BrowseReadAnswer,
+  BrowseSearchAnswer,
+  BrowseTreeAnswer,
+  BrowseWriteAnswer,
+  ChangedBrowseGitCredentialsAnswer,
+  DeletedBrowseGitCredentialsAnswer,
+} from './answer-schemas.ts'
 import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
 import type { OneAtATime } from './one-at-a-time.ts'
 import { openWorkspace, type Workspace, type WorkspaceDeps } from './open-workspace.ts'
@@ -49,6 +63,21 @@ export type BrowseGuards = {
   credentialsGuard: MiddlewareHandler<BackendEnv>
 }
 
+const browseTreeAnswers = answers({ 200: BrowseTreeAnswer }, 'not_found')
+const browseReadAnswers = answers({ 200: BrowseReadAnswer }, 'not_found')
+const browseWriteAnswers = answers({ 200: BrowseWriteAnswer }, 'not_found')
+const browseSearchAnswers = answers({ 200: BrowseSearchAnswer }, 'not_found')
+const browseDownloadAnswers = answers({ 200: 'application/octet-stream' }, 'not_found')
+const browseUploadAnswers = answers({ 201: BrowseWriteAnswer }, 'not_found')
+const browseMkdirAnswers = answers({ 201: BrowseMkdirAnswer }, 'not_found')
+const browseRenameAnswers = answers({ 200: BrowseMkdirAnswer }, 'not_found')
+const browseGitStatusAnswers = answers({ 200: BrowseGitStatusAnswer }, 'not_found')
+const browseGitDiffAnswers = answers({ 200: BrowseGitDiffAnswer }, 'not_found', 'internal')
+const browseGitSyncAnswers = answers({ 200: BrowseGitSyncAnswer }, 'not_found', 'internal')
+const browseGitLogAnswers = answers({ 200: BrowseGitLogAnswer }, 'not_found', 'internal')
+const changedBrowseGitCredentialsAnswers = answers({ 200: ChangedBrowseGitCredentialsAnswer }, 'not_found')
+const deletedBrowseGitCredentialsAnswers = answers({ 200: DeletedBrowseGitCredentialsAnswer }, 'not_found')
+
 /** The file explorer (Interface 4.12, planned) and what the dashboard adds to it, the same on both faces. */
 export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
   const app = new Hono<BackendEnv>()
@@ -79,33 +108,40 @@ function fileRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
 
-  app.get('/api/browse/tree', guard, validate('query', TreeQuery), async (c) => {
+  app.get('/api/browse/tree', browseTreeAnswers, guard, validate('query', TreeQuery), async (c) => {
     const { agentId, depth } = c.req.valid('query')
     return c.json({ ok: true, ...(await workspaceOf(c, agentId).use((files) => files.tree(depth))) })
   })
 
-  app.get('/api/browse/read', guard, validate('query', PathQuery), async (c) => {
+  app.get('/api/browse/read', browseReadAnswers, guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
     const reading = workspaceOf(c, agentId).use((files) => files.read(path))
     const file = await reading.catch(refuseMissing)
     return c.json({ ok: true, ...file, modified: file.modified.toISOString() })
   })
 
-  app.post('/api/browse/write', guard, validate('query', WorkspaceQuery), validate('json', WriteRequest), async (c) => {
-    const { path, content, ifMatch } = c.req.valid('json')
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    const bytes = Buffer.from(content)
-    const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
-    return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) })
-  })
+  app.post(
+    '/api/browse/write',
+    browseWriteAnswers,
+    guard,
+    validate('query', WorkspaceQuery),
+    validate('json', WriteRequest),
+    async (c) => {
+      const { path, content, ifMatch } = c.req.valid('json')
+      const workspace = workspaceOf(c, c.req.valid('query').agentId)
+      const bytes = Buffer.from(content)
+      const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
+      return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) })
+    },
+  )
 
-  app.get('/api/browse/search', guard, validate('query', SearchQuery), async (c) => {
+  app.get('/api/browse/search', browseSearchAnswers, guard, validate('query', SearchQuery), async (c) => {
     const { agentId, q, in: where } = c.req.valid('query')
     const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))
     return c.json({ ok: true, ...(await workspaceOf(c, agentId).use(search)) })
   })
 
-  app.get('/api/browse/download', guard, validate('query', PathQuery), async (c) => {
+  app.get('/api/browse/download', browseDownloadAnswers, guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
     const file = await workspaceOf(c, agentId).use((files) => files.download(path))
     c.header('content-type', 'application/octet-stream')
@@ -114,7 +150,16 @@ function fileRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
     return c.body(file.body)
   })
 
-  app.post('/api/browse/upload', guard, validate('query', UploadQuery), async (c) => {
+  app.route('/', changeRoutes(deps, guard))
+  return app
+}
+
+/** Files and folders that come, move and go. */
+function changeRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
+  const app = new Hono<BackendEnv>()
+  const { change, workspaceOf } = createDesk(deps)
+
+  app.post('/api/browse/upload', browseUploadAnswers, guard, validate('query', UploadQuery), async (c) => {
     const { agentId, path, ifMatch } = c.req.valid('query')
     const workspace = workspaceOf(c, agentId)
     const bytes = await receiveBytes(c)
@@ -122,15 +167,23 @@ function fileRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
     return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) }, 201)
   })
 
-  app.post('/api/browse/mkdir', guard, validate('query', WorkspaceQuery), validate('json', PathRequest), async (c) => {
-    const { path } = c.req.valid('json')
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    await change(workspace, ENTRY_BYTES, () => workspace.use((files) => files.makeFolder(path)))
-    return c.json({ ok: true, path }, 201)
-  })
+  app.post(
+    '/api/browse/mkdir',
+    browseMkdirAnswers,
+    guard,
+    validate('query', WorkspaceQuery),
+    validate('json', PathRequest),
+    async (c) => {
+      const { path } = c.req.valid('json')
+      const workspace = workspaceOf(c, c.req.valid('query').agentId)
+      await change(workspace, ENTRY_BYTES, () => workspace.use((files) => files.makeFolder(path)))
+      return c.json({ ok: true, path }, 201)
+    },
+  )
 
   app.post(
     '/api/browse/rename',
+    browseRenameAnswers,
     guard,
     validate('query', WorkspaceQuery),
     validate('json', RenameRequest),
@@ -142,7 +195,7 @@ function fileRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
     },
   )
 
-  app.delete('/api/browse/delete', guard, validate('query', PathQuery), async (c) => {
+  app.delete('/api/browse/delete', browseRenameAnswers, guard, validate('query', PathQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
     const workspace = workspaceOf(c, agentId)
     await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
@@ -156,13 +209,13 @@ function gitRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
 
-  app.get('/api/browse/git-status', guard, validate('query', WorkspaceQuery), async (c) => {
+  app.get('/api/browse/git-status', browseGitStatusAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
     const workspace = workspaceOf(c, c.req.valid('query').agentId)
     const look = () => workspace.use((files) => files.status())
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
   })
 
-  app.get('/api/browse/git-diff', guard, validate('query', DiffQuery), async (c) => {
+  app.get('/api/browse/git-diff', browseGitDiffAnswers, guard, validate('query', DiffQuery), async (c) => {
     const { agentId, path } = c.req.valid('query')
     const workspace = workspaceOf(c, agentId)
     const below = path === undefined ? null : toParts(path).join('/')
@@ -170,14 +223,14 @@ function gitRoutes(deps: BrowseDeps, guard: BrowseGuards['guard']) {
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
   })
 
-  app.post('/api/browse/git-sync', guard, validate('query', WorkspaceQuery), async (c) => {
+  app.post('/api/browse/git-sync', browseGitSyncAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
     const { message } = await readSyncRequest(c)
     const workspace = workspaceOf(c, c.req.valid('query').agentId)
     const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
     return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
   })
 
-  app.get('/api/browse/git-log', guard, validate('query', LogQuery), async (c) => {
+  app.get('/api/browse/git-log', browseGitLogAnswers, guard, validate('query', LogQuery), async (c) => {
     const { agentId, limit } = c.req.valid('query')
     const workspace = workspaceOf(c, agentId)
     const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
@@ -203,6 +256,7 @@ function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuards['cred
 
   app.put(
     '/api/browse/git-credentials',
+    changedBrowseGitCredentialsAnswers,
     credentialsGuard,
     validate('query', WorkspaceQuery),
     validate('json', CredentialsRequest),
@@ -213,11 +267,17 @@ function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuards['cred
     },
   )
 
-  app.delete('/api/browse/git-credentials', credentialsGuard, validate('query', OriginQuery), async (c) => {
-    const { agentId, origin } = c.req.valid('query')
-    await deleteGitCredentials(deps.db, workspaceOf(c, agentId), origin)
-    return c.json({ ok: true, origin })
-  })
+  app.delete(
+    '/api/browse/git-credentials',
+    deletedBrowseGitCredentialsAnswers,
+    credentialsGuard,
+    validate('query', OriginQuery),
+    async (c) => {
+      const { agentId, origin } = c.req.valid('query')
+      await deleteGitCredentials(deps.db, workspaceOf(c, agentId), origin)
+      return c.json({ ok: true, origin })
+    },
+  )
 
   return app
 }

@@ -1,7 +1,9 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
+import { FeedsAnswer } from './answer-schemas.ts'
 import type { Feeds } from './feeds.ts'
 import { type Feed, type FeedList, FeedQuery } from './schemas.ts'
 
@@ -11,18 +13,32 @@ export type FeedsWebDeps = { feeds: Feeds; appUrl: string }
 export function feedsWeb({ feeds, appUrl }: FeedsWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/feeds', validate('query', FeedQuery), async (c) => {
-    const { feed: id, preview } = c.req.valid('query')
-    if (id === undefined) return c.json(toList(feeds, appUrl))
-    const feed = feeds.get(id)
-    const url = preview ? feed.preview : feed.url
-    if (url === undefined) throw new AppError('invalid', 'This feed has no preview')
-    const answer = await feeds.read(url)
-    if ('status' in answer) return refuse(id, answer)
-    const { data, fetchedAt, isStale } = answer
-    const source = feed.source ?? new URL(feed.url).hostname
-    return c.json({ feed: id, source, data, fetchedAt: fetchedAt.toISOString(), stale: isStale } satisfies Feed)
-  })
+  app.get(
+    '/api/feeds',
+    answers(
+      { 200: FeedsAnswer },
+      'unauthenticated',
+      'payment_required',
+      'not_found',
+      'limited',
+      'internal',
+      'upstream_failed',
+      'unavailable',
+    ),
+    validate('query', FeedQuery),
+    async (c) => {
+      const { feed: id, preview } = c.req.valid('query')
+      if (id === undefined) return c.json(toList(feeds, appUrl))
+      const feed = feeds.get(id)
+      const url = preview ? feed.preview : feed.url
+      if (url === undefined) throw new AppError('invalid', 'This feed has no preview')
+      const answer = await feeds.read(url)
+      if ('status' in answer) return refuse(id, answer)
+      const { data, fetchedAt, isStale } = answer
+      const source = feed.source ?? new URL(feed.url).hostname
+      return c.json({ feed: id, source, data, fetchedAt: fetchedAt.toISOString(), stale: isStale } satisfies Feed)
+    },
+  )
 
   return app
 }

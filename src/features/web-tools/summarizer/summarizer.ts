@@ -2,11 +2,12 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { PageError, type ReadUrlDeps } from './read-url.ts'
-import { ExtractRequest, SummarizeRequest } from './schemas.ts'
+import { Extract, ExtractRequest, SummarizeRequest, Summary } from './schemas.ts'
 import { extract, summarize } from './summarize.ts'
 
 /** Each holds a page of some megabytes and a connection to a stranger. */
@@ -18,12 +19,22 @@ export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinu
   const limit = limitRate(deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')
   const atOnce = limitAtOnce(MAX_AT_ONCE)
 
-  app.post('/api/summarize', limit, validate('json', SummarizeRequest), atOnce, async (c) =>
-    c.json(await summarize(deps, c.req.valid('json'))),
+  app.post(
+    '/api/summarize',
+    answers({ 200: Summary }, 'internal'),
+    limit,
+    validate('json', SummarizeRequest),
+    atOnce,
+    async (c) => c.json(await summarize(deps, c.req.valid('json'))),
   )
 
-  app.post('/api/extract', limit, validate('json', ExtractRequest), atOnce, async (c) =>
-    c.json(await extract(deps, c.req.valid('json').url)),
+  app.post(
+    '/api/extract',
+    answers({ 200: Extract }, 'internal'),
+    limit,
+    validate('json', ExtractRequest),
+    atOnce,
+    async (c) => c.json(await extract(deps, c.req.valid('json').url)),
   )
 
   app.onError((error, c) => {

@@ -1,12 +1,14 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import { GenerateVideoAnswer } from './answer-schemas.ts'
 import { type GenerateDeps, getVideo, orderVideo, waitForVideo } from './generate.ts'
 import { videoFile } from './jobs.ts'
-import { GenerateVideoRequest, type PendingVideo } from './schemas.ts'
+import { GenerateVideoRequest, PendingVideo } from './schemas.ts'
 import type { VideoRow } from './tables.ts'
 
 const WAIT_MS = 60_000
@@ -20,6 +22,13 @@ export function videoWeb(deps: VideoWebDeps) {
 
   app.post(
     '/api/generate-video',
+    answers(
+      { 200: GenerateVideoAnswer, 202: PendingVideo },
+      'payment_required',
+      'not_found',
+      'upstream_failed',
+      'unavailable',
+    ),
     limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
     signedIn,
     validate('json', GenerateVideoRequest),
@@ -35,20 +44,25 @@ export function videoWeb(deps: VideoWebDeps) {
     },
   )
 
-  app.get('/api/videos/:id', signedIn, async (c) => {
-    const video = getVideo(deps.db, c.var.user.id, c.req.param('id'))
-    if (video.status === 'failed') throw failure(video)
-    if (video.status !== 'completed') return c.json(toPending(video), 202)
-    const file = Bun.file(videoFile(deps.videosFolder, video.id))
-    if (!(await file.exists())) throw new AppError('not_found', 'Video not found')
-    return new Response(file, {
-      headers: {
-        'content-type': 'video/mp4',
-        'content-disposition': `inline; filename="${video.id}.mp4"`,
-        'cache-control': 'private, max-age=3600',
-      },
-    })
-  })
+  app.get(
+    '/api/videos/:id',
+    answers({ 200: 'video/mp4', 202: PendingVideo }, 'not_found', 'upstream_failed'),
+    signedIn,
+    async (c) => {
+      const video = getVideo(deps.db, c.var.user.id, c.req.param('id'))
+      if (video.status === 'failed') throw failure(video)
+      if (video.status !== 'completed') return c.json(toPending(video), 202)
+      const file = Bun.file(videoFile(deps.videosFolder, video.id))
+      if (!(await file.exists())) throw new AppError('not_found', 'Video not found')
+      return new Response(file, {
+        headers: {
+          'content-type': 'video/mp4',
+          'content-disposition': `inline; filename="${video.id}.mp4"`,
+          'cache-control': 'private, max-age=3600',
+        },
+      })
+    },
+  )
 
   return app
 }

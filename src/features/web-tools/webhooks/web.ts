@@ -1,7 +1,9 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { WebhooksEmailAnswer, WebhooksVideoAnswer } from './answer-schemas.ts'
 import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'
 
@@ -15,20 +17,28 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
   const { videoSecret, emailSecret } = deps.webhooks
   const verifyMail = emailSecret ? createMailVerifier(emailSecret) : null
 
-  app.post('/api/webhooks/video', async (c) => {
-    if (!videoSecret) throw notConfigured('WEBHOOK_VIDEO_SECRET')
-    const body = await receiveBytes(c)
-    verifyVideoSignature(c.req.header('mux-signature'), body, { secret: videoSecret, now: deps.clock.now() })
-    await receiveVideoEvent(deps, body)
-    return c.json({ received: true })
-  })
+  app.post(
+    '/api/webhooks/video',
+    answers({ 200: WebhooksVideoAnswer }, 'invalid', 'unauthenticated', 'unavailable'),
+    async (c) => {
+      if (!videoSecret) throw notConfigured('WEBHOOK_VIDEO_SECRET')
+      const body = await receiveBytes(c)
+      verifyVideoSignature(c.req.header('mux-signature'), body, { secret: videoSecret, now: deps.clock.now() })
+      await receiveVideoEvent(deps, body)
+      return c.json({ received: true })
+    },
+  )
 
-  app.post('/api/webhooks/email', async (c) => {
-    if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')
-    const body = await receiveBytes(c)
-    const id = verifyMail((name) => c.req.header(name), body)
-    return c.json({ received: true, ...(await receiveMailEvent(deps, id, body)) })
-  })
+  app.post(
+    '/api/webhooks/email',
+    answers({ 200: WebhooksEmailAnswer }, 'invalid', 'unauthenticated', 'unavailable'),
+    async (c) => {
+      if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')
+      const body = await receiveBytes(c)
+      const id = verifyMail((name) => c.req.header(name), body)
+      return c.json({ received: true, ...(await receiveMailEvent(deps, id, body)) })
+    },
+  )
 
   return app
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { NoBody } from '../../../../core/action.ts'
 import type { Log } from '../../../../core/log.ts'
+import { answers } from '../../../../http/answers.ts'
 import type { WebEnv } from '../../../../http/env.ts'
 import { limitRate } from '../../../../http/rate-limit.ts'
 import { routeTraits } from '../../../../http/route-traits.ts'
@@ -8,6 +9,7 @@ import type { Guards } from '../../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
 import { validate, validateAnyBody } from '../../../../http/validate.ts'
 import { TurnEventsQuery, TurnQuery } from '../schemas.ts'
+import { ChatTurnAnswer, ChatTurnsAnswer } from './answer-schemas.ts'
 import { type FollowDeps, followTurn } from './follow.ts'
 import { listRunningTurns, showTurn } from './read.ts'
 import { findMessage, getTurn } from './store.ts'
@@ -28,26 +30,35 @@ export function turnsWeb(deps: TurnsWebDeps) {
 
   app.use('/api/chat/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
 
-  app.get('/api/chat/turns', signedIn, validate('query', TurnQuery), (c) =>
+  app.get('/api/chat/turns', answers({ 200: ChatTurnsAnswer }), signedIn, validate('query', TurnQuery), (c) =>
     c.json({ turns: listRunningTurns(deps, c.var.user.id, c.req.valid('query')) }),
   )
 
-  app.get('/api/chat/turns/:id', signedIn, (c) => c.json({ turn: showTurn(deps, c.var.user.id, c.req.param('id')) }))
+  app.get('/api/chat/turns/:id', answers({ 200: ChatTurnAnswer }, 'not_found'), signedIn, (c) =>
+    c.json({ turn: showTurn(deps, c.var.user.id, c.req.param('id')) }),
+  )
 
-  app.get('/api/chat/turns/:id/events', signedIn, validate('query', TurnEventsQuery), (c) => {
-    const turn = getTurn(deps.db, c.var.user.id, c.req.param('id'))
-    const question = findMessage(deps.db, turn.questionId)
-    const known = readPosition(c.req.header('last-event-id')) ?? c.req.valid('query').after
-    // Browsers come back after every end, unless they are told that nothing more will come.
-    if (!question || (turn.state !== 'running' && known > showTurn(deps, c.var.user.id, turn.id).position)) {
-      return c.body(null, 204)
-    }
-    const principal = { kind: 'user', user: c.var.user } as const
-    return liveStream(c, deps, principal, (stream) => followTurn(deps, { turn, question }, known, stream))
-  })
+  app.get(
+    '/api/chat/turns/:id/events',
+    answers({ 200: 'text/event-stream', 204: null }, 'not_found'),
+    signedIn,
+    validate('query', TurnEventsQuery),
+    (c) => {
+      const turn = getTurn(deps.db, c.var.user.id, c.req.param('id'))
+      const question = findMessage(deps.db, turn.questionId)
+      const known = readPosition(c.req.header('last-event-id')) ?? c.req.valid('query').after
+      // Browsers come back after every end, unless they are told that nothing more will come.
+      if (!question || (turn.state !== 'running' && known > showTurn(deps, c.var.user.id, turn.id).position)) {
+        return c.body(null, 204)
+      }
+      const principal = { kind: 'user', user: c.var.user } as const
+      return liveStream(c, deps, principal, (stream) => followTurn(deps, { turn, question }, known, stream))
+    },
+  )
 
   app.post(
     '/api/chat/turns/:id/stop',
+    answers({ 200: ChatTurnAnswer }, 'not_found'),
     routeTraits({ scope: 'agents', worksOnFullDisk: true }),
     signedIn,
     validateAnyBody(NoBody),

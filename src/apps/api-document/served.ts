@@ -1,0 +1,37 @@
+import { Hono } from 'hono'
+import { answers } from '../../http/answers.ts'
+import type { BaseEnv, Face } from '../../http/env.ts'
+import { limitRate } from '../../http/rate-limit.ts'
+import { writeApiDocument } from './document.ts'
+import { listRoutes, type Registered } from './routes.ts'
+
+const REQUESTS_PER_MINUTE = 120
+
+export type ApiDocuments = ReturnType<typeof createApiDocuments>
+
+/** The documents of the three faces as JSON, each written with the first request for it: a start costs nothing. */
+export function createApiDocuments(routes: () => readonly Registered[]) {
+  const written = new Map<Face, Promise<string>>()
+  return {
+    json(face: Face): Promise<string> {
+      const known = written.get(face)
+      if (known !== undefined) return known
+      const json = writeApiDocument(listRoutes(routes()), face).then((document) => JSON.stringify(document))
+      written.set(face, json)
+      return json
+    },
+  }
+}
+
+/** `GET /openapi.json` of a face, for everybody: it tells what the interface is, and nothing of who uses it. */
+export function apiDocumentRoutes(documents: ApiDocuments, face: Face) {
+  const app = new Hono<BaseEnv>()
+  const limit = limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.')
+
+  app.get('/openapi.json', answers({ 200: 'application/json' }), limit, async (c) => {
+    c.header('content-type', 'application/json')
+    return c.body(await documents.json(face))
+  })
+
+  return app
+}

@@ -1,0 +1,4 @@
+import { z } from 'zod'
+
+/** `POST /api/invite/validate`. */
+export const InviteValidateAnswer = z.object({ valid: z.boolean() })

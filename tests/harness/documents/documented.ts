@@ -1,0 +1,80 @@
+import type { Hono } from 'hono'
+import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
+import { type ZodType, z } from 'zod'
+import { errorKindsOf } from '../../../src/apps/api-document/refusals.ts'
+import { type DeclaredRoute, listRoutes, type Registered } from '../../../src/apps/api-document/routes.ts'
+import { partsOfAnswer } from '../../../src/http/answers.ts'
+import type { BaseEnv } from '../../../src/http/env.ts'
+import { statusOf } from '../../../src/http/errors.ts'
+
+type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }
+
+/** By the app's router, which knows the route of a request: listing routes costs more than a request. */
+const known = new WeakMap<object, Map<string, Documented>>()
+
+/**
+ * Holds an answer to what its route declares: the status is documented, and a body has the declared shape and nothing
+ * more. What no route answers, and a fault of ours (500), is nobody's promise.
+ * @throws Error that says what the document does not.
+ */
+export async function requireDocumented(
+  app: Hono<BaseEnv>,
+  face: string,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const found = findRoute(app, face, request)
+  if (!found || response.status === 500) return
+  const { route, statuses } = found
+  const name = `${route.method} ${route.path} (${face})`
+  const answer = route.answers?.bodies[response.status]
+  if (!route.answers) throw new Error(`${name} declares no answers`)
+  if (answer === undefined && !statuses.has(response.status))
+    throw new Error(`${name} answered ${response.status}, which it does not declare: ${await response.clone().text()}`)
+  if (request.method === 'HEAD' || answer === undefined) return
+  const { schema, types } = partsOfAnswer(answer)
+  const [type = ''] = (response.headers.get('content-type') ?? '').split(';')
+  if (schema && type === 'application/json') requireShape(name, schema, await response.clone().json())
+  else if (type !== '' && !types.includes(type)) throw new Error(`${name} answered ${type}, which it does not declare`)
+}
+
+function requireShape(name: string, schema: ZodType, body: unknown): void {
+  const parsed = schema.safeParse(body)
+  if (isWhole(schema, body)) return
+  const problem = parsed.success ? 'it has fields that are not declared' : parsed.error.message
+  throw new Error(`${name} answered what it does not declare: ${problem}\n${JSON.stringify(body).slice(0, 2000)}`)
+}
+
+/** A union takes its first shape that fits, also one without all of the fields. */
+function isWhole(schema: z.core.$ZodType, body: unknown): boolean {
+  if (schema instanceof z.ZodUnion) return schema.options.some((option) => isWhole(option, body))
+  const parsed = z.safeParse(schema, body)
+  return parsed.success && Bun.deepEquals(parsed.data, body)
+}
+
+function findRoute(app: Hono<BaseEnv>, face: string, request: Request): Documented | undefined {
+  const { pathname } = new URL(request.url)
+  const method = request.method === 'HEAD' ? 'GET' : request.method
+  const path = pathname === '/' ? `/${face}` : `/${face}${pathname}`
+  const [handlers] = app.router.match(method, path)
+  for (const [[handler, registered]] of handlers) {
+    if (isMiddleware(findTargetHandler(handler))) continue
+    return routesOf(app).get(`${registered.method} ${registered.path}`)
+  }
+  return undefined
+}
+
+function routesOf(app: Hono<BaseEnv>): Map<string, Documented> {
+  const listed = known.get(app.router)
+  if (listed) return listed
+  const routes = new Map(
+    listRoutes(app.routes satisfies Registered[])
+      .filter(({ path }) => !path.includes('*'))
+      .map((route) => [
+        `${route.method} /${route.face}${route.path === '/' ? '' : route.path}`,
+        { route, statuses: new Set<number>(errorKindsOf(route).map(statusOf)) },
+      ]),
+  )
+  known.set(app.router, routes)
+  return routes
+}
