@@ -38,7 +38,7 @@ export function usageWeb(deps: UsageWebDeps) {
 
   app.get(
     '/api/usage/export',
-    answers({ 200: 'text/csv' }),
+    answers({ 200: 'text/csv' }, 'limited'),
     deps.guards.signedIn,
     validate('query', MonthQuery),
     async (c) => {

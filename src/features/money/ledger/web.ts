@@ -31,7 +31,7 @@ export function ledgerWeb(deps: LedgerWebDeps) {
     c.json(listLedger(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/ledger/export', answers({ 200: 'text/csv' }), signedIn, (c) =>
+  app.get('/api/ledger/export', answers({ 200: 'text/csv' }, 'limited'), signedIn, (c) =>
     sendExport(c, deps, () => ({
       name: `ledger-${toDay(deps.clock.now())}.csv`,
       type: 'text/csv; charset=utf-8; header=present',

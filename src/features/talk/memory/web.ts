@@ -28,8 +28,8 @@ const JSON_TYPE = 'application/json'
 /** Years of a diary. */
 const MAX_IMPORT_BYTES = 8 * 1024 * 1024
 
-const memoryOtherAnswers = answers({ 200: 'application/json' }, 'not_found')
-const memoryExportOtherAnswers = answers({ 200: 'application/json' })
+const memoryListAnswers = answers({ 200: 'application/json' }, 'not_found')
+const memoryExportAnswers = answers({ 200: 'application/json' }, 'limited')
 const instructionsAnswers = answers({ 200: Instructions }, 'not_found', 'conflict')
 const agentsInstructionsDoneAnswers = answers({ 200: Done }, 'not_found', 'conflict')
 const workspaceImportedAnswers = answers({ 200: WorkspaceImported }, 'not_found', 'conflict')
@@ -43,14 +43,14 @@ export function memoryWeb(
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', memoryOtherAnswers, signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
+  app.get('/api/memory', memoryListAnswers, signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
     const { q, ...query } = c.req.valid('query')
     if (q !== undefined) return c.json(searchMemory(deps.db, c.var.user, { q, ...query }))
     const pieces = await readMemory(deps, c.var.user, query.agentId)
     return sendPieces(c, deps, { type: JSON_TYPE, pieces })
   })
 
-  app.get('/api/memory/export', memoryExportOtherAnswers, signedIn, keepWaiting, (c) =>
+  app.get('/api/memory/export', memoryExportAnswers, signedIn, keepWaiting, (c) =>
     sendExport(c, deps, async () => ({
       name: 'agent-memory.json',
       type: JSON_TYPE,
