@@ -7,13 +7,14 @@ export function openapiCommand(program: Command): void {
   addExample(program.command('openapi'), 'stead openapi backend > backend.json')
     .description('prints the OpenAPI 3.1 document of a port, as GET /openapi.json answers it')
     .addArgument(new Argument('[port]', 'whose interface').choices(['web', 'backend', 'summarizer']).default('web'))
-    .action(async (port: 'web' | 'backend' | 'summarizer') => {
+    .option('--json', 'print it in one line', false)
+    .action(async (port: 'web' | 'backend' | 'summarizer', { json }: { json: boolean }) => {
       const { createEmptyApp } = await import('../apps/empty-app.ts')
       const { writeApiDocument } = await import('../apps/api-document/document.ts')
       const { listRoutes } = await import('../apps/api-document/routes.ts')
       const { routes } = createEmptyApp(readConfig(process.env))
       const document = await writeApiDocument(listRoutes(routes), port)
       // Opening the platform has started what waits for requests.
-      process.stdout.write(`${JSON.stringify(document, null, 2)}\n`, () => process.exit(0))
+      process.stdout.write(`${JSON.stringify(document, null, json ? 0 : 2)}\n`, () => process.exit(0))
     })
 }
