@@ -45,7 +45,7 @@ test.each(['/no/such/page', '/agents/ada-1/nothing', '/loginn', '/settings/secre
   },
 )
 
-test.each(['/metrics', '/openapi.json', '/favicon.ico', '/robots.txt', '/.well-known/security.txt', '/assets/gone.js'])(
+test.each(['/metrics', '/favicon.ico', '/robots.txt', '/.well-known/security.txt', '/assets/gone.js'])(
   'GET %s is never answered with the page of the dashboard',
   async (path) => {
     const response = await withDashboard()(path, BROWSER)
