@@ -20,10 +20,7 @@ export function useAttachments(agentId: string, draftOf: string) {
   const [files, setFiles] = useState(() => readKept(key))
   const [uploading, setUploading] = useState(0)
   const [problem, setProblem] = useState<string | null>(null)
-  useEffect(() => {
-    if (files.length === 0) localStorage.removeItem(key)
-    else localStorage.setItem(key, JSON.stringify({ until: Date.now() + KEPT_MS, files }))
-  }, [key, files])
+  useEffect(() => keepFiles(key, files), [key, files])
   const add = async (chosen: readonly File[]) => {
     const room = MAX_ATTACHMENTS - files.length
     setProblem(chosen.length > room ? `A message has at most ${MAX_ATTACHMENTS} files.` : null)
@@ -46,7 +43,17 @@ export function useAttachments(agentId: string, draftOf: string) {
     add: (chosen: readonly File[]) => void add(chosen),
     remove: (id: string) => setFiles((known) => known.filter((file) => file.id !== id)),
     clear: () => setFiles([]),
+    /** Puts the files of a message that was not sent back, even when the page has gone on to another one. */
+    putBack: (unsent: readonly ChatAttachment[]) => {
+      keepFiles(key, unsent)
+      setFiles(unsent)
+    },
   }
+}
+
+function keepFiles(key: string, files: readonly ChatAttachment[]): void {
+  if (files.length === 0) localStorage.removeItem(key)
+  else localStorage.setItem(key, JSON.stringify({ until: Date.now() + KEPT_MS, files }))
 }
 
 function readKept(key: string): readonly ChatAttachment[] {

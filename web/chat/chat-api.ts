@@ -15,6 +15,9 @@ const OneTurn = z.object({ turn: ChatTurn })
 /** A message that did not get through is sent again so often: its key makes it one turn. */
 const ATTEMPTS = 3
 const PAUSE_MS = 1000
+/** How often is looked for what is new, and for a server that is away. */
+const LOOK_MS = 30_000
+const LOST_MS = 3_000
 /** A PDF of some megabytes over a slow line, and the reading of it. */
 const UPLOAD_MS = 120_000
 
@@ -38,8 +41,23 @@ export function runningTurnsQuery(agentId: string) {
   return queryOptions({
     queryKey: ['turns', agentId],
     queryFn: ({ signal }) => request(TurnList, `/api/chat/turns?${new URLSearchParams({ agentId })}`, { signal }),
-    // Another device may have begun one.
-    refetchInterval: 30_000,
+    // Another device may have begun one; a server that is away is looked for more often.
+    refetchInterval: ({ state }) => (state.status === 'error' ? LOST_MS : LOOK_MS),
+    refetchOnWindowFocus: 'always',
+  })
+}
+
+/** Looks now and then for what was said on another device, and in a turn that this page has not seen. */
+export function newMessagesQuery(client: QueryClient, place: Place) {
+  return queryOptions({
+    queryKey: ['new-messages', place.agentId, place.sessionId],
+    queryFn: async () => {
+      await readNewMessages(client, place)
+      return null
+    },
+    initialData: null,
+    staleTime: LOOK_MS,
+    refetchInterval: LOOK_MS,
     refetchOnWindowFocus: 'always',
   })
 }
@@ -65,8 +83,13 @@ export async function readNewMessages(client: QueryClient, place: Place): Promis
   if (hasGap) await client.invalidateQueries({ queryKey })
 }
 
-/** What else belongs to a message: its files, and the message in whose place it comes. */
-export type Sent = { attachments: readonly ChatAttachment[]; replaces: string | undefined }
+/** A message with its files, the message in whose place it comes, and the key that makes it one turn. */
+export type Outgoing = {
+  text: string
+  attachments: readonly ChatAttachment[]
+  replaces?: string | undefined
+  key: string
+}
 
 /** Puts a file into the workspace of the agent, to be sent with a message. @throws ApiError. */
 export async function uploadFile(agentId: string, file: File): Promise<ChatAttachment> {
@@ -80,17 +103,14 @@ export async function uploadFile(agentId: string, file: File): Promise<ChatAttac
  * `replaces` names it, which then keeps its files unless there are others.
  * @throws ApiError when it is refused, or the server stays away.
  */
-export async function beginTurn(
-  { agentId, sessionId }: Place,
-  message: string,
-  { attachments, replaces }: Sent,
-): Promise<ChatTurn> {
-  const headers = { prefer: 'respond-async', 'idempotency-key': crypto.randomUUID() }
+export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing): Promise<ChatTurn> {
+  const { text, attachments, replaces, key } = message
+  const headers = { prefer: 'respond-async', 'idempotency-key': key }
   for (let attempt = 1; ; attempt++) {
     try {
       const place = { agentId, ...(sessionId !== null && { sessionId }) }
       const files = attachments.length > 0 && { attachments: attachments.map(({ id }) => id) }
-      const body = { message, ...place, ...files, ...(replaces && { replaces }) }
+      const body = { message: text, ...place, ...files, ...(replaces && { replaces }) }
       return (await request(OneTurn, '/api/chat', { method: 'POST', body, headers })).turn
     } catch (error) {
       const mayHelp = error instanceof ApiError && error.status === 0 && attempt < ATTEMPTS

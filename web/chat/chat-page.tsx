@@ -24,6 +24,7 @@ export function ChatPage() {
 function Chat({ agent, change, onDeleted }: AgentPageProps) {
   const [isWatching, setWatching] = useState(false)
   const [sessionId, setSession] = useShownSession(agent.id)
+  const [target, setTarget] = useState<string | null>(null)
   if (agent.status === 'provisioning' && !change.isPending && !isWatching) setWatching(true)
   // A deployment that fails while it is watched stays on the page with its reason.
   const isDeploying = isWatching && (agent.status === 'provisioning' || agent.status === 'error')
@@ -36,11 +37,19 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
   }
   return (
     <>
-      <Sessions agentId={agent.id} sessionId={sessionId} onChoose={setSession} />
+      <Sessions
+        agentId={agent.id}
+        sessionId={sessionId}
+        onChoose={(id, messageId) => {
+          setSession(id)
+          setTarget(messageId ?? null)
+        }}
+      />
       <Conversation
         key={`${agent.id} ${sessionId}`}
         agent={agent}
         sessionId={sessionId}
+        target={target}
         blocked={isAddressable(agent) ? null : <Blocked agent={agent} change={change} />}
       />
     </>

@@ -1,34 +1,26 @@
 import { ArrowUp, Square } from 'lucide-react'
-import {
-  type ClipboardEvent,
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react'
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode, useEffect } from 'react'
 import type { ChatAttachment } from '../../src/features/talk/chat/schemas.ts'
 import { Button } from '../ui/button.tsx'
-import { AttachButton, FileChips, useAttachments } from './attachments.tsx'
-
-const maxHeightPx = 220
+import { Notice } from '../ui/notice.tsx'
+import { AttachButton, FileChips, type useAttachments } from './attachments.tsx'
+import type { useDraft } from './draft.ts'
+import { useGrowingArea } from './growing-area.ts'
 
 type ComposerProps = {
-  agentId: string
-  /** Whose draft it is: what was begun is there again when one comes back. */
-  draftOf: string
+  draft: ReturnType<typeof useDraft>
+  attachments: ReturnType<typeof useAttachments>
   isBusy: boolean
   blocked: ReactNode
+  /** Why the last message was not sent; it stands in the draft again. */
+  refusal: string | null
   onSend: (text: string, attachments: readonly ChatAttachment[]) => void
   onStop: () => void
 }
 
 /** Where a message is written. Enter sends, Shift and Enter break the line; `blocked` says why nothing can be sent now. */
-export function Composer({ agentId, draftOf, isBusy, blocked, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useDraft(draftOf)
-  const attachments = useAttachments(agentId, draftOf)
+export function Composer({ draft, attachments, isBusy, blocked, refusal, onSend, onStop }: ComposerProps) {
+  const { text, change } = draft
   const areaRef = useGrowingArea(text)
   // With a keyboard at hand one wants to write at once; on a phone the keyboard would cover the conversation.
   useEffect(() => {
@@ -40,7 +32,7 @@ export function Composer({ agentId, draftOf, isBusy, blocked, onSend, onStop }: 
   const send = () => {
     if (!canSend) return
     onSend(text.trim(), attachments.files)
-    setText('')
+    change('')
     attachments.clear()
     areaRef.current?.focus()
   }
@@ -70,6 +62,11 @@ export function Composer({ agentId, draftOf, isBusy, blocked, onSend, onStop }: 
           {blocked}
         </div>
       )}
+      {refusal && (
+        <Notice tone="problem" title="The message was not sent">
+          {refusal}
+        </Notice>
+      )}
       {(attachments.problem || attachments.isUploading) && (
         <p role="status" className="text-sm text-muted">
           {attachments.isUploading ? 'Uploading…' : attachments.problem}
@@ -87,7 +84,7 @@ export function Composer({ agentId, draftOf, isBusy, blocked, onSend, onStop }: 
           maxLength={100_000}
           disabled={Boolean(blocked)}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => change(event.target.value)}
           onKeyDown={onKeyDown}
           onPaste={(event) => attach(event, event.clipboardData)}
           className="min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 text-base outline-none placeholder:text-muted sm:text-[0.9375rem]"
@@ -113,29 +110,4 @@ function SendOrStop({ isBusy, canSend, onStop }: { isBusy: boolean; canSend: boo
       Send
     </Button>
   )
-}
-
-/** The text that is being written in a conversation, kept in this browser until it is sent. */
-function useDraft(place: string) {
-  const key = `stead-draft:${place}`
-  const [text, setText] = useState(() => localStorage.getItem(key) ?? '')
-  const change = (next: string) => {
-    setText(next)
-    if (next === '') localStorage.removeItem(key)
-    else localStorage.setItem(key, next)
-  }
-  return [text, change] as const
-}
-
-function useGrowingArea(text: string) {
-  const areaRef = useRef<HTMLTextAreaElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text that is shown
-  useLayoutEffect(() => {
-    const area = areaRef.current
-    if (!area) return
-    area.style.height = 'auto'
-    area.style.height = `${Math.min(area.scrollHeight, maxHeightPx)}px`
-    area.style.overflowY = area.scrollHeight > maxHeightPx ? 'auto' : 'hidden'
-  }, [text])
-  return areaRef
 }

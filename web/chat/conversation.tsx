@@ -1,101 +1,186 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArrowDown } from 'lucide-react'
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { Button } from '../ui/button.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { useStickyScroll } from '../ui/sticky-scroll.ts'
-import { messagesQuery } from './chat-api.ts'
+import { useAttachments } from './attachments.tsx'
+import { messagesQuery, newMessagesQuery } from './chat-api.ts'
 import { Composer } from './composer.tsx'
+import { ConnectionBanner } from './connection-banner.tsx'
+import { useDraft } from './draft.ts'
 import { LiveTurn } from './live-turn.tsx'
-import { Message } from './message.tsx'
+import type { MessageWays } from './message.tsx'
+import { MessageList } from './message-list.tsx'
+import { useShownMessages, useTarget } from './shown-messages.ts'
 import { useTurn } from './turn.ts'
 
 type ConversationProps = {
   agent: WebAgent
   /** Null for what is said outside of sessions. */
   sessionId: string | null
+  /** A message that was looked for. */
+  target: string | null
   blocked: ReactNode
 }
 
 /** The history of one conversation, the turn under way, and the composer; `blocked` is why the agent cannot be written to. */
-export function Conversation({ agent, sessionId, blocked }: ConversationProps) {
+export function Conversation({ agent, sessionId, target, blocked }: ConversationProps) {
   const place = { agentId: agent.id, sessionId }
-  const history = useInfiniteQuery(messagesQuery(place))
-  const { turn, announcement, isBusy, send, retry, stop } = useTurn(place)
-  // What the turn itself shows stands in the history as well.
-  const hidden = turn?.messageIds.join(' ') ?? ''
-  const messages = useMemo(
-    () =>
-      history.data?.pages
-        .toReversed()
-        .flatMap((page) => page.messages)
-        .filter(({ id }) => !hidden.split(' ').includes(id)),
-    [history.data, hidden],
-  )
-  const shown = useMemo(() => ({ messages, turn }), [messages, turn])
-  const { boxRef, isAway, onScroll, jumpToEnd } = useStickyScroll(shown, messages?.[0]?.id)
-  const isEmpty = messages?.length === 0 && !turn
+  const draftOf = sessionId ?? agent.id
+  const draft = useDraft(draftOf)
+  const attachments = useAttachments(agent.id, draftOf)
+  const talk = useTurn(place, {
+    draftOf,
+    onUnsent: (message) => {
+      draft.putBack(message.text)
+      attachments.putBack(message.attachments)
+    },
+  })
+  const { turn, announcement, isBusy } = talk
+  const ways = useMessageWays(talk.send, !blocked && !isBusy)
+  const scrolled = useRef(() => {})
   return (
     <>
-      <div className="relative flex min-h-0 flex-1 flex-col">
-        <section
-          ref={boxRef}
-          onScroll={onScroll}
-          aria-label={`Conversation with ${agent.name}`}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-          tabIndex={0}
-          className="min-h-0 flex-1 overflow-y-auto overscroll-contain -outline-offset-2 [overflow-anchor:none]"
-        >
-          <div className="mx-auto grid max-w-3xl grid-cols-1 gap-5 px-4 py-6 sm:px-8">
-            {history.hasNextPage && (
-              <Button
-                className="justify-self-center"
-                isPending={history.isFetchingNextPage}
-                onClick={() => void history.fetchNextPage()}
-              >
-                Load older messages
-              </Button>
-            )}
-            {history.error && (
-              <LoadProblem
-                what={messages ? 'Older messages' : 'The conversation'}
-                error={history.error}
-                onRetry={messages ? history.fetchNextPage : history.refetch}
-              />
-            )}
-            {!messages && !history.error && <Loading />}
-            {isEmpty && <Beginning agent={agent} canWrite={!blocked} />}
-            <ol aria-label="Messages" className="grid grid-cols-1 gap-5 empty:hidden">
-              {messages?.map((message) => (
-                <Message key={message.id} message={message} agentName={agent.name} />
-              ))}
-              {turn && <LiveTurn turn={turn} agentName={agent.name} canRetry={!blocked} onRetry={retry} />}
-            </ol>
-          </div>
-        </section>
-        {isAway && (
-          <Button className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lifted" onClick={jumpToEnd}>
-            <ArrowDown aria-hidden className="size-4" />
-            Latest
-          </Button>
-        )}
-      </div>
+      <Messages
+        agent={agent}
+        sessionId={sessionId}
+        target={target}
+        canWrite={!blocked}
+        turn={turn}
+        ways={ways}
+        onRetry={() => void talk.retry()}
+        jump={scrolled}
+      />
       <p aria-live="polite" className="sr-only">
         {announcement && `${agent.name} says: ${announcement}`}
       </p>
       <Composer
-        agentId={agent.id}
-        draftOf={sessionId ?? agent.id}
+        draft={draft}
+        attachments={attachments}
         isBusy={isBusy}
         blocked={blocked}
-        onSend={(text, attachments) => {
-          jumpToEnd()
-          send(text, attachments)
+        refusal={talk.refusal}
+        onSend={(text, files) => {
+          scrolled.current()
+          talk.send({ text, attachments: files })
         }}
-        onStop={stop}
+        onStop={talk.stop}
       />
+    </>
+  )
+}
+
+type Talk = ReturnType<typeof useTurn>
+
+/** Stays the same while an answer grows, so that the messages above it are not drawn again. */
+function useMessageWays(send: Talk['send'], canSend: boolean): MessageWays {
+  const latest = useRef(send)
+  useEffect(() => {
+    latest.current = send
+  })
+  return useMemo(
+    () => (canSend ? { onResend: ({ id }, text) => latest.current({ text, attachments: [], replaces: id }) } : null),
+    [canSend],
+  )
+}
+
+type MessagesProps = Pick<ConversationProps, 'agent' | 'sessionId' | 'target'> & {
+  canWrite: boolean
+  turn: Talk['turn']
+  ways: MessageWays
+  onRetry: () => void
+  /** Is given what leads to the end. */
+  jump: { current: () => void }
+}
+
+/** Everything above the composer, scrolling. */
+function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, jump }: MessagesProps) {
+  const place = { agentId: agent.id, sessionId }
+  const history = useInfiniteQuery(messagesQuery(place))
+  useQuery({ ...newMessagesQuery(useQueryClient(), place), enabled: history.isSuccess && !turn })
+  const messages = useShownMessages(history.data, turn)
+  const shown = useMemo(() => ({ messages, turn }), [messages, turn])
+  const { boxRef, isAway, onScroll, jumpToEnd, leaveEnd } = useStickyScroll(shown, messages?.[0]?.id)
+  const isMissing = useTarget(target, messages, history, leaveEnd)
+  useEffect(() => {
+    jump.current = jumpToEnd
+  }, [jump, jumpToEnd])
+  const isEmpty = messages?.length === 0 && !turn
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      <ConnectionBanner place={place} isStreamLost={turn?.isLost === true} />
+      <section
+        ref={boxRef}
+        onScroll={onScroll}
+        aria-label={`Conversation with ${agent.name}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+        tabIndex={0}
+        className="min-h-0 flex-1 overflow-y-auto overscroll-contain -outline-offset-2 [overflow-anchor:none]"
+      >
+        <div className="mx-auto grid max-w-3xl grid-cols-1 gap-3 px-4 py-6 sm:px-8">
+          <Earlier history={history} isMissing={isMissing} />
+          {!messages && !history.error && <Loading />}
+          {isEmpty && <Beginning agent={agent} canWrite={canWrite} />}
+          <ol aria-label="Messages" className="grid grid-cols-1 gap-1 empty:hidden">
+            {messages && (
+              <MessageList
+                messages={messages}
+                agentName={agent.name}
+                target={target}
+                hasTurn={turn !== null}
+                ways={ways}
+              />
+            )}
+            {turn && <LiveTurn turn={turn} agentName={agent.name} canRetry={canWrite} onRetry={onRetry} />}
+          </ol>
+        </div>
+      </section>
+      {isAway && (
+        <Button className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lifted" onClick={jumpToEnd}>
+          <ArrowDown aria-hidden className="size-4" />
+          Latest
+        </Button>
+      )}
+    </div>
+  )
+}
+
+type EarlierProps = {
+  history: {
+    data: unknown
+    error: unknown
+    hasNextPage: boolean
+    isFetchingNextPage: boolean
+    fetchNextPage: () => unknown
+    refetch: () => unknown
+  }
+  isMissing: boolean
+}
+
+/** The way to what was said before, and why it cannot be shown. */
+function Earlier({ history, isMissing }: EarlierProps) {
+  return (
+    <>
+      {isMissing && <Notice tone="note">The message that was found is no longer part of the conversation.</Notice>}
+      {history.hasNextPage && (
+        <Button
+          className="justify-self-center"
+          isPending={history.isFetchingNextPage}
+          onClick={() => void history.fetchNextPage()}
+        >
+          Load older messages
+        </Button>
+      )}
+      {history.error !== null && (
+        <LoadProblem
+          what={history.data ? 'Older messages' : 'The conversation'}
+          error={history.error}
+          onRetry={history.data ? history.fetchNextPage : history.refetch}
+        />
+      )}
     </>
   )
 }

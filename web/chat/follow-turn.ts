@@ -61,7 +61,8 @@ export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFa
     })
   }
 
-  connect()
+  if (turn.state === 'running') connect()
+  else void settle()
   return () => {
     leaving.abort()
     clearTimeout(timer)

@@ -1,11 +1,13 @@
 import { RotateCw } from 'lucide-react'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { AgentText } from './agent-text.tsx'
 import { FileChips } from './attachments.tsx'
 import { MessageFrame } from './message.tsx'
 import { ReplyText } from './reply-text.tsx'
+import type { Turn } from './shown-turn.ts'
+import { Silence } from './silence.tsx'
 import { ToolFolds } from './tool-folds.tsx'
-import type { Turn } from './turn.ts'
 
 type LiveTurnProps = { turn: Turn; agentName: string; canRetry: boolean; onRetry: () => void }
 
@@ -29,14 +31,13 @@ export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) 
       {(reply || toolCalls.length > 0 || !isOver) && (
         <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={REMARKS[state]}>
           <ToolFolds calls={toolCalls} />
-          {reply ? <ReplyText text={reply} /> : <Thinking agentName={agentName} />}
+          {reply ? <AgentText text={reply} isGrowing={!isOver} /> : !isOver && <Thinking agentName={agentName} />}
+          {!isOver && !isLost && <Silence turn={turn} agentName={agentName} onRetry={onRetry} />}
         </MessageFrame>
       )}
-      {!isOver && (isLost || problem) && (
+      {!isOver && problem && (
         <li>
-          <p role="status" className="text-sm text-muted">
-            {problem ?? 'The connection is lost. The reply goes on and is shown as soon as the server answers again.'}
-          </p>
+          <Notice tone="problem">{problem}</Notice>
         </li>
       )}
       {isOver && (

@@ -1,11 +1,12 @@
-import { memo, type ReactNode } from 'react'
-import type { ChatMessage, TurnSummary } from '../../src/features/talk/chat/schemas.ts'
+import { memo, type ReactNode, useState } from 'react'
+import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
+import { Moment } from '../ui/moment.tsx'
+import { AgentText } from './agent-text.tsx'
 import { FileChips } from './attachments.tsx'
+import { EditMessage } from './edit-message.tsx'
+import { MessageActions } from './message-actions.tsx'
 import { ReplyText } from './reply-text.tsx'
-import { EndedToolFolds, toDuration } from './tool-folds.tsx'
-
-const time = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-const full = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'short' })
+import { EndedToolFolds } from './tool-folds.tsx'
 
 /** What stands beside a message that did not go as it should. */
 const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], string | null>> = {
@@ -14,73 +15,99 @@ const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], strin
   failed: { user: 'Not answered', agent: 'Incomplete' },
 }
 
+/** What can be done with messages; null while an answer is under way, or the agent cannot be written to. */
+export type MessageWays = { onResend: (message: ChatMessage, text: string) => void } | null
+
+type MessageProps = {
+  message: ChatMessage
+  agentName: string
+  /** The question that can be asked again: of the last answer, and of the last question itself. */
+  question: ChatMessage | null
+  /** It was looked for. */
+  isTarget: boolean
+  ways: MessageWays
+}
+
 /** One message of the conversation; unchanged ones are not drawn again while a reply streams in. */
-export const Message = memo(function Message({ message, agentName }: { message: ChatMessage; agentName: string }) {
-  const { sender, content, status, timestamp, turn, attachments } = message
-  const remark = REMARKS[status][sender]
+export const Message = memo(function Message({ message, agentName, question, isTarget, ways }: MessageProps) {
+  const { id, sender, content, status, timestamp, turn, attachments } = message
+  const [isEdited, setEdited] = useState(false)
+  const isMine = sender === 'user'
+  if (isEdited && ways) {
+    return (
+      <li>
+        <EditMessage
+          message={message}
+          onSend={(text) => ways.onResend(message, text)}
+          onClose={() => setEdited(false)}
+        />
+      </li>
+    )
+  }
   return (
     <MessageFrame
+      id={id}
       sender={sender}
       agentName={agentName}
       timestamp={timestamp}
-      remark={remark}
-      figures={turn && toFigures(turn)}
+      remark={REMARKS[status][sender]}
+      isTarget={isTarget}
+      actions={
+        <MessageActions
+          message={message}
+          onRetry={question && ways ? () => ways.onResend(question, question.content) : undefined}
+          onEdit={isMine && ways ? () => setEdited(true) : undefined}
+        />
+      }
     >
       {turn && <EndedToolFolds turn={turn} />}
-      <ReplyText text={content} />
+      {isMine ? <ReplyText text={content} /> : <AgentText text={content} />}
       {attachments && <FileChips files={attachments} />}
     </MessageFrame>
   )
 })
 
 type MessageFrameProps = {
+  id?: string
   sender: ChatMessage['sender']
   agentName: string
   timestamp: string
   remark: ReactNode
-  /** What an answer took; shown when one points at it. */
-  figures?: string | undefined
+  isTarget?: boolean
+  /** The row below, which always takes its space. */
+  actions?: ReactNode
   children: ReactNode
 }
 
-const dollars = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 3 })
-
-/** What is known of a turn, such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
-function toFigures({ model, inputTokens, outputTokens, costUsd, durationMs }: TurnSummary): string {
-  const tokens = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens
-  const parts = [
-    model,
-    tokens === null ? null : `${tokens.toLocaleString('en')} tokens`,
-    costUsd === null ? null : dollars.format(costUsd),
-    durationMs === null ? null : toDuration(durationMs),
-  ]
-  return parts.filter((part) => part !== null).join(' · ')
-}
-
 /** Who said something and when, around what was said. */
-export function MessageFrame({ sender, agentName, timestamp, remark, figures, children }: MessageFrameProps) {
+export function MessageFrame({
+  id,
+  sender,
+  agentName,
+  timestamp,
+  remark,
+  isTarget,
+  actions,
+  children,
+}: MessageFrameProps) {
   const isMine = sender === 'user'
-  const when = new Date(timestamp)
   return (
     <li
-      className={`group grid max-w-full grid-cols-1 gap-1 ${isMine ? 'justify-items-end pl-8 sm:pl-20' : 'justify-items-start sm:pr-10'}`}
+      data-message={id}
+      tabIndex={isTarget ? -1 : undefined}
+      className={`group grid max-w-full scroll-my-16 grid-cols-1 gap-1 rounded-lg ${isTarget ? 'outline-2 outline-offset-4 outline-accent' : ''} ${isMine ? 'justify-items-end pl-8 sm:pl-20' : 'justify-items-start'}`}
     >
       <p className="text-xs text-muted">
         <span className="mr-1.5 font-medium">{isMine ? 'You' : agentName}</span>
-        <time dateTime={timestamp} title={full.format(when)}>
-          {time.format(when)}
-        </time>
+        <Moment at={timestamp} as="clock" />
         {remark && <span className="text-bad"> · {remark}</span>}
-        {figures && (
-          <span className="opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100">
-            {' '}
-            · {figures}
-          </span>
-        )}
       </p>
-      <div className={`max-w-full min-w-0 ${isMine ? 'rounded-xl rounded-tr-sm bg-accent-soft px-3.5 py-2' : ''}`}>
+      <div
+        className={`max-w-full min-w-0 ${isMine ? 'rounded-xl rounded-tr-sm bg-accent-soft px-3.5 py-2' : 'w-full'}`}
+      >
         {children}
       </div>
+      <div className="min-h-8 max-w-full">{actions}</div>
     </li>
   )
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 const fence = /^```[^\n]*\n([\s\S]*?)(?:\n```[^\S\n]*$|$(?![\s\S]))/m
 const inline = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/
 
-/** Text of an agent: line breaks stay, code, bold and web addresses are marked up, everything else is shown as it came. */
+/** What a person has written: line breaks stay, code, bold and web addresses are marked up, the rest is shown as it came. */
 export function ReplyText({ text }: { text: string }) {
   return <div className="grid grid-cols-1 gap-3 break-words [overflow-wrap:anywhere]">{splitBlocks(text)}</div>
 }

@@ -8,8 +8,11 @@ import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { searchQuery } from './sessions-api.ts'
 
-/** Finds what was said in any conversation with an agent, and leads to the conversation. */
-export function SearchSection({ agentId, onChoose }: { agentId: string; onChoose: (id: string | null) => void }) {
+/** Shows a message in its conversation. */
+type Choose = (sessionId: string | null, messageId: string) => void
+
+/** Finds what was said in any conversation with an agent, and leads to it. */
+export function SearchSection({ agentId, onChoose }: { agentId: string; onChoose: Choose }) {
   const [text, setText] = useState('')
   const q = useDeferredValue(text.trim())
   const search = useInfiniteQuery(searchQuery(agentId, q))
@@ -41,14 +44,14 @@ export function SearchSection({ agentId, onChoose }: { agentId: string; onChoose
   )
 }
 
-type FoundProps = { result: SearchResults['results'][number]; onChoose: (id: string | null) => void }
+type FoundProps = { result: SearchResults['results'][number]; onChoose: Choose }
 
 function Found({ result: { message, snippet }, onChoose }: FoundProps) {
   return (
     <li>
       <button
         type="button"
-        onClick={() => onChoose(message.sessionId ?? null)}
+        onClick={() => onChoose(message.sessionId ?? null, message.id)}
         className="grid w-full grid-cols-1 gap-0.5 rounded-md px-2 py-1 text-left hover:bg-sunken"
       >
         <span className="text-sm break-words [overflow-wrap:anywhere]">

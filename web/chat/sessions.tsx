@@ -19,7 +19,8 @@ type SessionsProps = {
   agentId: string
   /** The conversation that is shown; null for the main one. */
   sessionId: string | null
-  onChoose: (sessionId: string | null) => void
+  /** Shows a conversation, and a message of it if one was looked for. */
+  onChoose: (sessionId: string | null, messageId?: string) => void
 }
 
 /** The conversations with one agent: which is shown, the others behind a button, and a search through all. */
@@ -38,20 +39,20 @@ export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
       choose(id)
     },
   })
-  const choose = (id: string | null) => {
+  const choose = (id: string | null, messageId?: string) => {
     setOpen(false)
-    onChoose(id)
+    onChoose(id, messageId)
   }
   return (
     <div className="mx-auto w-full max-w-3xl px-4 sm:px-8">
-      <div className="flex flex-wrap items-center gap-2 py-2">
+      <div className="-ml-3 flex items-center justify-between gap-2 py-2 sm:justify-start">
         <Button look="ghost" aria-expanded={isOpen} aria-controls={panelId} onClick={() => setOpen(!isOpen)}>
           <MessagesSquare aria-hidden className="size-4" />
           <span className="max-w-56 truncate">{sessionId === null ? MAIN_TITLE : (current?.title ?? NEW_TITLE)}</span>
         </Button>
         <Button isPending={creating.isPending} onClick={() => creating.mutate()}>
           <Plus aria-hidden className="size-4" />
-          New conversation
+          <span className="max-sm:sr-only">New conversation</span>
         </Button>
       </div>
       {creating.error && <Notice tone="problem">{messageFor(creating.error)}</Notice>}

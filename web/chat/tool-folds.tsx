@@ -10,7 +10,7 @@ export function ToolFolds({ calls }: { calls: readonly ToolCall[] }) {
     <ul aria-label="Tools used" className="mb-2 grid grid-cols-1 gap-1 empty:hidden">
       {calls.map((call, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a turn only ever gets more of them
-        <Fold key={index} call={call}>
+        <Fold key={index} call={call} preview={call.arguments}>
           <ToolDetails call={call} />
         </Fold>
       ))}
@@ -32,9 +32,14 @@ export function EndedToolFolds({ turn }: { turn: TurnSummary }) {
   )
 }
 
-type FoldProps = { call: Pick<ToolCall, 'name' | 'success' | 'durationMs'>; children: React.ReactNode }
+type FoldProps = {
+  call: Pick<ToolCall, 'name' | 'success' | 'durationMs'>
+  /** What went in, as far as it fits the line. */
+  preview?: string
+  children: React.ReactNode
+}
 
-function Fold({ call: { name, success, durationMs }, children }: FoldProps) {
+function Fold({ call: { name, success, durationMs }, preview, children }: FoldProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <li>
@@ -42,6 +47,7 @@ function Fold({ call: { name, success, durationMs }, children }: FoldProps) {
         <summary className="cursor-pointer truncate">
           <code className="font-mono text-[0.8125rem]">{name}</code> · {toDuration(durationMs)}
           {!success && <span className="text-bad"> · Failed</span>}
+          {preview && !isOpen && <span className="font-mono text-[0.8125rem]"> · {preview}</span>}
         </summary>
         {isOpen && children}
       </details>
@@ -62,17 +68,27 @@ function StoredDetails({ turnId, index }: { turnId: string; index: number }) {
 
 function ToolDetails({ call }: { call: ToolCall }) {
   return (
-    <dl className="mt-1 grid grid-cols-1 gap-1 border-l border-line pl-3">
+    <dl className="mt-1 grid max-h-80 overflow-y-auto grid-cols-1 gap-1 border-l border-line pl-3">
       <dt className="font-medium">Arguments</dt>
       <dd className="font-mono text-[0.8125rem] break-words whitespace-pre-wrap [overflow-wrap:anywhere]">
-        {call.arguments}
+        {toReadable(call.arguments)}
       </dd>
       <dt className="font-medium">Result</dt>
       <dd className="font-mono text-[0.8125rem] break-words whitespace-pre-wrap [overflow-wrap:anywhere]">
-        {call.result}
+        {toReadable(call.result)}
       </dd>
     </dl>
   )
+}
+
+/** JSON with its lines; anything else, and JSON that was cut, as it is. */
+function toReadable(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text
+  } catch {
+    return text
+  }
 }
 
 /** Such as `40 ms` or `2.1 s`. */

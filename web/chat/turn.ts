@@ -1,42 +1,101 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { ChatAttachment, ChatTurn, ToolCall } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, messageFor } from '../api/request.ts'
-import { beginTurn, messagesQuery, type Place, readNewMessages, runningTurnsQuery, stopTurn } from './chat-api.ts'
-import { followTurn } from './follow-turn.ts'
+import {
+  beginTurn,
+  messagesQuery,
+  type Outgoing,
+  type Place,
+  readNewMessages,
+  runningTurnsQuery,
+  stopTurn,
+} from './chat-api.ts'
+import { forgetSending, keepSending, newSendingKey, readSending } from './draft.ts'
 import { sessionsQuery } from './sessions-api.ts'
-
-/**
- * A message on its way and what has come back so far. `id` is null until the server has it, `messageIds` are those that it
- * has in the conversation. A finished turn becomes two messages of the conversation.
- */
-export type Turn = {
-  id: string | null
-  messageIds: readonly string[]
-  text: string
-  /** Files that go with it, until the server has it. */
-  attachments: readonly ChatAttachment[]
-  reply: string
-  toolCalls: readonly ToolCall[]
-  sentAt: string
-  state: 'waiting' | 'answering' | 'stopped' | 'failed'
-  isLost: boolean
-  problem: string | null
-}
-
-/** A turn that is followed; `leave` lets it go on without this page. */
-type Followed = { id: string; leave: () => void }
+import { type Followed, showTurn, type Turn, toEndedTurn, toWaitingTurn } from './shown-turn.ts'
 
 /** Tells other tabs of this browser that a turn was begun. */
 const CHANNEL = 'stead-turns'
 
+type TurnOptions = {
+  /** Under which name a message on its way is kept in this browser. */
+  draftOf: string
+  /** A message that was not sent goes back to where it was written. */
+  onUnsent: (message: Outgoing) => void
+}
+
 /**
  * Sends messages to one agent, one at a time, and joins the turn that is under way, whichever page began it. `announcement`
- * is the last complete reply, for screen readers.
+ * is the last complete reply, for screen readers; `refusal` is why the last message was not sent.
  */
-export function useTurn(place: Place) {
+export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
+  const { agentId } = place
+  const client = useQueryClient()
+  const { turn, setTurn, announcement, join, finish, abandon, isHere } = useFollowedTurn(place)
+  const [refusal, setRefusal] = useState<string | null>(null)
+
+  const send = async (message: Outgoing) => {
+    setRefusal(null)
+    const waiting = toWaitingTurn(message)
+    setTurn(waiting)
+    keepSending(draftOf, { ...message, attachments: [...message.attachments] })
+    try {
+      const begun = await beginTurn(place, message)
+      announce(agentId)
+      forgetSending(draftOf, message.key)
+      if (!isHere.current) return
+      if (message.replaces) void client.invalidateQueries({ queryKey: messagesQuery(place).queryKey })
+      join(begun, waiting)
+    } catch (error) {
+      forgetSending(draftOf, message.key)
+      noteRefusal(client, agentId, error)
+      // What was to be replaced still stands; a new message goes back to where it was written.
+      if (message.replaces) return setTurn({ ...waiting, state: 'failed', problem: messageFor(error) })
+      onUnsent(message)
+      setTurn(null)
+      setRefusal(messageFor(error))
+    }
+  }
+  useSendingAgain(draftOf, send, (message) => {
+    onUnsent(message)
+    setRefusal('The page was left before it was sent.')
+  })
+  const sendNew = (message: Omit<Outgoing, 'key'>) => void send({ ...message, key: newSendingKey() })
+  /** Ends the turn under way. @returns its question. */
+  const end = async (turnId: string): Promise<string | null> => {
+    try {
+      const ended = await stopTurn(turnId)
+      abandon(turnId)
+      await finish(ended)
+      return ended.questionId
+    } catch (error) {
+      setTurn((now) => now && { ...now, problem: messageFor(error) })
+      return null
+    }
+  }
+  return {
+    turn,
+    refusal,
+    announcement,
+    isBusy: turn?.state === 'waiting' || turn?.state === 'answering',
+    send: sendNew,
+    retry: async () => {
+      if (!turn) return
+      const isBegun = turn.id !== null
+      const isRunning = turn.state === 'waiting' || turn.state === 'answering'
+      const replaces = turn.id && isRunning ? await end(turn.id) : isBegun ? turn.messageIds[0] : turn.replaces
+      // The files of a message that the server has stay with it.
+      if (replaces) sendNew({ text: turn.text, attachments: isBegun ? [] : turn.attachments, replaces })
+    },
+    stop: () => void (turn?.id && end(turn.id)),
+  }
+}
+
+/** The turn that is shown: one that was begun here, or one that is found to be under way. */
+function useFollowedTurn(place: Place) {
   const { agentId, sessionId } = place
   const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
@@ -46,17 +105,25 @@ export function useTurn(place: Place) {
   const running = useQuery(runningTurnsQuery(agentId))
   const joinable = running.data?.turns.findLast((each) => each.sessionId === sessionId)
 
+  const abandon = (turnId?: string) => {
+    if (turnId !== undefined && followed.current?.id !== turnId) return
+    followed.current?.leave()
+    followed.current = null
+  }
   const finish = async (ended: ChatTurn) => {
     followed.current = null
     await readNewMessages(client, place).catch(() => undefined)
     refreshLists(client, agentId)
     setAnnouncement(ended.state === 'done' ? ended.text : '')
-    setTurn(ended.state === 'done' ? null : toEndedTurn(ended))
+    const next = ended.state === 'done' ? null : toEndedTurn(ended)
+    // Another message may have been sent meanwhile.
+    setTurn((now) => (now && now.id !== ended.id ? now : next))
   }
-  const join = (begun: ChatTurn) => {
+  const join = (begun: ChatTurn, sent: Turn | null) => {
     if (followed.current?.id === begun.id) return
-    followed.current?.leave()
-    followed.current = showTurn(begun, setTurn, (ended) => {
+    abandon()
+    setAnnouncement('')
+    followed.current = showTurn(begun, sent, setTurn, (ended) => {
       followed.current = null
       if (ended) void finish(ended)
     })
@@ -64,120 +131,33 @@ export function useTurn(place: Place) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: joins once for each turn that is found
   useEffect(() => {
-    if (joinable) join(joinable)
+    if (joinable) join(joinable, null)
   }, [joinable?.id])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: leaves once, with the page
   useEffect(() => {
     isHere.current = true
     return () => {
       // The turn goes on, and is joined by whoever comes back.
       isHere.current = false
-      followed.current?.leave()
-      followed.current = null
+      abandon()
     }
   }, [])
   useOtherTabs(agentId)
-
-  const send = async (text: string, attachments: readonly ChatAttachment[], replaces?: string) => {
-    setAnnouncement('')
-    const waiting: Turn = { ...NOTHING, text, attachments, sentAt: new Date().toISOString() }
-    setTurn(waiting)
-    try {
-      const begun = await beginTurn(place, text, { attachments, replaces })
-      announce(agentId)
-      if (!isHere.current) return
-      if (replaces) void client.invalidateQueries({ queryKey: messagesQuery(place).queryKey })
-      if (begun.state === 'running') join(begun)
-      else await finish(begun)
-    } catch (error) {
-      noteRefusal(client, agentId, error)
-      setTurn({ ...waiting, state: 'failed', problem: messageFor(error) })
-    }
-  }
-  const stop = async () => {
-    const id = turn?.id
-    if (!id) return
-    try {
-      const ended = await stopTurn(id)
-      if (followed.current?.id === id) {
-        followed.current.leave()
-        await finish(ended)
-      }
-    } catch (error) {
-      setTurn((now) => now && { ...now, problem: messageFor(error) })
-    }
-  }
-  return {
-    turn,
-    announcement,
-    isBusy: turn?.state === 'waiting' || turn?.state === 'answering',
-    send: (text: string, attachments: readonly ChatAttachment[]) => void send(text, attachments),
-    retry: () => turn && void send(turn.text, turn.attachments, turn.messageIds[0]),
-    stop: () => void stop(),
-  }
+  return { turn, setTurn, announcement, join, finish, abandon, isHere }
 }
 
-const NOTHING: Turn = {
-  id: null,
-  messageIds: [],
-  text: '',
-  attachments: [],
-  reply: '',
-  toolCalls: [],
-  sentAt: '',
-  state: 'waiting',
-  isLost: false,
-  problem: null,
-}
-
-/** Draws a turn while it goes on. `onOver` hears how it ended, or null when it can be followed no longer. */
-function showTurn(begun: ChatTurn, draw: (turn: Turn) => void, onOver: (ended: ChatTurn | null) => void): Followed {
-  let shown = toShownTurn(begun)
-  draw(shown)
-  const drawing = drawOncePerFrame(() => draw(shown))
-  const show = (change: Partial<Turn>) => {
-    shown = { ...shown, ...change }
-    drawing.request()
-  }
-  const leave = followTurn(begun, {
-    onTool: (call) => show({ toolCalls: [...shown.toolCalls, call], state: 'answering' }),
-    onText: (text) => show({ reply: shown.reply + text, state: 'answering' }),
-    onLost: (isLost) => show({ isLost }),
-    onEnd: (ended) => {
-      drawing.cancel()
-      onOver(ended)
-    },
-    onFail: (error) => {
-      drawing.cancel()
-      onOver(null)
-      draw({ ...shown, state: 'failed', problem: messageFor(error) })
-    },
-  })
-  return {
-    id: begun.id,
-    leave: () => {
-      leave()
-      drawing.cancel()
-    },
-  }
-}
-
-function toShownTurn({ id, questionId, replyId, message, text, toolCalls, createdAt }: ChatTurn): Turn {
-  const messageIds = replyId === null ? [questionId] : [questionId, replyId]
-  return {
-    ...NOTHING,
-    id,
-    messageIds,
-    text: message,
-    reply: text,
-    toolCalls,
-    sentAt: createdAt,
-    state: text ? 'answering' : 'waiting',
-  }
-}
-
-function toEndedTurn(ended: ChatTurn): Turn {
-  const state = ended.state === 'stopped' ? 'stopped' : 'failed'
-  return { ...toShownTurn(ended), state, problem: ended.error }
+/** Goes on with a message that was on its way when the page was left: its key makes it one, however often it is sent. */
+function useSendingAgain(draftOf: string, send: (message: Outgoing) => void, onUnsent: (message: Outgoing) => void) {
+  const isDone = useRef(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks once, when the page is opened
+  useEffect(() => {
+    const message = isDone.current ? null : readSending(draftOf)
+    isDone.current = true
+    if (!message) return
+    if (message.until > Date.now()) return send(message)
+    forgetSending(draftOf, message.key)
+    onUnsent(message)
+  }, [])
 }
 
 /** Looks for a turn when another tab of this browser says that it has begun one. */
@@ -209,16 +189,4 @@ function announce(agentId: string): void {
   const channel = new BroadcastChannel(CHANNEL)
   channel.postMessage(agentId)
   channel.close()
-}
-
-/** A long reply comes in thousands of pieces; drawing each one would keep the page busy. */
-function drawOncePerFrame(draw: () => void) {
-  let frame = 0
-  const request = () => {
-    frame ||= requestAnimationFrame(() => {
-      frame = 0
-      draw()
-    })
-  }
-  return { request, cancel: () => cancelAnimationFrame(frame) }
 }

@@ -1,7 +1,7 @@
 import { LoaderCircle } from 'lucide-react'
 import type { ComponentProps } from 'react'
 
-type ButtonLook = 'primary' | 'plain' | 'ghost' | 'danger'
+export type ButtonLook = 'primary' | 'plain' | 'ghost' | 'danger'
 
 const looks: Record<ButtonLook, string> = {
   primary: 'bg-accent text-accent-ink border-transparent hover:bg-accent-hover',

@@ -1,19 +1,19 @@
 import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
-import { Button } from './button.tsx'
+import { Button, type ButtonLook } from './button.tsx'
 
 type CopyState = 'idle' | 'copied' | 'failed'
 
 const labels: Record<CopyState, string> = { idle: 'Copy', copied: 'Copied', failed: 'Select and copy it' }
 
 /** Copies `text`; `what` names it for screen readers. Where the browser refuses (plain http), it says to do it by hand. */
-export function CopyButton({ text, what }: { text: string; what: string }) {
+export function CopyButton({ text, what, look = 'plain' }: { text: string; what: string; look?: ButtonLook }) {
   const [state, setState] = useState<CopyState>('idle')
-  const copy = async () => setState((await isCopied(text)) ? 'copied' : 'failed')
+  const copy = async () => setState((await copyText(text)) ? 'copied' : 'failed')
   const Icon = state === 'copied' ? Check : Copy
   return (
     <>
-      <Button aria-label={`Copy ${what}`} onClick={() => void copy()}>
+      <Button look={look} aria-label={`Copy ${what}`} onClick={() => void copy()}>
         <Icon aria-hidden className="size-4" />
         {labels[state]}
       </Button>
@@ -24,7 +24,8 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   )
 }
 
-async function isCopied(text: string): Promise<boolean> {
+/** Puts `text` on the clipboard. @returns false where the browser refuses. */
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

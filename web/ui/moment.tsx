@@ -1,6 +1,10 @@
+/** The clock has 24 hours everywhere. */
+const hourCycle = 'h23'
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' })
-const exact = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'medium' })
-const short = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
+const clock = new Intl.DateTimeFormat('en', { timeStyle: 'short', hourCycle })
+const short = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle })
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'medium', hourCycle })
+const exactUtc = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hourCycle, timeZone: 'UTC' })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -9,15 +13,22 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60_000],
 ]
 
-/** A moment in local time, to the day, to the minute or as a distance from now; pointing at it tells it exactly. */
-export function Moment({ at, as = 'day' }: { at: string; as?: 'day' | 'minute' | 'distance' }) {
+type MomentProps = { at: string; as?: 'day' | 'minute' | 'clock' | 'distance' }
+
+/** A moment in local time, to the day, to the minute, on the clock or as a distance from now; pointing at it tells it in UTC. */
+export function Moment({ at, as = 'day' }: MomentProps) {
   const date = new Date(at)
-  const text = as === 'day' ? day.format(date) : as === 'minute' ? short.format(date) : distance(date)
   return (
-    <time dateTime={at} title={exact.format(date)} className="whitespace-nowrap">
-      {text}
+    <time dateTime={at} title={`${exact.format(date)} (${exactUtc.format(date)} UTC)`} className="whitespace-nowrap">
+      {format(date, as)}
     </time>
   )
+}
+
+function format(date: Date, as: MomentProps['as']): string {
+  if (as === 'minute') return short.format(date)
+  if (as === 'clock') return clock.format(date)
+  return as === 'distance' ? distance(date) : day.format(date)
 }
 
 /** Within a month in words, beyond it as a date. */

@@ -1,4 +1,4 @@
-import { useCallback, useLayoutEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 const nearPx = 64
 
@@ -8,7 +8,7 @@ const nearPx = 64
  */
 export function useStickyScroll(content: unknown, firstKey: string | undefined) {
   const boxRef = useRef<HTMLDivElement>(null)
-  const known = useRef({ isPinned: true, firstKey, height: 0 })
+  const known = useRef({ isPinned: true, firstKey, height: 0, clientHeight: 0 })
   const [isAway, setAway] = useState(false)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever what the box shows has changed
@@ -18,15 +18,33 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     const { isPinned, firstKey: before, height } = known.current
     if (isPinned) box.scrollTop = box.scrollHeight
     else if (before !== firstKey) box.scrollTop += box.scrollHeight - height
-    known.current = { isPinned, firstKey, height: box.scrollHeight }
+    known.current = { isPinned, firstKey, height: box.scrollHeight, clientHeight: box.clientHeight }
   }, [content, firstKey])
+
+  // What is drawn later, such as code in its colours, changes the height without any new content.
+  useEffect(() => {
+    const box = boxRef.current
+    const inner = box?.firstElementChild
+    if (!box || !inner) return
+    const observer = new ResizeObserver(() => {
+      if (known.current.isPinned) box.scrollTop = box.scrollHeight
+      known.current.height = box.scrollHeight
+      known.current.clientHeight = box.clientHeight
+    })
+    observer.observe(inner)
+    observer.observe(box)
+    return () => observer.disconnect()
+  }, [])
 
   const onScroll = useCallback(() => {
     const box = boxRef.current
     if (!box) return
-    const isPinned = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx
-    known.current.isPinned = isPinned
-    setAway(!isPinned)
+    const { height, clientHeight } = known.current
+    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx
+    // Another size moves the end away from the reader, not the reader from the end.
+    if (!isAtEnd && (box.scrollHeight !== height || box.clientHeight !== clientHeight)) return
+    known.current.isPinned = isAtEnd
+    setAway(!isAtEnd)
   }, [])
 
   const jumpToEnd = useCallback(() => {
@@ -35,5 +53,10 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     boxRef.current?.scrollTo({ top: boxRef.current.scrollHeight })
   }, [])
 
-  return { boxRef, isAway, onScroll, jumpToEnd }
+  /** From now on the reader is elsewhere, such as at a message that was looked for. */
+  const leaveEnd = useCallback(() => {
+    known.current.isPinned = false
+  }, [])
+
+  return { boxRef, isAway, onScroll, jumpToEnd, leaveEnd }
 }

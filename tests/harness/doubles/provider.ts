@@ -34,6 +34,8 @@ export type Answer = {
   toolCalls?: { name: string; arguments: Record<string, unknown> }[]
   usage?: Usage | null
   fault?: Fault
+  /** What each event of a stream waits for, by its number. */
+  beforeEvent?: (index: number) => Promise<void>
 }
 
 const Body = z.looseObject({
@@ -98,7 +100,8 @@ export async function startProvider(first: Answer | Answering = {}): Promise<Pro
     void serveOne(socket, async (request) => {
       if (request.path.endsWith('/models')) return { status: modelsStatus, type: JSON_TYPE, body: modelList(models) }
       chats.push(request)
-      return toReply(request, typeof answer === 'function' ? await answer(request) : answer)
+      const given = typeof answer === 'function' ? await answer(request) : answer
+      return { ...toReply(request, given), beforeEvent: given.beforeEvent }
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -133,6 +136,7 @@ type Reply = {
   type: string
   headers?: Record<string, string>
   body: string
+  beforeEvent?: Answer['beforeEvent']
   end?: 'cut' | 'hang' | 'reset' | 'silence'
 }
 
@@ -142,7 +146,7 @@ async function serveOne(socket: Socket, toAnswer: (request: ProviderRequest) => 
   socket.on('close', () => closed.resolve(isComplete ? 'complete' : 'aborted'))
   const request = await readRequest(socket, closed.promise)
   if (!request) return
-  const { status, type, headers = {}, body, end } = await toAnswer(request)
+  const { status, type, headers = {}, body, beforeEvent, end } = await toAnswer(request)
   if (end === 'silence') return
   if (end === 'reset') {
     socket.resetAndDestroy()
@@ -150,7 +154,10 @@ async function serveOne(socket: Socket, toAnswer: (request: ProviderRequest) => 
   }
   const head = { 'content-type': type, connection: 'close', 'transfer-encoding': 'chunked', ...headers }
   socket.write(`HTTP/1.1 ${status} Answer\r\n${toLines(head)}\r\n`)
-  for (const piece of body.split(/(?<=\n\n)/)) if (piece) socket.write(toHttpChunk(piece))
+  for (const [index, piece] of body.split(/(?<=\n\n)/).entries()) {
+    await beforeEvent?.(index)
+    if (piece) socket.write(toHttpChunk(piece))
+  }
   if (end === 'hang') return
   isComplete = true
   if (end === 'cut') socket.destroySoon()

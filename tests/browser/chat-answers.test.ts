@@ -1,0 +1,251 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+/** So much of the time may be spent on drawing an answer of 50 kB while it comes. */
+const MAX_LONGEST_TASK_MS = 1000
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+async function openChat(provider: ProviderDouble) {
+  const house = await openHouse({ environment: withProvider(provider) })
+  const { web } = (await house.start()).urls
+  const agentId = await createAgent(await signUp(web), { model: 'openai/gpt-4o-mini' })
+  const browser = await openBrowser(web)
+  const { page, complaints } = browser
+  await signInOnPage(page, web)
+  const url = `${web}/agents/${agentId}`
+  await page.goto(url)
+  return {
+    page,
+    complaints,
+    url,
+    async [Symbol.asyncDispose]() {
+      await browser[Symbol.asyncDispose]()
+      await house[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const messagesOf = (page: Page) => page.getByRole('list', { name: 'Messages' })
+const shows = (page: Page, text: string) => messagesOf(page).getByText(text).first().waitFor()
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill(text)
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+}
+
+async function isReady(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+}
+
+/** Says `Once upon `, and the rest when it is let. */
+function tellInTwo(provider: ProviderDouble): () => void {
+  const gate = Promise.withResolvers<void>()
+  const beforeEvent = async (index: number) => {
+    if (index === 1) await gate.promise
+  }
+  provider.answerWith({ text: ['Once upon ', 'a time.'], beforeEvent })
+  return gate.resolve
+}
+
+test.skipIf(!hasBrowser())(
+  'an answer grows in every tab and after a reload, and one that was stopped can be asked for again after one',
+  async () => {
+    await using provider = await startProvider()
+    await using chat = await openChat(provider)
+    const { page, url } = chat
+    const goOn = tellInTwo(provider)
+    await say(page, 'Tell me a story')
+    await shows(page, 'Once upon')
+    const other = await page.context().newPage()
+    await other.goto(url)
+    await shows(other, 'Once upon')
+    await page.reload()
+    await shows(page, 'Once upon')
+    goOn()
+    for (const tab of [page, other]) {
+      await shows(tab, 'Once upon a time.')
+      expect(await messagesOf(tab).locator(':scope > li').count()).toBe(2)
+    }
+    await other.close()
+
+    tellInTwo(provider)
+    await isReady(page)
+    await say(page, 'And another one')
+    await until('the second answer', async () => (await messagesOf(page).getByText('Once upon').count()) === 2)
+    await page.getByRole('button', { name: 'Stop the reply' }).click()
+    await shows(page, 'This reply was stopped.')
+    await page.reload()
+    await shows(page, '· Stopped')
+    provider.answerWith({ text: 'There was a queen.' })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await shows(page, 'There was a queen.')
+    await isReady(page)
+    await until('one question', async () => (await messagesOf(page).getByText('And another one').count()) === 1)
+    expect(await messagesOf(page).locator(':scope > li').count()).toBe(4)
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'a message is edited, copied and asked again by keyboard, and a silent agent is told of and asked anew',
+  async () => {
+    await using provider = await startProvider({ text: 'A tower with a light.' })
+    await using chat = await openChat(provider)
+    const { page } = chat
+    await say(page, 'What is a lighthous?')
+    await shows(page, 'A tower with a light.')
+    await isReady(page)
+    provider.answerWith({ text: 'A house of light.' })
+    await page.getByRole('button', { name: 'Edit message' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('textbox', { name: 'Your message in other words' }).fill('What is a lighthouse?')
+    await page.keyboard.press('Enter')
+    await shows(page, 'A house of light.')
+    await isReady(page)
+    expect(await messagesOf(page).getByText('A tower with a light.').count()).toBe(0)
+    expect(await messagesOf(page).locator(':scope > li').count()).toBe(2)
+
+    provider.answerWith({ text: 'A lamp on a rock.' })
+    await page.getByRole('button', { name: 'Answer again' }).focus()
+    await page.keyboard.press('Enter')
+    await shows(page, 'A lamp on a rock.')
+    await isReady(page)
+    const answer = messagesOf(page).locator(':scope > li').last()
+    await until('its figures', async () => (await answer.textContent())?.includes('1,500 tokens · $0.00045') === true)
+
+    provider.answerWith({ fault: 'hang' })
+    await say(page, 'And now?')
+    await page.getByText('is slow to answer.').waitFor()
+    const asked = provider.chats.length
+    provider.answerWith({ text: 'Here I am.' })
+    await page.getByRole('button', { name: 'Retry', exact: true }).click()
+    await shows(page, 'Here I am.')
+    await isReady(page)
+    await until('one question', async () => (await messagesOf(page).getByText('And now?').count()) === 1)
+    expect(provider.chats.length).toBe(asked + 1)
+  },
+  LIMIT_MS,
+)
+
+const ANSWER = `# A heading
+
+Some **bold** words, \`code\`, a [page](https://example.com/a), a [trap](javascript:alert(1)) and <img src=x onerror=alert(1)>.
+
+- one
+- two
+
+- [x] done
+- [ ] open
+
+> A quote
+
+| City | People |
+| ---- | -----: |
+| Ulm  | 126000 |
+
+\`\`\`ts
+const answer: number = 42
+\`\`\``
+
+test.skipIf(!hasBrowser())(
+  'an answer is shown as the Markdown that it is, and nothing of it runs',
+  async () => {
+    await using provider = await startProvider({ text: ANSWER })
+    await using chat = await openChat(provider)
+    const { page, complaints } = chat
+    await say(page, 'Show me everything')
+    const list = messagesOf(page)
+    await list.getByRole('heading', { name: 'A heading' }).waitFor()
+    const link = list.getByRole('link', { name: 'page' })
+    expect(await link.getAttribute('rel')).toContain('noopener')
+    expect(await list.getByRole('link').count()).toBe(1)
+    expect(await list.locator('img').count()).toBe(0)
+    expect(await list.getByRole('checkbox', { name: 'Done' }).isChecked()).toBe(true)
+    expect(await list.getByRole('cell', { name: '126000' }).count()).toBe(1)
+    await list.locator('blockquote').waitFor()
+    await list.locator('.hljs-keyword').getByText('const').waitFor()
+    await list.getByRole('button', { name: 'Copy code' }).waitFor()
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+/** 50 kB of every kind of Markdown in pieces of some words, as a model sends them. */
+function longAnswer(): string[] {
+  const parts = Array.from({ length: 110 }, (_none, index) => ANSWER.replace('A heading', `Part ${index}`))
+  return (
+    parts
+      .join('\n\n')
+      .slice(0, 50_000)
+      .match(/[\s\S]{1,24}/g) ?? []
+  )
+}
+
+test.skipIf(!hasBrowser())(
+  'drawing an answer of 50 kB while it comes never holds the page up',
+  async () => {
+    const pieces = longAnswer()
+    // As fast as the page can take it, in some hundred bursts.
+    const beforeEvent = (index: number) => (index % 8 === 0 ? Bun.sleep(4) : Promise.resolve())
+    await using provider = await startProvider({ text: pieces, beforeEvent })
+    await using chat = await openChat(provider)
+    const { page } = chat
+    await page.evaluate(`window.tasks = []; new PerformanceObserver((list) =>
+      window.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask' })`)
+    const begun = performance.now()
+    await say(page, 'Tell me all')
+    await messagesOf(page)
+      .getByRole('heading', { name: 'Part 109' })
+      .or(messagesOf(page).getByText('Part 100'))
+      .first()
+      .waitFor()
+    await isReady(page)
+    const tasks: number[] = await page.evaluate('window.tasks')
+    const longest = Math.max(0, ...tasks)
+    const sum = tasks.reduce((total, ms) => total + ms, 0)
+    console.log(
+      `50 kB in ${pieces.length} pieces: ${Math.round(performance.now() - begun)} ms, ${tasks.length} long tasks, ${Math.round(sum)} ms in them, longest ${Math.round(longest)} ms`,
+    )
+    expect(longest).toBeLessThan(MAX_LONGEST_TASK_MS)
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'a search leads to the message, however far back it stands',
+  async () => {
+    await using provider = await startProvider({ text: 'The treasure lies under the oak.' })
+    await using chat = await openChat(provider)
+    const { page, url } = chat
+    await say(page, 'Where is it?')
+    await shows(page, 'under the oak')
+    await isReady(page)
+    provider.answerWith({ text: 'Nothing new.' })
+    await page.evaluate(
+      `(async (agentId) => { for (let n = 0; n < 30; n++) await fetch('/api/chat', { method: 'POST',
+        headers: { 'content-type': 'application/json' }, body: JSON.stringify({ agentId, message: 'Any news? ' + n }) }) })('${url.split('/').at(-1)}')`,
+    )
+    await page.goto(url)
+    await shows(page, 'Any news? 29')
+    expect(await messagesOf(page).getByText('under the oak').count()).toBe(0)
+    await page.getByRole('button', { name: 'Main conversation' }).click()
+    await page.getByLabel('Search all conversations').fill('treasure')
+    await page.getByRole('list', { name: 'Found messages' }).getByText('oak').click()
+    const found = messagesOf(page).getByText('under the oak')
+    await found.waitFor()
+    await until('it to be in sight', async () => {
+      const box = await found.boundingBox()
+      return box !== null && box.y > 0 && box.y < 600
+    })
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,52 @@
+import { type KeyboardEvent, useEffect, useState } from 'react'
+import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
+import { Button } from '../ui/button.tsx'
+import { useGrowingArea } from './growing-area.ts'
+
+type EditMessageProps = { message: ChatMessage; onSend: (text: string) => void; onClose: () => void }
+
+/** A message of one's own in the place where it stands, to be sent anew in other words. Escape leaves it as it was. */
+export function EditMessage({ message, onSend, onClose }: EditMessageProps) {
+  const [text, setText] = useState(message.content)
+  const areaRef = useGrowingArea(text)
+  useEffect(() => areaRef.current?.focus(), [areaRef])
+  const send = () => text.trim() !== '' && onSend(text.trim())
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return
+    if (event.key === 'Escape') onClose()
+    if (event.key !== 'Enter' || event.shiftKey) return
+    event.preventDefault()
+    send()
+  }
+  return (
+    <form
+      className="grid grid-cols-1 gap-2 rounded-xl border border-edge bg-surface p-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <textarea
+        ref={areaRef}
+        rows={2}
+        aria-label="Your message in other words"
+        maxLength={100_000}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="resize-none bg-transparent px-1 text-base outline-none sm:text-[0.9375rem]"
+      />
+      <p className="px-1 text-xs text-muted">
+        The conversation goes on from here: what was said after it is taken out.
+      </p>
+      <div className="flex gap-2">
+        <Button type="submit" look="primary" disabled={text.trim() === ''}>
+          Send anew
+        </Button>
+        <Button look="ghost" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}

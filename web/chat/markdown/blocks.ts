@@ -1,0 +1,77 @@
+/** A piece of Markdown that stands for itself: a fenced code block, or what lies between two blank lines. */
+export type Block = { kind: 'text'; text: string } | { kind: 'code'; code: string; language: string; isOpen: boolean }
+
+const FENCE = /^(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/
+/** The first characters of a list item, the last of which may not have come yet. */
+const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)]?)(?:\s|$)/
+const DEFINITION = /^\[[^\]]+\]:\s*\S/
+
+/**
+ * Cuts Markdown where parsing can begin anew, so that a growing text is parsed again in its last block only. What a block
+ * needs of the others are the addresses of its links: where it may use them, they stand at its end.
+ */
+export function splitBlocks(text: string): Block[] {
+  const cut = cutLines(text.split('\n'))
+  const definitions = cut.flatMap((block) =>
+    block.kind === 'text' ? block.lines.filter((line) => DEFINITION.test(line)) : [],
+  )
+  return cut.map((block) => {
+    if (block.kind === 'code')
+      return { kind: 'code', code: block.lines.join('\n'), language: block.language, isOpen: block.isOpen }
+    const own = block.lines.join('\n')
+    const isLinked = definitions.length > 0 && own.includes('[')
+    return { kind: 'text', text: isLinked ? `${own}\n\n${definitions.join('\n')}` : own }
+  })
+}
+
+type Cut = { kind: 'text'; lines: string[] } | { kind: 'code'; lines: string[]; language: string; isOpen: boolean }
+
+function cutLines(lines: readonly string[]): Cut[] {
+  const blocks: Cut[] = []
+  let fence = ''
+  let isAfterBlank = true
+  for (const line of lines) {
+    const last = blocks.at(-1)
+    if (last?.kind === 'code' && last.isOpen) {
+      if (isClosing(line, fence)) last.isOpen = false
+      else last.lines.push(line)
+      isAfterBlank = true
+      continue
+    }
+    const opening = FENCE.exec(line)
+    if (opening) {
+      fence = opening[1] ?? ''
+      blocks.push({ kind: 'code', lines: [], language: opening[2] ?? '', isOpen: true })
+      continue
+    }
+    const isBlank = line.trim() === ''
+    if (!isBlank && (last?.kind !== 'text' || (isAfterBlank && !goesOn(last.lines, line)))) {
+      blocks.push({ kind: 'text', lines: [line] })
+    } else if (last?.kind === 'text') last.lines.push(line)
+    isAfterBlank = isBlank
+  }
+  return blocks
+}
+
+function isClosing(line: string, fence: string): boolean {
+  const end = line.trim()
+  return end.length >= fence.length && end === (fence[0] ?? '').repeat(end.length)
+}
+
+/** What is indented belongs to what stands before, and a list goes on over blank lines. */
+function goesOn(before: readonly string[], line: string): boolean {
+  return /^\s/.test(line) || (LIST_ITEM.test(line) && LIST_ITEM.test(before[0] ?? ''))
+}
+
+/** Ends what is bold, code or a link at the end of a text that is still growing, so that it does not change its look. */
+export function closeInline(text: string): string {
+  const withoutLink = text.replace(/!?\[([^\]\n]*)\]\([^)\n]*$/, '$1')
+  const line = withoutLink.slice(withoutLink.lastIndexOf('\n\n') + 1)
+  if (count(line, '`') % 2 === 1) return `${withoutLink}\``
+  if (count(line, '**') % 2 === 0) return withoutLink
+  return withoutLink.endsWith('**') ? withoutLink.slice(0, -2) : `${withoutLink.trimEnd().replace(/\*$/, '')}**`
+}
+
+function count(text: string, part: string): number {
+  return text.split(part).length - 1
+}

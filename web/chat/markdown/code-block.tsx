@@ -1,0 +1,52 @@
+import { memo, type ReactNode, startTransition, useEffect, useMemo, useState } from 'react'
+import { CopyButton } from '../../ui/copy-button.tsx'
+
+/** Colouring more than this would hold the page up. */
+const MAX_COLOURED = 50_000
+
+type CodeBlockProps = { code: string; language: string; isOpen: boolean }
+
+/** Code with its language, a way to copy it, and, once it is whole, its colours. */
+export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: CodeBlockProps) {
+  const coloured = useColours(code, isOpen ? '' : language)
+  return (
+    <figure className="overflow-hidden rounded-lg border border-line bg-sunken">
+      <figcaption className="flex min-h-9 items-center justify-between gap-2 border-b border-line pl-3 text-xs text-muted">
+        <span>{language || 'Code'}</span>
+        <CopyButton text={code} what="code" look="ghost" />
+      </figcaption>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
+        tabIndex={0}
+        className="overflow-x-auto px-3 py-2.5 font-mono text-[0.8125rem] leading-relaxed -outline-offset-2"
+      >
+        <code>{coloured ?? code}</code>
+      </pre>
+    </figure>
+  )
+})
+
+type ColourCode = (code: string, language: string) => ReactNode
+
+/** Once it is there, code is coloured as it is drawn. */
+let colourCode: ColourCode | null = null
+
+/** The colours come with a chunk of their own; until then, and for languages it does not know, the code stands as it is. */
+function useColours(code: string, language: string): ReactNode {
+  const [isLoaded, setLoaded] = useState(colourCode !== null)
+  const isWanted = language !== '' && code.length <= MAX_COLOURED
+  useEffect(() => {
+    if (!isWanted || isLoaded) return
+    void import('./colour-code.ts')
+      .then((chunk) => {
+        colourCode = chunk.colourCode
+        startTransition(() => setLoaded(true))
+      })
+      // Code without colours is code all the same.
+      .catch(() => undefined)
+  }, [isWanted, isLoaded])
+  return useMemo(
+    () => (isWanted && isLoaded && colourCode ? colourCode(code, language) : null),
+    [code, language, isWanted, isLoaded],
+  )
+}

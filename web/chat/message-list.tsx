@@ -1,0 +1,43 @@
+import { RotateCw } from 'lucide-react'
+import { memo } from 'react'
+import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
+import { Button } from '../ui/button.tsx'
+import { Message, type MessageWays } from './message.tsx'
+
+type MessageListProps = {
+  messages: readonly ChatMessage[]
+  agentName: string
+  /** The message that was looked for. */
+  target: string | null
+  /** A reply is under way below, or what became of one is told there. */
+  hasTurn: boolean
+  ways: MessageWays
+}
+
+/** What was said, oldest first; when the last question got no whole answer, it can be asked again. */
+export const MessageList = memo(function MessageList({ messages, agentName, target, hasTurn, ways }: MessageListProps) {
+  const question = hasTurn ? null : (messages.findLast(({ sender }) => sender === 'user') ?? null)
+  const last = messages.at(-1)
+  return (
+    <>
+      {messages.map((message) => (
+        <Message
+          key={message.id}
+          message={message}
+          agentName={agentName}
+          question={message === question || message === last ? question : null}
+          isTarget={message.id === target}
+          ways={ways}
+        />
+      ))}
+      {question && ways && last && last.status !== 'sent' && (
+        <li>
+          <Button onClick={() => ways.onResend(question, question.content)}>
+            <RotateCw aria-hidden className="size-4" />
+            Try again
+          </Button>
+        </li>
+      )}
+    </>
+  )
+})

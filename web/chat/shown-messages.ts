@@ -1,0 +1,54 @@
+import type { InfiniteData, useInfiniteQuery } from '@tanstack/react-query'
+import { useEffect, useMemo } from 'react'
+import type { ChatMessage, MessageList } from '../../src/features/talk/chat/schemas.ts'
+import type { Turn } from './shown-turn.ts'
+
+type History = ReturnType<typeof useInfiniteQuery<MessageList, Error, InfiniteData<MessageList>>>
+
+/** The messages of a conversation that its turn does not show itself, or take the place of. */
+export function useShownMessages(data: InfiniteData<MessageList> | undefined, turn: Turn | null) {
+  const hidden = turn?.messageIds.join(' ') ?? ''
+  // One that did not reach the server takes no place.
+  const replaced = turn && !(turn.id === null && turn.state === 'failed') ? turn.replaces : undefined
+  return useMemo(() => data && listShown(data.pages, hidden.split(' '), replaced), [data, hidden, replaced])
+}
+
+function listShown(
+  pages: readonly MessageList[],
+  hidden: readonly string[],
+  replaced: string | undefined,
+): ChatMessage[] {
+  const all = pages.toReversed().flatMap((page) => page.messages)
+  const end = replaced === undefined ? -1 : all.findIndex(({ id }) => id === replaced)
+  return (end === -1 ? all : all.slice(0, end)).filter(({ id }) => !hidden.includes(id))
+}
+
+/**
+ * Leads to a message that was looked for, loading what lies between. @returns whether it is not there: it may have been
+ * replaced, or deleted.
+ */
+export function useTarget(
+  target: string | null,
+  messages: readonly ChatMessage[] | undefined,
+  {
+    hasNextPage,
+    isFetching,
+    isError,
+    fetchNextPage,
+  }: Pick<History, 'hasNextPage' | 'isFetching' | 'isError' | 'fetchNextPage'>,
+  leaveEnd: () => void,
+): boolean {
+  const isFound = target !== null && messages?.some(({ id }) => id === target) === true
+  useEffect(() => {
+    if (target === null || isFound || !hasNextPage || isFetching || isError) return
+    void fetchNextPage()
+  }, [target, isFound, hasNextPage, isFetching, isError, fetchNextPage])
+  useEffect(() => {
+    if (!isFound) return
+    leaveEnd()
+    const found = document.querySelector<HTMLElement>(`[data-message="${CSS.escape(target ?? '')}"]`)
+    found?.focus({ preventScroll: true })
+    found?.scrollIntoView({ block: 'center' })
+  }, [isFound, target, leaveEnd])
+  return target !== null && messages !== undefined && !isFound && !hasNextPage && !isFetching
+}
