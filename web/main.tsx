@@ -5,7 +5,9 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
 import { createPages } from './routes.tsx'
+import { showTheme } from './shell/theme.ts'
 
+showTheme()
 const client = createQueryClient()
 const pages = createPages(client)
 const root = document.getElementById('root')

@@ -10,19 +10,11 @@ import {
   stringifySearchWith,
 } from '@tanstack/react-router'
 import { CostQuery } from '../src/features/models/usage/schemas.ts'
-import { ForgotPasswordPage } from './account/forgot-password-page.tsx'
-import { LoginPage } from './account/login-page.tsx'
-import { ResetPasswordPage } from './account/reset-password-page.tsx'
 import { LoginSearch, SignupSearch, TokenSearch } from './account/return-path.ts'
 import { findUser } from './account/session.ts'
-import { SetupPage } from './account/setup-page.tsx'
-import { SignupPage } from './account/signup-page.tsx'
-import { VerifyEmailPage } from './account/verify-email-page.tsx'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
-import { AgentsPage } from './agents/agents-page.tsx'
-import { CreatePage, CreateSearch } from './agents/create-page.tsx'
+import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
-import { ChatPage } from './chat/chat-page.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 import { Shell } from './shell/shell.tsx'
 
@@ -44,39 +36,39 @@ const login = createRoute({
   path: '/login',
   validateSearch: LoginSearch,
   beforeLoad: ({ context, search }) => leaveWhenSignedIn(context.client, search.redirect),
-  component: LoginPage,
+  component: lazyRouteComponent(() => import('./account/login-page.tsx'), 'LoginPage'),
 })
 const signup = createRoute({
   getParentRoute: () => root,
   path: '/signup',
   validateSearch: SignupSearch,
   beforeLoad: ({ context, search }) => leaveWhenSignedIn(context.client, search.redirect),
-  component: SignupPage,
+  component: lazyRouteComponent(() => import('./account/signup-page.tsx'), 'SignupPage'),
 })
 
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   validateSearch: TokenSearch,
-  component: SetupPage,
+  component: lazyRouteComponent(() => import('./account/setup-page.tsx'), 'SetupPage'),
 })
 
 const forgotPassword = createRoute({
   getParentRoute: () => root,
   path: '/forgot-password',
-  component: ForgotPasswordPage,
+  component: lazyRouteComponent(() => import('./account/forgot-password-page.tsx'), 'ForgotPasswordPage'),
 })
 const resetPassword = createRoute({
   getParentRoute: () => root,
   path: '/reset-password',
   validateSearch: TokenSearch,
-  component: ResetPasswordPage,
+  component: lazyRouteComponent(() => import('./account/reset-password-page.tsx'), 'ResetPasswordPage'),
 })
 const verifyEmail = createRoute({
   getParentRoute: () => root,
   path: '/verify-email',
   validateSearch: TokenSearch,
-  component: VerifyEmailPage,
+  component: lazyRouteComponent(() => import('./account/verify-email-page.tsx'), 'VerifyEmailPage'),
 })
 
 const signedIn = createRoute({
@@ -87,14 +79,22 @@ const signedIn = createRoute({
   },
   component: Shell,
 })
-const agents = createRoute({ getParentRoute: () => signedIn, path: '/agents', component: AgentsPage })
+const agents = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./agents/agents-page.tsx'), 'AgentsPage'),
+})
 const createAgent = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents/new',
   validateSearch: CreateSearch,
-  component: CreatePage,
+  component: lazyRouteComponent(() => import('./agents/create-page.tsx'), 'CreatePage'),
 })
-const agent = createRoute({ getParentRoute: () => signedIn, path: '/agents/$agentId', component: ChatPage })
+const agent = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId',
+  component: lazyRouteComponent(() => import('./chat/chat-page.tsx'), 'ChatPage'),
+})
 const agentOverview = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents/$agentId/overview',

@@ -10,12 +10,17 @@ import { isPage } from './pages.ts'
 /** Files of the built dashboard by URL path; empty when it was not built. */
 export type Dashboard = ReadonlyMap<string, Blob>
 
-type Served = { bytes: Uint8Array<ArrayBuffer>; gzipped: Uint8Array<ArrayBuffer>; type: string }
+/** A file as it is, and in each compression that there is, the best first. */
+type Served = { bytes: Bytes; compressed: readonly { name: 'br' | 'gzip'; bytes: Bytes }[]; type: string }
+type Bytes = Uint8Array<ArrayBuffer>
 
 const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
 
 /** `/docs` lists the chapters, `/docs/<chapter>` is one. */
 const DOCUMENT = /^\/docs(?:\/+|\/*$)(.*?)\/*$/
+
+/** The build leaves each file compressed by Brotli beside itself; no address leads there. */
+const COMPRESSED = '.br'
 
 /** Everything comes from our own files. */
 const CONTENT_SECURITY_POLICY = [
@@ -53,25 +58,26 @@ export function dashboardWeb(files: Dashboard) {
     const file = files.get(path)
     if (!file) return c.text('The dashboard is not built. Run `bun run build:web`.', 503)
 
-    const served = await getOrInsert(prepared, path, () => prepare(file))
+    const served = await getOrInsert(prepared, path, () => prepare(file, files.get(path + COMPRESSED)))
     // A page of an agent can fill the browser with cookies for our domain too.
     if (hasTooManyCookies(c.req.raw.headers)) c.header('clear-site-data', '"cookies"')
-    const isZipped = c.req.header('accept-encoding')?.includes('gzip') ?? false
+    const accepted = listEncodings(c.req.header('accept-encoding'))
+    const packed = served.compressed.find(({ name }) => accepted.has(name))
     // Names of assets hold the hash of their content.
     c.header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
     c.header('content-security-policy', CONTENT_SECURITY_POLICY)
     c.header('cross-origin-opener-policy', 'same-origin')
     c.header('content-type', served.type)
     c.header('vary', 'accept-encoding')
-    if (isZipped) c.header('content-encoding', 'gzip')
-    return c.body(isZipped ? served.gzipped : served.bytes, isKnown ? 200 : 404)
+    if (packed) c.header('content-encoding', packed.name)
+    return c.body((packed ?? served).bytes, isKnown ? 200 : 404)
   })
   return app
 }
 
 /** What stands at an address, or in the place of what does not: the document or the page that says so. */
 function findFile(files: Dashboard, wanted: string): { path: string; isKnown: boolean } {
-  if (files.has(wanted)) return { path: wanted, isKnown: true }
+  if (files.has(wanted) && !wanted.endsWith(COMPRESSED)) return { path: wanted, isKnown: true }
   const [, chapter] = DOCUMENT.exec(wanted) ?? []
   if (chapter === undefined) return { path: '/index.html', isKnown: isPage(wanted) }
   const path = `/docs/${chapter || 'index'}.html`
@@ -84,10 +90,22 @@ function wantsPage(c: Context, path: string): boolean {
   return !isFile && c.req.header('accept')?.includes('text/html') === true
 }
 
-/** Read and compressed once, with the first request for it. */
-async function prepare(file: Blob): Promise<Served> {
+/** What a browser takes, without what it refuses by `q=0`. */
+function listEncodings(header = ''): Set<string> {
+  const parts = header.split(',').map((part) =>
+    part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/),
+  )
+  return new Set(parts.flatMap(([name = '', quality = '']) => (/^q=0(\.0*)?$/.test(quality) ? [] : [name])))
+}
+
+/** Read, and compressed by gzip, once, with the first request for it. */
+async function prepare(file: Blob, brotli: Blob | undefined): Promise<Served> {
   const bytes = new Uint8Array(await file.arrayBuffer())
-  return { bytes, gzipped: Bun.gzipSync(bytes), type: file.type }
+  const best = brotli ? [{ name: 'br' as const, bytes: new Uint8Array(await brotli.arrayBuffer()) }] : []
+  return { bytes, compressed: [...best, { name: 'gzip', bytes: Bun.gzipSync(bytes) }], type: file.type }
 }
 
 function getOrInsert<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

@@ -5,13 +5,24 @@ import {
   CalendarDays,
   GraduationCap,
   LogOut,
+  Monitor,
+  Moon,
   Settings,
   ShieldCheck,
+  Sun,
   UserRound,
   UsersRound,
 } from 'lucide-react'
-import { Menu, MenuItem } from '../ui/menu.tsx'
+import { useState } from 'react'
+import { chooseTheme, readTheme, type Theme } from '../shell/theme.ts'
+import { Menu, MenuChoices, MenuItem } from '../ui/menu.tsx'
 import { signOut } from './session.ts'
+
+const themes: readonly { value: Theme; label: string; Icon: typeof Sun }[] = [
+  { value: 'system', label: 'System', Icon: Monitor },
+  { value: 'light', label: 'Light', Icon: Sun },
+  { value: 'dark', label: 'Dark', Icon: Moon },
+]
 
 type AccountMenuProps = { user: { email: string; name: string; isAdmin: boolean } }
 
@@ -26,13 +37,16 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
       trigger={
         <button
           type="button"
-          aria-label={`Account ${email}`}
           className="flex min-h-9 min-w-0 items-center gap-2.5 rounded-md px-1.5 text-left text-sm hover:bg-sunken data-[state=open]:bg-sunken md:px-2 md:py-1.5"
         >
-          <span className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft font-semibold text-accent uppercase">
+          <span
+            aria-hidden
+            className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft font-semibold text-accent uppercase"
+          >
             {[...(name || email)][0] ?? <UserRound aria-hidden className="size-4" />}
           </span>
-          <span className="hidden min-w-0 truncate text-muted md:block">{email}</span>
+          <span className="sr-only">Account </span>
+          <span className="min-w-0 truncate text-muted max-md:sr-only">{email}</span>
         </button>
       }
     >
@@ -57,9 +71,25 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
       <MenuItem Icon={BookOpen} onSelect={() => window.location.assign('/docs')}>
         Documentation
       </MenuItem>
+      <ThemeChoices />
       <MenuItem Icon={LogOut} onSelect={() => leaving.mutate()}>
         {leaving.isError ? 'Sign out (try again)' : 'Sign out'}
       </MenuItem>
     </Menu>
+  )
+}
+
+function ThemeChoices() {
+  const [theme, setTheme] = useState(readTheme)
+  return (
+    <MenuChoices
+      label="Theme"
+      value={theme}
+      choices={themes}
+      onChoose={(next) => {
+        chooseTheme(next)
+        setTheme(next)
+      }}
+    />
   )
 }

@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import { z } from 'zod'
 import { ProvisionRequest } from '../../src/features/agents/registry/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
@@ -13,12 +12,6 @@ import { DeploymentProgress } from './deployment-progress.tsx'
 import { FieldMark } from './field-mark.tsx'
 import { ModelField } from './model-field.tsx'
 import { Refusal } from './refusal.tsx'
-
-/** Search of `/agents/new`: the agent whose deployment is being watched, so that a reload goes on watching. */
-export const CreateSearch = z.object({
-  agent: z.coerce.string().optional().catch(undefined),
-  name: z.coerce.string().optional().catch(undefined),
-})
 
 const route = getRouteApi('/signed-in/agents/new')
 

@@ -51,3 +51,36 @@ export function MenuItem({ Icon, tone = 'plain', isDisabled = false, onSelect, c
     </DropdownMenu.Item>
   )
 }
+
+type MenuChoicesProps<Value extends string> = {
+  label: string
+  value: Value
+  choices: readonly { value: Value; label: string; Icon: LucideIcon }[]
+  onChoose: (value: Value) => void
+}
+
+/** One of a few things, side by side in a menu that stays open. */
+export function MenuChoices<Value extends string>({ label, value, choices, onChoose }: MenuChoicesProps<Value>) {
+  return (
+    <DropdownMenu.RadioGroup
+      value={value}
+      aria-label={label}
+      className="my-1 flex gap-1 border-y border-line px-1 py-1.5"
+    >
+      {choices.map((choice) => (
+        <DropdownMenu.RadioItem
+          key={choice.value}
+          value={choice.value}
+          onSelect={(event) => {
+            event.preventDefault()
+            onChoose(choice.value)
+          }}
+          className="flex min-h-9 flex-1 items-center justify-center gap-1.5 rounded-md px-2 text-sm text-muted -outline-offset-2 data-highlighted:bg-sunken data-[state=checked]:bg-accent-soft data-[state=checked]:text-ink"
+        >
+          <choice.Icon aria-hidden className="size-4" />
+          {choice.label}
+        </DropdownMenu.RadioItem>
+      ))}
+    </DropdownMenu.RadioGroup>
+  )
+}

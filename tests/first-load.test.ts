@@ -1,0 +1,72 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { brotliDecompressSync } from 'node:zlib'
+import { dashboardWeb, openDashboard } from '../src/apps/dashboard.ts'
+import { buildDashboard } from './harness/browser.ts'
+
+/** Scripts and styles of a page when it is opened for the first time, as they travel. */
+const BUDGET_BYTES = 220_000
+/** Of the built files, which pages are their own chunks. */
+const PAGES = [
+  'login-page',
+  'signup-page',
+  'agents-page',
+  'chat-page',
+  'overview-page',
+  'agent-settings-page',
+  'keys-page',
+]
+
+beforeAll(buildDashboard, 300_000)
+
+test.each(PAGES)('the first load of %s is 220 kB of scripts and styles at most', async (page) => {
+  const files = openDashboard()
+  const html = await files.get('/index.html')?.text()
+  const first = [...(html ?? '').matchAll(/(?:href|src)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(
+    ([, path]) => path ?? '',
+  )
+  const chunk = [...files.keys()].find((path) => path.startsWith(`/assets/${page}-`) && path.endsWith('.js'))
+  expect(chunk).toBeDefined()
+  expect(first.length).toBeGreaterThanOrEqual(2)
+  const loaded = new Set<string>()
+  for (const path of [...first, chunk ?? '']) await load(path, files, loaded)
+  const sizes = [...loaded].map((path) => files.get(`${path}.br`)?.size ?? Number.NaN)
+  const sum = sizes.reduce((total, size) => total + size, 0)
+  console.log(`${page}: ${loaded.size} files, ${(sum / 1000).toFixed(1)} kB`)
+  expect(sum).toBeLessThanOrEqual(BUDGET_BYTES)
+})
+
+/** With a script comes what it imports at its head; what it imports later is loaded when it is needed. */
+async function load(path: string, files: ReadonlyMap<string, Blob>, loaded: Set<string>): Promise<void> {
+  if (loaded.has(path)) return
+  loaded.add(path)
+  if (!path.endsWith('.js')) return
+  const imports = new Bun.Transpiler({ loader: 'js' }).scanImports((await files.get(path)?.text()) ?? '')
+  for (const each of imports) {
+    if (each.kind === 'import-statement') await load(new URL(each.path, 'http://stead').pathname, files, loaded)
+  }
+}
+
+test.each([
+  ['gzip, deflate, br, zstd', 'br'],
+  ['gzip', 'gzip'],
+  ['br;q=0, gzip', 'gzip'],
+  ['identity', null],
+])('GET /assets/…: 200 for accept-encoding %s in %p, the same script each time', async (accepted, encoding) => {
+  const files = openDashboard()
+  const path = [...files.keys()].find((name) => name.endsWith('.js')) ?? ''
+  const response = await dashboardWeb(files).request(path, { headers: { 'accept-encoding': accepted } })
+  expect([response.status, response.headers.get('content-encoding')]).toEqual([200, encoding])
+  expect(response.headers.get('vary')).toContain('accept-encoding')
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  const text = new TextDecoder().decode(
+    encoding === 'br' ? brotliDecompressSync(bytes) : encoding ? Bun.gunzipSync(bytes) : bytes,
+  )
+  expect(text).toBe((await files.get(path)?.text()) ?? '')
+})
+
+test('GET /assets/….br: 404, the compressed form has no address', async () => {
+  const files = openDashboard()
+  const path = [...files.keys()].find((name) => name.endsWith('.js.br')) ?? ''
+  expect(path).not.toBe('')
+  expect((await dashboardWeb(files).request(path)).status).toBe(404)
+})
