@@ -7,7 +7,9 @@ import { AGENT_TOKEN_PREFIX } from '../core/ids.ts'
 import { toListenError } from '../core/listen-error.ts'
 import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
-import { type ChannelSettings, openChannels } from './channels/channels.ts'
+import type { Outbox } from './channels/channel.ts'
+import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
+import { createQuestions } from './channels/questions.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall } from './platform-call.ts'
 import { createInstructions } from './state/instructions.ts'
@@ -70,6 +72,15 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const loadSkills = createSkillLoader(settings, { ...deps, workspace })
   const call = createPlatformCall(settings, deps.fetch)
 
+  let channels: Channels | null = null
+  const outbox: Outbox = {
+    listRecipients: () => channels?.listRecipients() ?? [],
+    async send(to, text) {
+      if (!channels) throw new AppError('unavailable', 'The channels are being opened')
+      await channels.send(to, text)
+    },
+  }
+  const questions = createQuestions({ listChannels: () => channels?.listOwnerChannels() ?? [], call, log: deps.log })
   const sessions = createSessions(folders.sessions, deps.log)
   const turnDeps = {
     ...settings,
@@ -87,24 +98,27 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       workspace,
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
       call,
-      approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE),
+      outbox,
+      approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE, questions),
       reportTool: createToolReporter(settings, deps),
     }),
   }
   const keptTurns = createKeptTurns({ ...turnDeps, marks: createTurnMarks(join(settings.folder, 'turns')) })
   const ending = new AbortController()
-  const channels = await openChannels(settings.channels, {
+  const opened = await openChannels(settings.channels, {
     ...deps,
     folder: settings.folder,
     workspace: folders.workspace,
     keptTurns,
+    press: questions.press,
     stopping: stopping.signal,
     ending: ending.signal,
   })
+  channels = opened
   const app = createAgentApp({
     ...turnDeps,
     keptTurns,
-    channels,
+    channels: opened,
     folders: Object.values(folders),
     isStopping: () => stopping.signal.aborted,
   })
@@ -117,7 +131,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     async stop(graceMs) {
       stopping.abort()
       // Turns that have an id go on without anybody who listens.
-      const finished = Promise.all([server.stop(), keptTurns.idle(), channels.idle()]).then(() => true)
+      const finished = Promise.all([server.stop(), keptTurns.idle(), opened.idle()]).then(() => true)
       if (await orLate(finished, graceMs, false)) return
       ending.abort()
       queue.interrupt(new AppError('unavailable', 'The agent is stopping'))

@@ -28,6 +28,7 @@ export const AGENT_TOOLS = {
   schedule: { profile: 'messaging', approval: 'never', where: 'platform' },
   list_agents: { profile: 'messaging', approval: 'never', where: 'platform' },
   message_agent: { profile: 'messaging', approval: 'never', where: 'platform' },
+  send_message: { profile: 'messaging', approval: 'sometimes', where: 'agent' },
   patch_file: { profile: 'coding', approval: 'sometimes', where: 'agent' },
   search_files: { profile: 'coding', approval: 'never', where: 'agent' },
   move_file: { profile: 'coding', approval: 'sometimes', where: 'agent' },

@@ -1,3 +1,4 @@
+import type { ChannelSettings } from '../../src/agent/channels/channels.ts'
 import type { Sealer } from '../../src/core/secrets.ts'
 import { openTokens } from '../../src/features/agents/registry/create.ts'
 import type { AgentRow } from '../../src/features/agents/registry/tables.ts'
@@ -18,7 +19,7 @@ type TokenOf = (agent: AgentRow, sealer: Sealer) => string
  */
 export async function startOwnedAgent(
   options: TestOptions = {},
-  settings: { maxTurnMs?: number; approvalWaitMs?: number; tokenOf?: TokenOf } = {},
+  settings: { maxTurnMs?: number; approvalWaitMs?: number; tokenOf?: TokenOf; channels?: ChannelSettings } = {},
 ) {
   const owner = await agentOwner(options)
   const { app, asOwner, agent } = owner

@@ -392,6 +392,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /v1/tools backend': reached,
   'POST /v1/approvals backend': { status: 201, body: () => ({ tool: 'delete_file', arguments: '{}' }) },
   'GET /v1/approvals/:id backend': { status: 200, names: APPROVAL },
+  'POST /v1/approvals/:id/decision backend': {
+    status: 403,
+    names: APPROVAL,
+    body: () => ({ decision: 'approve', channel: 'telegram', personId: '1' }),
+  },
   'POST /v1/approvals/:id/use backend': {
     status: 409,
     names: APPROVAL,

@@ -16,7 +16,7 @@ const SentFile = z.object({ id: z.string(), name: z.string() })
 export type SentFile = z.infer<typeof SentFile>
 
 /** A chat, as its service names it. `threadId` is a topic in it; `isDirect` is a chat with one person alone. */
-const Place = z.object({ chatId: z.string(), threadId: z.string().nullable(), isDirect: z.boolean() })
+export const Place = z.object({ chatId: z.string(), threadId: z.string().nullable(), isDirect: z.boolean() })
 export type Place = z.infer<typeof Place>
 
 /** A message from somebody. `id` is the same whenever the service delivers it, and good as the id of a turn. */
@@ -30,6 +30,14 @@ export const Incoming = z.object({
 })
 export type Incoming = z.infer<typeof Incoming>
 
+/** A button: `value` comes back when somebody presses it. At most 64 characters. */
+export type Choice = { label: string; value: string }
+
+/** Somebody has pressed a button below the message that says `text`. */
+export type Pressed = { personId: string; value: string; place: Place; messageId: string; text: string }
+/** Returns what they are told. */
+export type Press = (pressed: Pressed) => Promise<string>
+
 /** What a conversation needs of a service. Each call @throws what the service or the way to it answers. */
 export type Service = {
   /** Longest text of one message, in UTF-16 units. */
@@ -38,7 +46,12 @@ export type Service = {
   editEveryMs(place: Place): number
   /** Writes a message, as an answer to one where there is one to answer, and returns its id. */
   write(place: Place, text: string, answerTo: string | null): Promise<string>
+  /** Buttons that the message had are gone then. */
   edit(place: Place, messageId: string, text: string): Promise<void>
+  /** Writes a message with buttons; services without buttons have none of it. */
+  writeChoices?(place: Place, text: string, choices: readonly Choice[]): Promise<string>
+  /** The chat with one person alone; the service makes it where there is none. */
+  findDirect(personId: string): Promise<Place>
   /** Shows for some seconds that the agent is busy. */
   showTyping(place: Place): Promise<void>
   /** @throws AppError `too_large`, `not_found`. */
@@ -52,8 +65,19 @@ export type Connection = {
   state(): ConnectionState
   service: Service
   /** Listens until `signal` aborts. A message is confirmed to the service once `receive` has returned. */
-  run(receive: Receive, signal: AbortSignal): Promise<void>
+  run(receive: Receive, signal: AbortSignal, press: Press): Promise<void>
 }
 
 /** `isAddressed`: a message in a group that speaks to the agent. Returns once the message is on disk, or will not be answered. */
 export type Receive = (message: Incoming, isAddressed: boolean) => Promise<void>
+
+/** `to` is `<channel>:<id>`, by which `send` finds them; a topic or a thread follows the id of a group. */
+export type Recipient = { to: string; name: string | null; isGroup: boolean }
+
+/** How the agent writes to people by itself. */
+export type Outbox = {
+  /** Whom the agent knows: people who may write to it, and groups in which it was spoken to. */
+  listRecipients(): Recipient[]
+  /** Writes to a person or a group, whoever that is. @throws AppError `not_found`, `upstream_failed`. */
+  send(to: string, text: string): Promise<void>
+}

@@ -3,10 +3,11 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeptTurns } from '../turns/kept-turns.ts'
-import type { ChannelName, Connection, ConnectionState } from './channel.ts'
+import type { ChannelName, Connection, ConnectionState, Outbox, Pressed, Recipient } from './channel.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { type Guests, type ListedPerson, openGuests } from './guests.ts'
-import { openInbox } from './inbox.ts'
+import { type Inbox, openInbox, toChat } from './inbox.ts'
+import type { OwnerChannel, Questions } from './questions.ts'
 import { createSavedFiles } from './saved-files.ts'
 import { splitText } from './split.ts'
 
@@ -31,6 +32,8 @@ export type ChannelDeps = {
   clock: Clock
   fetch: typeof fetch
   log: Log
+  /** What a button means. */
+  press: Questions['press']
   /** Nothing more is begun after the one; nothing goes on after the other. */
   stopping: AbortSignal
   ending: AbortSignal
@@ -41,14 +44,14 @@ export type ListedPairing = { code: string; id: string; name: string; expiresAt:
 export type ListedChannel = ConnectionState & { name: ChannelName; people: ListedPerson[]; pairings: ListedPairing[] }
 
 /** The channels that this agent has. */
-export type Channels = {
+export type Channels = Outbox & {
   list(): ListedChannel[]
   /** Lets a stranger in or not, who is told. @throws AppError `not_found`. */
   decide(name: string, code: string, approve: boolean): Promise<{ id: string; name: string }>
   /** @throws AppError `not_found`, `conflict` for somebody whom the settings name. */
   remove(name: string, personId: string): Promise<void>
-  /** Writes to somebody who may write to the agent. @throws AppError `not_found`, `forbidden`, `upstream_failed`. */
-  send(name: string, peerId: string, text: string): Promise<void>
+  /** Where owners can be asked. */
+  listOwnerChannels(): OwnerChannel[]
   /** Once no channel listens and nothing is being answered. */
   idle(): Promise<void>
 }
@@ -56,7 +59,10 @@ export type Channels = {
 type Open = {
   name: ChannelName
   connection: Connection
+  /** Whom the settings name. */
+  owners: readonly string[]
   guests: Guests
+  inbox: Inbox
   conversation: Conversation
   end: Promise<void>
 }
@@ -99,20 +105,17 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
       return { id, name: person }
     },
     remove: (name, personId) => find(name).guests.remove(personId),
-    async send(name, peerId, text) {
-      const { guests, connection } = find(name)
-      if (!guests.isAllowed(peerId)) throw new AppError('forbidden', 'Your owner has not let this person in')
+    listRecipients: () => opened.flatMap(listRecipients),
+    listOwnerChannels: () => opened.map(toOwnerChannel),
+    async send(to, text) {
+      const { name, connection, inbox } = find(to.slice(0, to.indexOf(':')))
       const { service } = connection
+      const group = inbox.listGroups().find((place) => toChat(name, place) === to)
       try {
-        const place = { chatId: peerId, threadId: null, isDirect: true }
+        const place = group ?? (await service.findDirect(to.slice(name.length + 1)))
         for (const part of splitText(text, service.maxChars)) await service.write(place, part, null)
-      } catch (error) {
-        throw new AppError(
-          'upstream_failed',
-          `The message was not delivered: ${errorMessage(error)}`,
-          {},
-          { cause: error },
-        )
+      } catch (cause) {
+        throw new AppError('upstream_failed', `The message was not delivered: ${errorMessage(cause)}`, {}, { cause })
       }
     },
     async idle() {
@@ -134,15 +137,29 @@ async function openChannel(
   const savedFiles = createSavedFiles(deps.workspace, service)
   const conversation = createConversation({ ...deps, channel: name, service, inbox, guests, savedFiles })
   conversation.resume()
-  const end = connection.run(conversation.receive, deps.stopping).catch((error: unknown) => {
+  const owners = { name, service, owners: people }
+  const press = (pressed: Pressed) => deps.press(owners, pressed)
+  const end = connection.run(conversation.receive, deps.stopping, press).catch((error: unknown) => {
     deps.log.error({ channel: name, error: errorMessage(error) }, 'a channel has ended')
   })
-  return { name, connection, guests, conversation, end }
+  return { name, connection, owners: people, guests, inbox, conversation, end }
 }
 
 /** Where channels keep what must outlive the agent's process. */
 function toFolder({ folder }: ChannelDeps): string {
   return join(folder, 'channels')
+}
+
+function toOwnerChannel({ name, connection, owners }: Open): OwnerChannel {
+  return { name, service: connection.service, owners }
+}
+
+function listRecipients({ name, guests, inbox }: Open): Recipient[] {
+  const people = guests
+    .listPeople()
+    .map(({ id, name: person }) => ({ to: `${name}:${id}`, name: person, isGroup: false }))
+  const groups = inbox.listGroups().map((place) => ({ to: toChat(name, place), name: null, isGroup: true }))
+  return [...people, ...groups]
 }
 
 function toListed({ name, connection, guests }: Open): ListedChannel {

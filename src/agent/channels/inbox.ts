@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { Incoming, type Place } from './channel.ts'
+import { Incoming, Place } from './channel.ts'
 import { openStateFile } from './state-file.ts'
 
 /** A message that waits for its answer; `sentIds` are the messages in which that has begun to stand. */
@@ -13,12 +13,15 @@ const InboxState = z.object({
   answered: z.array(z.string()),
   /** Where a chat began anew: its sessions have that behind their names. */
   beginnings: z.record(z.string(), z.string()),
+  /** Groups in which the agent was spoken to, the newest last. */
+  groups: z.array(Place).default([]),
 })
 
 /** Null for a message that is known already; `full` when too many wait. */
 type Added = Waiting | 'full' | null
 
 const MAX_WAITING = 100
+const MAX_GROUPS = 200
 /** A service delivers again what was not confirmed to it, and never more than about a hundred of those at once. */
 const KEPT_ANSWERED = 500
 
@@ -26,6 +29,7 @@ const KEPT_ANSWERED = 500
 export type Inbox = {
   add(message: Incoming): Promise<Added>
   list(): readonly Waiting[]
+  listGroups(): readonly Place[]
   keepSent(id: string, sentIds: readonly string[]): Promise<void>
   finish(id: string): Promise<void>
   /** What is said in this chat from now on is a new session. */
@@ -33,7 +37,7 @@ export type Inbox = {
 }
 
 export async function openInbox(folder: string, channel: string): Promise<Inbox> {
-  const empty = { waiting: [], answered: [], beginnings: {} }
+  const empty = { waiting: [], answered: [], beginnings: {}, groups: [] }
   const file = await openStateFile(join(folder, `${channel}-inbox.json`), InboxState, empty)
   return {
     add: (message) =>
@@ -45,9 +49,11 @@ export async function openInbox(folder: string, channel: string): Promise<Inbox>
         const chat = toChat(channel, message.place)
         const beginning = beginnings[chat]
         const added = { ...message, sentIds: [], sessionKey: beginning === undefined ? chat : `${chat}:${beginning}` }
-        return { state: { ...state, waiting: [...waiting, added] }, result: added }
+        const groups = withGroup(channel, state.groups, message.place)
+        return { state: { ...state, groups, waiting: [...waiting, added] }, result: added }
       }),
     list: () => file.read().waiting,
+    listGroups: () => file.read().groups,
     keepSent: (id, sentIds) =>
       file.change((state) => {
         const waiting = state.waiting.map((one) => (one.id === id ? { ...one, sentIds: [...sentIds] } : one))
@@ -65,6 +71,12 @@ export async function openInbox(folder: string, channel: string): Promise<Inbox>
         return { state: { ...state, beginnings }, result: undefined }
       }),
   }
+}
+
+function withGroup(channel: string, groups: Place[], place: Place): Place[] {
+  if (place.isDirect) return groups
+  const others = groups.filter((group) => toChat(channel, group) !== toChat(channel, place))
+  return [...others, place].slice(-MAX_GROUPS)
 }
 
 /** The name of a chat's first session. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import type { Questions } from '../channels/questions.ts'
 import type { PlatformCall } from '../platform-call.ts'
 
 /** How long the platform holds one look at a question that waits. */
@@ -23,7 +24,11 @@ export type Approvals = {
  * Asks the owner through the platform, which keeps the question: an agent that is started again finds the same one when it
  * asks the same. Within a turn it waits for `waitMs`.
  */
-export function createApprovals(call: PlatformCall, waitMs: number): Approvals {
+export function createApprovals(
+  call: PlatformCall,
+  waitMs: number,
+  questions: Pick<Questions, 'put' | 'settle'>,
+): Approvals {
   const ask = ({ tool, json, sessionKey }: Question, signal: AbortSignal) => {
     const body = { tool, arguments: json, ...(sessionKey !== null && { session: sessionKey }) }
     return call(Asked, { path: '/v1/approvals', method: 'POST', body, signal })
@@ -45,11 +50,13 @@ export function createApprovals(call: PlatformCall, waitMs: number): Approvals {
     async ask(question, signal) {
       const endsAt = performance.now() + waitMs
       let asked = await ask(question, signal)
+      if (asked.status === 'waiting') questions.put(asked.id, question)
       for (;;) {
         const leftMs = endsAt - performance.now()
         if (asked.status !== 'waiting' || leftMs <= 0) break
         asked = await look(asked, leftMs, signal)
       }
+      questions.settle(asked.id, asked.status)
       if (asked.status === 'approved') return asked.id
       throw new AppError('forbidden', describe(asked))
     },

@@ -2,6 +2,7 @@ import type { ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ToolSettings } from '../../core/agent-tools.ts'
 import { AppError } from '../../core/errors.ts'
+import type { Outbox } from '../channels/channel.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Workspace } from '../state/workspace.ts'
@@ -11,6 +12,7 @@ import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
 import { loadMcpTools } from './mcp.ts'
 import { createMemoryTools } from './memory.ts'
+import { createMessageTool } from './messages.ts'
 import { createPayTool } from './pay.ts'
 import { createScheduleTool } from './schedule.ts'
 import type { LoadToolSettings } from './settings.ts'
@@ -24,6 +26,7 @@ export type ToolDeps = {
   loadToolSettings: LoadToolSettings
   approvals: Approvals
   call: PlatformCall
+  outbox: Outbox
 }
 
 /** What a model may use in one turn, and how much. */
@@ -33,7 +36,7 @@ export type TurnTools = Pick<ToolSettings, 'limits' | 'price'> & { tools: ToolSe
 export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Promise<TurnTools>
 
 export function createTools(deps: ToolDeps): OpenTools {
-  const { workspace, memory, loadSkills, loadToolSettings, approvals, call } = deps
+  const { workspace, memory, loadSkills, loadToolSettings, approvals, call, outbox } = deps
   const known: Readonly<Record<string, AgentTool>> = {
     ...createMemoryTools(memory, call),
     use_skill: createSkillTool(loadSkills),
@@ -41,6 +44,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...createWebTools(call),
     ...createScheduleTool(call),
     ...createAgentTools(call),
+    ...createMessageTool(outbox),
     ...createPayTool(call),
   }
   return async (sessionKey, signal) => {

@@ -8,18 +8,31 @@ type Session = { id: string; events: Event[]; intents: number }
 type Socket = Bun.ServerWebSocket<{ bot: ReturnType<typeof createBot> | null; session: Session | null }>
 type User = { id: string; username: string; global_name?: string }
 /** A message of the bot as the chat shows it, with every text that it has had. */
-type Shown = { id: string; channelId: string; text: string; texts: string[]; times: number[]; answerTo: string | null }
+type Shown = {
+  id: string
+  channelId: string
+  text: string
+  texts: string[]
+  times: number[]
+  answerTo: string | null
+  buttons: Button[]
+}
 /** `serverId` is set where others read too; `more` are further fields of the message. */
 type Said = { channelId?: string; serverId?: string; mentions?: User[]; more?: object }
 
+const Button = z.object({ type: z.literal(2), label: z.string(), custom_id: z.string().max(100) })
+type Button = z.infer<typeof Button>
+const Rows = z.array(z.object({ type: z.literal(1), components: z.array(Button) }))
+
 const Post = z.object({
+  components: Rows.optional(),
   content: z.string(),
   nonce: z.string().optional(),
   enforce_nonce: z.boolean().optional(),
   message_reference: z.object({ message_id: z.string() }).optional(),
   allowed_mentions: z.object({ parse: z.array(z.string()).max(0) }),
 })
-const Patch = Post.pick({ content: true, allowed_mentions: true })
+const Patch = Post.pick({ content: true, allowed_mentions: true, components: true })
 const Frame = z.object({ op: z.number(), d: z.unknown() })
 const Identify = z.object({ token: z.string(), intents: z.number(), properties: z.object({ os: z.string() }) })
 const Resume = z.object({ token: z.string(), session_id: z.string(), seq: z.number() })
@@ -40,6 +53,8 @@ export function startDiscordDouble() {
       const { pathname } = new URL(request.url)
       if (self.upgrade(request, { data: { bot: null, session: null } })) return
       if (pathname.startsWith('/files/')) return serveFile([...bots.values()], pathname)
+      // The path of an interaction is its own secret.
+      if (/^\/api\/v10\/interactions\//.test(pathname)) return new Response(null, { status: 204 })
       const token = /^Bot (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
       const path = /^\/api\/v10(\/.+)$/.exec(pathname)?.[1]
       const bot = bots.get(token)
@@ -124,16 +139,25 @@ function createBot(username: string, url: string) {
     if (body.nonce) nonces.set(body.nonce, id)
     const { content: text, message_reference: reference } = body
     const answerTo = reference?.message_id ?? null
-    shown.push({ id, channelId, text, texts: [text], times: [performance.now()], answerTo })
+    shown.push({
+      id,
+      channelId,
+      text,
+      texts: [text],
+      times: [performance.now()],
+      answerTo,
+      buttons: toButtons(body.components),
+    })
     return { status: 200, body: { id, channel_id: channelId, content: text, author: me } }
   }
   const patch = (channelId: string, id: string, input: unknown): Answer => {
-    const { content } = Patch.parse(input)
+    const { content, components } = Patch.parse(input)
     const problem = checkText(content)
     if (problem) return problem
     const message = shown.find((one) => one.channelId === channelId && one.id === id)
     if (!message) return { status: 404, body: { message: 'Unknown Message', code: UNKNOWN_MESSAGE } }
     message.text = content
+    if (components) message.buttons = toButtons(components)
     message.texts.push(content)
     message.times.push(performance.now())
     return { status: 200, body: { id, channel_id: channelId, content, author: me } }
@@ -192,6 +216,24 @@ function createBot(username: string, url: string) {
       said.set(id, message)
       deliver(message)
       return id
+    },
+    /** Somebody presses a button below a message of the bot. */
+    press(from: User, message: Shown, label: string) {
+      const button = message.buttons.find((one) => one.label === label)
+      if (!button) throw new Error(`There is no button ${label}`)
+      const below = { id: message.id, channel_id: message.channelId, content: message.text, author: me }
+      const data = { custom_id: button.custom_id, component_type: 2 }
+      const place = { channel_id: message.channelId, channel: { id: message.channelId, type: 1 } }
+      const press = {
+        id: newId(),
+        token: `interaction-${message.id}`,
+        type: 3,
+        user: from,
+        data,
+        message: below,
+        ...place,
+      }
+      for (const session of sessions.values()) dispatch(session, GatewayDispatchEvents.InteractionCreate, press)
     },
     /** Delivers a message again that was delivered before. */
     redeliver(id: string) {
@@ -276,6 +318,10 @@ const KINDS: readonly [RegExp, string][] = [
   [/^POST \/channels\/\d+\/typing$/, 'POST typing'],
   [/^POST \/users\/@me\/channels$/, 'POST direct'],
 ]
+
+function toButtons(rows: z.infer<typeof Rows> = []): Button[] {
+  return rows.flatMap(({ components }) => components)
+}
 
 function toKind(call: string): string {
   return KINDS.find(([pattern]) => pattern.test(call))?.[1] ?? call

@@ -2,10 +2,21 @@ import { z } from 'zod'
 
 const Chat = z.object({ id: z.number(), type: z.enum(['private', 'group', 'supergroup']) })
 type Chat = z.infer<typeof Chat>
-type Update = { update_id: number; message: object }
+type Update = { update_id: number } & ({ message: object } | { callback_query: object })
 /** A message of the bot as the chat shows it, with every text that it has had. */
-type Shown = { id: number; chatId: number; text: string; texts: string[]; times: number[]; answerTo: number | null }
+type Shown = {
+  id: number
+  chatId: number
+  text: string
+  texts: string[]
+  times: number[]
+  answerTo: number | null
+  buttons: Button[]
+}
 type Answer = { status: number; body: object }
+
+const Button = z.object({ text: z.string(), callback_data: z.string().min(1).max(64) })
+type Button = z.infer<typeof Button>
 
 const GetUpdates = z.object({
   offset: z.number().default(0),
@@ -16,6 +27,7 @@ const SendMessage = z.object({
   chat_id: z.coerce.number(),
   text: z.string(),
   reply_parameters: z.object({ message_id: z.number() }).optional(),
+  reply_markup: z.object({ inline_keyboard: z.array(z.array(Button)) }).optional(),
 })
 const EditMessageText = z.object({ chat_id: z.coerce.number(), message_id: z.number(), text: z.string() })
 const GetFile = z.object({ file_id: z.string() })
@@ -60,6 +72,7 @@ function createBot(id: number, username: string) {
   const said = new Map<number, object>()
   const shown: Shown[] = []
   const calls: string[] = []
+  const notes: string[] = []
   const faults = new Map<string, Answer[]>()
   const files = new Map<string, { bytes: Uint8Array; path: string; sizeBytes: number }>()
   let lastUpdateId = 1000
@@ -92,18 +105,27 @@ function createBot(id: number, username: string) {
       if (endPoll === resolve) endPoll = null
     }
   }
-  const deliver = (message: object) => {
+  const deliver = (message: object) => offerUpdate({ message })
+  const offerUpdate = (update: { message: object } | { callback_query: object }) => {
     lastUpdateId += 1
-    updates.push({ update_id: lastUpdateId, message })
+    updates.push({ update_id: lastUpdateId, ...update })
     for (const wake of wakes) wake()
   }
   const sendMessage = (input: unknown): Answer => {
-    const { chat_id: chatId, text, reply_parameters: reply } = SendMessage.parse(input)
+    const { chat_id: chatId, text, reply_parameters: reply, reply_markup: markup } = SendMessage.parse(input)
     const problem = checkText(text)
     if (problem) return problem
     lastMessageId += 1
     const answerTo = reply?.message_id ?? null
-    shown.push({ id: lastMessageId, chatId, text, texts: [text], times: [performance.now()], answerTo })
+    shown.push({
+      id: lastMessageId,
+      chatId,
+      text,
+      texts: [text],
+      times: [performance.now()],
+      answerTo,
+      buttons: markup?.inline_keyboard.flat() ?? [],
+    })
     return accept({ message_id: lastMessageId, date: now(), chat: { id: chatId, type: 'private' }, text })
   }
   const editMessageText = (input: unknown): Answer => {
@@ -118,6 +140,7 @@ function createBot(id: number, username: string) {
       return refuse(400, `Bad Request: message is not modified: ${why}`)
     }
     message.text = text
+    message.buttons = []
     message.texts.push(text)
     message.times.push(performance.now())
     return accept({ message_id: messageId, date: now(), chat: { id: chatId, type: 'private' }, text })
@@ -160,6 +183,16 @@ function createBot(id: number, username: string) {
       deliver(message)
       return lastMessageId
     },
+    /** What those who pressed buttons were told. */
+    notes,
+    /** Somebody presses a button below a message of the bot. */
+    press(from: { id: number; first_name: string }, message: Shown, label: string) {
+      const button = message.buttons.find(({ text }) => text === label)
+      if (!button) throw new Error(`There is no button ${label}`)
+      const chat = { id: message.chatId, type: 'private' }
+      const below = { message_id: message.id, date: now(), chat, text: message.text }
+      offerUpdate({ callback_query: { id: '1', from, chat_instance: '1', data: button.callback_data, message: below } })
+    },
     /** Delivers a message again that was delivered before. */
     redeliver(messageId: number) {
       const message = said.get(messageId)
@@ -181,6 +214,10 @@ function createBot(id: number, username: string) {
           return editMessageText(input)
         case 'getFile':
           return getFile(input)
+        case 'answerCallbackQuery': {
+          notes.push(z.object({ text: z.string() }).parse(input).text)
+          return accept(true)
+        }
         case 'deleteWebhook':
         case 'sendChatAction':
           return accept(true)

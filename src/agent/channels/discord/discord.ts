@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DiscordAPIError, HTTPError, REST } from '@discordjs/rest'
-import { GatewayDispatchEvents, Routes } from 'discord-api-types/v10'
+import {
+  type APIInteraction,
+  GatewayDispatchEvents,
+  InteractionResponseType,
+  InteractionType,
+  Routes,
+} from 'discord-api-types/v10'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { systemCode } from '../../state/files.ts'
-import type { Connection, Receive } from '../channel.ts'
+import type { Connection, Press, Receive } from '../channel.ts'
 import { createStateKeeper } from '../connection-state.ts'
 import { describeClose, GatewayRefusal, listenToGateway } from './gateway.ts'
 import { toIncoming } from './messages.ts'
@@ -30,7 +36,7 @@ export async function createDiscordConnection(
   const state = createStateKeeper(deps.clock)
   const rest = new REST({ api: `${apiUrl}/api` }).setToken(token)
 
-  const listen = async (receive: Receive, signal: AbortSignal) => {
+  const listen = async (receive: Receive, signal: AbortSignal, press: Press) => {
     const me = Me.parse(await rest.get(Routes.user(), { signal }))
     await listenToGateway({
       token,
@@ -41,6 +47,7 @@ export async function createDiscordConnection(
         connected: () => state.setConnected(`@${me.username}`),
         disconnected: (code) => state.setFailed(`${describeClose(code)}; connecting again`),
         async dispatch(payload) {
+          if (payload.t === GatewayDispatchEvents.InteractionCreate) answerPress(rest, payload.d, press)
           if (payload.t !== GatewayDispatchEvents.MessageCreate) return
           const incoming = toIncoming(payload.d, me.id)
           if (incoming) await receive(incoming.message, incoming.isAddressed).catch(refuseToConfirm)
@@ -52,10 +59,10 @@ export async function createDiscordConnection(
   return {
     state: state.read,
     service: createDiscordService(settings, rest, deps.fetch),
-    async run(receive, signal) {
+    async run(receive, signal, press) {
       while (!signal.aborted) {
         try {
-          await listen(receive, signal)
+          await listen(receive, signal, press)
         } catch (error) {
           if (signal.aborted) break
           state.setFailed(describe(error))
@@ -66,6 +73,21 @@ export async function createDiscordConnection(
       state.setDisconnected()
     },
   }
+}
+
+/** Discord waits three seconds for a first word; the message itself then shows what came of it. */
+function answerPress(rest: REST, interaction: APIInteraction, press: Press): void {
+  if (interaction.type !== InteractionType.MessageComponent) return
+  const { id, token, message, channel, data } = interaction
+  const user = interaction.user ?? interaction.member?.user
+  if (!user) return
+  const body = { type: InteractionResponseType.DeferredMessageUpdate }
+  const place = { chatId: channel.id, threadId: null, isDirect: interaction.guild_id === undefined }
+  const pressed = { personId: user.id, value: data.custom_id, place, messageId: message.id, text: message.content }
+  rest
+    .post(Routes.interactionCallback(id, token), { body, auth: false })
+    .then(() => press(pressed))
+    .catch(() => undefined)
 }
 
 function isRefused(error: unknown): boolean {

@@ -1,9 +1,12 @@
 import { DiscordAPIError, type REST } from '@discordjs/rest'
 import {
   type AllowedMentionsTypes,
+  ButtonStyle,
+  ComponentType,
   MessageFlags,
   type RESTPatchAPIChannelMessageJSONBody,
   type RESTPostAPIChannelMessageJSONBody,
+  type RESTPostAPICurrentUserCreateDMChannelJSONBody,
   Routes,
 } from 'discord-api-types/v10'
 import { z } from 'zod'
@@ -20,7 +23,8 @@ const UNKNOWN_MESSAGE = 10_008
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 404])
 /** The text of an agent calls nobody, whatever names stand in it. */
 const NOBODY = { parse: [] as AllowedMentionsTypes[], replied_user: false }
-const Written = z.object({ id: z.string() })
+/** A message, or a chat. */
+const Created = z.object({ id: z.string() })
 
 /** What a conversation needs, by Discord's HTTP API. */
 export function createDiscordService(settings: { editEveryMs: number }, rest: REST, plainFetch: typeof fetch): Service {
@@ -38,15 +42,32 @@ export function createDiscordService(settings: { editEveryMs: number }, rest: RE
         enforce_nonce: true,
         ...(isQuoting && { message_reference: { message_id: answerTo, fail_if_not_exists: false } }),
       }
-      return Written.parse(await rest.post(Routes.channelMessages(chatId), { body })).id
+      return Created.parse(await rest.post(Routes.channelMessages(chatId), { body })).id
     },
     async edit({ chatId }, messageId, text) {
-      const body: RESTPatchAPIChannelMessageJSONBody = { content: text, allowed_mentions: NOBODY }
+      const body: RESTPatchAPIChannelMessageJSONBody = { content: text, allowed_mentions: NOBODY, components: [] }
       try {
         await rest.patch(Routes.channelMessage(chatId, messageId), { body })
       } catch (error) {
         if (!(error instanceof DiscordAPIError && error.code === UNKNOWN_MESSAGE)) throw error
       }
+    },
+    async writeChoices({ chatId }, text, choices) {
+      const components = choices.map(
+        ({ label, value }) =>
+          ({ type: ComponentType.Button, style: ButtonStyle.Secondary, label, custom_id: value }) as const,
+      )
+      const body: RESTPostAPIChannelMessageJSONBody = {
+        content: text,
+        allowed_mentions: NOBODY,
+        components: [{ type: ComponentType.ActionRow, components }],
+      }
+      return Created.parse(await rest.post(Routes.channelMessages(chatId), { body })).id
+    },
+    async findDirect(personId) {
+      const body: RESTPostAPICurrentUserCreateDMChannelJSONBody = { recipient_id: personId }
+      const { id } = Created.parse(await rest.post(Routes.userChannels(), { body }))
+      return { chatId: id, threadId: null, isDirect: true }
     },
     async showTyping({ chatId }) {
       await rest.post(Routes.channelTyping(chatId))

@@ -22,6 +22,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'account_inactive',
 ])
 const Written = z.object({ ts: z.string() })
+const Opened = z.object({ channel: z.object({ id: z.string() }) })
 
 export type SlackServiceSettings = { token: string; apiUrl: string; editEveryMs: number }
 
@@ -47,6 +48,10 @@ export function createSlackService(settings: SlackServiceSettings, web: WebClien
         // Somebody has deleted it.
         if (codeOf(error) !== 'message_not_found') throw error
       }
+    },
+    async findDirect(personId) {
+      const { channel } = Opened.parse(await web.conversations.open({ users: personId }))
+      return { chatId: channel.id, threadId: null, isDirect: true }
     },
     // Slack lets only assistants show that they are busy.
     showTyping: async () => {},

@@ -39,6 +39,15 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
         if (!isRefusal(error) || !/not modified|to edit not found/.test(error.description)) throw error
       }
     },
+    async writeChoices(place, text, choices) {
+      const buttons = choices.map(({ label, value }) => ({ text: label, callback_data: value }))
+      const sent = await api.sendMessage(place.chatId, text, {
+        ...toThread(place),
+        reply_markup: { inline_keyboard: [buttons] },
+      })
+      return String(sent.message_id)
+    },
+    findDirect: async (personId) => ({ chatId: personId, threadId: null, isDirect: true }),
     async showTyping(place) {
       await api.sendChatAction(place.chatId, 'typing', toThread(place))
     },

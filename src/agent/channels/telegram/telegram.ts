@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { autoRetry } from '@grammyjs/auto-retry'
 import { Api, GrammyError, HttpError } from 'grammy'
+import type { CallbackQuery } from 'grammy/types'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Connection, Receive } from '../channel.ts'
+import type { Connection, Press, Receive } from '../channel.ts'
 import { createStateKeeper } from '../connection-state.ts'
 import { toIncoming } from './messages.ts'
 import { createTelegramService, type TelegramServiceSettings } from './service.ts'
@@ -13,6 +14,8 @@ const POLL_SECONDS = 30
 const REQUEST_TIMEOUT_SECONDS = 60
 const GOODBYE_MS = 2000
 const MAX_RETRIES = 3
+/** Of the note that whoever presses a button is shown. */
+const MAX_NOTE_CHARS = 200
 const MAX_RETRY_AFTER_SECONDS = 600
 
 /** `retryMs` lies between two tries to connect. */
@@ -38,17 +41,21 @@ export function createTelegramConnection(
   const state = createStateKeeper(deps.clock)
   let offset = 0
 
-  const poll = async (receive: Receive, signal: AbortSignal) => {
+  const poll = async (receive: Receive, signal: AbortSignal, press: Press) => {
     const me = await api.getMe(toApiSignal(signal))
     await api.deleteWebhook({}, toApiSignal(signal))
     while (!signal.aborted) {
       // The first look does not wait, so that a bot on which somebody else listens is known at once.
       const timeout = state.read().connected ? POLL_SECONDS : 0
-      const updates = await api.getUpdates({ offset, timeout, allowed_updates: ['message'] }, toApiSignal(signal))
+      const updates = await api.getUpdates(
+        { offset, timeout, allowed_updates: ['message', 'callback_query'] },
+        toApiSignal(signal),
+      )
       state.setConnected(`@${me.username}`)
       for (const update of updates) {
         const incoming = update.message && toIncoming(update.message, me)
         if (incoming) await receive(incoming.message, incoming.isAddressed)
+        if (update.callback_query) answerPress(api, update.callback_query, press)
         offset = update.update_id + 1
       }
     }
@@ -64,10 +71,10 @@ export function createTelegramConnection(
   return {
     state: state.read,
     service: createTelegramService(settings, api, deps.fetch),
-    async run(receive, signal) {
+    async run(receive, signal, press) {
       while (!signal.aborted) {
         try {
-          await poll(receive, signal)
+          await poll(receive, signal, press)
         } catch (error) {
           if (signal.aborted) break
           state.setFailed(describe(error))
@@ -79,6 +86,16 @@ export function createTelegramConnection(
       state.setDisconnected()
     },
   }
+}
+
+/** Nobody waits for it: a button that does nothing is pressed again. */
+function answerPress(api: Api, { id, from, data, message }: CallbackQuery, press: Press): void {
+  if (data === undefined || !message || !('text' in message)) return
+  const place = { chatId: String(message.chat.id), threadId: null, isDirect: message.chat.type === 'private' }
+  const pressed = { personId: String(from.id), value: data, place, messageId: String(message.message_id) }
+  press({ ...pressed, text: message.text ?? '' })
+    .then((sentence) => api.answerCallbackQuery(id, { text: sentence.slice(0, MAX_NOTE_CHARS) }))
+    .catch(() => undefined)
 }
 
 /** The library names the type of a package that the runtime has replaced by its own. */

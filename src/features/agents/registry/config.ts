@@ -88,6 +88,12 @@ export function hasMessenger(sealer: Sealer, agent: AgentRow): boolean {
   return Object.keys(tokens).length > 0
 }
 
+/** The ids by which a channel knows the owner of an agent, as its settings name them. */
+export function listOwnerIds(agent: AgentRow, channel: string): string[] {
+  const { ownerIds = [], telegramUserId } = readPlain(agent)
+  return channel === 'telegram' && telegramUserId !== undefined ? [telegramUserId, ...ownerIds] : ownerIds
+}
+
 /** The channels through which an agent can be spoken to. */
 export function listChannels(sealer: Sealer, agent: AgentRow): Record<'telegram' | 'discord' | 'whatsapp', boolean> {
   const { telegramToken, discordBotToken, whatsappToken } = openSecrets(sealer, agent)

@@ -6,14 +6,16 @@ import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { BackendApprovalsAnswer } from './answer-schemas.ts'
 import { type AskDeps, askOwner } from './ask.ts'
-import { claimApproval, getAgentApproval } from './decide.ts'
+import { claimApproval, type DecideDeps, getAgentApproval } from './decide.ts'
+import { decideByChannel } from './decide-by-channel.ts'
 import { statusOf } from './list.ts'
-import { ApprovalRequest, ApprovalUse, WaitQuery } from './schemas.ts'
+import { ApprovalRequest, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
 
 const LOOK_MS = 250
 
-export type ApprovalsBackendDeps = AskDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+export type ApprovalsBackendDeps = AskDeps &
+  DecideDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
 /** How an agent asks its owner, waits for the answer and uses it, with its own token. */
 export function approvalsBackend(deps: ApprovalsBackendDeps) {
@@ -58,6 +60,16 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
     validate('json', ApprovalUse),
     async (c) =>
       c.json(toAnswer(deps, await claimApproval(deps, c.var.agentId, c.req.param('id'), c.req.valid('json')))),
+  )
+
+  app.post(
+    '/v1/approvals/:id/decision',
+    answers({ 200: BackendApprovalsAnswer }, 'forbidden', 'not_found', 'conflict'),
+    agent,
+    limit,
+    validate('json', ChannelDecision),
+    async (c) =>
+      c.json(toAnswer(deps, await decideByChannel(deps, c.var.agentId, c.req.param('id'), c.req.valid('json')))),
   )
 
   return app

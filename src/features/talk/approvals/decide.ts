@@ -17,8 +17,8 @@ const EXPIRY_BATCH = 100
 
 export type DecideDeps = { db: Db; clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number }
 
-/** Who decides, and where: on the dashboard, or in a channel that knows them as the owner. */
-export type Decider = { userId: string; via: string; address?: string | null }
+/** Who decides, and where: on the dashboard, or in a channel that knows them as the owner, there by `personId`. */
+export type Decider = { userId: string; via: string; address?: string | null; personId?: string }
 
 /**
  * The owner allows or refuses what an agent asked for. What is approved may be done once, within the same time that a
@@ -124,7 +124,7 @@ function recordDecision(tx: Tx, approval: ApprovalRow, by: Decider | null, now: 
       actor: by?.userId ?? 'system',
       action: `approval.${approval.status}`,
       target: approval.agentId,
-      detail: { ...toDetail(approval), ...(by && { via: by.via }) },
+      detail: { ...toDetail(approval), ...(by && { via: by.via, ...(by.personId && { personId: by.personId }) }) },
       address: by?.address ?? null,
     },
     now,

@@ -23,6 +23,14 @@ export type ApprovalRequest = z.infer<typeof ApprovalRequest>
 export const ApprovalUse = z.object({ tool: Tool, arguments: Arguments })
 export type ApprovalUse = z.infer<typeof ApprovalUse>
 
+/** `POST /v1/approvals/:id/decision`: the owner has pressed a button where the agent can be spoken to. */
+export const ChannelDecision = z.object({
+  decision: z.enum(['approve', 'deny'], 'decision must be approve or deny'),
+  channel: z.enum(['telegram', 'discord'], 'channel must be telegram or discord'),
+  personId: z.string('personId must be text').min(1, 'personId is required').max(100, 'personId is too long'),
+})
+export type ChannelDecision = z.infer<typeof ChannelDecision>
+
 /** `GET /v1/approvals/:id?wait=`: answers when it is decided, or after so many seconds. */
 export const WaitQuery = z.object({
   wait: z.coerce

@@ -1,0 +1,205 @@
+import { expect, onTestFinished, test } from 'bun:test'
+import { access, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { startDiscordDouble } from '../../../../tests/harness/doubles/discord.ts'
+import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
+import { startOwnedAgent } from '../../../../tests/harness/owned-agent.ts'
+import { until } from '../../../../tests/harness/until.ts'
+import { write } from '../../../db/write.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { auditLog } from '../../people/audit/tables.ts'
+
+const TOKEN = '42:secret-of-the-bot'
+const GROUP = { id: -100, type: 'supergroup' } as const
+
+/** Ada, who owns the agent, and Eve, who was let in; as both messengers know them. */
+const ON_TELEGRAM = { ada: { id: 7, first_name: 'Ada' }, eve: { id: 66, first_name: 'Eve' } }
+const ON_DISCORD = {
+  ada: { id: '7000000000000000007', username: 'ada' },
+  eve: { id: '6600000000000000066', username: 'eve' },
+}
+
+type Question = { text: string; buttons: readonly object[] }
+
+function openTelegram() {
+  const telegram = startTelegramDouble()
+  const bot = telegram.addBot(TOKEN)
+  const { ada, eve } = ON_TELEGRAM
+  const shown = () => bot.shown.filter(({ chatId }) => chatId === ada.id)
+  return {
+    name: 'telegram',
+    ownerId: String(ada.id),
+    settings: { telegram: { token: TOKEN, apiUrl: telegram.url, people: [String(ada.id)] } },
+    shown: (): Question[] => shown(),
+    press(who: 'ada' | 'eve', label: string) {
+      const message = shown().at(-1)
+      if (message) bot.press(who === 'ada' ? ada : eve, message, label)
+    },
+    stop: telegram.stop,
+  }
+}
+
+function openDiscord() {
+  const discord = startDiscordDouble()
+  const bot = discord.addBot('secret')
+  const { ada, eve } = ON_DISCORD
+  const shown = () => bot.shown.filter(({ channelId }) => channelId === bot.directChannelOf(ada))
+  return {
+    name: 'discord',
+    ownerId: ada.id,
+    settings: { discord: { token: 'secret', apiUrl: discord.url, people: [ada.id] } },
+    shown: (): Question[] => shown(),
+    press(who: 'ada' | 'eve', label: string) {
+      const message = shown().at(-1)
+      if (message) bot.press(who === 'ada' ? ada : eve, message, label)
+    },
+    stop: discord.stop,
+  }
+}
+
+async function startAskingAgent(openMessenger: typeof openTelegram | typeof openDiscord) {
+  const messenger = openMessenger()
+  onTestFinished(() => messenger.stop())
+  const agent = await startOwnedAgent({}, { channels: { ...messenger.settings, retryMs: 20, editEveryMs: 20 } })
+  const config = { ownerIds: [messenger.ownerId] }
+  expect((await agent.asOwner(`/api/agents/${agent.agent.id}/config`, 'PUT', config)).status).toBe(200)
+  const file = join(agent.running.folder, 'workspace', 'a.md')
+  await writeFile(file, 'kept')
+  await until('the connection', async () =>
+    (await (await agent.running.call('/channels')).text()).includes('"connected":true'),
+  )
+  return {
+    ...agent,
+    messenger,
+    remove: () => agent.running.runTool('delete_file', { path: 'a.md' }),
+    asked: () => until('the question', () => messenger.shown().at(-1)?.buttons.length === 2),
+    ends: (end: string) => until(end, () => messenger.shown().at(-1)?.text.endsWith(`\n\n${end}`)),
+    isThere: () =>
+      access(file).then(
+        () => true,
+        () => false,
+      ),
+    [Symbol.asyncDispose]: agent[Symbol.asyncDispose],
+  }
+}
+
+const MESSENGERS = [
+  ['Telegram', openTelegram],
+  ['Discord', openDiscord],
+] as const
+
+test.each(MESSENGERS)(
+  'POST /v1/approvals/:id/decision: on %s the owner approves by a button, and the audit log says where',
+  async (_name, openMessenger) => {
+    await using agent = await startAskingAgent(openMessenger)
+    const { messenger } = agent
+    const removal = agent.remove()
+    await agent.asked()
+    expect(messenger.shown().at(-1)?.text).toBe('May I use delete_file?\n{"path":"a.md"}')
+    messenger.press('eve', 'Approve')
+    expect((await agent.list())[0]?.status).toBe('waiting')
+    messenger.press('ada', 'Approve')
+    expect(await removal).toContain('movedTo')
+    await agent.ends('Approved.')
+    expect(messenger.shown().at(-1)?.buttons).toBeEmpty()
+    expect(await agent.isThere()).toBeFalse()
+    const [log] = agent.platform.db
+      .select()
+      .from(auditLog)
+      .all()
+      .filter(({ action }) => action === 'approval.approved')
+    expect(log).toMatchObject({
+      actor: agent.user.id,
+      target: agent.agent.id,
+      detail: { via: messenger.name, personId: messenger.ownerId, tool: 'delete_file' },
+    })
+  },
+)
+
+test.each(MESSENGERS)(
+  'on %s the owner denies, and what is decided elsewhere is shown there',
+  async (_name, openMessenger) => {
+    await using agent = await startAskingAgent(openMessenger)
+    const removal = agent.remove()
+    await agent.asked()
+    agent.messenger.press('ada', 'Deny')
+    expect(await removal).toContain('Your owner has denied it')
+    await agent.ends('Denied.')
+    const second = agent.remove()
+    const { id } = await agent.question()
+    await agent.asked()
+    await agent.decide(id, 'approve')
+    expect(await second).toContain('movedTo')
+    await agent.ends('Approved.')
+  },
+)
+
+test('a button that is pressed after the dashboard has decided says so', async () => {
+  const messenger = openTelegram()
+  onTestFinished(() => messenger.stop())
+  const channels = { ...messenger.settings, retryMs: 20, editEveryMs: 20 }
+  await using agent = await startOwnedAgent({}, { channels, approvalWaitMs: 300 })
+  await agent.asOwner(`/api/agents/${agent.agent.id}/config`, 'PUT', { ownerIds: ['7'] })
+  expect(await agent.running.runTool('delete_file', { path: 'a.md' })).toContain('has not answered yet')
+  await until('the question', () => messenger.shown().at(-1)?.buttons.length === 2)
+  await agent.decide((await agent.question()).id, 'deny')
+  messenger.press('ada', 'Approve')
+  await until('the end', () => messenger.shown().at(-1)?.text.endsWith('Decided elsewhere before: Denied.'))
+  expect((await agent.list())[0]?.status).toBe('denied')
+})
+
+test('POST /v1/approvals/:id/decision: 403 for whom the settings do not name, for payments and for OpenClaw, 404 for a missing one, 409 when decided', async () => {
+  await using agent = await startAskingAgent(openTelegram)
+  const ask = async (tool: string) => {
+    const asked = await agent.asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' })
+    return String(JSON.parse(await asked.text()).id)
+  }
+  const decide = async (id: string, personId = '7', decision = 'approve') => {
+    const body = { decision, channel: 'telegram', personId }
+    const response = await agent.asAgent(`/v1/approvals/${id}/decision`, 'POST', body)
+    return [response.status, JSON.parse(await response.text()).code]
+  }
+  const id = await ask('delete_file')
+  expect(await decide(id, '66')).toEqual([403, 'NOT_OWNER'])
+  expect(await decide(await ask('paid_request'))).toEqual([403, 'DASHBOARD_ONLY'])
+  expect((await decide('apr_missing'))[0]).toBe(404)
+  expect((await decide(id, '7', 'maybe'))[0]).toBe(400)
+  expect((await decide(id))[0]).toBe(200)
+  expect(await decide(id)).toEqual([409, 'NOT_WAITING'])
+  const third = await ask('move_file')
+  await write(agent.platform.db, (tx) =>
+    tx.update(agents).set({ kind: 'openclaw' }).where(eq(agents.id, agent.agent.id)).run(),
+  )
+  expect(await decide(third)).toEqual([403, 'NOT_OWNER'])
+})
+
+test('send_message: to whom it knows without asking, to a group that spoke to it, and to somebody new with the owner’s approval', async () => {
+  const telegram = startTelegramDouble()
+  onTestFinished(() => telegram.stop())
+  const bot = telegram.addBot(TOKEN)
+  const { ada, eve } = ON_TELEGRAM
+  const settings = { telegram: { token: TOKEN, apiUrl: telegram.url, people: ['7'] }, retryMs: 20, editEveryMs: 20 }
+  await using agent = await startOwnedAgent({}, { channels: settings })
+  bot.say(ada, { text: '@ada_bot hi', entities: [{ type: 'mention', offset: 0, length: 8 }] }, GROUP)
+  await until('an answer', () => bot.textsIn(GROUP.id).length === 1)
+  const send = (to: string, text: string) => agent.running.runTool('send_message', { action: 'send', to, text })
+  const { recipients } = JSON.parse(await agent.running.runTool('send_message', { action: 'list' }))
+  expect(recipients).toEqual([
+    { to: 'telegram:7', name: null, isGroup: false },
+    { to: 'telegram:-100', name: null, isGroup: true },
+  ])
+  expect(await send('telegram:7', 'To Ada')).toBe('{"sent":true}')
+  expect(await send('telegram:-100', 'To all')).toBe('{"sent":true}')
+  expect(bot.textsIn(ada.id)).toEqual(['To Ada'])
+  expect(bot.textsIn(GROUP.id)).toContain('To all')
+  const toEve = send(`telegram:${eve.id}`, 'To Eve')
+  const question = await agent.question()
+  expect(question).toMatchObject({ tool: 'send_message' })
+  expect(bot.textsIn(eve.id)).toBeEmpty()
+  await agent.decide(question.id, 'approve')
+  expect(await toEve).toBe('{"sent":true}')
+  expect(bot.textsIn(eve.id)).toEqual(['To Eve'])
+  bot.failNext('sendMessage', 403, 'Forbidden: bot was blocked by the user')
+  expect(await send('telegram:7', 'again')).toContain('The message was not delivered')
+})
