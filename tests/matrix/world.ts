@@ -33,6 +33,7 @@ import { swarmAnswers, swarmRuns, swarms } from '../../src/features/talk/swarms/
 import { gitCredentials } from '../../src/features/web-tools/browse/tables.ts'
 import type { Face } from '../../src/http/env.ts'
 import { jobs } from '../../src/jobs/tables.ts'
+import { requireDocumented } from '../harness/documents/documented.ts'
 import { startMuxDouble } from '../harness/doubles/mux.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { INTERNAL_KEY, type TestOptions, testPlatform } from '../harness/platform.ts'
@@ -115,8 +116,12 @@ export async function openWorld(
     muxUrl: mux.environment.RADIO_API_URL,
     /** What no answer may hold, whoever asks: tokens, keys, hashes and sealed values. */
     secrets,
-    call: async (face: Face, path: string, init: RequestInit) =>
-      app.fetch(new Request(`http://localhost:3000${path}`, init), { face, address: '203.0.113.7' }),
+    call: async (face: Face, path: string, init: RequestInit) => {
+      const request = new Request(`http://localhost:3000${path}`, init)
+      const response = await app.fetch(request, { face, address: '203.0.113.7' })
+      await requireDocumented(app, face, request, response)
+      return response
+    },
     /** Rows that have gone, come or changed. Not counted: an ended session, which goes with whoever shows it. */
     findChanges: (): string[] => {
       const changes = countChanges()
