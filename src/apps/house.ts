@@ -33,7 +33,7 @@ import { jobKinds, repeatingJobs } from './jobs.ts'
 import type { House } from './listeners/listen.ts'
 import { openPlatform, type Platform, type PlatformParts } from './platform.ts'
 import { createReach } from './reach.ts'
-import { toRestoredStates } from './restored-states.ts'
+import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './restored-states.ts'
 import { openRuntimes } from './runtime.ts'
 import { leaveAlone } from './stand-back.ts'
 
@@ -121,6 +121,8 @@ async function settleHere(db: Db, { dataDir }: Config, here: Here): Promise<stri
 
 async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts, db: Db, instance: string) {
   const dir = join(config.dataDir, 'agents')
+  const restoredStates = toRestoredStates(config.dataDir)
+  await sweepRestoredStates(db, restoredStates)
   await assignRuntimes(db, {
     configured: config.agents.runtime,
     processes: dir,
@@ -133,7 +135,8 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
     digestKey: readKeptKey(db, createSealer(encryptionKey), 'spec-digest').toString('hex'),
     clock: systemClock,
     log,
-    restoredStates: toRestoredStates(config.dataDir),
+    restoredStates,
+    findWaiting: createFindWaiting(db),
     process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },
   })
 }

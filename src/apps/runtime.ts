@@ -1,4 +1,4 @@
-import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
+import type { Runtime, RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
 import { createRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import { createDockerRuntime } from '../adapters/runtimes/docker/docker.ts'
 import { createEngine } from '../adapters/runtimes/engine/engine.ts'
@@ -10,7 +10,7 @@ import { createSwarmRuntime } from '../adapters/runtimes/swarm/swarm.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
-import { bringRestoredStates } from './restored-states.ts'
+import { bringRestoredStates, type FindWaiting } from './restored-states.ts'
 
 /** `instance` names this installation in an engine that others may share; `digestKey` is a secret of its own. */
 export type RuntimesOptions = {
@@ -21,6 +21,7 @@ export type RuntimesOptions = {
   log: Log
   /** Where the states wait that a restored backup has brought. */
   restoredStates: string
+  findWaiting: FindWaiting
   /** For agents that are processes: their folder, what starts one, and which of those that are found may be started. */
   process: Pick<ProcessRuntimeDeps, 'dir' | 'command' | 'path' | 'lang' | 'mayStart'>
 }
@@ -37,12 +38,13 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   const { config, instance, digestKey, clock, log } = options
   const filesImages = [config.image, BUILT_IN_IMAGE]
   const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log, filesImages }
-  const processes = await createProcessRuntime({ ...options.process, clock, log })
+  const bringing = (runtime: Runtime) => bringRestoredStates(runtime, options.restoredStates, options.findWaiting)
+  const processes = bringing(await createProcessRuntime({ ...options.process, clock, log }))
   const runtimes = createRuntimes({
     openers: {
       process: () => processes,
-      docker: () => bringRestoredStates(createDockerRuntime(parts), options.restoredStates),
-      swarm: () => bringRestoredStates(createSwarmRuntime(parts), options.restoredStates),
+      docker: () => bringing(createDockerRuntime(parts)),
+      swarm: () => bringing(createSwarmRuntime(parts)),
     },
     choose: createChoice(config),
   })

@@ -77,3 +77,39 @@ describe.each(['docker', 'swarm'])('AGENT_RUNTIME=%s', (runtime) => {
     PATIENCE_MS,
   )
 })
+
+test.skipIf(!possible.includes('docker'))(
+  'a container agent that sleeps is in a backup with what it has stored, and comes back alone after it was deleted',
+  async () => {
+    if (!engine) return
+    const image = (await importLiveImages(engine.docker)).good
+    await using house = await openHouse({
+      environment: {
+        ...{ AGENT_RUNTIME: 'docker', AGENT_IMAGE: image, DOCKER_HOST: engine.dockerHost },
+        AGENT_SLEEP_MINUTES: '0.2',
+      },
+    })
+    const program = await house.start()
+    const instance = readFileSync(join(house.dataDir, 'instance.id'), 'utf8').trim()
+    try {
+      const person = await signUp(program.urls.web)
+      const agentId = await createAgent(person)
+      await runIn(engine, agentId, 'echo "Tea at four" > /data/memory')
+      const statusOf = async () => (await read(WebAgentDetail, person.get(`/api/agents/${agentId}`))).agent.status
+      await until('the agent sleeps', async () => (await statusOf()) === 'sleeping', 300_000)
+      const made = await house.run(['backup', 'create', '--out', join(house.dataDir, '..', 'out'), '--json'])
+      const { file, agents } = Created.parse(JSON.parse(made.stdout))
+      expect(agents).toMatchObject([{ id: agentId, runtime: 'docker', state: 'whole' }])
+      expect((await person.delete(`/api/agents/${agentId}`)).ok).toBe(true)
+
+      const restored = await house.run(['backup', 'restore', file, '--agent', agentId])
+      expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
+      expect((await person.post(`/api/agents/${agentId}/start`, {})).status).toBe(200)
+      await runIn(engine, agentId, 'read said < /data/memory && [ "$said" = "Tea at four" ]')
+      await program.stop()
+    } finally {
+      await removeAll(engine.docker, instance)
+    }
+  },
+  PATIENCE_MS,
+)

@@ -116,3 +116,44 @@ test(
   },
   PATIENCE_MS,
 )
+
+test(
+  'stead backup restore --agent: one that slept when the backup was made and was deleted since comes back while Stead runs',
+  async () => {
+    await using provider = await startProvider(answerLikeAModel)
+    const sleepy = { AGENT_SLEEP_MINUTES: '0.02' }
+    await using house = await openHouse({ environment: { ...withProvider(provider), ...sleepy } })
+    const program = await house.start()
+    const person = await signUp(program.urls.web)
+    const agentId = await createAgent(person)
+    await say(person, agentId, 'Good morning')
+    const statusOf = async () => (await read(WebAgentDetail, person.get(`/api/agents/${agentId}`))).agent.status
+    await until('the agent sleeps', async () => (await statusOf()) === 'sleeping')
+    await until('no process', async () => (await house.agentPids()).size === 0)
+    const stored = readTree(join(house.dataDir, 'agents', agentId, 'state'))
+
+    const { file, agents } = await create(house, join(house.dataDir, '..', 'out'))
+    expect(agents).toMatchObject([{ id: agentId, state: 'whole' }])
+    const order = ['backup', 'restore', file, '--agent', agentId]
+    expect(await house.run(order)).toMatchObject({
+      exitCode: 1,
+      stderr: `stead: restore: an agent ${agentId} is here: with --replace it becomes what it was\n`,
+    })
+    expect((await person.delete(`/api/agents/${agentId}`)).ok).toBe(true)
+    await until('nothing of it', () => !existsSync(join(house.dataDir, 'agents', agentId, 'state')))
+
+    const restored = await house.run(order)
+    expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(restored.stdout).toContain('It is stopped: start it to go on.')
+    expect(await statusOf()).toBe('stopped')
+    expect((await person.post(`/api/agents/${agentId}/start`, {})).status).toBe(200)
+    expect(await say(person, agentId, 'Do you remember me?')).toBe('You said: Do you remember me?')
+    expect(provider.chats.at(-1)?.body.messages.map(({ content }) => content)).toContain('Good morning')
+    const back = readTree(join(house.dataDir, 'agents', agentId, 'state'))
+    expect(Object.keys(back)).toEqual(expect.arrayContaining(Object.keys(stored)))
+    const { messages } = await read(MessageList, person.get(`/api/chat?agentId=${agentId}`))
+    expect(messages.map(({ content }) => content)).toContain('Good morning')
+    await program.stop()
+  },
+  PATIENCE_MS,
+)

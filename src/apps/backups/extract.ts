@@ -101,7 +101,8 @@ async function examineContent(folder: string, manifest: Manifest, givenKey: stri
   return examineFile(database, manifest, key).map((problem) => `${DATABASE}: ${problem}`)
 }
 
-async function readKey(folder: string, { key }: Manifest, givenKey: string | null): Promise<string | null> {
+/** The key of a backup that was taken apart into `folder`. */
+export async function readKey(folder: string, { key }: Manifest, givenKey: string | null): Promise<string | null> {
   const file = join(folder, KEY)
   if (key === 'given' || !existsSync(file)) return givenKey
   return (await Bun.file(file).text()).trim()

@@ -1,14 +1,17 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { RestoredAgent } from '../../apps/backups/agent/restore-agent.ts'
 import type { CreatedBackup } from '../../apps/backups/create.ts'
 import type { BackupAgent } from '../../apps/backups/manifest.ts'
 import type { Restored } from '../../apps/backups/restore.ts'
 import type { ListedBackup } from '../../apps/backups/verify.ts'
 import { StartupError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
+import { UsageError } from '../exit.ts'
 import { createProgress } from './progress.ts'
 
 type Json = { json: boolean }
+type RestoreOptions = Json & { dataDir?: string; inPlace: boolean; agent?: string; replace: boolean }
 
 const EXIT_CODES =
   'Exit codes: 0 everything is whole, 1 something is not, 75 try again later, 78 the data folder is bad.'
@@ -95,14 +98,27 @@ function restoreCommand(backup: Command): void {
     backup.command('restore'),
     'stead backup restore /mnt/backups/stead-2026-11-22T14-00-00-000Z.tar --data-dir /srv/stead',
     `With --in-place, while Stead and its agents are stopped, what is in the folder is put aside and kept.
-At another place or on another machine the agents are left alone until stead adopt. ${EXIT_CODES}`,
+At another place or on another machine the agents are left alone until stead adopt.
+With --agent one agent comes back into the installation of DATA_DIR, stopped, also when it was deleted; --replace is for
+one that is there and stopped. ${EXIT_CODES}`,
   )
-    .description('brings an installation back into a new folder')
+    .description('brings an installation back into a new folder, or one agent into the installation of DATA_DIR')
     .argument('<file>')
-    .requiredOption('--data-dir <folder>', 'where to; must be empty or not there')
+    .option('--data-dir <folder>', 'where to; must be empty or not there')
     .option('--in-place', 'replace what is in the folder', false)
+    .option('--agent <id>', 'bring this agent alone back, while Stead runs or is stopped')
+    .option('--replace', 'with --agent: the agent is there, stopped, and becomes what it was', false)
     .option('--json', 'print one JSON document', false)
-    .action(async (name: string, { json, dataDir, inPlace }: Json & { dataDir: string; inPlace: boolean }) => {
+    .action(async (name: string, { json, dataDir, inPlace, agent, replace }: RestoreOptions) => {
+      if (agent !== undefined) {
+        if (dataDir !== undefined || inPlace) {
+          throw new UsageError(
+            'restore: --agent brings one back into the installation of DATA_DIR: leave --data-dir out',
+          )
+        }
+        return restoreOneAgent(resolve(name), agent, replace, json)
+      }
+      if (dataDir === undefined) throw new UsageError('restore: --data-dir says where to, or --agent which one')
       const { systemClock } = await import('../../core/clock.ts')
       const { restoreBackup } = await import('../../apps/backups/restore.ts')
       const folder = resolve(dataDir)
@@ -114,6 +130,29 @@ At another place or on another machine the agents are left alone until stead ado
       process.stdout.write(json ? `${JSON.stringify(restored)}\n` : describeRestored(restored))
       process.exitCode = restored.agents.some(({ state }) => state === 'missing') ? 1 : 0
     })
+}
+
+async function restoreOneAgent(file: string, agentId: string, replaces: boolean, json: boolean): Promise<void> {
+  const { withDatabase } = await import('../database.ts')
+  const { systemClock } = await import('../../core/clock.ts')
+  const { restoreAgent } = await import('../../apps/backups/agent/restore-agent.ts')
+  const { findKey } = await import('../../apps/keys/encryption-key.ts')
+  using progress = createProgress()
+  const restored = await withDatabase((connection, config) => {
+    const { key, problem } = findKey(config)
+    if (key === null || problem !== null) throw new StartupError(`ENCRYPTION_KEY: ${problem ?? 'there is none yet'}`)
+    const deps = { connection, dataDir: config.dataDir, key, clock: systemClock }
+    return restoreAgent(deps, { file, agentId, replaces, givenKey: config.encryptionKey ?? null }, progress.report)
+  })
+  progress[Symbol.dispose]()
+  process.stdout.write(json ? `${JSON.stringify(restored)}\n` : describeAgent(restored))
+  process.exitCode = restored.agent.state === 'missing' ? 1 : 0
+}
+
+function describeAgent({ agent, createdAt, rows, missing }: RestoredAgent): string {
+  const count = rows.reduce((sum, { brought }) => sum + brought, 0)
+  const lines = missing.map((what) => `  MISSING: ${what}\n`).join('')
+  return `Restored ${agent.id} (${agent.name}) as it was at ${createdAt}: ${count} rows.\n${lines}It is stopped: start it to go on.\n`
 }
 
 /** `ENCRYPTION_KEY`, as the service reads it. */

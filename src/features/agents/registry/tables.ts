@@ -16,7 +16,8 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'sleeping',
  * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.
  * A `sleeping` one has been ended until somebody addresses it.
  * `downAt` is since when an agent that should run does not, null for any other; `lastError` says why it is down or could
- * not be brought up, or that its last update was undone.
+ * not be brought up, or that its last update was undone. `restoredState` is the name of the file with the state that a
+ * backup brought for it, which it gets when it is deployed next; the file is gone afterwards.
  */
 export const agents = sqliteTable(
   'agents',
@@ -47,6 +48,7 @@ export const agents = sqliteTable(
     startedAt: integer({ mode: 'timestamp_ms' }),
     downAt: integer({ mode: 'timestamp_ms' }),
     lastError: text(),
+    restoredState: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
