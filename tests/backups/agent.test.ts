@@ -169,7 +169,7 @@ test('two at once: one brings it back, the other one is told that it is there', 
   const texts = await Promise.all(both.map(({ stderr }) => new Response(stderr).text()))
   expect(texts.join('')).toBe('stead: restore: an agent ada-1 is here: with --replace it becomes what it was\n')
   expect(readLife(connection).messages).toHaveLength(3)
-}, 120_000)
+}, 600_000)
 
 test('stead backup restore --agent, killed at any moment: the agent is there with all of it, or not at all', async () => {
   const { connection, dataDir, erase, file } = await openUsed()

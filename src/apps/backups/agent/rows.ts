@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3'
 import { sql } from 'drizzle-orm'
 import type { Connection, Tx } from '../../../db/open.ts'
 import { BROUGHT, type BroughtTable } from './tables.ts'
@@ -13,11 +12,11 @@ type Column = { name: string; type: string; pk: number }
 export type RowPlan = { table: string; insert: string; count: string; remove: string }
 
 /** How to bring each table from the database `backup` that is attached to `sqlite` and has the same schema. */
-export function planRows(sqlite: Database.Database): RowPlan[] {
+export function planRows(sqlite: Connection['sqlite']): RowPlan[] {
   return BROUGHT.map((table) => planTable(sqlite, table))
 }
 
-function planTable(sqlite: Database.Database, { table, agentOf = 'row.agent_id', isWanted = 'true' }: BroughtTable) {
+function planTable(sqlite: Connection['sqlite'], { table, agentOf = 'row.agent_id', isWanted = 'true' }: BroughtTable) {
   const columns = sqlite.prepare<[string], Column>('SELECT name, type, pk FROM pragma_table_info(?)').all(table)
   const references = sqlite
     .prepare<[string], Reference>('SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)')
