@@ -83,6 +83,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
         webUrl: listeners.urls.web,
         webPort: listeners.ports.web,
         urlForAgents: createAgentDoor({ config, listeners }),
+        countUnderWay: listeners.countUnderWay,
       },
     })
   const first = await openThisPlatform()

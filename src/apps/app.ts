@@ -16,8 +16,9 @@ export type App = ReturnType<typeof createApp>
 /** The one app of the three listeners: each calls it with its face, which stands before the path inside. */
 export function createApp(platform: Platform, dashboard: Dashboard) {
   const { bodies, log, isHttps } = platform.people
+  const { noteRequest } = platform.views.exposition
   const app = new Hono<BaseEnv>({ getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)) })
-  app.use(frame(log, { isHttps }))
+  app.use(frame(log, { isHttps, noteRequest }))
   app.use(boundBodies(bodies))
   const documents = createApiDocuments(() => app.routes)
   app.route('/web', webApp(platform, dashboard, documents))

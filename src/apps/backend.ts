@@ -34,6 +34,7 @@ import { agentStatsRoutes } from '../features/views/metrics/agent-stats-routes.t
 import { metricsBackend } from '../features/views/metrics/backend.ts'
 import { missionControlBackend } from '../features/views/mission-control/backend.ts'
 import { runtimeBackend } from '../features/views/runtime/backend.ts'
+import { watchingBackend } from '../features/views/watching/backend.ts'
 import { agentWebBackend } from '../features/web-tools/agent-web/backend.ts'
 import { browseBackend } from '../features/web-tools/browse/backend.ts'
 import type { BackendEnv } from '../http/env.ts'
@@ -53,6 +54,7 @@ export function backendApp(platform: Platform, documents: ApiDocuments) {
   app.route('/', probes(views))
   app.route('/', apiDocumentRoutes(documents, 'backend'))
   app.route('/', healthBackend(views))
+  app.route('/', watchingBackend(views))
   app.route('/', keysBackend(people))
   app.route('/', installationsBackend(agents))
   app.route('/', invitesBackend(people))

@@ -9,7 +9,10 @@ import { LEDGER_FIGURES } from '../features/money/ledger/figures.ts'
 import { MESSAGE_FIGURES } from '../features/talk/chat/message-figures.ts'
 import { MESSAGE_WORDS } from '../features/talk/chat/message-search.ts'
 import { FACT_WORDS } from '../features/talk/memory/fact-words.ts'
+import { WATCHING_FIGURES } from '../features/views/watching/figures.ts'
 import { requireFinished } from './backups/unfinished.ts'
+
+const ALL_FIGURES = [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES, WATCHING_FIGURES]
 
 /**
  * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
@@ -20,9 +23,7 @@ export function openMigrated(file: string, dataDir: string): { connection: Conne
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
-    for (const figures of [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES]) {
-      keepFigures(connection.sqlite, figures)
-    }
+    for (const figures of ALL_FIGURES) keepFigures(connection.sqlite, figures)
     openWriteQueue(connection)
     return { connection, applied }
   } catch (error) {

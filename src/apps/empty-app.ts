@@ -4,6 +4,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { createLog } from '../core/log.ts'
 import { PASSWORD_COST } from '../features/people/passwords/passwords.ts'
+import { NOTHING_UNDER_WAY } from '../features/views/watching/exposition.ts'
 import { createApp } from './app.ts'
 import { openMigrated } from './database.ts'
 import { openPlatform } from './platform.ts'
@@ -25,6 +26,7 @@ export function createEmptyApp(config: Config) {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
       urlForAgents: async () => '',
+      countUnderWay: () => NOTHING_UNDER_WAY,
     },
     openProvider: () => null,
   })

@@ -23,7 +23,9 @@ import { createMemoryInstruction } from '../features/talk/memory/instruct.ts'
 import { openTalk } from '../features/talk/open.ts'
 import { countQuestions } from '../features/views/metrics/agent-stats.ts'
 import { openViews } from '../features/views/open.ts'
+import type { UnderWay } from '../features/views/watching/exposition.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
+import type { Face } from '../http/env.ts'
 import { createJobQueue } from '../jobs/queue.ts'
 import { gatewayOf, refuseAgentJobs } from './stand-back.ts'
 
@@ -39,7 +41,12 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   standsBack: boolean
   providers: AiProvider[]
   /** Where the listeners are; `urlForAgents` leads to the backend from wherever the agents of a runtime are. */
-  bound: { webUrl: string; webPort: number; urlForAgents: (runtime: Runtime) => Promise<string> }
+  bound: {
+    webUrl: string
+    webPort: number
+    urlForAgents: (runtime: Runtime) => Promise<string>
+    countUnderWay: () => Record<Face, UnderWay>
+  }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
   /** Counts tokens in place of the platform's own counter. */
@@ -87,13 +94,13 @@ export function openPlatform(parts: PlatformParts) {
   }
   const talk = { ...money, ...openTalk(base, settings, money) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
-  const views = { ...webTools, ...openViews(base, settings, agents) }
+  const views = { ...webTools, ...openViews(base, settings, talk, bound.countUnderWay) }
   const house = { ...views, ...openHouse(settings, connection) }
 
   const close = () => {
     // Its last writes find no database: a server has waited for them before.
     void talk.turns.close()
-    for (const part of [agents.changes, webTools.pages, models.tokens, webTools.git]) part.close()
+    for (const part of [agents.changes, webTools.pages, models.tokens, webTools.git, views.exposition]) part.close()
     void webTools.workspaceLinks.close()
     connection.close()
   }

@@ -52,6 +52,7 @@ test('without any variable the settings are the documented defaults', () => {
     agentsDomain: 'agents.localhost',
     allowedHosts: [],
     internalApiKey: undefined,
+    metricsToken: undefined,
     adminEmails: [],
     firstAdmin: null,
     encryptionKey: undefined,

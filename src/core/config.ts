@@ -32,6 +32,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     agentsDomain: env.AGENTS_DOMAIN,
     allowedHosts: env.ALLOWED_HOSTS,
     internalApiKey: env.INTERNAL_API_KEY,
+    metricsToken: env.METRICS_TOKEN,
     adminEmails: env.ADMIN_EMAILS,
     /** Who gets the first account at the first start. */
     firstAdmin: toFirstAdmin(env),

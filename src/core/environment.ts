@@ -47,6 +47,7 @@ export const Environment = z.object({
 /** Settings whose value may stand in a file instead, named by `<NAME>_FILE`. */
 export const SECRETS = [
   'INTERNAL_API_KEY',
+  'METRICS_TOKEN',
   'ENCRYPTION_KEY',
   'ADMIN_PASSWORD',
   'OPENROUTER_API_KEY',

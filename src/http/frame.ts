@@ -2,14 +2,16 @@ import type { Context, Next } from 'hono'
 import type { Log } from '../core/log.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { BaseEnv } from './env.ts'
+import type { NoteRequest } from './request-figures.ts'
 
 const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 /**
  * The outermost layer of every request: a request id (a caller's own is kept when it is harmless), the security headers,
- * and a log line at `debug`. Headers are set before the handler runs, so that the response is built once.
+ * a log line at `debug`, and what is counted of requests. Headers are set before the handler runs, so that the response is
+ * built once.
  */
-export function frame(log: Log, options: { isHttps: boolean }) {
+export function frame(log: Log, options: { isHttps: boolean; noteRequest: NoteRequest }) {
   const shouldLog = log.isLevelEnabled('debug')
   return async (c: Context<BaseEnv>, next: Next) => {
     const requestId = toRequestId(c.req.header(REQUEST_ID_HEADER))
@@ -21,9 +23,10 @@ export function frame(log: Log, options: { isHttps: boolean }) {
     c.header('content-security-policy', CONTENT_SECURITY_POLICY)
     c.header('cache-control', 'no-store')
     if (options.isHttps) c.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
-    if (!shouldLog) return inRequest(requestId, next)
     const startedAt = performance.now()
     await inRequest(requestId, next)
+    options.noteRequest(c, startedAt)
+    if (!shouldLog) return
     const ms = Math.round(performance.now() - startedAt)
     log.debug(
       { requestId, face: c.env.face, method: c.req.method, path: c.req.path, status: c.res.status, ms },

@@ -17,7 +17,7 @@ export function testApp(mount: (routes: Hono<TestEnv>) => void, options: TestApp
   const routes = new Hono<TestEnv>()
   mount(routes)
   const app = new Hono<BaseEnv>()
-  app.use(frame(log, { isHttps: options.isHttps ?? false }))
+  app.use(frame(log, { isHttps: options.isHttps ?? false, noteRequest: () => undefined }))
   app.use(boundBodies(createBodies(options.bodies)))
   app.route('/', routes)
   app.onError(errorHandler(log))

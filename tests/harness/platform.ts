@@ -19,6 +19,7 @@ import type { OpenProvider } from '../../src/features/models/own-keys/own-keys.t
 import { insertUser } from '../../src/features/people/accounts/register.ts'
 import type { PasswordCost } from '../../src/features/people/passwords/passwords.ts'
 import type { PlanName } from '../../src/features/people/plans/plans.ts'
+import { NOTHING_UNDER_WAY } from '../../src/features/views/watching/exposition.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
 import { openTestDatabase } from './database.ts'
@@ -120,6 +121,7 @@ export function testPlatform(options: TestOptions = {}) {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
       urlForAgents: options.urlForAgents ?? (async () => 'http://127.0.0.1:3001'),
+      countUnderWay: () => NOTHING_UNDER_WAY,
     },
   })
   // A verb under test takes the parts that it names from wherever they stand.

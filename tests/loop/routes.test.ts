@@ -88,6 +88,8 @@ test(
     for (const route of listRoutes(world)) {
       for (const name of CALLERS[route.guard] ?? []) measured.push(...(await measureRoute(world, route, name, limitMs)))
     }
+    const watch = () => world.platform.views.exposition.write()
+    measured.push({ what: 'GET /metrics backend', ...(await measureUpTo(TRIES, limitMs, watch)) })
     for (const job of repeatingJobs(world.platform)) {
       const run = () => job.run(AbortSignal.timeout(JOB_MS)).catch(() => undefined)
       measured.push({ what: `job ${job.name}`, ...(await measureUpTo(TRIES, limitMs, run)) })

@@ -91,6 +91,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     if (proof === 'internal key') return null
     return bringsBearer(proof) ? 403 : 401
   },
+  'metrics-token': ({ proof }) => (bringsBearer(proof) ? 403 : 401),
   installer: ({ proof }) => {
     if (proof === 'key' || proof === 'internal key') return null
     if (proof === 'dead key') return 401

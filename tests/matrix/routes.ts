@@ -357,6 +357,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   ...probes('summarizer'),
   ...probes('web'),
   'GET /health backend': reached,
+  'GET /metrics backend': reached,
   'POST /v1/chat/completions backend': { status: 200, body: () => QUESTION },
   // The offline model makes none.
   'POST /v1/embeddings backend': { status: 400, body: () => ({ model: 'local/echo', input: 'Hi' }) },

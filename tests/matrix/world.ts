@@ -88,6 +88,7 @@ export async function openWorld(
       AGENTS_BASE_PORT: String(AGENTS_BASE_PORT),
       WATCHDOG_KILL_WAIT: '0.01',
       DOCKER_HOST: '/nowhere/docker.sock',
+      METRICS_TOKEN: 'the token of whoever watches',
       SOCIAL_ID_ISSUER: 'http://127.0.0.1:1',
       SOCIAL_ID_AUDIENCE: 'stead',
       ...mux.environment,

@@ -41,6 +41,11 @@ const SECURITY_SCHEMES: Record<string, Schema> = {
   session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'The cookie of a signed-in browser.' },
   apiKey: { type: 'http', scheme: 'bearer', description: "A user's key, sk_…; its scopes may limit it." },
   internalKey: { type: 'http', scheme: 'bearer', description: 'INTERNAL_API_KEY of the operator.' },
+  metricsToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'METRICS_TOKEN; while it is not set, callers on the same machine need none.',
+  },
   agentToken: { type: 'http', scheme: 'bearer', description: 'The platform token of an agent.' },
 }
 

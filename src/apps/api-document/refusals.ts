@@ -15,6 +15,7 @@ const ADMISSIONS: Readonly<Record<string, Admission>> = {
   session: { schemes: ['session'], errors: ['unauthenticated'] },
   admin: { schemes: ['session'], errors: ['unauthenticated', 'forbidden'] },
   'internal-key': { schemes: ['internalKey'], errors: ['unauthenticated', 'forbidden', 'misconfigured'] },
+  'metrics-token': { schemes: ['metricsToken'], errors: ['unauthenticated', 'forbidden'] },
   installer: { schemes: ['apiKey', 'internalKey'], errors: ['unauthenticated', 'forbidden', 'misconfigured'] },
   // Tools that the owner has switched off are refused to the agent.
   'agent-token': { schemes: ['agentToken'], errors: ['unauthenticated', 'forbidden'] },

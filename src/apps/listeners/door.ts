@@ -1,10 +1,13 @@
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
+import type { UnderWay } from '../../features/views/watching/exposition.ts'
 
 type Server = Bun.Server<Tunnel>
 
 /** A port that can be shut and opened again. Requests, streams and WebSockets under way live on through both. */
 export type Door = {
   port: number
+  /** What is under way, through a door that was shut as well. */
+  countUnderWay(): UnderWay
   /** Connections that wait for nothing are closed, new ones refused. */
   shut(): void
   /** Listens at the same port again, unless it does already. @throws StartupError when another program took it. */
@@ -32,6 +35,13 @@ export function openDoor(listen: (port: number) => Server, wantedPort: number): 
   }
   return {
     port,
+    countUnderWay() {
+      const servers = [...retired.keys(), ...(server ? [server] : [])]
+      return {
+        requests: servers.reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
+        webSockets: servers.reduce((sum, { pendingWebSockets }) => sum + pendingWebSockets, 0),
+      }
+    },
     shut,
     reopen() {
       server ??= listen(port)

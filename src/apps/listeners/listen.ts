@@ -3,6 +3,7 @@ import type { ProxyClient } from '../../adapters/gateways/proxy-headers.ts'
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { toListenError } from '../../core/listen-error.ts'
+import type { UnderWay } from '../../features/views/watching/exposition.ts'
 import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
 import type { Face } from '../../http/env.ts'
@@ -34,6 +35,8 @@ export type Listeners = {
    * nothing else: agents in containers cannot come through the others. @throws AppError `internal` when that is impossible.
    */
   listenForAgents(host: string, ports: readonly number[]): number
+  /** Of the three ports; agents that come by a door of their own are callers of the backend and not counted. */
+  countUnderWay(): Record<Face, UnderWay>
   /** Refuses new connections at every door until `reopen`; requests, streams and WebSockets under way live on. */
   shut(): void
   /** @throws AggregateError of a StartupError for each port that another program took meanwhile; the others are open then. */
@@ -87,6 +90,7 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
       agentDoors.push(door)
       return door.port
     },
+    countUnderWay: () => mapFaces((face) => doors[face]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
     shut() {
       for (const door of allDoors()) door.shut()
     },

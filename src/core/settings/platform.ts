@@ -92,6 +92,10 @@ export const OWN_SECRETS = {
     .min(1)
     .optional()
     .describe('Bearer of the backend; without it callers from outside get 500; 32 characters or more in production'),
+  METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional().meta({
+    description: 'Bearer of `GET /metrics` on the backend port',
+    otherwise: 'callers on this machine alone, without one',
+  }),
   ENCRYPTION_KEY: z.string().min(16, 'must have at least 16 characters').optional().meta({
     description: 'Seals secrets at rest and belongs to its database: with another one Stead does not start',
     otherwise: 'generated in `DATA_DIR/encryption.key`',

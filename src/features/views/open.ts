@@ -2,20 +2,35 @@ import { createDockerPing } from '../../adapters/runtimes/engine/engine.ts'
 import type { Config } from '../../core/config.ts'
 import type { openAgents } from '../agents/open.ts'
 import type { Base } from '../base.ts'
+import type { openTalk } from '../talk/open.ts'
 import { createFaultFinder } from './health/faults.ts'
 import { createHostProbe } from './health/host.ts'
 import { createReadiness } from './health/readiness.ts'
 import { createDiskProbe } from './metrics/disk.ts'
+import { createDatabaseProbe } from './watching/database-size.ts'
+import { type ExpositionDeps, openExposition } from './watching/exposition.ts'
 
-type ViewsSettings = Pick<Config, 'agents' | 'dataDir'>
+type ViewsSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | 'metricsToken'>
 
-/** Opens what the rooms of views share. */
+type ViewsParts = Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'> &
+  Pick<ReturnType<typeof openTalk>, 'turns'>
+
+/** Opens what the rooms of views share. `countUnderWay` is of the listeners. */
 export function openViews(
   { db, clock }: Base,
-  { agents, dataDir }: ViewsSettings,
-  { diskFloor, runtimes }: Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'>,
+  { agents, dataDir, databaseFile, metricsToken }: ViewsSettings,
+  { diskFloor, runtimes, turns }: ViewsParts,
+  countUnderWay: ExpositionDeps['countUnderWay'],
 ) {
   return {
+    metricsToken,
+    exposition: openExposition({
+      db,
+      measureDatabase: createDatabaseProbe(databaseFile),
+      measureFreeDisk: diskFloor.measure,
+      countUnderWay,
+      countTurns: turns.count,
+    }),
     findFailing: createReadiness({ db, clock, runtimes, diskFloor }),
     findFaults: createFaultFinder({ db, clock, diskFloor }),
     isDockerAvailable: createDockerPing(agents.dockerHost),

@@ -26,6 +26,8 @@ export type Turns = {
   /** Goes on with a turn that was begun before, here or by an earlier process. */
   takeUp(turn: TurnRow, question: MessageRow): LiveTurn
   find(id: string): LiveTurn | undefined
+  /** How many are under way. */
+  count(): number
   /** Ends a turn, which keeps what was said. Nothing happens when it has ended. */
   stop(id: string): Promise<void>
   /** Takes up what an earlier process left, and what could not be recorded when it ended. */
@@ -59,6 +61,7 @@ export function createTurns(deps: TurnsDeps): Turns {
     start: (turn, question) => begin(turn, question, 'anew'),
     takeUp: (turn, question) => live.get(turn.id) ?? begin(turn, question, 'again'),
     find: (id) => live.get(id),
+    count: () => live.size,
     async stop(id) {
       const running = live.get(id)
       running?.stopping.abort(new AppError('conflict', 'The reply was stopped', { code: 'TURN_STOPPED' }))

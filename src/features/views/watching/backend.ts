@@ -1,0 +1,16 @@
+import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import type { Exposition } from './exposition.ts'
+import { requireMetricsToken } from './guard.ts'
+
+export type WatchingBackendDeps = { exposition: Exposition; metricsToken: string | undefined }
+
+/** What the program does, for Prometheus and whatever reads its text form (version 0.0.4). */
+export function watchingBackend({ exposition, metricsToken }: WatchingBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  app.get('/metrics', answers({ 200: 'text/plain' }), requireMetricsToken(metricsToken), async (c) =>
+    c.body(await exposition.write(), 200, { 'content-type': exposition.contentType }),
+  )
+  return app
+}

@@ -1,0 +1,88 @@
+import { Gauge, Registry } from 'prom-client'
+import { VERSION } from '../../../core/version.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Face } from '../../../http/env.ts'
+import { createRequestFigures, type NoteRequest } from '../../../http/request-figures.ts'
+import { watchLoopLag } from './loop-lag.ts'
+import { registerProcess } from './process.ts'
+import { registerTotals } from './totals.ts'
+
+/** What is under way at a listener now. */
+export type UnderWay = { requests: number; webSockets: number }
+
+/** Where nobody listens. */
+const NOTHING: UnderWay = { requests: 0, webSockets: 0 }
+export const NOTHING_UNDER_WAY: Record<Face, UnderWay> = { web: NOTHING, backend: NOTHING, summarizer: NOTHING }
+
+export type ExpositionDeps = {
+  db: Db
+  /** Of the database and of its write-ahead log; null while it is in no file. */
+  measureDatabase: () => { bytes: number; logBytes: number } | null
+  /** Free bytes of the fullest disk that is written to. */
+  measureFreeDisk: () => Promise<number>
+  countUnderWay: () => Record<Face, UnderWay>
+  countTurns: () => number
+}
+
+/** The figures of the program in the text form of Prometheus, as they are when they are asked for. */
+export type Exposition = {
+  contentType: string
+  /** @throws what reading the database or measuring the disk throws. */
+  write(): Promise<string>
+  noteRequest: NoteRequest
+  close(): void
+}
+
+export function openExposition(deps: ExpositionDeps): Exposition {
+  const registry = new Registry()
+  const refreshAll = [
+    registerTotals(registry, deps.db),
+    registerSpace(registry, deps),
+    registerWork(registry, deps),
+    registerProcess(registry),
+  ]
+  const noteRequest = createRequestFigures(registry)
+  const close = watchLoopLag(registry)
+  const build = { name: 'stead_build_info', help: 'Always 1; the labels say what runs.', registers: [registry] }
+  new Gauge({ ...build, labelNames: ['version', 'bun'] }).set({ version: VERSION, bun: Bun.version }, 1)
+  return {
+    contentType: registry.contentType,
+    noteRequest,
+    close,
+    async write() {
+      await Promise.all(refreshAll.map((refresh) => refresh()))
+      return registry.metrics()
+    },
+  }
+}
+
+function registerSpace(registry: Registry, { measureDatabase, measureFreeDisk }: ExpositionDeps) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
+  const database = gauge('stead_database_bytes', 'Size of the database file.')
+  const log = gauge('stead_database_log_bytes', 'Size of the write-ahead log of the database.')
+  const free = gauge('stead_disk_free_bytes', 'Free space on the fullest disk that is written to.')
+  return async () => {
+    const measured = measureDatabase()
+    database.set(measured?.bytes ?? 0)
+    log.set(measured?.logBytes ?? 0)
+    free.set(await measureFreeDisk())
+  }
+}
+
+function registerWork(registry: Registry, { countUnderWay, countTurns }: ExpositionDeps) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames: ['port'], registers: [registry] })
+  const requests = gauge('stead_requests_under_way', 'Requests and streams that are being answered, by port.')
+  const webSockets = gauge('stead_websockets_open', 'Open WebSockets, by port.')
+  const turns = new Gauge({
+    name: 'stead_turns_under_way',
+    help: 'Questions that agents are answering.',
+    registers: [registry],
+  })
+  return () => {
+    for (const [port, count] of Object.entries(countUnderWay())) {
+      requests.set({ port }, count.requests)
+      webSockets.set({ port }, count.webSockets)
+    }
+    turns.set(countTurns())
+  }
+}
