@@ -16,6 +16,7 @@ import type { Config } from './core/config.ts'
 import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
 import { lockDataDir } from './db/instance-lock.ts'
+import type { RunStead } from './features/house/backups/run-backup.ts'
 import { toSetupUrl } from './features/people/setup/link.ts'
 import { startRunner } from './jobs/runner.ts'
 
@@ -27,6 +28,8 @@ export type ServeOptions = {
   agentCommand: readonly [string, ...string[]]
   path: string
   lang: string
+  /** Runs this program beside this process, for backups. */
+  runStead?: RunStead
 }
 
 export type Server = {
@@ -78,6 +81,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       log,
       encryptionKey,
       providers,
+      runStead: options.runStead ?? null,
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },
       bound: {
         webUrl: listeners.urls.web,

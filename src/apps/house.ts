@@ -26,6 +26,7 @@ import { createConfiguredOwner } from '../features/people/setup/set-up.ts'
 import { freeLeases } from '../jobs/queue.ts'
 import { startRunner } from '../jobs/runner.ts'
 import { createApp } from './app.ts'
+import { sweepBackups } from './backups/sweep.ts'
 import { openDashboard } from './dashboard.ts'
 import { readOrCreateInstance } from './data-dir.ts'
 import { openMigrated } from './database.ts'
@@ -38,7 +39,7 @@ import { openRuntimes } from './runtime.ts'
 import { leaveAlone } from './stand-back.ts'
 
 /** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
-export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound'> & {
+export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound' | 'runStead'> & {
   config: Config
   log: Log
   agent: { command: readonly [string, ...string[]]; path: string; lang: string }
@@ -65,6 +66,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
   const { connection } = openMigrated(config.databaseFile, config.dataDir)
   const { db } = connection
   await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
+  await sweepBackups(config).catch((error) => log.warn({ error: errorMessage(error) }, 'backups cannot be swept'))
   const here = toHere(config)
   const objection = await settleHere(db, config, here)
   if (objection !== null) log.warn(`Agents are left alone: ${objection}.`)

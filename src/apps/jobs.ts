@@ -9,6 +9,7 @@ import { emptyTrashJob, trashJob } from '../features/agents/snapshots/jobs.ts'
 import { measureStorageJob } from '../features/agents/storage/measure.ts'
 import { watchDiskJob } from '../features/agents/storage/watch-disk.ts'
 import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents/watchdog/jobs.ts'
+import { backupsJob } from '../features/house/backups/jobs.ts'
 import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { capAlertsJob } from '../features/models/breakers/alerts.ts'
@@ -112,6 +113,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     videoFilesJob(webTools),
     cleanUpJob(people),
     retentionJob(house),
+    backupsJob(house),
     watchDiskJob(agents),
     measureStorageJob(agents),
     watchdogJob(agents),

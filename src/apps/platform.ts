@@ -7,6 +7,7 @@ import { createSealer } from '../core/secrets.ts'
 import type { Connection, Tx } from '../db/open.ts'
 import { openAgents } from '../features/agents/open.ts'
 import type { Base } from '../features/base.ts'
+import type { RunStead } from '../features/house/backups/run-backup.ts'
 import { openHouse } from '../features/house/open.ts'
 import { takeOver } from '../features/house/take-over/take-over.ts'
 import { openModels } from '../features/models/open.ts'
@@ -49,6 +50,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
+  /** Runs this program beside this process; nothing does in tests. */
+  runStead?: RunStead | null
   /** Counts tokens in place of the platform's own counter. */
   tokens?: TokenCounter
 }
@@ -95,7 +98,7 @@ export function openPlatform(parts: PlatformParts) {
   const talk = { ...money, ...openTalk(base, settings, money) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, talk, bound.countUnderWay) }
-  const house = { ...views, ...openHouse(settings, connection) }
+  const house = { ...views, ...openHouse(settings, parts) }
 
   const close = () => {
     // Its last writes find no database: a server has waited for them before.

@@ -29,12 +29,14 @@ async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void
   // Who stops it while it starts is obeyed as soon as it has.
   const signalled = firstSignal()
   const { serve } = await import('../serve.ts')
+  const { createRunStead } = await import('../apps/backups/run-stead.ts')
   const server = await serve({
     config,
     log,
     agentCommand: toAgentCommand(config.agents.processCommand),
     path: process.env.PATH ?? '',
     lang: process.env.LANG ?? 'C.UTF-8',
+    runStead: createRunStead(process.env),
   })
   process.stdout.write(toBanner(server, config))
   process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))

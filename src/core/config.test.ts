@@ -75,6 +75,7 @@ test('without any variable the settings are the documented defaults', () => {
       password: 10,
     },
     plannedEndpoints: true,
+    backups: { schedule: undefined, keep: { days: 7, weeks: 4, months: 6 }, to: resolve('data/backups') },
     retentionDays: { usage: 400, toolEvents: 90, messages: 0, audit: 400, securityEvents: 400, inbox: 90 },
     minFreeDiskBytes: 268_435_456,
     mail: { smtpUrl: undefined, from: 'Stead <stead@localhost>' },
@@ -325,3 +326,23 @@ function failureOf(environment: Record<string, string>): Error {
   }
   throw new Error('The settings were accepted')
 }
+
+test('BACKUP_SCHEDULE and BACKUP_KEEP: what they say, and what is none is refused', () => {
+  const { backups } = readConfig({
+    BACKUP_SCHEDULE: '0 3 * * 1 Europe/Berlin',
+    BACKUP_KEEP: '3d 2m',
+    BACKUP_TO: '/mnt/b',
+  })
+  expect(backups).toEqual({
+    schedule: { cron: '0 3 * * 1', timeZone: 'Europe/Berlin' },
+    keep: { days: 3, weeks: 0, months: 2 },
+    to: '/mnt/b',
+  })
+  expect(readConfig({ BACKUP_SCHEDULE: '0 3 * * *' }).backups.schedule).toEqual({ cron: '0 3 * * *', timeZone: 'UTC' })
+  for (const BACKUP_SCHEDULE of ['daily', '0 3 * *', '0 3 * * * Mars/Base', '0 25 * * *', '0 3 30 2 *']) {
+    expect(() => readConfig({ BACKUP_SCHEDULE })).toThrow(/^BACKUP_SCHEDULE: must be five cron fields/)
+  }
+  for (const BACKUP_KEEP of ['0d', '7', '4w 7d', '7 days']) {
+    expect(() => readConfig({ BACKUP_KEEP })).toThrow(/^BACKUP_KEEP: must say how many/)
+  }
+})

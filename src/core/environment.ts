@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AGENTS, WATCHDOG } from './settings/agents.ts'
+import { BACKUPS } from './settings/backups.ts'
 import { MODELS } from './settings/models.ts'
 import { CARDS, CHAINS, PAYMENTS } from './settings/money.ts'
 import { PEOPLE, RATES, SIGN_IN } from './settings/people.ts'
@@ -13,6 +14,7 @@ import { WEB_TOOLS } from './settings/web-tools.ts'
 export const SETTING_GROUPS = [
   { title: 'Where it listens and keeps its data', settings: PLACE },
   { title: 'How long details are kept', settings: RETENTION },
+  { title: 'Backups', settings: BACKUPS },
   { title: 'Names and proxies', settings: NAMES },
   { title: 'Secrets of the platform', settings: OWN_SECRETS },
   { title: 'People', settings: PEOPLE },
@@ -30,6 +32,7 @@ export const SETTING_GROUPS = [
 export const Environment = z.object({
   ...PLACE,
   ...RETENTION,
+  ...BACKUPS,
   ...NAMES,
   ...OWN_SECRETS,
   ...PEOPLE,

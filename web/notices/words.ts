@@ -8,6 +8,7 @@ export const KINDS: readonly { kind: Kind; label: string; hint: string }[] = [
   { kind: 'approval_wanted', label: 'Approval wanted', hint: 'It must not go on without you.' },
   { kind: 'cap_near', label: 'Limit near', hint: '80 and 100 % of its daily limit are used.' },
   { kind: 'task_failed', label: 'Task failed', hint: 'A scheduled task or a heartbeat came to nothing.' },
+  { kind: 'backup_failed', label: 'Backup failed', hint: 'Told to admins alone: there is no new backup.' },
   { kind: 'down', label: 'Down', hint: 'It crashed or does not answer; the watchdog is at it.' },
   { kind: 'recovered', label: 'Runs again', hint: 'After you were told that it is down.' },
 ]

@@ -21,6 +21,7 @@ export function backupCommand(program: Command): void {
   const backup = program.command('backup').description('copies of the whole installation').helpCommand(false)
   addExample(backup, 'stead backup create --out /mnt/backups')
   createCommand(backup)
+  runCommand(backup)
   verifyCommand(backup)
   listCommand(backup)
   restoreCommand(backup)
@@ -35,7 +36,7 @@ ENCRYPTION_KEY is not in it, nor are the settings. Whoever has the file has ever
 ${EXIT_CODES}`,
   )
     .description('makes a backup and proves it')
-    .option('--out <path>', 'the file, or a folder for it; default: DATA_DIR/backups')
+    .option('--out <path>', 'the file, or a folder for it; default: BACKUP_TO')
     .option('--output <path>', 'the same as --out')
     .option('--json', 'print one JSON document', false)
     .action(async ({ json, out, output }: Json & { out?: string; output?: string }) => {
@@ -43,12 +44,33 @@ ${EXIT_CODES}`,
       const { systemClock } = await import('../../core/clock.ts')
       const { createBackup } = await import('../../apps/backups/create.ts')
       const config = readConfig(process.env)
-      const target = out ?? output ?? join(config.dataDir, 'backups')
+      const target = out ?? output ?? config.backups.to
       using progress = createProgress()
       const created = await createBackup({ config, clock: systemClock }, target, progress.report)
       progress[Symbol.dispose]()
       process.stdout.write(json ? `${JSON.stringify(created)}\n` : describeCreated(created))
       process.exitCode = created.agents.some(({ state }) => state === 'missing') ? 1 : 0
+    })
+}
+
+function runCommand(backup: Command): void {
+  addExample(
+    backup.command('run'),
+    'BACKUP_TO=/mnt/backups stead backup run',
+    `What BACKUP_SCHEDULE does when it is time, for schedules of your own. ${EXIT_CODES}`,
+  )
+    .description('makes a backup at BACKUP_TO, proves it, then deletes those that BACKUP_KEEP does not keep')
+    .option('--json', 'print one JSON document', false)
+    .action(async ({ json }: Json) => {
+      const { readConfig } = await import('../../core/config.ts')
+      const { systemClock } = await import('../../core/clock.ts')
+      const { runBackup } = await import('../../apps/backups/run.ts')
+      using progress = createProgress()
+      const made = await runBackup({ config: readConfig(process.env), clock: systemClock }, progress.report)
+      progress[Symbol.dispose]()
+      const removed = made.removed.map((file) => `Deleted ${file}\n`).join('')
+      process.stdout.write(json ? `${JSON.stringify(made)}\n` : `${describeCreated(made)}${removed}`)
+      process.exitCode = made.agents.some(({ state }) => state === 'missing') ? 1 : 0
     })
 }
 
@@ -81,12 +103,12 @@ function listCommand(backup: Command): void {
     'Reads what they say of themselves: verify proves it.',
   )
     .description('lists the backups of a folder, oldest first')
-    .argument('[folder]', 'default: DATA_DIR/backups')
+    .argument('[folder]', 'default: BACKUP_TO')
     .option('--json', 'print one JSON document', false)
     .action(async (folder: string | undefined, { json }: Json) => {
       const { readConfig } = await import('../../core/config.ts')
       const { listBackups } = await import('../../apps/backups/verify.ts')
-      const backups = await listBackups(resolve(folder ?? join(readConfig(process.env).dataDir, 'backups')))
+      const backups = await listBackups(resolve(folder ?? readConfig(process.env).backups.to))
       process.stdout.write(
         json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : backups.map(toLine).join(''),
       )

@@ -1,9 +1,13 @@
 import type { Config } from '../../core/config.ts'
 import type { Connection } from '../../db/open.ts'
+import type { RunStead } from './backups/run-backup.ts'
 
-type HouseSettings = Pick<Config, 'retentionDays'>
+type HouseSettings = Pick<Config, 'retentionDays' | 'backups'>
 
-/** Opens what the rooms of the house share. `connection` is for what is done to the file itself, between writes. */
-export function openHouse({ retentionDays }: HouseSettings, connection: Connection) {
-  return { connection, retentionDays }
+/** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
+type ForHouse = { connection: Connection; runStead?: RunStead | null }
+
+/** Opens what the rooms of the house share. */
+export function openHouse({ retentionDays, backups }: HouseSettings, { connection, runStead = null }: ForHouse) {
+  return { connection, retentionDays, runStead, backupSchedule: backups.schedule }
 }

@@ -21,6 +21,7 @@ import { flush } from '../archive.ts'
 import type { Report } from '../create.ts'
 import { extractBackup, readKey } from '../extract.ts'
 import { type BackupAgent, type Manifest, toAgentPath } from '../manifest.ts'
+import { AGENT_STAGING } from '../sweep.ts'
 import { requireBackup } from '../verify.ts'
 import { type BroughtRows, bringRows, planRows, type RowPlan, removeRows } from './rows.ts'
 
@@ -55,7 +56,7 @@ export async function restoreAgent(
   report: Report,
 ): Promise<RestoredAgent> {
   await requireBackup(order.file)
-  const folder = await mkdtemp(join(deps.dataDir, '.restoring-agent-'))
+  const folder = await mkdtemp(join(deps.dataDir, AGENT_STAGING))
   try {
     report('unpacking and proving the backup')
     const source = await openSource(deps, order, folder)

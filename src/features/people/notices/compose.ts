@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
   cap_near: 'is near its daily limit',
   approval_wanted: 'asks for your approval',
   task_failed: 'failed at a task',
+  backup_failed: 'A backup failed',
   test: 'Notices arrive here',
 }
 /** What lasts until the agent runs again. */

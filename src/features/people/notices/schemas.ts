@@ -9,6 +9,7 @@ export const NOTICE_KINDS = [
   'cap_near',
   'approval_wanted',
   'task_failed',
+  'backup_failed',
   'test',
 ] as const
 export type NoticeKind = (typeof NOTICE_KINDS)[number]

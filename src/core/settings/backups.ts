@@ -1,0 +1,58 @@
+import { Cron } from 'croner'
+import { z } from 'zod'
+
+const SCHEDULE = /^((?:\S+\s+){4}\S+?)(?:\s+([A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)*))?$/
+const KEEP = /^(?:(\d{1,4})d)?\s*(?:(\d{1,4})w)?\s*(?:(\d{1,4})m)?$/
+
+/** When a backup is made: a cron expression of five fields, and the IANA time zone that it is meant in. */
+export type BackupSchedule = { cron: string; timeZone: string }
+/** How many days, weeks and months keep the newest backup of theirs. */
+export type BackupKeep = { days: number; weeks: number; months: number }
+
+/** Copies of the whole installation that are made by themselves. */
+export const BACKUPS = {
+  BACKUP_SCHEDULE: z
+    .string()
+    .transform((text, context): BackupSchedule => {
+      const [, cron = '', timeZone = 'UTC'] = SCHEDULE.exec(text.trim()) ?? []
+      if (findNext({ cron, timeZone }, new Date(0)) === null) {
+        context.addIssue('must be five cron fields and a time zone, such as 0 3 * * * Europe/Berlin')
+      }
+      return { cron, timeZone }
+    })
+    .optional()
+    .meta({
+      description:
+        'When a backup is made by itself: five cron fields and a time zone, such as `0 3 * * * Europe/Berlin`',
+      otherwise: 'never',
+      form: 'cron and time zone',
+    }),
+  BACKUP_KEEP: z
+    .string()
+    .default('7d 4w 6m')
+    .transform((text, context): BackupKeep => {
+      const [match, days = '0', weeks = '0', months = '0'] = KEEP.exec(text.trim()) ?? []
+      const keep = { days: Number(days), weeks: Number(weeks), months: Number(months) }
+      if (match === undefined || keep.days + keep.weeks + keep.months === 0) {
+        context.addIssue('must say how many days, weeks and months, such as 7d 4w 6m')
+      }
+      return keep
+    })
+    .meta({
+      description: 'Of how many days, weeks and months the newest scheduled backup is kept; older ones are deleted',
+      form: 'such as `7d 4w 6m`',
+    }),
+  BACKUP_TO: z.string().min(1).optional().meta({
+    description: 'The folder of scheduled backups; one on another disk outlives this one',
+    otherwise: '`<DATA_DIR>/backups`',
+  }),
+}
+
+/** The next time after `after`; null when the schedule is none, or never comes round. */
+export function findNext({ cron, timeZone }: BackupSchedule, after: Date): Date | null {
+  try {
+    return new Cron(cron, { timezone: timeZone, paused: true, mode: '5-part' }).nextRun(after)
+  } catch {
+    return null
+  }
+}
