@@ -7,6 +7,7 @@ import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
 import { prepareDataDir } from './apps/data-dir.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { openKey } from './apps/keys/encryption-key.ts'
+import { noteServerAddress } from './apps/server-address.ts'
 import { createAgentDoor } from './apps/listeners/agent-door.ts'
 import { openHeadRoom } from './apps/listeners/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/listeners/hosts.ts'
@@ -73,6 +74,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(log),
   })
+  const forgetAddress = noteServerAddress(config.dataDir, listeners.localUrls)
   const stopSparing = keepDescriptorsSpare(listeners, log)
   const providers = await openProviders(config)
   const openThisPlatform = () =>
@@ -113,6 +115,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     standsBack: first.standsBack,
     models: providers.map((provider) => provider.id),
     async stop({ stopAgents = false } = {}) {
+      forgetAddress()
       stopSparing()
       await listeners.stop()
       closeHeadRoom()

@@ -13,6 +13,9 @@ const HELD = /^(?:EADDRINUSE|SQLITE_BUSY|SQLITE_LOCKED)/
 /** An option or argument that is missing or wrong. */
 export class UsageError extends Error {}
 
+/** The server that a command asks is not there; it may be soon. */
+export class NotRunningError extends Error {}
+
 /**
  * Ends the process for what a command has thrown: one line on standard error and the exit code that says whether to try
  * again. @throws the error itself when it is none that a command may throw, so that its stack is seen.
@@ -27,7 +30,7 @@ export function endWith(error: unknown): never {
 
 function toExitCode(error: unknown): number | null {
   if (error instanceof UsageError) return WRONG_USAGE
-  if (findHeld(error)) return TRY_AGAIN
+  if (error instanceof NotRunningError || findHeld(error)) return TRY_AGAIN
   if (error instanceof StartupError) return BAD_CONFIGURATION
   return error instanceof AppError ? FAILED : null
 }

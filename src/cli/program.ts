@@ -3,6 +3,7 @@ import { findNearName } from '../core/text/near-name.ts'
 import { adoptCommand } from './adopt.ts'
 import { agentCommand } from './agent.ts'
 import { backupCommand } from './backups/backup.ts'
+import { completionCommand } from './completion.ts'
 import { configCommand } from './config.ts'
 import { doctorCommand } from './doctor.ts'
 import { ledgerCommand } from './ledger.ts'
@@ -10,6 +11,8 @@ import { homeCommand } from './machines/home.ts'
 import { linkCommand } from './machines/link.ts'
 import { migrateCommand } from './migrate.ts'
 import { openapiCommand } from './openapi.ts'
+import { agentsCommand } from './remote/agents.ts'
+import { keysCommand } from './remote/keys.ts'
 import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
@@ -43,6 +46,8 @@ folder is bad.`,
   agentCommand(program)
   homeCommand(program)
   linkCommand(program)
+  agentsCommand(program)
+  keysCommand(program)
   userCommand(program)
   walletCommand(program)
   ledgerCommand(program)
@@ -54,6 +59,7 @@ folder is bad.`,
   configCommand(program)
   openapiCommand(program)
   versionCommand(program)
+  completionCommand(program)
   return program
 }
 

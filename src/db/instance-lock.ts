@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
@@ -20,4 +21,20 @@ export function lockDataDir(dataDir: string): () => void {
     throw new StartupError(`DATA_DIR: ${reason} ${dataDir}`, { cause: error })
   }
   return () => lock.close()
+}
+
+/** Does a server run on `dataDir`? What it holds exclusively nobody else can read. */
+export function isServed(dataDir: string): boolean {
+  const file = join(dataDir, 'instance.lock')
+  if (!existsSync(file)) return false
+  const lock = new Database(file, { readonly: true, timeout: 0 })
+  try {
+    lock.prepare('SELECT count(*) FROM sqlite_master').get()
+    return false
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return true
+    throw error
+  } finally {
+    lock.close()
+  }
 }

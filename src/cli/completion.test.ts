@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import { $ } from 'bun'
+import { openHouse } from '../../tests/harness/server.ts'
+
+/** What bash offers for the last of these words. */
+async function complete(script: string, ...words: string[]): Promise<string[]> {
+  const program = `${script}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stead; printf '%s\\n' "\${COMPREPLY[@]}"`
+  return (await $`bash --norc -c ${program} bash ${words}`.text()).trim().split('\n')
+}
+
+test('completion bash: commands, subcommands, options and choices, as the program has them', async () => {
+  await using house = await openHouse()
+  const { stdout, exitCode } = await house.run(['completion', 'bash'])
+  expect(exitCode).toBe(0)
+  expect(await complete(stdout, 'stead', 'agen')).toEqual(['agent', 'agents'])
+  expect(await complete(stdout, 'stead', 'agents', 'st')).toEqual(['start', 'stop'])
+  expect(await complete(stdout, 'stead', 'agents', '--as', 'ada@example.com', 'logs', 'Ada', '--li')).toEqual([
+    '--lines',
+  ])
+  expect(await complete(stdout, 'stead', 'backup', 'v')).toEqual(['verify'])
+  expect(await complete(stdout, 'stead', 'completion', 'f')).toEqual(['fish'])
+  // What is no word of any command leads nowhere, whatever it holds.
+  expect(await complete(stdout, 'stead', '$(touch /tmp/never)', 'agents', 'cha')).toEqual(['chat'])
+})
+
+test.each(['zsh', 'fish'])('completion %s: a script of its own, and another shell is wrong usage', async (shell) => {
+  await using house = await openHouse()
+  const { stdout } = await house.run(['completion', shell])
+  expect(stdout).toContain("'lists the agents'".replaceAll("'", shell === 'fish' ? "'" : ''))
+  expect(await house.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2, stdout: '' })
+})

@@ -1,0 +1,140 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import { LogHistory } from '../../features/agents/logs/schemas.ts'
+import { WebAgent } from '../../features/agents/registry/schemas.ts'
+import { SentMessage } from '../../features/talk/chat/schemas.ts'
+import { addExample } from '../example.ts'
+import { UsageError } from '../exit.ts'
+import type { ServerClient } from './client.ts'
+import { addServerOptions, type ServerOptions, withServer } from './server.ts'
+import { toPlain, toTable } from './table.ts'
+
+const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 75 no server answers, 78 a setting is bad.'
+const MAX_LOG_LINES = 1000
+
+/** `GET /api/agents/provision`: unlike the public list it refuses a key that is none. */
+const AgentList = z.object({ agents: z.array(WebAgent) })
+
+/** What is done to one agent, and what is said afterwards. */
+const ACTIONS: readonly [name: string, description: string, said: string][] = [
+  ['start', 'starts an agent that was stopped', 'is started'],
+  ['stop', 'stops an agent; what it keeps stays', 'is stopped'],
+  ['restart', 'stops an agent and starts it again', 'is started again'],
+  ['repair', 'puts an agent that does not work right', 'is repaired'],
+  ['update', 'gives an agent the newest image; the old one comes back when that fails', 'is up to date'],
+]
+
+/** Adds `agents`: one's own agents at a running server. */
+export function agentsCommand(program: Command): void {
+  const agents = program.command('agents').description('looks after agents of a running server').helpCommand(false)
+  addExample(agents, 'stead agents list\nSTEAD_URL=https://stead.example STEAD_KEY_FILE=~/.stead/key stead agents list')
+  withOptions(agents, 'list', 'list --json')
+    .description('lists the agents')
+    .action((options: ServerOptions) => run(options, listAgents))
+  withOptions(agents, 'logs <agent>', 'logs Ada --lines 50')
+    .description('prints what an agent wrote last, the newest line at the end')
+    .option('--lines <count>', `how many lines, at most ${MAX_LOG_LINES}`, '100')
+    .action((agent: string, options: ServerOptions & { lines: string }) => {
+      const lines = readCount('--lines', options.lines, MAX_LOG_LINES)
+      return run(options, (server) => readLogs(server, agent, lines))
+    })
+  for (const [name, description, said] of ACTIONS) {
+    withOptions(agents, `${name} <agent>`, `${name} Ada`)
+      .description(description)
+      .action((agent: string, options: ServerOptions) => run(options, (server) => act(server, name, agent, said)))
+  }
+  withOptions(agents, 'delete <agent>', 'delete Ada --yes')
+    .description('deletes an agent with all it keeps')
+    .option('--yes', 'really delete it', false)
+    .action((agent: string, options: ServerOptions & { yes: boolean }) => {
+      if (!options.yes) throw new UsageError('--yes: is required, for a deleted agent does not come back')
+      return run(options, (server) => deleteAgent(server, agent))
+    })
+  withOptions(agents, 'chat <agent> [message...]', `chat Ada 'What is new?'\ngit diff | stead agents chat Ada`)
+    .description('says something to an agent and prints its reply; without a message it is read from standard input')
+    .action(async (agent: string, words: string[], options: ServerOptions) => {
+      const message = words.length > 0 ? words.join(' ') : await Bun.stdin.text()
+      return run(options, (server) => chat(server, agent, message))
+    })
+}
+
+/** What a command has to say: one text for people, one document for programs. */
+type Report = { text: string; json: unknown }
+
+function withOptions(agents: Command, usage: string, example: string): Command {
+  return addExample(addServerOptions(agents.command(usage)), `stead agents ${example}`, EXIT_CODES)
+}
+
+async function run(options: ServerOptions, command: (server: ServerClient) => Promise<Report>): Promise<void> {
+  const { text, json } = await withServer(options, command)
+  process.stdout.write(`${options.json ? JSON.stringify(json) : text}\n`)
+}
+
+async function listAgents(server: ServerClient): Promise<Report> {
+  const agents = await findAgents(server)
+  const rows = agents.map(({ name, id, status, model }) => [name, id, status, model])
+  return {
+    text: agents.length === 0 ? 'No agents yet.' : toTable(['NAME', 'ID', 'STATUS', 'MODEL'], rows),
+    json: { agents },
+  }
+}
+
+async function findAgents(server: ServerClient): Promise<WebAgent[]> {
+  return (await server.ask(AgentList, 'GET', '/api/agents/provision')).agents
+}
+
+async function readLogs(server: ServerClient, wanted: string, limit: number): Promise<Report> {
+  const { id } = await findAgent(server, wanted)
+  const { lines, entries } = await server.ask(
+    LogHistory,
+    'GET',
+    `/api/logs/${encodeURIComponent(id)}/history?limit=${limit}`,
+  )
+  const texts = entries?.map(({ at, text }) => `${at} ${text}`) ?? lines.slice(-limit)
+  return {
+    text: texts.length === 0 ? 'It has written nothing yet.' : texts.map(toPlain).join('\n'),
+    json: { agentId: id, lines: entries ?? lines },
+  }
+}
+
+async function act(server: ServerClient, name: string, wanted: string, said: string): Promise<Report> {
+  const agent = await findAgent(server, wanted)
+  const path = `/api/agents/${encodeURIComponent(agent.id)}/${name}`
+  const json = await server.ask(z.looseObject({ success: z.literal(true) }), 'POST', path)
+  return { text: toPlain(`${agent.name} ${said}`), json: { id: agent.id, ...json } }
+}
+
+async function deleteAgent(server: ServerClient, wanted: string): Promise<Report> {
+  const agent = await findAgent(server, wanted)
+  await server.ask(z.unknown(), 'DELETE', `/api/agents/${encodeURIComponent(agent.id)}`)
+  return { text: toPlain(`${agent.name} is deleted`), json: { id: agent.id, deleted: true } }
+}
+
+async function chat(server: ServerClient, wanted: string, message: string): Promise<Report> {
+  const { id } = await findAgent(server, wanted)
+  const sent = await server.ask(SentMessage, 'POST', '/api/chat', { agentId: id, message })
+  return { text: toPlain(sent.reply), json: sent }
+}
+
+/** By its id, or by its name, however that is written. @throws AppError `not_found`, `invalid` when several have the name. */
+async function findAgent(server: ServerClient, wanted: string): Promise<WebAgent> {
+  const agents = await findAgents(server)
+  const byId = agents.find(({ id }) => id === wanted)
+  if (byId) return byId
+  const [named, ...others] = agents.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  if (named && others.length === 0) return named
+  if (named) {
+    const ids = [named, ...others].map(({ id }) => id).join(', ')
+    throw new AppError('invalid', `${others.length + 1} agents are called ${wanted}: name one of ${ids}`)
+  }
+  const names = agents.slice(0, 10).map(({ name }) => toPlain(name))
+  const known = names.length > 0 ? `; there are ${names.join(', ')}` : ', nor any other'
+  throw new AppError('not_found', `There is no agent ${wanted}${known}`)
+}
+
+function readCount(option: string, text: string, most: number): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 1 && count <= most) return count
+  throw new UsageError(`${option}: must be a whole number from 1 to ${most}`)
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { NotRunningError } from '../exit.ts'
+
+const Refusal = z.object({ error: z.string() })
+/** Deployments answer within a quarter of a minute, a turn of an agent within minutes. */
+const TIMEOUT_MS = 10 * 60_000
+
+/** The web port of a server, asked as somebody who is signed in. */
+export type ServerClient = {
+  /**
+   * @throws AppError with the words of a refusal, NotRunningError when nobody answers.
+   */
+  ask<T>(schema: z.ZodType<T>, method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
+  /** The answer itself, for streams. @throws as `ask`. */
+  stream(path: string, signal: AbortSignal): Promise<Response>
+}
+
+export function createServerClient(baseUrl: string, headers: Record<string, string>): ServerClient {
+  const send = async (path: string, init: RequestInit) => {
+    const response = await fetch(`${baseUrl}${path}`, { ...init, redirect: 'manual' }).catch((cause) => {
+      throw new NotRunningError(`no Stead answers at ${baseUrl} (${errorMessage(cause)})`, { cause })
+    })
+    if (response.ok) return response
+    const refusal = Refusal.safeParse(await response.json().catch(() => null))
+    if (refusal.success) throw new AppError('invalid', `${refusal.data.error} (${response.status})`)
+    throw new AppError('invalid', `${baseUrl} answered ${response.status}: is it the address of a Stead dashboard?`)
+  }
+  return {
+    async ask(schema, method, path, body) {
+      const response = await send(path, {
+        method,
+        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      const parsed = schema.safeParse(await response.json().catch(() => null))
+      if (parsed.success) return parsed.data
+      throw new AppError('upstream_failed', `${baseUrl}${path} answered what no Stead of this version says`)
+    },
+    stream: (path, signal) => send(path, { headers, signal }),
+  }
+}

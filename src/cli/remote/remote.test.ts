@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { createAgent, signUp } from '../../../tests/harness/client.ts'
+import { findFreePorts } from '../../../tests/harness/ports.ts'
+import { openHouse } from '../../../tests/harness/server.ts'
+
+const NEVER_MS = 600_000
+const Agents = z.object({ agents: z.array(z.looseObject({ id: z.string(), name: z.string(), status: z.string() })) })
+const Keys = z.object({ keys: z.array(z.looseObject({ id: z.string(), name: z.string() })) })
+const Sessions = z.object({ sessions: z.array(z.unknown()) })
+
+test(
+  'agents list, logs, stop, start, restart, repair, chat and delete, by DATA_DIR and by STEAD_URL with STEAD_KEY',
+  async () => {
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
+    const { urls } = await house.start()
+    const person = await signUp(urls.web)
+    expect(await house.run(['agents', 'list'])).toEqual({ exitCode: 0, stdout: 'No agents yet.\n', stderr: '' })
+
+    const id = await createAgent(person, { name: 'Ada', model: 'local/echo' })
+    const list = await house.run(['agents', 'list'])
+    // No colours: this is no terminal.
+    expect(list.stdout).toMatch(new RegExp(`^NAME +ID +STATUS +MODEL\nAda +${id} +running +local/echo\n$`))
+    const statusOf = async (environment: Record<string, string> = {}) => {
+      const { stdout } = await house.run(['agents', 'list', '--json'], { environment })
+      return Agents.parse(JSON.parse(stdout)).agents.find((agent) => agent.id === id)?.status
+    }
+
+    expect(await house.run(['agents', 'chat', 'ada', 'How are you?'])).toMatchObject({ exitCode: 0, stderr: '' })
+    const said = await house.run(['agents', 'chat', id, '--json'], { stdin: 'hello from a pipe' })
+    expect(JSON.parse(said.stdout)).toMatchObject({ agentId: id, reply: expect.stringContaining('hello from a pipe') })
+    const logs = await house.run(['agents', 'logs', 'Ada', '--lines', '1'])
+    expect(logs.stdout.trim().split('\n')).toHaveLength(1)
+
+    expect(await house.run(['agents', 'stop', 'Ada'])).toEqual({ exitCode: 0, stdout: 'Ada is stopped\n', stderr: '' })
+    expect(await statusOf()).toBe('stopped')
+    const key = (await house.run(['keys', 'create', 'laptop'])).stdout.trim()
+    const byKey = { STEAD_URL: urls.web, STEAD_KEY: key }
+    expect((await house.run(['agents', 'start', 'Ada'], { environment: byKey })).exitCode).toBe(0)
+    expect(await statusOf(byKey)).toBe('running')
+    expect((await house.run(['agents', 'restart', 'Ada'])).stdout).toBe('Ada is started again\n')
+    expect((await house.run(['agents', 'repair', id])).stdout).toBe('Ada is repaired\n')
+
+    expect(await house.run(['agents', 'stop', 'Bob'])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'stead: There is no agent Bob; there are Ada\n',
+    })
+    expect(await house.run(['agents', 'delete', 'Ada'])).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(await statusOf()).toBe('running')
+    const deleted = await house.run(['agents', 'delete', 'Ada', '--yes', '--json'])
+    expect(JSON.parse(deleted.stdout)).toEqual({ id, deleted: true })
+    expect(await statusOf()).toBeUndefined()
+  },
+  NEVER_MS,
+)
+
+test(
+  'keys list, create and revoke; each command ends its session, and says whose keys are meant where there are several',
+  async () => {
+    await using house = await openHouse()
+    const { urls } = await house.start()
+    const person = await signUp(urls.web)
+    expect((await house.run(['keys', 'list'])).stdout).toBe('No keys yet.\n')
+    const created = await house.run(['keys', 'create', 'laptop', '--days', '90', '--scope', 'read'])
+    expect(created).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(created.stdout).toMatch(/^sk_[0-9A-Za-z]{43}\n$/)
+    const key = created.stdout.trim()
+    const isKnown = async () =>
+      (await fetch(`${urls.web}/api/agents/provision`, { headers: { authorization: `Bearer ${key}` } })).status
+    expect(await isKnown()).toBe(200)
+
+    const { keys } = Keys.parse(JSON.parse((await house.run(['keys', 'list', '--json'])).stdout))
+    expect(keys).toMatchObject([{ name: 'laptop', scopes: ['read'], keyPreview: `${key.slice(0, 10)}...` }])
+    expect((await house.run(['keys', 'list'])).stdout).not.toContain(key)
+    expect(await house.run(['keys', 'revoke', 'phone'])).toMatchObject({
+      exitCode: 1,
+      stderr: 'stead: There is no key phone\n',
+    })
+    expect((await house.run(['keys', 'revoke', 'laptop'])).stdout).toBe('laptop is revoked\n')
+    expect(await isKnown()).toBe(401)
+    const sessions = Sessions.parse(await (await person.get('/api/auth/sessions')).json())
+    expect(sessions.sessions).toHaveLength(1)
+
+    await house.run(['user', 'create', 'bo@example.com', '--password-stdin'], { stdin: 'correct horse battery staple' })
+    expect(await house.run(['keys', 'list'])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'stead: --as: say whose, such as ada@example.com, bo@example.com\n',
+    })
+    expect((await house.run(['keys', 'list', '--as', 'BO@example.com'])).stdout).toBe('No keys yet.\n')
+    expect((await house.run(['agents', 'list', '--as', 'eve@example.com'])).stderr).toBe(
+      'stead: No account has the address eve@example.com\n',
+    )
+  },
+  NEVER_MS,
+)
+
+test(
+  'agents list: a server that is not there is told with 75, a refused key with 1, half an address with 2',
+  async () => {
+    await using house = await openHouse()
+    const notRunning = {
+      exitCode: 75,
+      stdout: '',
+      stderr: `stead: no Stead runs on DATA_DIR ${house.dataDir}: start it with stead serve, or name another by STEAD_URL and STEAD_KEY\n`,
+    }
+    expect(await house.run(['agents', 'list'])).toEqual(notRunning)
+    const server = await house.start()
+    await signUp(server.urls.web)
+    const note = join(house.dataDir, 'server.json')
+    expect(statSync(note).mode & 0o777).toBe(0o600)
+    const asked = (environment: Record<string, string>) => house.run(['agents', 'stop', 'Ada'], { environment })
+    const [port] = await findFreePorts(1)
+    const wrong = `sk_${'a'.repeat(43)}`
+    expect(
+      await house.run(['agents', 'list'], {
+        environment: { STEAD_URL: server.urls.web, STEAD_KEY: wrong },
+      }),
+    ).toMatchObject({ exitCode: 1 })
+    expect(await asked({ STEAD_URL: `http://127.0.0.1:${port}`, STEAD_KEY: wrong })).toMatchObject({
+      exitCode: 75,
+      stderr: expect.stringContaining(`stead: no Stead answers at http://127.0.0.1:${port}`),
+    })
+    expect(await asked({ STEAD_URL: server.urls.web })).toMatchObject({ exitCode: 2 })
+    expect(await asked({ STEAD_KEY: wrong })).toMatchObject({ exitCode: 2 })
+
+    // What a killed server left behind leads nowhere.
+    await server.kill()
+    expect(existsSync(note)).toBe(true)
+    expect(await house.run(['agents', 'list'])).toEqual(notRunning)
+    const again = await house.start()
+    expect((await house.run(['agents', 'list'])).exitCode).toBe(0)
+    await again.stop()
+    expect(existsSync(note)).toBe(false)
+  },
+  NEVER_MS,
+)
