@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import { STEAD } from '../../tests/harness/server.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { systemClock } from '../core/clock.ts'
@@ -139,6 +140,7 @@ test.each([
   'doctor',
   'config print',
   'config check',
+  'config schema',
   'migrate',
   'version',
 ])(
@@ -285,4 +287,20 @@ test('stead user create: at home the first account is an admin with the plan net
     user: { isAdmin: true, plan: 'network' },
   })
   expect(JSON.parse((await create('eve@example.com')).stdout)).toMatchObject({ user: { isAdmin: false, plan: 'free' } })
+}, 300_000)
+
+test('stead config schema: every setting that is listed, what it means and its default, as JSON Schema', async () => {
+  using home = house({ WEB_PORT: '4000' })
+  const { stdout, exitCode } = await home.run(['config', 'schema', '--json'])
+  expect(exitCode).toBe(0)
+  const { properties } = z
+    .object({ properties: z.record(z.string(), z.looseObject({ type: z.literal('string'), description: z.string() })) })
+    .parse(JSON.parse(stdout))
+  const shown = z
+    .record(z.string(), z.unknown())
+    .parse(JSON.parse((await home.run(['config', 'print', '--json'])).stdout))
+  expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(shown)))
+  expect(properties.WEB_PORT).toMatchObject({ default: '3000' })
+  expect(properties.INTERNAL_API_KEY).toMatchObject({ writeOnly: true })
+  expect(properties.INTERNAL_API_KEY_FILE).toBeDefined()
 }, 300_000)

@@ -1,8 +1,18 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { listWarnings, readConfig } from '../core/config.ts'
+import { Environment, SECRETS } from '../core/environment.ts'
 import { isSecretSetting, LISTED_SETTINGS, readSettings } from '../core/settings/read.ts'
 import { addExample } from './example.ts'
 import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
+
+const Shown = z.object({
+  description: z.string(),
+  form: z.string().optional(),
+  otherwise: z.string().optional(),
+  enum: z.array(z.string()).optional(),
+  default: z.unknown().optional(),
+})
 
 /** Adds `config`: what the service would run with. A bad setting is one line and exit code 78. */
 export function configCommand(program: Command): void {
@@ -25,6 +35,38 @@ export function configCommand(program: Command): void {
       const text = warnings.length === 0 ? 'The settings are good.' : warnings.map((line) => `! ${line}`).join('\n')
       process.stdout.write(json ? `${JSON.stringify({ ok: true, warnings })}\n` : `${text}\n`)
     })
+  addExample(config.command('schema'), 'stead config schema > stead.schema.json')
+    .description('prints every setting as JSON Schema: what it means, what it may be, what an unset one is')
+    .option('--json', 'print it in one line', false)
+    .action(({ json }: { json: boolean }) => {
+      process.stdout.write(`${JSON.stringify(describeSettings(), null, json ? 0 : 2)}\n`)
+    })
+}
+
+/** The variables as JSON Schema, for editors and for what fills them in: all of them are text, `default` is what an unset one is. */
+function describeSettings(): unknown {
+  const { properties = {} } = z.toJSONSchema(Environment, { io: 'input', unrepresentable: 'any' })
+  const described = Object.entries(properties).map(([name, schema]) => [name, toTextSchema(name, schema)])
+  const files = SECRETS.map((name) => [`${name}_FILE`, { type: 'string', description: `A file that holds ${name}` }])
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Settings of Stead',
+    type: 'object',
+    properties: Object.fromEntries([...described, ...files]),
+  }
+}
+
+function toTextSchema(name: string, schema: unknown): unknown {
+  const { description, form, otherwise, enum: words, default: value } = Shown.parse(schema)
+  return {
+    type: 'string',
+    description,
+    ...(words && { enum: words }),
+    ...(value !== undefined && value !== '' && { default: String(value) }),
+    ...(form !== undefined && { 'x-form': form }),
+    ...(otherwise !== undefined && { 'x-otherwise': otherwise }),
+    ...(isSecretSetting(name) && { writeOnly: true }),
+  }
 }
 
 /** Each setting by its variable, null when it is not set and has no default, a secret as `[set]`. */

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { addExample } from './example.ts'
+import { addExample } from '../example.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { $ } from 'bun'
-import { openHouse } from '../../tests/harness/server.ts'
+import { openHouse } from '../../../tests/harness/server.ts'
 
 /** What bash offers for the last of these words. */
 async function complete(script: string, ...words: string[]): Promise<string[]> {
