@@ -75,7 +75,12 @@ test('without any variable the settings are the documented defaults', () => {
       password: 10,
     },
     plannedEndpoints: true,
-    backups: { schedule: undefined, keep: { days: 7, weeks: 4, months: 6 }, to: resolve('data/backups') },
+    backups: {
+      schedule: undefined,
+      keep: { days: 7, weeks: 4, months: 6 },
+      to: resolve('data/backups'),
+      passphrase: undefined,
+    },
     retentionDays: { usage: 400, toolEvents: 90, messages: 0, audit: 400, securityEvents: 400, inbox: 90 },
     minFreeDiskBytes: 268_435_456,
     mail: { smtpUrl: undefined, from: 'Stead <stead@localhost>' },
@@ -337,6 +342,7 @@ test('BACKUP_SCHEDULE and BACKUP_KEEP: what they say, and what is none is refuse
     schedule: { cron: '0 3 * * 1', timeZone: 'Europe/Berlin' },
     keep: { days: 3, weeks: 0, months: 2 },
     to: '/mnt/b',
+    passphrase: undefined,
   })
   expect(readConfig({ BACKUP_SCHEDULE: '0 3 * * *' }).backups.schedule).toEqual({ cron: '0 3 * * *', timeZone: 'UTC' })
   for (const BACKUP_SCHEDULE of ['daily', '0 3 * *', '0 3 * * * Mars/Base', '0 25 * * *', '0 3 30 2 *']) {

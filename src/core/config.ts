@@ -47,7 +47,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     retentionDays: toRetention(env),
     minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
     /** `schedule` is undefined when none is made by itself. */
-    backups: { schedule: env.BACKUP_SCHEDULE, keep: env.BACKUP_KEEP, to: env.BACKUP_TO },
+    backups: {
+      schedule: env.BACKUP_SCHEDULE,
+      keep: env.BACKUP_KEEP,
+      to: env.BACKUP_TO,
+      passphrase: env.BACKUP_PASSPHRASE,
+    },
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),

@@ -21,7 +21,11 @@ async function openScheduled(keep = { days: 2, weeks: 0, months: 0 }) {
   onTestFinished(() => folder[Symbol.dispose]())
   const installation = await fillInstallation(folder.file('data'))
   const to = folder.file('to')
-  const config: RunConfig = { ...installation, backups: { schedule: undefined, keep, to }, minFreeDiskBytes: 0 }
+  const config: RunConfig = {
+    ...installation,
+    backups: { schedule: undefined, keep, to, passphrase: undefined },
+    minFreeDiskBytes: 0,
+  }
   const list = () => readdirSync(to).sort()
   return { folder, config, to, list, run: (days: number) => runBackup({ config, clock: at(days) }) }
 }

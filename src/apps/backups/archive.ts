@@ -7,6 +7,7 @@ import { extract, type Pack, pack } from 'tar-stream'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { type BackupFile, MANIFEST, MANIFEST_SUM, Manifest } from './manifest.ts'
+import { createSeal, openBackup } from './seal.ts'
 
 /** How many bytes a stream had and their SHA-256. */
 export type Sum = Pick<BackupFile, 'bytes' | 'sha256'>
@@ -19,7 +20,7 @@ export function createSummer() {
   const hash = new Bun.CryptoHasher('sha256')
   let bytes = 0
   return {
-    async *through(chunks: AsyncIterable<Buffer>) {
+    async *through(chunks: AsyncIterable<Uint8Array>) {
       for await (const chunk of chunks) {
         hash.update(chunk)
         bytes += chunk.length
@@ -40,13 +41,20 @@ export async function sumFile(file: string): Promise<Sum> {
 
 /**
  * Writes a backup: the manifest, its sum, and each of its files from where `sourceOf` says, in a plain tar that any `tar`
- * reads. Its files are compressed one by one, so that a fault in one of them is told from one in another.
+ * reads; with a passphrase it is sealed as a whole. Its files are compressed one by one, so that a fault in one of them is
+ * told from one in another.
  */
-export async function writeArchive(file: string, manifest: Manifest, sourceOf: (path: string) => string): Promise<Sum> {
+export async function writeArchive(
+  file: string,
+  manifest: Manifest,
+  sourceOf: (path: string) => string,
+  passphrase: string | null,
+): Promise<Sum> {
   const archive = pack()
   const summer = createSummer()
   const writing = pipeline(
     Readable.from(archive),
+    createSeal(passphrase),
     summer.through,
     createWriteStream(file, { mode: 0o600, flags: 'wx' }),
   )
@@ -83,6 +91,7 @@ function addText(archive: Pack, header: { name: string; mtime: Date }, text: str
 /** One entry after the other; `take` reads each to its end. @throws AppError `invalid` for what is no whole tar. */
 export async function readArchive(
   file: string,
+  passphrase: string | null,
   take: (name: string, content: Readable) => Promise<void>,
 ): Promise<void> {
   const archive = extract()
@@ -95,7 +104,7 @@ export async function readArchive(
     }
   }
   try {
-    await Promise.all([pipeline(createReadStream(file), archive), taking()])
+    await Promise.all([pipeline(await openBackup(file, passphrase), archive), taking()])
   } catch (error) {
     archive.destroy()
     if (error instanceof AppError || isOfSystem(error)) throw error
@@ -107,9 +116,9 @@ export async function readArchive(
  * The manifest of a backup, from its first bytes alone.
  * @throws AppError `invalid` when it is none, was altered, or is of a newer version.
  */
-export async function readManifest(file: string): Promise<Manifest> {
+export async function readManifest(file: string, passphrase: string | null): Promise<Manifest> {
   const archive = extract()
-  const reading = pipeline(createReadStream(file, { end: MAX_MANIFEST_BYTES }), archive).catch(
+  const reading = pipeline(await openBackup(file, passphrase, MAX_MANIFEST_BYTES), archive).catch(
     (error: unknown) => error,
   )
   const texts: Buffer[] = []

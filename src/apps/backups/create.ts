@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -23,6 +23,7 @@ import { captureStates, listAgents, type ReadStored } from './states.ts'
 
 export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
   agents: Pick<Config['agents'], 'dockerHost'>
+  backups?: Pick<Config['backups'], 'passphrase'>
 }
 
 /** Told how far it is, in words and from 0 to 1 where that is known. */
@@ -46,14 +47,18 @@ export async function createBackup(
   if (!existsSync(config.databaseFile))
     throw new StartupError(`DATA_DIR: there is no ${config.databaseFile} to back up`)
   const createdAt = clock.now()
-  const file = await toFile(resolve(output), createdAt)
-  await removeForgotten(dirname(file))
-  const staging = await openStaging(dirname(file))
+  const passphrase = config.backups?.passphrase ?? null
+  const file = await toFile(resolve(output), toName(config, createdAt, passphrase !== null))
+  const place = dirname(file)
+  await removeForgotten(place)
+  // What is to be sealed stands open nowhere but where it has come from.
+  const staging = await openStaging(passphrase === null ? place : config.dataDir)
+  const sealed = passphrase === null ? staging : await openStaging(place)
   try {
     const manifest = await stage(config, createdAt, staging, report)
     report('writing the archive')
-    const archive = join(staging.path, 'archive.tar')
-    const sum = await writeArchive(archive, manifest, staging.toStaged)
+    const archive = join(sealed.path, 'archive.tar')
+    const sum = await writeArchive(archive, manifest, staging.toStaged, passphrase)
     if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
     await rename(archive, file)
     await flush(dirname(file))
@@ -62,15 +67,26 @@ export async function createBackup(
     throw isFull(error) ? new AppError('unavailable', `backup: ${error.message}`, {}, { cause: error }) : error
   } finally {
     await staging.remove()
+    if (sealed !== staging) await sealed.remove()
   }
 }
 
 type Staging = Awaited<ReturnType<typeof openStaging>>
 
-/** The name tells when it was made, in UTC; the folder is made for its owner alone. */
-async function toFile(output: string, createdAt: Date): Promise<string> {
+/**
+ * The name tells when it was made, in UTC; that of one that is sealed also which installation it is of, because nobody else
+ * can look.
+ */
+function toName({ dataDir }: BackupConfig, createdAt: Date, isToBeSealed: boolean): string {
+  const time = createdAt.toISOString().replace(/[:.]/g, '-')
+  const instance = join(dataDir, 'instance.id')
+  const name = existsSync(instance) ? readFileSync(instance, 'utf8').trim() : 'new'
+  return isToBeSealed ? `stead-${time}.${name}.tar.age` : `stead-${time}.tar`
+}
+
+/** The folder is made for its owner alone. */
+async function toFile(output: string, name: string): Promise<string> {
   const isFolder = existsSync(output) ? (await stat(output)).isDirectory() : extname(output) === ''
-  const name = `stead-${createdAt.toISOString().replace(/[:.]/g, '-')}.tar`
   const file = isFolder ? join(output, name) : output
   if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })

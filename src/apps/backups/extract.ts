@@ -17,18 +17,24 @@ export type Examined = { manifest: Manifest | null; problems: string[] }
 /**
  * Takes a backup apart into `folder`, each file under its path there and the database as `stead.db`, and proves everything:
  * the sums of the files, that nothing is missing or too many, that the archives within can be read, that the database is
- * whole and its references hold, and that the key opens all that is sealed. `givenKey` is for backups without one.
+ * whole and its references hold, and that the key opens all that is sealed. `givenKey` is for backups without one, `passphrase`
+ * for those that are sealed.
  * @throws Error of the system when the backup cannot be read or the folder not be written.
  */
-export async function extractBackup(file: string, folder: string, givenKey: string | null): Promise<Examined> {
+export async function extractBackup(
+  file: string,
+  folder: string,
+  givenKey: string | null,
+  passphrase: string | null = null,
+): Promise<Examined> {
   let manifest: Manifest
   try {
-    manifest = await readManifest(file)
+    manifest = await readManifest(file, passphrase)
   } catch (error) {
     if (error instanceof AppError) return { manifest: null, problems: [error.message] }
     throw error
   }
-  const problems = await extractFiles(file, folder, manifest)
+  const problems = await extractFiles(file, folder, manifest, passphrase)
   for (const { path } of manifest.files) {
     if (path.endsWith('.tar.gz')) problems.push(...(await examineArchive(folder, path)))
   }
@@ -36,12 +42,17 @@ export async function extractBackup(file: string, folder: string, givenKey: stri
   return { manifest, problems: [...new Set(problems)] }
 }
 
-async function extractFiles(file: string, folder: string, manifest: Manifest): Promise<string[]> {
+async function extractFiles(
+  file: string,
+  folder: string,
+  manifest: Manifest,
+  passphrase: string | null,
+): Promise<string[]> {
   for (const name of ['data', 'agents']) await mkdir(join(folder, name), { recursive: true, mode: 0o700 })
   const problems: string[] = []
   const expected = new Map(manifest.files.map((entry) => [entry.path as string, entry]))
   try {
-    await readArchive(file, async (name, content) => {
+    await readArchive(file, passphrase, async (name, content) => {
       const entry = expected.get(name)
       if (entry) problems.push(...(await writeEntry(content, folder, entry)))
       else if (name !== MANIFEST && name !== MANIFEST_SUM) problems.push(`${name} is not in the manifest`)

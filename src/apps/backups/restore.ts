@@ -22,7 +22,14 @@ import { isUnfinished, markFinished, markUnfinished, putAside, removeRestored, u
 import { requireBackup } from './verify.ts'
 
 /** `isInPlace`: the folder is that of an installation, which is stopped. `givenKey` is for backups without a key. */
-export type RestoreOrder = { file: string; dataDir: string; isInPlace: boolean; givenKey: string | null }
+export type RestoreOrder = {
+  file: string
+  dataDir: string
+  isInPlace: boolean
+  givenKey: string | null
+  /** For one that is sealed. */
+  passphrase?: string | null
+}
 
 /**
  * What was brought back, each agent with what became of its state. `replaced` is the folder with what was there before;
@@ -119,13 +126,16 @@ async function requireNoAgents(dataDir: string): Promise<void> {
 type Prepared = { ready: string; manifest: Manifest; agents: BackupAgent[] }
 
 /** Makes all that is to come into the data folder beside it, on the same disk. */
-async function prepare({ file, dataDir, givenKey }: RestoreOrder, report: Report): Promise<Prepared> {
+async function prepare(
+  { file, dataDir, givenKey, passphrase = null }: RestoreOrder,
+  report: Report,
+): Promise<Prepared> {
   const staging = toStaging(dataDir)
   const ready = join(staging, 'ready')
   rmSync(staging, { recursive: true, force: true })
   await mkdir(ready, { recursive: true, mode: 0o700 })
   report('unpacking and proving the backup')
-  const { manifest, problems } = await extractBackup(file, staging, givenKey)
+  const { manifest, problems } = await extractBackup(file, staging, givenKey, passphrase)
   if (manifest === null || problems.length > 0) {
     throw new AppError('invalid', `restore: ${file} is not whole: ${problems.join('; ')}`)
   }

@@ -14,7 +14,7 @@ export type RunConfig = BackupConfig & Pick<Config, 'backups' | 'minFreeDiskByte
 export type BackupRun = CreatedBackup & { verifiedAt: string; removed: string[] }
 
 /** The names that `create` gives: a file that somebody named is not deleted. */
-const OWN_NAME = /^stead-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.tar$/
+const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.tar|\.([a-z0-9]+)\.tar\.age)$/
 
 /**
  * Makes a backup at `BACKUP_TO`, proves it, and only then deletes those of this installation that `BACKUP_KEEP` does not keep.
@@ -29,21 +29,31 @@ export async function runBackup(
   await requireSpace(config)
   const created = await createBackup({ config, clock }, to, report)
   report('proving the backup')
-  const { manifest, problems } = await verifyBackup(created.file, config.encryptionKey ?? null)
+  const { manifest, problems } = await verifyBackup(
+    created.file,
+    config.encryptionKey ?? null,
+    config.backups.passphrase ?? null,
+  )
   if (manifest === null || problems.length > 0) {
     await rm(created.file, { force: true })
     throw new AppError('internal', `backup: what was written cannot be read back: ${problems.join('; ')}`)
   }
   const verifiedAt = clock.now().toISOString()
-  const known = (await listBackups(to)).flatMap(({ file, manifest: found }) =>
-    found?.instance === manifest.instance && OWN_NAME.test(basename(file))
-      ? [{ file, createdAt: found.createdAt }]
-      : [],
-  )
+  const known = await listOwn(to, manifest.instance)
   const removed = listOutdated(known, keep).map(({ file }) => file)
   for (const file of removed) await rm(file, { force: true })
   if (removed.length > 0) await flush(dirname(created.file))
   return { ...created, verifiedAt, removed }
+}
+
+/** Those of this installation: a plain one says so in its manifest, a sealed one in its name. */
+async function listOwn(folder: string, instance: string): Promise<{ file: string; createdAt: string }[]> {
+  const listed = await listBackups(folder)
+  return listed.flatMap(({ file, manifest }) => {
+    const [, day, hours, minutes, seconds, milliseconds, sealedBy] = OWN_NAME.exec(basename(file)) ?? []
+    if (day === undefined || (manifest?.instance ?? sealedBy) !== instance) return []
+    return [{ file, createdAt: `${day}T${hours}:${minutes}:${seconds}.${milliseconds}Z` }]
+  })
 }
 
 /** The copy of the database, its compressed form and the archive stand beside each other for a while. */

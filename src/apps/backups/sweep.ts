@@ -11,7 +11,7 @@ const FORGOTTEN_MS = 3_600_000
 
 /** Removes what backups and restores have left that were killed, at the start of the platform. */
 export async function sweepBackups({ dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>): Promise<void> {
-  if (existsSync(backups.to)) await removeForgotten(backups.to)
+  for (const folder of new Set([dataDir, backups.to])) if (existsSync(folder)) await removeForgotten(folder)
   for (const name of (await readdir(dataDir)).filter((entry) => entry.startsWith(AGENT_STAGING))) {
     const stats = await stat(join(dataDir, name)).catch(ignoreMissing)
     if (stats && Date.now() - stats.mtimeMs > FORGOTTEN_MS)

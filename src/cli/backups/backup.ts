@@ -86,7 +86,7 @@ function verifyCommand(backup: Command): void {
     .action(async (name: string, { json }: Json) => {
       const { verifyBackup } = await import('../../apps/backups/verify.ts')
       const file = resolve(name)
-      const { manifest, problems } = await verifyBackup(file, await readGivenKey())
+      const { manifest, problems } = await verifyBackup(file, ...(await readKeys()))
       const isWhole = problems.length === 0
       const text = isWhole
         ? `${file} is whole: made ${manifest?.createdAt}, ${manifest?.agents.length} agents\n${toLines(manifest?.agents ?? [])}`
@@ -108,7 +108,8 @@ function listCommand(backup: Command): void {
     .action(async (folder: string | undefined, { json }: Json) => {
       const { readConfig } = await import('../../core/config.ts')
       const { listBackups } = await import('../../apps/backups/verify.ts')
-      const backups = await listBackups(resolve(folder ?? readConfig(process.env).backups.to))
+      const { to, passphrase } = readConfig(process.env).backups
+      const backups = await listBackups(resolve(folder ?? to), passphrase ?? null)
       process.stdout.write(
         json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : backups.map(toLine).join(''),
       )
@@ -145,7 +146,8 @@ one that is there and stopped. ${EXIT_CODES}`,
       const { restoreBackup } = await import('../../apps/backups/restore.ts')
       const folder = resolve(dataDir)
       requireOwnDatabase(folder)
-      const order = { file: resolve(name), dataDir: folder, isInPlace: inPlace, givenKey: await readGivenKey() }
+      const [givenKey, passphrase] = await readKeys()
+      const order = { file: resolve(name), dataDir: folder, isInPlace: inPlace, givenKey, passphrase }
       using progress = createProgress()
       const restored = await restoreBackup({ clock: systemClock }, order, progress.report)
       progress[Symbol.dispose]()
@@ -164,7 +166,14 @@ async function restoreOneAgent(file: string, agentId: string, replaces: boolean,
     const { key, problem } = findKey(config)
     if (key === null || problem !== null) throw new StartupError(`ENCRYPTION_KEY: ${problem ?? 'there is none yet'}`)
     const deps = { connection, dataDir: config.dataDir, key, clock: systemClock }
-    return restoreAgent(deps, { file, agentId, replaces, givenKey: config.encryptionKey ?? null }, progress.report)
+    return restoreAgent(
+      deps,
+      {
+        ...{ file, agentId, replaces, givenKey: config.encryptionKey ?? null },
+        passphrase: config.backups.passphrase ?? null,
+      },
+      progress.report,
+    )
   })
   progress[Symbol.dispose]()
   process.stdout.write(json ? `${JSON.stringify(restored)}\n` : describeAgent(restored))
@@ -177,10 +186,11 @@ function describeAgent({ agent, createdAt, rows, missing }: RestoredAgent): stri
   return `Restored ${agent.id} (${agent.name}) as it was at ${createdAt}: ${count} rows.\n${lines}It is stopped: start it to go on.\n`
 }
 
-/** `ENCRYPTION_KEY`, as the service reads it. */
-async function readGivenKey(): Promise<string | null> {
+/** `ENCRYPTION_KEY` and what opens sealed backups, as the service reads them. */
+async function readKeys(): Promise<[givenKey: string | null, passphrase: string | null]> {
   const { readConfig } = await import('../../core/config.ts')
-  return readConfig(process.env).encryptionKey ?? null
+  const { encryptionKey, backups } = readConfig(process.env)
+  return [encryptionKey ?? null, backups.passphrase ?? null]
 }
 
 /** What is restored would not be what is used. */

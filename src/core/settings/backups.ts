@@ -46,6 +46,10 @@ export const BACKUPS = {
     description: 'The folder of scheduled backups; one on another disk outlives this one',
     otherwise: '`<DATA_DIR>/backups`',
   }),
+  BACKUP_PASSPHRASE: z.string().min(12, 'must have at least 12 characters').optional().meta({
+    description: 'Seals backups in the age format; without it nobody opens them, nor does Stead',
+    otherwise: 'they are not sealed',
+  }),
 }
 
 /** The next time after `after`; null when the schedule is none, or never comes round. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { Environment, SECRETS } from '../environment.ts'
@@ -46,6 +46,7 @@ function withSecretFiles(environment: Record<string, string | undefined>) {
   for (const name of SECRETS) {
     const file = environment[`${name}_FILE`]
     if (!file) continue
+    if (name === 'BACKUP_PASSPHRASE') requireOwnFile(`${name}_FILE`, file)
     try {
       result[name] = readFileSync(file, 'utf8').trim()
     } catch (error) {
@@ -53,6 +54,13 @@ function withSecretFiles(environment: Record<string, string | undefined>) {
     }
   }
   return result
+}
+
+/** What opens every backup is nobody else's to read, nor to change. @throws StartupError */
+function requireOwnFile(name: string, file: string): void {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o026) === 0) return
+  throw new StartupError(`${name}: ${file} can be read or changed by others: chmod 600 it`)
 }
 
 /** An empty value is an unset one: shells and compose files have no other way to say so. */

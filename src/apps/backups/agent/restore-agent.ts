@@ -28,7 +28,14 @@ import { type BroughtRows, bringRows, planRows, type RowPlan, removeRows } from 
 /** `key` is what the installation seals with. */
 export type AgentRestoreDeps = { connection: Connection; dataDir: string; key: string; clock: Clock }
 /** `replaces`: the agent may be there, stopped, and becomes what it was. `givenKey` is for backups without a key. */
-export type AgentRestoreOrder = { file: string; agentId: string; replaces: boolean; givenKey: string | null }
+export type AgentRestoreOrder = {
+  file: string
+  agentId: string
+  replaces: boolean
+  givenKey: string | null
+  /** For one that is sealed. */
+  passphrase?: string | null
+}
 
 /** What came back. `missing` says in words what did not. */
 export type RestoredAgent = {
@@ -69,7 +76,7 @@ export async function restoreAgent(
 }
 
 async function openSource(deps: AgentRestoreDeps, order: AgentRestoreOrder, folder: string): Promise<Source> {
-  const { manifest, problems } = await extractBackup(order.file, folder, order.givenKey)
+  const { manifest, problems } = await extractBackup(order.file, folder, order.givenKey, order.passphrase ?? null)
   if (manifest === null || problems.length > 0) {
     throw new AppError('invalid', `restore: ${order.file} is not whole: ${problems.join('; ')}`)
   }
