@@ -46,13 +46,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** After how many days details are deleted; 0 keeps them for ever. */
     retentionDays: toRetention(env),
     minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
-    /** `schedule` is undefined when none is made by itself. */
-    backups: {
-      schedule: env.BACKUP_SCHEDULE,
-      keep: env.BACKUP_KEEP,
-      to: env.BACKUP_TO,
-      passphrase: env.BACKUP_PASSPHRASE,
-    },
+    backups: toBackups(env),
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),
@@ -138,6 +132,16 @@ function toRetention(env: Settings) {
     audit: env.RETENTION_AUDIT_DAYS,
     securityEvents: env.RETENTION_SECURITY_EVENTS_DAYS,
     inbox: env.RETENTION_INBOX_DAYS,
+  }
+}
+
+/** `schedule` is undefined when none is made by itself. */
+function toBackups(env: Settings) {
+  return {
+    schedule: env.BACKUP_SCHEDULE,
+    keep: env.BACKUP_KEEP,
+    to: env.BACKUP_TO,
+    passphrase: env.BACKUP_PASSPHRASE,
   }
 }
 
