@@ -70,7 +70,7 @@ function toTextSchema(name: string, schema: unknown): unknown {
 }
 
 /** Each setting by its variable, null when it is not set and has no default, a secret as `[set]`. */
-function showSettings(environment: Record<string, string | undefined>): Record<string, unknown> {
+export function showSettings(environment: Record<string, string | undefined>): Record<string, unknown> {
   readConfig(environment)
   const settings: Record<string, unknown> = readSettings(environment)
   return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, showValue(name, settings[name])]))

@@ -5,6 +5,7 @@ import { agentCommand } from './agent.ts'
 import { backupCommand } from './backups/backup.ts'
 import { completionCommand } from './completion/completion.ts'
 import { configCommand } from './config.ts'
+import { diagnosticsCommand } from './diagnostics/diagnostics.ts'
 import { doctorCommand } from './doctor.ts'
 import { ledgerCommand } from './ledger.ts'
 import { homeCommand } from './machines/home.ts'
@@ -53,6 +54,7 @@ folder is bad.`,
   ledgerCommand(program)
   migrateCommand(program)
   doctorCommand(program)
+  diagnosticsCommand(program)
   backupCommand(program)
   adoptCommand(program)
   rotateKeyCommand(program)

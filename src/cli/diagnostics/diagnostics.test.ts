@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openHouse } from '../../../tests/harness/server.ts'
+
+const CANARY = 'canary-0123456789abcdefghijklmnopqrstuv'
+const Diagnostics = z.object({
+  version: z.object({ stead: z.string(), bun: z.string() }),
+  settings: z.record(z.string(), z.unknown()),
+  checks: z.array(z.object({ name: z.string(), status: z.string(), message: z.string() })),
+  service: z.looseObject({ metrics: z.object({ status: z.number(), body: z.string() }) }).nullable(),
+})
+
+test('diagnostics: versions, settings, checks and figures in one document without any secret, running or not', async () => {
+  await using house = await openHouse({
+    environment: {
+      INTERNAL_API_KEY: CANARY,
+      METRICS_TOKEN: CANARY,
+      OPENAI_API_KEY: CANARY,
+      SMTP_URL: `smtp://user:${CANARY}@mail.example.com:587`,
+      WATCHDOG_WEBHOOK_URL: `https://hooks.example.com/${CANARY}`,
+    },
+  })
+  const stopped = await house.run(['diagnostics', '--json'])
+  expect(stopped).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(Diagnostics.parse(JSON.parse(stopped.stdout)).service).toBeNull()
+
+  await house.start()
+  const running = await house.run(['diagnostics'])
+  const gathered = Diagnostics.parse(JSON.parse(running.stdout))
+  expect(gathered.settings).toMatchObject({ METRICS_TOKEN: '[set]', DATA_DIR: house.dataDir })
+  expect(gathered.service?.metrics).toMatchObject({ status: 200, body: expect.stringContaining('stead_build_info') })
+  expect(gathered.checks.map(({ name }) => name)).toContain('database')
+  expect(stopped.stdout + running.stdout).not.toContain(CANARY)
+
+  const file = join(house.dataDir, 'diagnostics.json')
+  expect(await house.run(['diagnostics', '--out', file])).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  Diagnostics.parse(JSON.parse(readFileSync(file, 'utf8')))
+  // What is there already is not overwritten.
+  const again = await house.run(['diagnostics', '--out', file])
+  expect(again).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^stead: --out: cannot be written \(.*\)\n$/),
+  })
+}, 300_000)
