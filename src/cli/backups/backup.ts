@@ -8,6 +8,7 @@ import type { ListedBackup } from '../../apps/backups/verify.ts'
 import { StartupError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
+import { drillCommand } from './drill.ts'
 import { createProgress } from './progress.ts'
 
 type Json = { json: boolean }
@@ -25,6 +26,7 @@ export function backupCommand(program: Command): void {
   verifyCommand(backup)
   listCommand(backup)
   restoreCommand(backup)
+  drillCommand(backup)
 }
 
 function createCommand(backup: Command): void {
