@@ -2,9 +2,10 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { type Browser, buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { createAgent, PASSWORD, signIn, signUp } from '../harness/client.ts'
 import { startTlsFront } from '../harness/doubles/tls-front.ts'
 import { startServer } from '../harness/server.ts'
+import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -22,10 +23,13 @@ beforeAll(buildDashboard, LIMIT_MS)
 /** A service reached over https by a browser, with Ada's account, an agent's page, and the session of Eve. */
 async function openScene(environment: Record<string, string> = {}) {
   const stack = new AsyncDisposableStack()
-  const settings = { APP_URL: DASHBOARD, DOMAIN: 'stead.test', ...environment }
+  const password = stack.use(tempFolder()).file('password')
+  await Bun.write(password, PASSWORD)
+  const owner = { ADMIN_EMAIL: ADA, ADMIN_PASSWORD_FILE: password }
+  const settings = { APP_URL: DASHBOARD, DOMAIN: 'stead.test', ...owner, ...environment }
   const server = stack.use(await startServer(settings, AGENT))
   const front = stack.use(await startTlsFront(server.urls.web))
-  const ada = await signUp(server.urls.web, ADA)
+  const ada = await signIn(server.urls.web, ADA)
   const agentId = await createAgent(ada)
   const eve = await signUp(server.urls.web, 'eve@example.com')
   const browser: Browser = stack.use(await openBrowser(DASHBOARD, { tlsPort: front.port }))
@@ -39,7 +43,7 @@ async function openScene(environment: Record<string, string> = {}) {
   }
 }
 
-async function signIn(page: Page): Promise<void> {
+async function signInOnPage(page: Page): Promise<void> {
   await page.goto(`${DASHBOARD}/login`)
   await page.getByLabel('Email').fill(ADA)
   await page.getByLabel('Password').fill(PASSWORD)
@@ -70,7 +74,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using scene = await openScene()
     const { page, agentPage, eveToken } = scene
-    await signIn(page)
+    await signInOnPage(page)
     expect(await whoAmI(page)).toBe(ADA)
 
     await runAtAgent(page, agentPage, plant(eveToken))
@@ -89,7 +93,7 @@ test.skipIf(!hasBrowser())(
     await runAtAgent(page, agentPage, plant(eveToken))
     await page.goto(DASHBOARD)
     expect(await whoAmI(page)).toBeNull()
-    await signIn(page)
+    await signInOnPage(page)
     expect(await whoAmI(page)).toBe(ADA)
   },
   LIMIT_MS,
@@ -100,7 +104,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using scene = await openScene()
     const { page, agentPage, agentCookies } = scene
-    await signIn(page)
+    await signInOnPage(page)
     const bombsFor = async (url: string) =>
       (await page.context().cookies(url)).filter(({ name }) => name.startsWith('bomb')).length
     const explode = async () => {
@@ -111,7 +115,7 @@ test.skipIf(!hasBrowser())(
 
     expect((await page.goto(`${DASHBOARD}/login`))?.status()).toBe(200)
     expect(await bombsFor(DASHBOARD)).toBe(0)
-    await signIn(page)
+    await signInOnPage(page)
     expect(await whoAmI(page)).toBe(ADA)
 
     await explode()
@@ -127,7 +131,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using scene = await openScene({ AGENTS_DOMAIN: 'stead-pages.test' })
     const { page, agentPage, eveToken } = scene
-    await signIn(page)
+    await signInOnPage(page)
     await runAtAgent(page, agentPage, plant(eveToken))
     await page.goto(DASHBOARD)
     expect(await whoAmI(page)).toBe(ADA)

@@ -5,8 +5,8 @@ import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { listen } from './listen.ts'
 
 test.each([
-  ['nobody is trusted', '', [400, 429]],
-  ['this machine is trusted', '127.0.0.1', [400, 400]],
+  ['nobody is trusted', '', [403, 429]],
+  ['this machine is trusted', '127.0.0.1', [403, 403]],
 ] as const)('X-Forwarded-For, when %s', async (_who, trusted, expected) => {
   await using server = await startServer({ TRUSTED_PROXIES: trusted, RATE_LIMIT_REGISTER: '1' })
   const statuses: number[] = []

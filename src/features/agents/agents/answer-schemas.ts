@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentStatus } from '../registry/schemas.ts'
 
 /** `GET /api/agents`. */
 export const BackendAgentsAnswer = z.array(
@@ -10,7 +11,7 @@ export const BackendNewAgentsAnswer = z.object({
   id: z.string(),
   name: z.string(),
   agentId: z.string(),
-  status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+  status: AgentStatus,
   subdomain: z.string(),
   url: z.string(),
   createdAt: z.string(),
@@ -69,7 +70,7 @@ export const AgentsAnswer = z.object({
       id: z.string(),
       name: z.string(),
       model: z.string(),
-      status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+      status: AgentStatus,
       websocketUrl: z.string(),
       lastError: z.string().nullable(),
       createdAt: z.string(),
@@ -88,7 +89,7 @@ export const NewAgentsProvisionAnswer = z.object({
     id: z.string(),
     name: z.string(),
     model: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     websocketUrl: z.string(),
     lastError: z.string().nullable(),
     createdAt: z.string(),
@@ -103,7 +104,7 @@ export const AgentsProvisionAnswer = z.object({
       id: z.string(),
       name: z.string(),
       model: z.string(),
-      status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+      status: AgentStatus,
       websocketUrl: z.string(),
       lastError: z.string().nullable(),
       createdAt: z.string(),
@@ -119,7 +120,7 @@ export const NewAgentsAnswer = z.object({
     id: z.string(),
     name: z.string(),
     model: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     websocketUrl: z.string(),
     lastError: z.string().nullable(),
     createdAt: z.string(),
@@ -128,7 +129,7 @@ export const NewAgentsAnswer = z.object({
   id: z.string(),
   name: z.string(),
   agentId: z.string(),
-  status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+  status: AgentStatus,
   subdomain: z.string(),
   url: z.string(),
   createdAt: z.string(),
@@ -140,7 +141,7 @@ export const AgentAnswer = z.object({
     id: z.string(),
     name: z.string(),
     model: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     websocketUrl: z.string(),
     lastError: z.string().nullable(),
     createdAt: z.string(),
@@ -158,7 +159,7 @@ export const ChangedAgentAnswer = z.object({
     id: z.string(),
     name: z.string(),
     model: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     websocketUrl: z.string(),
     lastError: z.string().nullable(),
     createdAt: z.string(),
@@ -178,7 +179,7 @@ export const ChangedAgentAnswer2 = z.object({
   agent: z.object({
     id: z.string(),
     name: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     updatedAt: z.string(),
   }),
 })

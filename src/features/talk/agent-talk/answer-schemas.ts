@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentStatus } from '../../agents/registry/schemas.ts'
 
 /** `GET /v1/agents`. */
 export const BackendAgentsAnswer = z.object({
@@ -6,7 +7,7 @@ export const BackendAgentsAnswer = z.object({
     z.object({
       id: z.string(),
       name: z.string(),
-      status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+      status: AgentStatus,
       specialization: z.string().nullable(),
     }),
   ),
@@ -36,7 +37,7 @@ export const AgentAnswer = z.union([
   }),
   z.object({
     agentId: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     version: z.null(),
     apiVersion: z.string(),
     uptime: z.number(),
@@ -51,7 +52,7 @@ export const AgentAnswer = z.union([
     model: z.string(),
     lastSeen: z.number(),
     agentId: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     apiVersion: z.string(),
     channels: z.array(z.string()),
     skills: z.array(z.string()),

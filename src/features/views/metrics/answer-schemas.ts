@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentStatus } from '../../agents/registry/schemas.ts'
 
 /** `GET /api/agents/:id/stats`. */
 export const AgentStatsAnswer = z.object({
@@ -10,7 +11,7 @@ export const AgentStatsAnswer = z.object({
     averageResponseTime: z.union([z.string(), z.number()]),
     successRate: z.string(),
     errorRate: z.string(),
-    status: z.enum(['error', 'unknown', 'pending', 'provisioning', 'running', 'stopped']),
+    status: AgentStatus,
     health: z.enum(['stopped', 'starting', 'healthy', 'unhealthy']),
     uptime: z.number().nullable(),
     uptimeFormatted: z.string(),

@@ -63,20 +63,24 @@ export type BrowseGuards = {
   credentialsGuard: MiddlewareHandler<BackendEnv>
 }
 
-const browseTreeAnswers = answers({ 200: BrowseTreeAnswer }, 'not_found')
-const browseReadAnswers = answers({ 200: BrowseReadAnswer }, 'not_found')
-const browseWriteAnswers = answers({ 200: BrowseWriteAnswer }, 'not_found')
-const browseSearchAnswers = answers({ 200: BrowseSearchAnswer }, 'not_found')
-const browseDownloadAnswers = answers({ 200: 'application/octet-stream' }, 'not_found')
-const browseUploadAnswers = answers({ 201: BrowseWriteAnswer }, 'not_found')
-const browseMkdirAnswers = answers({ 201: BrowseMkdirAnswer }, 'not_found')
-const browseRenameAnswers = answers({ 200: BrowseMkdirAnswer }, 'not_found')
-const browseGitStatusAnswers = answers({ 200: BrowseGitStatusAnswer }, 'not_found')
-const browseGitDiffAnswers = answers({ 200: BrowseGitDiffAnswer }, 'not_found', 'internal')
-const browseGitSyncAnswers = answers({ 200: BrowseGitSyncAnswer }, 'not_found', 'internal')
-const browseGitLogAnswers = answers({ 200: BrowseGitLogAnswer }, 'not_found', 'internal')
-const changedBrowseGitCredentialsAnswers = answers({ 200: ChangedBrowseGitCredentialsAnswer }, 'not_found')
-const deletedBrowseGitCredentialsAnswers = answers({ 200: DeletedBrowseGitCredentialsAnswer }, 'not_found')
+/** What files of a workspace may be refused for, and what changes of them besides. */
+const READING = ['not_found', 'forbidden', 'too_large', 'unavailable'] as const
+const CHANGING = [...READING, 'conflict', 'storage_full'] as const
+
+const browseTreeAnswers = answers({ 200: BrowseTreeAnswer }, ...READING)
+const browseReadAnswers = answers({ 200: BrowseReadAnswer }, ...READING)
+const browseWriteAnswers = answers({ 200: BrowseWriteAnswer }, ...CHANGING)
+const browseSearchAnswers = answers({ 200: BrowseSearchAnswer }, ...READING)
+const browseDownloadAnswers = answers({ 200: 'application/octet-stream' }, ...READING)
+const browseUploadAnswers = answers({ 201: BrowseWriteAnswer }, ...CHANGING)
+const browseMkdirAnswers = answers({ 201: BrowseMkdirAnswer }, ...CHANGING)
+const browseRenameAnswers = answers({ 200: BrowseMkdirAnswer }, ...CHANGING)
+const browseGitStatusAnswers = answers({ 200: BrowseGitStatusAnswer }, ...READING)
+const browseGitDiffAnswers = answers({ 200: BrowseGitDiffAnswer }, ...READING, 'internal')
+const browseGitSyncAnswers = answers({ 200: BrowseGitSyncAnswer }, ...READING, 'internal')
+const browseGitLogAnswers = answers({ 200: BrowseGitLogAnswer }, ...READING, 'internal')
+const changedBrowseGitCredentialsAnswers = answers({ 200: ChangedBrowseGitCredentialsAnswer }, ...READING)
+const deletedBrowseGitCredentialsAnswers = answers({ 200: DeletedBrowseGitCredentialsAnswer }, ...READING)
 
 /** The file explorer (Interface 4.12, planned) and what the dashboard adds to it, the same on both faces. */
 export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
