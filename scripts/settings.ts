@@ -1,26 +1,62 @@
-/** `bun run settings`: writes `web/docs/settings.md` from the settings as the program reads them; `--check` only says whether it is up to date. */
+/** `bun run settings`: writes `web/docs/settings.md` and `.env.example` from the settings as the program reads them; `--check` only says whether they are up to date. */
 import { join } from 'node:path'
 import { z } from 'zod'
 import { SECRETS, SETTING_GROUPS } from '../src/core/environment.ts'
 
 const INTRODUCTION = `# Settings
 
-Settings are environment variables, read once at start. A bad one stops the start with one line that names it and exit code 78; an empty one is an unset one. A variable that is nearly the name of a setting (\`WEB_PRT\`) is named in the log, by \`stead doctor\` and by every command; it stops nothing, because it may belong to another program.
+Settings are read once at start, from four places. The first that says something counts:
 
-\`stead config print\` shows what is in effect, with secrets masked, and \`stead config check\` what deserves attention. A variable marked with * may be given as \`<NAME>_FILE\` instead: the path of a file that holds the value.
+1. flags of \`serve\`, \`doctor\` and \`config\`: \`--web-port 8080\`; secrets have none, because everybody can read those;
+2. environment variables: \`WEB_PORT=8080\`; an empty one is an unset one;
+3. lines \`WEB_PORT=8080\` of the file \`stead.env\` in \`DATA_DIR\`, or of the one that \`--settings FILE\` or \`STEAD_SETTINGS\` names; \`.env.example\` of the repository has a line for each setting;
+4. the defaults below.
+
+A bad setting stops the start with one line that names it and exit code 78. So does a line of the file that is no setting: it names the nearest one. A variable of the environment that is nearly the name of a setting (\`WEB_PRT\`) is named in the log, by \`stead doctor\` and by every command; it stops nothing, because it may belong to another program.
+
+\`stead config print\` shows what is in effect, with secrets masked, \`stead config check\` what deserves attention, and \`stead config schema\` all of this as a JSON Schema. A setting marked with * may be given as \`<NAME>_FILE\` instead: the path of a file that holds the value.
 `
 
-const file = join(import.meta.dir, '..', 'web/docs/settings.md')
-const actual = describeSettings()
+const EXAMPLE_INTRODUCTION = `# Settings of Stead: copy this file to <DATA_DIR>/stead.env (mode 600), and take the # from what you set.
+# Flags and environment variables count before it. \`stead config check\` says whether it is good.
+`
 
-if (process.argv.includes('--check')) {
-  const expected = await Bun.file(file)
-    .text()
-    .catch(() => '')
-  if (expected !== actual) console.error('web/docs/settings.md is out of date: run `bun run settings`.')
-  process.exit(expected === actual ? 0 : 1)
+const root = join(import.meta.dir, '..')
+const WRITTEN = { 'web/docs/settings.md': describeSettings(), '.env.example': toExample() }
+
+let isOutOfDate = false
+for (const [path, actual] of Object.entries(WRITTEN)) {
+  const file = Bun.file(join(root, path))
+  if (!process.argv.includes('--check')) await file.write(actual)
+  else if ((await file.text().catch(() => '')) !== actual) {
+    console.error(`${path} is out of date: run \`bun run settings\`.`)
+    isOutOfDate = true
+  }
 }
-await Bun.write(file, actual)
+process.exit(isOutOfDate ? 1 : 0)
+
+/** A file of settings in which nothing is set: every line is a comment, with the default where there is one. */
+function toExample(): string {
+  const groups = SETTING_GROUPS.map(({ title, settings }) => {
+    const lines = Object.entries(settings).map(([name, schema]) => toExampleLines(name, schema))
+    return [`# --- ${title} ---`, '', ...lines].join('\n')
+  })
+  return [EXAMPLE_INTRODUCTION, ...groups].join('\n')
+}
+
+function toExampleLines(name: string, schema: z.ZodType): string {
+  const otherwise = schema.meta()?.otherwise
+  const value = typeof otherwise === 'string' ? undefined : findDefault(schema)
+  const file = isSecret(name) ? ` Or ${name}_FILE: the path of a file that holds it.` : ''
+  const unset = typeof otherwise === 'string' ? ` Unset: ${otherwise}.` : ''
+  return `# ${schema.description}.${unset}${file}\n#${name}=${toExampleValue(value)}\n`
+}
+
+/** As `stead.env` takes it: what holds blanks or a # stands in quotes. */
+function toExampleValue(value: unknown): string {
+  const text = value === undefined ? '' : String(value)
+  return /[\s#'"]/.test(text) ? `'${text}'` : text
+}
 
 /** @throws Error when a setting has no description. */
 function describeSettings(): string {
@@ -53,9 +89,13 @@ function isSecret(name: string): boolean {
 function toDefault(schema: z.ZodType): string {
   const otherwise = schema.meta()?.otherwise
   if (typeof otherwise === 'string') return otherwise
-  const value = layersOf(schema).find((layer) => layer instanceof z.ZodDefault)?.def.defaultValue
+  const value = findDefault(schema)
   const isNothing = value === undefined || value === '' || value === '[]'
   return isNothing ? 'unset' : `\`${value}\``
+}
+
+function findDefault(schema: z.ZodType): unknown {
+  return layersOf(schema).find((layer) => layer instanceof z.ZodDefault)?.def.defaultValue
 }
 
 /** How a value is written: as said beside the setting, else by its kind. */

@@ -23,8 +23,9 @@ const MIN_DIFFERENT_CHARACTERS = 12
 const MIN_KEY_LENGTH = 32
 
 /** Looks at everything that can be seen without starting the service; changes nothing but the access times of files. */
-export async function examine(environment: Record<string, string | undefined>): Promise<Check[]> {
+export async function examine(readEnvironment: () => Record<string, string | undefined>): Promise<Check[]> {
   try {
+    const environment = readEnvironment()
     const config = readConfig(environment)
     return [
       ...checkSettings(config, environment),

@@ -5,6 +5,7 @@ import { Environment, SECRETS } from '../core/environment.ts'
 import { isSecretSetting, LISTED_SETTINGS, readSettings } from '../core/settings/read.ts'
 import { addExample } from './example.ts'
 import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
+import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 
 const Shown = z.object({
   description: z.string(),
@@ -18,20 +19,20 @@ const Shown = z.object({
 export function configCommand(program: Command): void {
   const config = program.command('config').description('shows and checks the settings').helpCommand(false)
   addExample(config, 'stead config print')
-  addExample(config.command('print'), 'stead config print | grep PORT')
+  addSettingFlags(addExample(config.command('print'), 'stead config print | grep PORT'))
     .description('prints the settings in effect by their variable; secrets are masked')
     .option('--json', 'print one JSON document', false)
-    .action(({ json }: { json: boolean }) => {
-      const shown = showSettings(process.env)
+    .action(({ json, ...flags }: { json: boolean }) => {
+      const shown = showSettings(readEnvironment(flags))
       warnOfMisspelt(process.env)
       const lines = Object.entries(shown).map(([name, value]) => `${name}=${toText(value)}`)
       process.stdout.write(json ? `${JSON.stringify(shown)}\n` : `${lines.join('\n')}\n`)
     })
-  addExample(config.command('check'), 'WEB_PORT=8080 stead config check && stead serve')
+  addSettingFlags(addExample(config.command('check'), 'WEB_PORT=8080 stead config check && stead serve'))
     .description('checks the settings and tells what deserves attention')
     .option('--json', 'print one JSON document', false)
-    .action(({ json }: { json: boolean }) => {
-      const warnings = [...listMisspelt(process.env), ...listWarnings(readConfig(process.env))]
+    .action(({ json, ...flags }: { json: boolean }) => {
+      const warnings = [...listMisspelt(process.env), ...listWarnings(readConfig(readEnvironment(flags)))]
       const text = warnings.length === 0 ? 'The settings are good.' : warnings.map((line) => `! ${line}`).join('\n')
       process.stdout.write(json ? `${JSON.stringify({ ok: true, warnings })}\n` : `${text}\n`)
     })

@@ -4,6 +4,7 @@ import { lockDataDir } from '../db/instance-lock.ts'
 import type { Connection } from '../db/open.ts'
 import { compact } from '../db/space.ts'
 import { warnOfMisspelt } from './misspelt.ts'
+import { readEnvironment } from './settings/environment.ts'
 
 /**
  * Opens the configured database for one command and closes it afterwards. Works beside a running server: SQLite lets the
@@ -13,7 +14,7 @@ import { warnOfMisspelt } from './misspelt.ts'
 export async function withDatabase<T>(
   work: (connection: Connection, config: Config, applied: string[]) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig(process.env)
+  const config = readConfig(readEnvironment())
   warnOfMisspelt(process.env)
   const { connection, applied } = openMigrated(config.databaseFile, config.dataDir)
   try {

@@ -3,6 +3,7 @@ import type { Rotation } from '../apps/keys/rotate-key.ts'
 import type { Config } from '../core/config.ts'
 import { addExample } from './example.ts'
 import { UsageError } from './exit.ts'
+import { readEnvironment } from './settings/environment.ts'
 
 type Options = { keyStdin: boolean; json: boolean }
 
@@ -24,7 +25,7 @@ When this is broken off, at any point, run it again: the database always has one
       const { readConfig } = await import('../core/config.ts')
       const { warnOfMisspelt } = await import('./misspelt.ts')
       const { rotateKey } = await import('../apps/keys/rotate-key.ts')
-      const config = readConfig(process.env)
+      const config = readConfig(readEnvironment())
       warnOfMisspelt(process.env)
       requireSource(config, keyStdin)
       const rotation = await rotateKey(config, keyStdin ? requireKey(await Bun.stdin.text()) : null)

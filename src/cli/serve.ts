@@ -7,23 +7,27 @@ import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
+import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
 /** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
 export function serveCommand(program: Command): void {
-  addExample(
-    program.command('serve'),
-    `stead serve
-DATA_DIR=/srv/stead WEB_PORT=8080 stead serve`,
-    'Settings are environment variables: stead config print shows all of them.',
+  addSettingFlags(
+    addExample(
+      program.command('serve'),
+      `stead serve
+stead serve --data-dir /srv/stead --deployment-mode home --web-port 8080`,
+      `Settings are flags, environment variables (WEB_PORT), or lines of <DATA_DIR>/stead.env, in this order: stead config
+print shows all of them. Secrets have no flags, because everybody can read those.`,
+    ),
   )
     .description('starts the service; the same as stead without a command')
     .option('--stop-agents', 'end the agents together with the service', false)
     .action((options: { stopAgents: boolean }) => runService(options))
 }
 
-async function runService({ stopAgents }: { stopAgents: boolean }): Promise<void> {
-  const config = readConfig(process.env)
+async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Promise<void> {
+  const config = readConfig(readEnvironment(flags))
   const log = createLog(config.logLevel)
   for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
   // Who stops it while it starts is obeyed as soon as it has.

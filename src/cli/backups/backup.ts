@@ -9,6 +9,7 @@ import { StartupError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { drillCommand } from './drill.ts'
+import { readEnvironment } from '../settings/environment.ts'
 import { createProgress } from './progress.ts'
 
 type Json = { json: boolean }
@@ -45,7 +46,7 @@ ${EXIT_CODES}`,
       const { readConfig } = await import('../../core/config.ts')
       const { systemClock } = await import('../../core/clock.ts')
       const { createBackup } = await import('../../apps/backups/create.ts')
-      const config = readConfig(process.env)
+      const config = readConfig(readEnvironment())
       const target = out ?? output ?? config.backups.to
       using progress = createProgress()
       const created = await createBackup({ config, clock: systemClock }, target, progress.report)
@@ -68,7 +69,7 @@ function runCommand(backup: Command): void {
       const { systemClock } = await import('../../core/clock.ts')
       const { runBackup } = await import('../../apps/backups/run.ts')
       using progress = createProgress()
-      const made = await runBackup({ config: readConfig(process.env), clock: systemClock }, progress.report)
+      const made = await runBackup({ config: readConfig(readEnvironment()), clock: systemClock }, progress.report)
       progress[Symbol.dispose]()
       const removed = made.removed.map((file) => `Deleted ${file}\n`).join('')
       process.stdout.write(json ? `${JSON.stringify(made)}\n` : `${describeCreated(made)}${removed}`)
@@ -110,7 +111,7 @@ function listCommand(backup: Command): void {
     .action(async (folder: string | undefined, { json }: Json) => {
       const { readConfig } = await import('../../core/config.ts')
       const { listBackups } = await import('../../apps/backups/verify.ts')
-      const { to, passphrase } = readConfig(process.env).backups
+      const { to, passphrase } = readConfig(readEnvironment()).backups
       const backups = await listBackups(resolve(folder ?? to), passphrase ?? null)
       process.stdout.write(
         json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : backups.map(toLine).join(''),
@@ -191,7 +192,7 @@ function describeAgent({ agent, createdAt, rows, missing }: RestoredAgent): stri
 /** `ENCRYPTION_KEY` and what opens sealed backups, as the service reads them. */
 async function readKeys(): Promise<[givenKey: string | null, passphrase: string | null]> {
   const { readConfig } = await import('../../core/config.ts')
-  const { encryptionKey, backups } = readConfig(process.env)
+  const { encryptionKey, backups } = readConfig(readEnvironment())
   return [encryptionKey ?? null, backups.passphrase ?? null]
 }
 

@@ -1,0 +1,78 @@
+import { existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { StartupError } from '../../core/errors.ts'
+import { isSecretSetting, LISTED_SETTINGS } from '../../core/settings/read.ts'
+import { readSettingsFile } from './file.ts'
+
+type Values = Record<string, string | undefined>
+
+/** Names the file of settings in place of `<DATA_DIR>/stead.env`. */
+export const SETTINGS_FILE = 'STEAD_SETTINGS'
+const DEFAULT_DATA_DIR = './data'
+
+/** The flags that `--help` shows; each other setting that is no secret has one as well. */
+const SHOWN_FLAGS: readonly string[] = [
+  ...['DATA_DIR', 'DEPLOYMENT_MODE', 'HOST', 'WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT', 'APP_URL', 'LOG_LEVEL'],
+]
+/** A secret on the command line is read by everybody who lists processes. */
+const FLAGS = LISTED_SETTINGS.filter((name) => !isSecretSetting(name))
+
+/** Lets settings be given as flags: `--web-port 8080` is `WEB_PORT=8080`, and `--settings FILE` names their file. */
+export function addSettingFlags(command: Command): Command {
+  command.option('--settings <file>', 'file with settings, in place of <DATA_DIR>/stead.env')
+  for (const name of FLAGS) {
+    const flag = new Option(`--${toFlag(name)} <value>`, `the setting ${name}`)
+    command.addOption(SHOWN_FLAGS.includes(name) ? flag : flag.hideHelp())
+  }
+  return command
+}
+
+/**
+ * The settings of this process: flags before the environment before the file beside the data. What none of them says is a
+ * default. An empty variable is an unset one, so it leaves the word to the file.
+ * @throws StartupError as `readSettingsFile`, and for a file that was named and is not there.
+ */
+export function readEnvironment(options: Record<string, unknown> = {}): Values {
+  const flags = readFlags(options)
+  const given = { ...withoutEmpty(process.env), ...flags }
+  const named = flags[SETTINGS_FILE] ?? given[SETTINGS_FILE]
+  if (named && !existsSync(named)) throw new StartupError(`${SETTINGS_FILE}: there is no ${named}`)
+  const file = named ? resolve(named) : join(resolve(given.DATA_DIR ?? DEFAULT_DATA_DIR), 'stead.env')
+  const inFile = readSettingsFile(file)
+  if (!named && inFile.DATA_DIR !== undefined && resolve(inFile.DATA_DIR) !== resolve(file, '..')) {
+    throw new StartupError(`${file}: DATA_DIR leads away from the folder of this file: name the file by --settings`)
+  }
+  warnOfReaders(file, inFile)
+  return { ...inFile, ...given }
+}
+
+function warnOfReaders(file: string, settings: Values): void {
+  const holdsSecret = Object.keys(settings).some((name) => isSecretSetting(name) && settings[name])
+  if (holdsSecret && (statSync(file).mode & 0o077) !== 0)
+    process.stderr.write(`stead: others can read ${file}, which holds secrets (chmod 600 ${file})\n`)
+}
+
+function readFlags(options: Record<string, unknown>): Values {
+  const flags: Values = {}
+  for (const name of FLAGS) {
+    const value = options[toOption(name)]
+    if (typeof value === 'string') flags[name] = value
+  }
+  if (typeof options.settings === 'string') flags[SETTINGS_FILE] = options.settings
+  return flags
+}
+
+function withoutEmpty(environment: Values): Values {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
+}
+
+/** `WEB_PORT` is the flag `web-port` … */
+function toFlag(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-')
+}
+
+/** … and the option `webPort`, as commander names it. */
+function toOption(name: string): string {
+  return toFlag(name).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+}

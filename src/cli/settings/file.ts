@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { errorMessage, StartupError } from '../../core/errors.ts'
+import { SETTING_NAMES } from '../../core/settings/read.ts'
+import { findNearName } from '../../core/text/near-name.ts'
+
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/
+/** A value in quotes, or one without; a comment may follow either. */
+const VALUE = /^(?:'([^']*)'|"([^"]*)"|([^'"#\s](?:[^#]|(?<!\s)#)*)?)\s*(?:#.*)?$/
+
+/**
+ * The settings of a file of lines `NAME=value`, as `.env.example` shows them; none when it is not there. Nothing is
+ * expanded: what stands there counts, as in systemd and compose files.
+ * @throws StartupError naming file and line for what is no such line, no setting (with the nearest one), or there twice.
+ */
+export function readSettingsFile(file: string): Record<string, string> {
+  const settings: Record<string, string> = {}
+  for (const [index, line] of readText(file).split(/\r?\n/).entries()) {
+    if (/^\s*(?:#|$)/.test(line)) continue
+    const problem = addLine(settings, line)
+    if (problem !== null) throw new StartupError(`${file}:${index + 1}: ${problem}`)
+  }
+  return settings
+}
+
+function readText(file: string): string {
+  if (!existsSync(file)) return ''
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new StartupError(`${file}: cannot be read (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+/** @returns what is wrong with the line, without its value, which may be a secret. */
+function addLine(settings: Record<string, string>, line: string): string | null {
+  const [, name, written = ''] = line.match(LINE) ?? []
+  if (name === undefined) return 'is neither NAME=value nor a comment'
+  if (!SETTING_NAMES.includes(name)) return describeUnknown(name)
+  if (name in settings) return `${name} stands there twice`
+  const value = written.match(VALUE)
+  if (!value) return `${name}: the value is not whole: what holds quotes or begins with # stands in quotes`
+  const [, single, double, plain] = value
+  settings[name] = single ?? double ?? plain?.trim() ?? ''
+  return null
+}
+
+function describeUnknown(name: string): string {
+  const near = findNearName(name.toUpperCase(), SETTING_NAMES)
+  return near ? `${name} is no setting: is ${near} meant?` : `${name} is no setting (stead config schema lists them)`
+}

@@ -1,0 +1,142 @@
+import { expect, test } from 'bun:test'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findFreePorts } from '../../../tests/harness/ports.ts'
+import { type House, openHouse } from '../../../tests/harness/server.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { readSettingsFile } from './file.ts'
+
+const PATIENCE_MS = 300_000
+
+function writeSettings(house: House, text: string, mode = 0o600): string {
+  mkdirSync(house.dataDir, { recursive: true, mode: 0o700 })
+  const file = join(house.dataDir, 'stead.env')
+  writeFileSync(file, text)
+  chmodSync(file, mode)
+  return file
+}
+
+function parse(text: string) {
+  using folder = tempFolder()
+  writeFileSync(folder.file('stead.env'), text)
+  return readSettingsFile(folder.file('stead.env'))
+}
+
+test('a settings file: comments, quotes, export, and a # inside of a value', () => {
+  expect(
+    parse(`# a comment
+export WEB_PORT=8080   # the dashboard
+HOST = '0.0.0.0'
+
+SMTP_URL="smtp://ada:a b#c@mail.example"
+ADMIN_PASSWORD=correct#horse
+MAIL_FROM=Stead <stead@example.com>
+ADMIN_EMAILS=
+FEEDS='[{"id":"a","url":"http://a.example"}]'
+`),
+  ).toEqual({
+    WEB_PORT: '8080',
+    HOST: '0.0.0.0',
+    SMTP_URL: 'smtp://ada:a b#c@mail.example',
+    ADMIN_PASSWORD: 'correct#horse',
+    MAIL_FROM: 'Stead <stead@example.com>',
+    ADMIN_EMAILS: '',
+    FEEDS: '[{"id":"a","url":"http://a.example"}]',
+  })
+})
+
+test.each([
+  ['WEB_PORT', 'is neither NAME=value nor a comment'],
+  ['WEB_PORT 80', 'is neither NAME=value nor a comment'],
+  ['WEB_PRT=80', 'WEB_PRT is no setting: is WEB_PORT meant?'],
+  ['web_port=80', 'web_port is no setting: is WEB_PORT meant?'],
+  ['COLOUR=red', 'COLOUR is no setting (stead config schema lists them)'],
+  ['HOST=a\nHOST=b', 'HOST stands there twice'],
+  ['SMTP_URL="secret', 'SMTP_URL: the value is not whole: what holds quotes or begins with # stands in quotes'],
+  ["SMTP_URL='a' b", 'SMTP_URL: the value is not whole: what holds quotes or begins with # stands in quotes'],
+])('a settings file with %j is refused with its line', (text, problem) => {
+  const line = text.split('\n').length + 1
+  expect(() => parse(`# first\n${text}`)).toThrow(new RegExp(`:${line}: ${problem.replace(/[?()]/g, '\\$&')}$`))
+})
+
+test('no file is no settings', () => {
+  expect(readSettingsFile('/nowhere/stead.env')).toEqual({})
+})
+
+test(
+  'flags count before the environment, that before the file, that before the defaults',
+  async () => {
+    await using house = await openHouse({ environment: { LOG_LEVEL: '', HOST: '' } })
+    writeSettings(house, 'LOG_LEVEL=warn\nWEB_PORT=1\nHOST=127.0.0.2\nBACKEND_PORT=2\n')
+    const show = async (...flags: string[]) => {
+      const { stdout } = await house.run(['config', 'print', '--json', ...flags], { environment: { WEB_PORT: '3' } })
+      const { LOG_LEVEL, WEB_PORT, HOST, SIGN_UP } = JSON.parse(stdout)
+      return [LOG_LEVEL, WEB_PORT, HOST, SIGN_UP]
+    }
+    expect(await show()).toEqual(['warn', 3, '127.0.0.2', 'open'])
+    expect(await show('--web-port', '4', '--log-level', 'error')).toEqual(['error', 4, '127.0.0.2', 'open'])
+    expect(await show('--sign-up', 'closed')).toEqual(['warn', 3, '127.0.0.2', 'closed'])
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'serve takes its ports from the file, every other command too; secrets are masked, and named files are read',
+  async () => {
+    await using house = await openHouse({ environment: { WEB_PORT: '' } })
+    const [web = 0] = await findFreePorts(1)
+    const file = writeSettings(house, `WEB_PORT=${web}\nOPENROUTER_API_KEY=secret-canary\n`)
+    const printed = await house.run(['config', 'print'])
+    expect(printed).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(printed.stdout).toContain(`WEB_PORT=${web}\n`)
+    expect(printed.stdout).toContain('OPENROUTER_API_KEY=[set]\n')
+    expect(printed.stdout).not.toContain('secret-canary')
+    const elsewhere = await house.run(['config', 'print', '--data-dir', '/nowhere', '--settings', file])
+    expect(elsewhere.stdout).toContain(`WEB_PORT=${web}\n`)
+    expect(elsewhere.stdout).toContain('DATA_DIR=/nowhere\n')
+
+    chmodSync(file, 0o644)
+    expect((await house.run(['config', 'check'])).stderr).toContain(`others can read ${file}, which holds secrets`)
+    const program = await house.start()
+    expect(program.urls.web).toEndWith(`:${web}`)
+    expect((await program.stop()).exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
+
+test.each(
+  [['serve'], ['config', 'print'], ['config', 'check'], ['user', 'list'], ['migrate'], ['backup', 'list']].map(
+    (args) => [args.join(' '), args] as const,
+  ),
+)(
+  'stead %s: 78 and one line for a setting that the file misspells, and for a file that is named and not there',
+  async (_name, args) => {
+    await using house = await openHouse()
+    const file = writeSettings(house, 'WEB_PRT=8080\n')
+    expect(await house.run([...args])).toEqual({
+      exitCode: 78,
+      stdout: '',
+      stderr: `stead: ${file}:1: WEB_PRT is no setting: is WEB_PORT meant?\n`,
+    })
+    expect(await house.run([...args], { environment: { STEAD_SETTINGS: '/nowhere/stead.env' } })).toEqual({
+      exitCode: 78,
+      stdout: '',
+      stderr: 'stead: STEAD_SETTINGS: there is no /nowhere/stead.env\n',
+    })
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'config schema: each setting with its meaning; a secret has no flag',
+  async () => {
+    await using house = await openHouse()
+    const { exitCode, stdout } = await house.run(['config', 'schema'])
+    expect(exitCode).toBe(0)
+    const { properties } = JSON.parse(stdout)
+    expect(properties.WEB_PORT).toMatchObject({ default: 3000, maximum: 65_535, description: expect.any(String) })
+    const flag = await house.run(['serve', '--encryption-key', 'secret'])
+    expect(flag.exitCode).toBe(2)
+  },
+  PATIENCE_MS,
+)
