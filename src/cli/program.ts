@@ -16,6 +16,7 @@ import { agentsCommand } from './remote/agents.ts'
 import { keysCommand } from './remote/keys.ts'
 import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
+import { serviceCommand } from './service/service.ts'
 import { userCommand } from './user.ts'
 import { toVersionText, versionCommand } from './version.ts'
 import { walletCommand } from './wallet.ts'
@@ -56,6 +57,7 @@ folder is bad.`,
   doctorCommand(program)
   diagnosticsCommand(program)
   backupCommand(program)
+  serviceCommand(program)
   adoptCommand(program)
   rotateKeyCommand(program)
   configCommand(program)

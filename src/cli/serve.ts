@@ -7,6 +7,7 @@ import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
+import { createNotify, startWatchdog } from './service/notify.ts'
 import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
@@ -43,9 +44,14 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
     runStead: createRunStead(process.env),
   })
   process.stdout.write(toBanner(server, config))
+  const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))
+  notify(`READY=1\nSTATUS=${server.urls.web}`)
+  const stopWatchdog = startWatchdog(notify, process.env)
   process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))
 
   log.info({ signal: await signalled }, 'stopping')
+  notify('STOPPING=1')
+  stopWatchdog()
   await server.stop({ stopAgents })
   process.exit(0)
 }

@@ -1,0 +1,137 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { AppError } from '../../core/errors.ts'
+import { type ServicePlan, toPropertyList, toUnit } from './unit.ts'
+
+const NAME = 'stead'
+const LABEL = 'stead.service'
+
+/** What keeps the service running: systemd or launchd, for the whole machine or for one user. */
+export type Manager = {
+  /** Of the definition. */
+  file: string
+  describe(plan: ServicePlan): string
+  isInstalled(): boolean
+  isActive(): boolean
+  /** Writes the definition, and starts the service now and with the machine. */
+  install(plan: ServicePlan): void
+  start(): void
+  /** Stops the service; agents go on. */
+  stop(): void
+  /** Stops the service and its agents, and removes the definition. */
+  uninstall(): void
+  /** In the words of the manager, and its exit code. */
+  status(): number
+  logs(options: { follow: boolean; lines: number }): number
+}
+
+/** @throws AppError `unavailable` where there is no manager that is known here. */
+export function findManager(isOfUser: boolean): Manager {
+  if (process.platform === 'darwin') return launchd(isOfUser)
+  if (Bun.which('systemctl')) return systemd(isOfUser)
+  throw new AppError('unavailable', 'service: there is no systemd here; start stead serve by what this machine has')
+}
+
+function systemd(isOfUser: boolean): Manager {
+  const config = process.env.XDG_CONFIG_HOME || join(homedir(), '.config')
+  const folder = isOfUser ? join(config, 'systemd/user') : '/etc/systemd/system'
+  const file = join(folder, `${NAME}.service`)
+  const scope = isOfUser ? ['--user'] : []
+  const control = (...args: string[]) => run(['systemctl', ...scope, ...args])
+  return {
+    file,
+    describe: toUnit,
+    isInstalled: () => existsSync(file),
+    isActive: () => isDone(['systemctl', ...scope, 'is-active', '--quiet', NAME]),
+    install(plan) {
+      writeDefinition(file, toUnit(plan))
+      control('daemon-reload')
+      control('enable', NAME)
+      control('restart', NAME)
+    },
+    start: () => control('start', NAME),
+    stop: () => control('stop', NAME),
+    uninstall() {
+      control('disable', NAME)
+      control('stop', NAME)
+      // Agents that are processes of it have outlived the stop.
+      isDone(['systemctl', ...scope, 'kill', '--kill-whom=all', NAME])
+      rmSync(file, { force: true })
+      control('daemon-reload')
+    },
+    status: () => show(['systemctl', ...scope, '--no-pager', 'status', NAME]),
+    logs: ({ follow, lines }) =>
+      show([
+        ...['journalctl', ...scope, '--no-pager', '--output=cat', '--unit', NAME, '--lines', String(lines)],
+        ...(follow ? ['--follow'] : []),
+      ]),
+  }
+}
+
+function launchd(isOfUser: boolean): Manager {
+  const folder = isOfUser ? join(homedir(), 'Library/LaunchAgents') : '/Library/LaunchDaemons'
+  const file = join(folder, `${LABEL}.plist`)
+  const domain = isOfUser ? `gui/${process.getuid?.() ?? 0}` : 'system'
+  const describe = (plan: ServicePlan) => toPropertyList(plan, LABEL)
+  const target = `${domain}/${LABEL}`
+  const start = () => run(['launchctl', 'bootstrap', domain, file])
+  const stop = () => run(['launchctl', 'bootout', target])
+  const isActive = () => isDone(['launchctl', 'print', target])
+  return {
+    file,
+    describe,
+    isInstalled: () => existsSync(file),
+    isActive,
+    install(plan) {
+      mkdirSync(join(plan.dataDir, 'logs'), { recursive: true, mode: 0o700 })
+      if (isActive()) stop()
+      writeDefinition(file, describe(plan))
+      start()
+    },
+    start,
+    stop,
+    uninstall() {
+      if (isActive()) stop()
+      rmSync(file, { force: true })
+    },
+    status: () => show(['launchctl', 'print', target]),
+    logs: ({ follow, lines }) => {
+      const log = Bun.spawnSync(['plutil', '-extract', 'StandardOutPath', 'raw', file]).stdout.toString().trim()
+      return show(['tail', '-n', String(lines), ...(follow ? ['-F'] : []), log])
+    },
+  }
+}
+
+function writeDefinition(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text, { mode: 0o644 })
+  } catch (error) {
+    throw new AppError(
+      'unavailable',
+      `service: cannot write ${file}: run it as root, or with --user`,
+      {},
+      { cause: error },
+    )
+  }
+}
+
+/** @throws AppError `unavailable` with the words of the command when it fails. */
+export function run(command: string[]): void {
+  const { success, stderr } = Bun.spawnSync(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' })
+  if (success) return
+  const reason = stderr
+    .toString()
+    .trim()
+    .replaceAll(/\s*\n\s*/g, '; ')
+  throw new AppError('unavailable', `service: ${command.join(' ')} failed${reason ? `: ${reason}` : ''}`)
+}
+
+function isDone(command: string[]): boolean {
+  return Bun.spawnSync(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' }).success
+}
+
+function show(command: string[]): number {
+  return Bun.spawnSync(command, { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' }).exitCode
+}

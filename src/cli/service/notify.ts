@@ -1,0 +1,84 @@
+import { dlopen, FFIType, ptr } from 'bun:ffi'
+import { errorMessage } from '../../core/errors.ts'
+
+const AF_UNIX = 1
+/** `SOCK_DGRAM | SOCK_CLOEXEC` */
+const DATAGRAM = 2 | 0x80000
+const MSG_NOSIGNAL = 0x4000
+/** Of `sun_path` (unix(7)). */
+const PATH_BYTES = 108
+
+/** Tells the service manager how it stands; does nothing for a process that none has started. */
+export type Notify = (state: string) => void
+
+/**
+ * Speaks to systemd as sd_notify(3) says: datagrams to the socket that `NOTIFY_SOCKET` names, in the file system or, with an
+ * `@`, in the abstract namespace. What cannot be told is given to `onFailure`: the service runs without it.
+ */
+export function createNotify(path: string | undefined, onFailure: (reason: string) => void): Notify {
+  if (!path || process.platform !== 'linux') return () => undefined
+  if (!/^[/@]/.test(path)) {
+    onFailure(`NOTIFY_SOCKET is no socket of this machine: ${path}`)
+    return () => undefined
+  }
+  return (state) => {
+    try {
+      sendDatagram(path, state)
+    } catch (error) {
+      onFailure(`the service manager was not told ${state}: ${errorMessage(error)}`)
+    }
+  }
+}
+
+/**
+ * Tells the manager again and again that the event loop turns, twice as often as it asks for (`WATCHDOG_USEC`); else it
+ * would end and restart the service. @returns what stops that.
+ */
+export function startWatchdog(notify: Notify, environment: Record<string, string | undefined>): () => void {
+  const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = environment
+  const isMeant = pid === undefined || Number(pid) === process.pid
+  if (!microseconds || !isMeant || !Number.isFinite(Number(microseconds))) return () => undefined
+  const timer = setInterval(() => notify('WATCHDOG=1'), Number(microseconds) / 1000 / 2)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** @throws Error when there is no such socket, or nobody reads it. */
+function sendDatagram(path: string, text: string): void {
+  const { symbols, close } = dlopen(findLibc(), {
+    socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+    sendto: {
+      args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32, FFIType.ptr, FFIType.u32],
+      returns: FFIType.i64,
+    },
+    close: { args: [FFIType.i32], returns: FFIType.i32 },
+  })
+  const descriptor = symbols.socket(AF_UNIX, DATAGRAM, 0)
+  try {
+    if (descriptor < 0) throw new Error('no socket can be made')
+    const address = toAddress(path)
+    const bytes = Buffer.from(text)
+    const sent = symbols.sendto(descriptor, ptr(bytes), bytes.length, MSG_NOSIGNAL, ptr(address), address.length)
+    if (Number(sent) !== bytes.length) throw new Error(`nobody reads ${path}`)
+  } finally {
+    if (descriptor >= 0) symbols.close(descriptor)
+    close()
+  }
+}
+
+/** `struct sockaddr_un`, as long as what is in it: an abstract name has no end of its own. */
+function toAddress(path: string): Buffer {
+  const name = Buffer.from(path)
+  if (name.length >= PATH_BYTES) throw new Error(`${path} is too long`)
+  const isAbstract = path.startsWith('@')
+  if (isAbstract) name[0] = 0
+  const family = Buffer.from(new Uint16Array([AF_UNIX]).buffer)
+  return Buffer.concat(isAbstract ? [family, name] : [family, name, Buffer.alloc(1)])
+}
+
+/** The C library that this program itself was linked to. */
+function findLibc(): string {
+  const isGlibc = JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')
+  if (isGlibc) return 'libc.so.6'
+  return process.arch === 'arm64' ? 'libc.musl-aarch64.so.1' : 'libc.musl-x86_64.so.1'
+}

@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test'
+import { existsSync, writeFileSync } from 'node:fs'
+import { openHouse } from '../../../tests/harness/server.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { until } from '../../../tests/harness/until.ts'
+import { toPropertyList, toUnit } from './unit.ts'
+
+const PATIENCE_MS = 300_000
+const PLAN = { command: ['/usr/local/bin/stead'], dataDir: '/var/lib/stead', user: 'stead', groups: [] }
+/** What the documentation promises of the service of a machine, in the figure of `systemd-analyze security`. */
+const MAX_EXPOSURE = 3
+
+/** Runs `systemd-analyze` on a unit whose program is there. */
+function analyze(unit: string, ...args: string[]) {
+  using folder = tempFolder()
+  writeFileSync(folder.file('stead.service'), unit)
+  const { exitCode, stdout, stderr } = Bun.spawnSync(['systemd-analyze', ...args, folder.file('stead.service')])
+  return { exitCode, said: `${stdout}${stderr}` }
+}
+
+const hasSystemd = Bun.which('systemd-analyze') !== null
+if (!hasSystemd) console.warn('No systemd-analyze here: what systemd says of the unit is not tested.')
+
+test.skipIf(!hasSystemd).each([
+  ['of the machine', PLAN],
+  [
+    'with containers, on a folder with blanks and signs',
+    { ...PLAN, dataDir: '/srv/my stead 100%', groups: ['docker'] },
+  ],
+  ['of one user', { ...PLAN, dataDir: '/home/ada/stead', user: null }],
+])('the unit %s is one that systemd takes without a word', (_case, plan) => {
+  expect(analyze(toUnit({ ...plan, command: [process.execPath] }), 'verify', '--man=no')).toEqual({
+    exitCode: 0,
+    said: '',
+  })
+})
+
+test.skipIf(!hasSystemd)('the unit of the machine exposes at most 3.0, as systemd-analyze counts', () => {
+  const { said } = analyze(toUnit(PLAN), 'security', '--offline=true', '--no-pager')
+  expect(Number(said.match(/Overall exposure level for stead\.service: ([\d.]+)/)?.[1])).toBeLessThanOrEqual(
+    MAX_EXPOSURE,
+  )
+})
+
+test('a unit writes nothing but the data folder, and reaches a home only when it stands in one', () => {
+  const unit = toUnit(PLAN)
+  expect(unit).toContain('ExecStart=/usr/local/bin/stead serve --data-dir /var/lib/stead\n')
+  expect(unit).toContain('ReadWritePaths=/var/lib/stead\n')
+  expect(unit).toContain('ProtectHome=yes\n')
+  expect(toUnit({ ...PLAN, dataDir: '/home/ada/stead' })).toContain('ProtectHome=read-only\n')
+  expect(toUnit({ ...PLAN, user: null })).not.toContain('User=')
+})
+
+test('the property list of launchd is whole, also with signs of XML', () => {
+  const list = toPropertyList({ ...PLAN, dataDir: '/Users/ada/R&D <x>', user: null }, 'stead.service')
+  expect(list).toContain('<string>/Users/ada/R&amp;D &lt;x&gt;</string>')
+  expect(list).not.toContain('UserName')
+  expect(toPropertyList(PLAN, 'stead.service')).toContain('<key>UserName</key>\n  <string>stead</string>')
+})
+
+test(
+  'service install --print changes nothing; a temporary folder is wrong usage; without a service the others say so',
+  async () => {
+    await using house = await openHouse()
+    const printed = await house.run(['service', 'install', '--user', '--print'])
+    if (!Bun.which('systemctl')) return expect(printed.exitCode).toBe(1)
+    expect(printed).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(printed.stdout).toContain('Type=notify\n')
+    const refused = await house.run(['service', 'install', '--user', '--data-dir', '/tmp/stead'])
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is in a temporary folder') })
+    expect(existsSync('/tmp/stead')).toBe(false)
+    for (const name of ['status', 'logs']) {
+      expect(await house.run(['service', name, '--user'])).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr: 'stead: service: none is installed (stead service install --user)\n',
+      })
+    }
+    expect((await house.run(['service', 'logs', '--lines', 'many'])).exitCode).toBe(2)
+    expect(await house.run(['service', 'uninstall', '--user'])).toEqual({
+      exitCode: 0,
+      stdout: 'No service is installed.\n',
+      stderr: '',
+    })
+  },
+  PATIENCE_MS,
+)
+
+/** Reads what is sent to a datagram socket, which Bun itself cannot do. */
+function openManager(name: string) {
+  const reader = `
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1].replace('@', chr(0)))
+print('open', flush=True)
+while True: print(s.recv(4096).decode().replace(chr(10), ' '), flush=True)`
+  const child = Bun.spawn(['python3', '-c', reader, name], { stdout: 'pipe', stderr: 'inherit' })
+  const heard: string[] = []
+  const reading = (async () => {
+    const decoder = new TextDecoder()
+    for await (const bytes of child.stdout) heard.push(...decoder.decode(bytes).trim().split('\n'))
+  })()
+  return {
+    heard,
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await reading
+    },
+  }
+}
+
+test
+  .skipIf(process.platform !== 'linux' || !Bun.which('python3'))
+  .each(['in the file system', 'in the abstract namespace'])(
+  'serve tells a manager %s that it is ready, lives and stops',
+  async (where) => {
+    using folder = tempFolder()
+    const name = where === 'in the file system' ? folder.file('notify') : `@stead-${process.pid}-${Date.now()}`
+    await using manager = openManager(name)
+    await until('the socket', () => manager.heard.includes('open'))
+    await using house = await openHouse()
+    const program = await house.start({ NOTIFY_SOCKET: name, WATCHDOG_USEC: '200000' })
+    await until('READY', () => manager.heard.find((line) => line.startsWith('READY=1 STATUS=http')))
+    await until('the watchdog', () => manager.heard.filter((line) => line === 'WATCHDOG=1').length > 2)
+    expect((await program.stop()).exitCode).toBe(0)
+    await until('STOPPING', () => manager.heard.includes('STOPPING=1'))
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'serve runs on when nobody reads the socket of the manager, and says so',
+  async () => {
+    await using house = await openHouse()
+    const program = await house.start({ NOTIFY_SOCKET: '/nowhere/notify' })
+    await until('the warning', () => program.lines.find((line) => line.includes('nobody reads /nowhere/notify')))
+    expect((await program.stop()).exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
