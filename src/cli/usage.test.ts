@@ -27,7 +27,9 @@ test(
       expect([words, exitCode, stderr]).toEqual([words, 0, ''])
       expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
       expect(stdout).toContain(`stead ${words.join(' ')}`.trim())
-      const printsNoData = command.commands.length > 0 || ['serve', 'agent', 'completion'].includes(command.name())
+      const isOfManager = words[0] === 'service' && words[1] !== 'status'
+      const printsNone = ['serve', 'agent', 'completion'].includes(command.name())
+      const printsNoData = command.commands.length > 0 || printsNone || isOfManager
       if (!printsNoData) expect([words, stdout]).toEqual([words, expect.stringContaining('--json')])
     }
     expect(existsSync(house.dataDir)).toBe(false)

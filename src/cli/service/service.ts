@@ -27,8 +27,12 @@ export function serviceCommand(program: Command): void {
   installCommand(service)
   withScope(service.command('status'), 'stead service status')
     .description('shows whether it runs, in the words of the service manager')
-    .action(({ user }: Scope) => {
-      process.exitCode = requireInstalled(user).status() === 0 ? 0 : 1
+    .option('--json', 'print one JSON document in place of these words', false)
+    .action(({ user, json }: Scope & { json: boolean }) => {
+      const manager = requireInstalled(user)
+      const isActive = json ? manager.isActive() : manager.status() === 0
+      if (json) process.stdout.write(`${JSON.stringify({ active: isActive, definition: manager.file })}\n`)
+      process.exitCode = isActive ? 0 : 1
     })
   withScope(service.command('logs'), 'stead service logs --follow')
     .description('prints its log')
