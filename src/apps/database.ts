@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { keepFigures } from '../db/kept-figures.ts'
-import { migrate } from '../db/migrate.ts'
+import { migrate, requireKnownSchema } from '../db/migrate.ts'
 import { type Connection, openDatabase } from '../db/open.ts'
 import { openWriteQueue } from '../db/write.ts'
 import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
@@ -20,6 +20,7 @@ const ALL_FIGURES = [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES
  */
 export function openMigrated(file: string, dataDir: string): { connection: Connection; applied: string[] } {
   requireFinished(dataDir)
+  requireKnownSchema(file, migrations)
   const connection = openDatabase(file)
   try {
     const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })

@@ -17,6 +17,7 @@ import { keysCommand } from './remote/keys.ts'
 import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
 import { serviceCommand } from './service/service.ts'
+import { upgradeCommand } from './upgrade/upgrade.ts'
 import { userCommand } from './user.ts'
 import { toVersionText, versionCommand } from './version.ts'
 import { walletCommand } from './wallet.ts'
@@ -41,8 +42,8 @@ Examples:
   stead user --help               explains a command
   stead doctor                    tells what is missing before the first start
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 75 try again later (port taken, database locked), 78 a setting or the data
-folder is bad.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 gone back by itself, 75 try again later (port taken, database locked),
+78 a setting or the data folder is bad.`,
     )
   serveCommand(program)
   agentCommand(program)
@@ -58,6 +59,7 @@ folder is bad.`,
   diagnosticsCommand(program)
   backupCommand(program)
   serviceCommand(program)
+  upgradeCommand(program)
   adoptCommand(program)
   rotateKeyCommand(program)
   configCommand(program)

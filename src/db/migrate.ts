@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
 import { sha256 } from '../core/secrets.ts'
+import { openForReading } from './open.ts'
 
 /** One file of `migrations/`, in order; `name` is the file's name without its ending. */
 export type Migration = { name: string; sql: string }
@@ -36,6 +37,25 @@ export function migrate(
 export function listPendingMigrations(sqlite: Database.Database, migrations: Migration[]): string[] {
   const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").get() === undefined
   return listPending(isNew ? new Map() : readApplied(sqlite), migrations).map((migration) => migration.name)
+}
+
+/**
+ * Says so before the file is opened for writing, which changes it by the first pragma: the database of a newer program stays
+ * as it is, byte for byte.
+ * @throws StartupError as `migrate`.
+ */
+export function requireKnownSchema(file: string, migrations: Migration[]): void {
+  if (!existsSync(file)) return
+  let sqlite: Database.Database | undefined
+  try {
+    sqlite = openForReading(file)
+    listPendingMigrations(sqlite, migrations)
+  } catch (error) {
+    // What is damaged or locked is told by what opens it for good.
+    if (error instanceof StartupError) throw error
+  } finally {
+    sqlite?.close()
+  }
 }
 
 function readApplied(sqlite: Database.Database): Map<string, string> {

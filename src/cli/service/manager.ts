@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
@@ -13,6 +13,8 @@ export type Manager = {
   file: string
   describe(plan: ServicePlan): string
   isInstalled(): boolean
+  /** Where the installed service keeps everything; null when there is none. */
+  findDataDir(): string | null
   isActive(): boolean
   /** Writes the definition, and starts the service now and with the machine. */
   install(plan: ServicePlan): void
@@ -43,6 +45,7 @@ function systemd(isOfUser: boolean): Manager {
     file,
     describe: toUnit,
     isInstalled: () => existsSync(file),
+    findDataDir: () => matchIn(file, /^WorkingDirectory=(.+)$/m)?.replaceAll('%%', '%') ?? null,
     isActive: () => isDone(['systemctl', ...scope, 'is-active', '--quiet', NAME]),
     install(plan) {
       writeDefinition(file, toUnit(plan))
@@ -82,6 +85,7 @@ function launchd(isOfUser: boolean): Manager {
     file,
     describe,
     isInstalled: () => existsSync(file),
+    findDataDir: () => matchIn(file, /<key>WorkingDirectory<\/key>\s*<string>([^<]+)</),
     isActive,
     install(plan) {
       mkdirSync(join(plan.dataDir, 'logs'), { recursive: true, mode: 0o700 })
@@ -101,6 +105,10 @@ function launchd(isOfUser: boolean): Manager {
       return show(['tail', '-n', String(lines), ...(follow ? ['-F'] : []), log])
     },
   }
+}
+
+function matchIn(file: string, pattern: RegExp): string | null {
+  return existsSync(file) ? (readFileSync(file, 'utf8').match(pattern)?.[1] ?? null) : null
 }
 
 function writeDefinition(file: string, text: string): void {

@@ -1,0 +1,170 @@
+import { chownSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { Config } from '../../core/config.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { VERSION } from '../../core/version.ts'
+import { addExample } from '../example.ts'
+import type { Host } from './host.ts'
+
+type Options = { from: string; sha256?: string; dataDir?: string; user: boolean; yes: boolean }
+
+const WENT_BACK = 3
+
+/** Adds `upgrade`: the executable is replaced by another version, and comes back by itself when that is not well. */
+export function upgradeCommand(program: Command): void {
+  addExample(
+    program.command('upgrade'),
+    'stead upgrade --from ./stead-linux-x64 --yes',
+    `The file is compared with FILE.sha256 or SHA256SUMS beside it, or with --sha256. Then a backup is made, the service is
+stopped, the executable replaced, and the service started. When it is not well for some seconds within two minutes, the
+former executable and the former database are put back. Agents go on meanwhile. Without a running service the new
+version is started for the trial alone.
+
+Exit codes: 0 upgraded, 1 nothing changed, 3 went back by itself.`,
+  )
+    .description('replaces this executable by another version, safely')
+    .requiredOption('--from <file>', 'the new executable')
+    .option('--sha256 <sum>', 'what it must sum up to')
+    .option('--data-dir <folder>', 'the installation; else that of the service, or DATA_DIR')
+    .option('--user', 'the service of the present user, not of the machine', false)
+    .option('-y, --yes', 'do not ask', false)
+    .action(async (options: Options) => {
+      // Half an upgrade is worse than one that takes a moment longer.
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+      process.exitCode = await upgrade(options)
+    })
+}
+
+async function upgrade(options: Options): Promise<number> {
+  const { layBeside, requireChecksum } = await import('./executable.ts')
+  if (!Bun.isStandaloneExecutable)
+    throw new AppError('invalid', 'upgrade: this is a checkout: upgrade it as it was fetched')
+  const target = process.execPath
+  const file = resolve(options.from)
+  const sum = await requireChecksum(file, options.sha256)
+  const next = layBeside(file, target)
+  try {
+    say(sum === null ? 'No checksum beside the file: it is taken as it is.' : `SHA-256 ${sum}`)
+    say(`${target}: ${VERSION} to ${next.version}`)
+    requireConsent(options.yes)
+    const { config, host } = await findInstallation(options, target)
+    await backUp(config)
+    return await replace({ config, host, target, next: next.path })
+  } finally {
+    rmSync(next.path, { force: true })
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function requireConsent(isGiven: boolean): void {
+  if (isGiven || (process.stdin.isTTY && confirm('Go on?'))) return
+  throw new AppError('invalid', 'upgrade: nothing was changed: say --yes')
+}
+
+/** @throws AppError `conflict` when Stead runs on the folder and nobody is known who could start it again. */
+async function findInstallation({ dataDir, user }: Options, target: string): Promise<{ config: Config; host: Host }> {
+  const { readConfig } = await import('../../core/config.ts')
+  const { readEnvironment } = await import('../settings/environment.ts')
+  const { createTrialHost, findRunningManager, toManagedHost } = await import('./host.ts')
+  const manager = findRunningManager(user)
+  const ofService = manager?.findDataDir() ?? null
+  const wanted = dataDir === undefined ? process.env.DATA_DIR : resolve(dataDir)
+  const isOfService = ofService !== null && (wanted === undefined || resolve(wanted) === resolve(ofService))
+  const folder = isOfService ? ofService : wanted
+  const environment = readEnvironment(folder === undefined ? {} : { dataDir: folder })
+  const config = readConfig(environment)
+  if (manager && isOfService) {
+    const host = ['0.0.0.0', '::'].includes(config.host) ? '127.0.0.1' : config.host
+    const name = host.includes(':') ? `[${host}]` : host
+    return { config, host: toManagedHost(manager, `http://${name}:${config.ports.web}/api/health`) }
+  }
+  await requireStopped(config)
+  return {
+    config,
+    host: createTrialHost([target, 'serve'], { ...process.env, DATA_DIR: config.dataDir }),
+  }
+}
+
+async function requireStopped({ dataDir }: Config): Promise<void> {
+  if (!existsSync(dataDir)) return
+  const { lockDataDir } = await import('../../db/instance-lock.ts')
+  try {
+    lockDataDir(dataDir)()
+  } catch (error) {
+    // Without its cause: waiting does not help, so it is none of the errors that are to be tried again.
+    throw new AppError(
+      'conflict',
+      `upgrade: ${errorMessage(error)}, and no service of it is known: stop it, upgrade, and start it again`,
+    )
+  }
+}
+
+async function backUp(config: Config): Promise<void> {
+  if (!existsSync(config.databaseFile)) return
+  const { systemClock } = await import('../../core/clock.ts')
+  const { createBackup } = await import('../../apps/backups/create.ts')
+  const { file } = await createBackup({ config, clock: systemClock }, join(config.dataDir, 'backups'))
+  giveToOwner(file, config.dataDir)
+  say(`Backup ${file}`)
+}
+
+/** Root makes it, and the service keeps it. */
+function giveToOwner(path: string, dataDir: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dataDir)
+  chownSync(dirname(path), uid, gid)
+  chownSync(path, uid, gid)
+}
+
+type Replacement = { config: Config; host: Host; target: string; next: string }
+
+/** @returns the exit code: 0, or 3 when the former version runs again. */
+async function replace({ config, host, target, next }: Replacement): Promise<number> {
+  const { swapBack, swapIn } = await import('./executable.ts')
+  await host.stop()
+  const kept = await keepDatabase(config)
+  const former = swapIn(next, target)
+  try {
+    await host.startWell()
+  } catch (error) {
+    say(`The new version is not well: ${errorMessage(error)}`)
+    await host.stop()
+    swapBack(target)
+    if (kept !== null) putBack(kept, config.databaseFile)
+    if (host.isRunning) await host.startWell()
+    say(`Went back: ${target} is ${VERSION} again, on the database as it was.`)
+    return WENT_BACK
+  }
+  await host.settle()
+  if (kept !== null) rmSync(kept)
+  say(`Upgraded. The former executable is ${former}.`)
+  return 0
+}
+
+/** The database as it is between the two versions; the backup is of a moment before. */
+async function keepDatabase({ databaseFile, dataDir }: Config): Promise<string | null> {
+  if (!existsSync(databaseFile)) return null
+  const { copyDatabase } = await import('../../db/copy.ts')
+  const { flushFolder } = await import('./executable.ts')
+  const folder = join(dataDir, 'backups')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const kept = join(folder, 'before-upgrade.db')
+  rmSync(kept, { force: true })
+  await copyDatabase(databaseFile, kept, () => undefined)
+  const { mode, uid, gid } = statSync(databaseFile)
+  const { chmod, chown } = await import('node:fs/promises')
+  await chmod(kept, mode & 0o777)
+  if (process.getuid?.() === 0) await chown(kept, uid, gid)
+  flushFolder(kept)
+  return kept
+}
+
+/** What the new version has left beside the database belongs to that, and goes before the former one is back. */
+function putBack(kept: string, databaseFile: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(`${databaseFile}${suffix}`, { force: true })
+  renameSync(kept, databaseFile)
+}

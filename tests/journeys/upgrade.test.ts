@@ -1,0 +1,161 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import manifest from '../../package.json' with { type: 'json' }
+import { createAgent, signUp } from '../harness/client.ts'
+import { findAgentPids, type House, openHouse } from '../harness/server.ts'
+import { tempFolder } from '../harness/temp-folder.ts'
+
+const PATIENCE_MS = 600_000
+const ROOT = join(import.meta.dir, '..', '..')
+const BUILT = process.env.STEAD_UNDER_TEST ?? join(ROOT, 'dist/stead')
+
+beforeAll(async () => {
+  if (process.env.STEAD_UNDER_TEST) return
+  const build = Bun.spawn([process.execPath, join(ROOT, 'scripts/build.ts')], { stdout: 'ignore' })
+  expect(await build.exited).toBe(0)
+}, PATIENCE_MS)
+
+/** An installed executable of its own, beside which other versions can be laid. */
+async function openInstalled(environment: Record<string, string> = {}) {
+  const folder = tempFolder()
+  const target = folder.file('stead')
+  const other = folder.file('other')
+  copyFileSync(BUILT, target)
+  copyFileSync(BUILT, folder.file('real'))
+  chmodSync(target, 0o755)
+  chmodSync(folder.file('real'), 0o755)
+  const house: House = await openHouse({ command: [target], environment: { PATH: '/usr/bin:/bin', ...environment } })
+  return {
+    ...house,
+    target,
+    other,
+    /** A version 9.0.0 whose `serve` is what is given; it can hand over to the real program. */
+    layOther(serve: string, says = '{"stead":"9.0.0","bun":"1.0.0"}') {
+      writeFileSync(other, `#!/bin/sh\nif [ "$1" = version ]; then echo '${says}'; exit 0; fi\n${serve}\n`)
+      chmodSync(other, 0o755)
+    },
+    real: folder.file('real'),
+    upgrade: (...args: string[]) => house.run(['upgrade', '--from', other, '--yes', ...args]),
+    users: async () => (await house.run(['user', 'list'])).stdout,
+    isAsBefore: () => readFileSync(target).equals(readFileSync(BUILT)),
+    async [Symbol.asyncDispose]() {
+      await house[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+const createUser = (house: House) =>
+  house.run(['user', 'create', 'ada@example.com', '--password-stdin'], { stdin: 'a long password' })
+
+test(
+  'upgrade --from: 0, the new executable is in place after a backup and a trial, the former one beside it',
+  async () => {
+    await using it = await openInstalled()
+    await createUser(it)
+    it.layOther(`exec "${it.real}" "$@"`)
+    const sum = Bun.CryptoHasher.hash('sha256', readFileSync(it.other), 'hex')
+    writeFileSync(`${it.other}.sha256`, `${sum}  other\n`)
+    const { exitCode, stdout, stderr } = await it.upgrade()
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    expect(stdout).toContain(`SHA-256 ${sum}\n`)
+    expect(stdout).toContain(`${it.target}: ${manifest.version} to 9.0.0\n`)
+    expect(readFileSync(it.target, 'utf8')).toBe(readFileSync(it.other, 'utf8'))
+    expect(readFileSync(`${it.target}.before-upgrade`).equals(readFileSync(BUILT))).toBe(true)
+    expect(readdirSync(join(it.dataDir, 'backups'))).toEqual([expect.stringMatching(/^stead-.+\.tar$/)])
+    expect(await it.users()).toContain('ada@example.com')
+  },
+  PATIENCE_MS,
+)
+
+test.each([
+  ['ends at once', 'echo "cannot run" >&2; exit 1', 'it ended: cannot run'],
+  ['spoils the database', 'echo spoilt > "$DATA_DIR/stead.db"; rm -f "$DATA_DIR"/stead.db-*; exit 78', 'it ended'],
+])(
+  'upgrade --from: 3 when the new one %s, and executable and database are as they were',
+  async (_case, serve, reason) => {
+    await using it = await openInstalled()
+    await createUser(it)
+    it.layOther(serve)
+    const { exitCode, stdout } = await it.upgrade()
+    expect(exitCode).toBe(3)
+    expect(stdout).toContain(`The new version is not well: ${reason}`)
+    expect(stdout).toContain(`Went back: ${it.target} is ${manifest.version} again`)
+    expect(it.isAsBefore()).toBe(true)
+    expect(existsSync(`${it.target}.before-upgrade`)).toBe(false)
+    expect(await it.users()).toContain('ada@example.com')
+    expect((await (await it.start()).stop()).exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'upgrade --from: 3 when the new one has migrated further, which the former one refuses with 78 and leaves untouched',
+  async () => {
+    await using it = await openInstalled()
+    await createUser(it)
+    const further = `${it.dataDir}/further.db`
+    copyFileSync(join(it.dataDir, 'stead.db'), further)
+    const newer = new Database(further)
+    newer.exec("INSERT INTO migrations VALUES ('9999_of_tomorrow', 'hash', 0)")
+    newer.close()
+    it.layOther(`cp "${further}" "$DATA_DIR/stead.db"; rm -f "$DATA_DIR"/stead.db-*; exit 1`)
+    expect((await it.upgrade()).exitCode).toBe(3)
+    expect(await it.users()).toContain('ada@example.com')
+
+    copyFileSync(further, join(it.dataDir, 'stead.db'))
+    const before = readFileSync(join(it.dataDir, 'stead.db'))
+    const refused = await it.run(['serve'])
+    expect(refused.exitCode).toBe(78)
+    expect(refused.stderr).toMatch(/^stead: [^\n]*newer[^\n]*\n$/)
+    expect(readFileSync(join(it.dataDir, 'stead.db')).equals(before)).toBe(true)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'upgrade --from: agents go on while the new one is tried and goes back',
+  async () => {
+    await using it = await openInstalled({ AI_ECHO: 'true' })
+    const program = await it.start()
+    await createAgent(await signUp(program.urls.web))
+    await program.stop()
+    const before = await findAgentPids(it.dataDir)
+    expect(before.size).toBe(1)
+    it.layOther('exit 1')
+    expect((await it.upgrade()).exitCode).toBe(3)
+    expect(await findAgentPids(it.dataDir)).toEqual(before)
+    for (const pid of before.values()) expect(existsSync(`/proc/${pid}`)).toBe(true)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'upgrade --from: 1 and nothing changed for no file, no Stead, a wrong checksum, no consent, and beside a running service',
+  async () => {
+    await using it = await openInstalled()
+    const refuse = async (args: string[], reason: RegExp) => {
+      const { exitCode, stderr } = await it.run(['upgrade', '--from', it.other, ...args])
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(reason) })
+      expect(it.isAsBefore()).toBe(true)
+      expect(existsSync(`${it.target}.new`)).toBe(false)
+    }
+    await refuse(['--yes'], /^stead: upgrade: there is no \S+other\n$/)
+    it.layOther('exit 0', 'hello')
+    await refuse(['--yes'], /is no Stead\n$/)
+    it.layOther(`exec "${it.real}" "$@"`)
+    await refuse(['--yes', '--sha256', '0'.repeat(64)], /sums up to [0-9a-f]{64}, not to 0{64}\n$/)
+    writeFileSync(join(it.other, '..', 'SHA256SUMS'), `${'1'.repeat(64)}  other\n`)
+    await refuse(['--yes'], /not to 1{64}\n$/)
+    writeFileSync(join(it.other, '..', 'SHA256SUMS'), `${'1'.repeat(64)}  another\n`)
+    await refuse([], /nothing was changed: say --yes\n$/)
+    mkdirSync(it.dataDir, { recursive: true })
+    const program = await it.start()
+    await refuse(['--yes'], /another Stead is already running on .+stop it, upgrade, and start it again\n$/)
+    expect((await fetch(`${program.urls.web}/healthz`)).status).toBe(200)
+    expect((await it.run(['upgrade'])).exitCode).toBe(2)
+  },
+  PATIENCE_MS,
+)
