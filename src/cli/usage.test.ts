@@ -28,7 +28,7 @@ test(
       expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
       expect(stdout).toContain(`stead ${words.join(' ')}`.trim())
       const isOfManager = words[0] === 'service' && words[1] !== 'status'
-      const printsNone = ['serve', 'agent', 'completion'].includes(command.name())
+      const printsNone = ['serve', 'agent', 'completion', 'upgrade'].includes(command.name())
       const printsNoData = command.commands.length > 0 || printsNone || isOfManager
       if (!printsNoData) expect([words, stdout]).toEqual([words, expect.stringContaining('--json')])
     }
