@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { readConfig } from '../core/config.ts'
 import { addExample } from './example.ts'
+import { readEnvironment } from './settings/environment.ts'
 
 /** Adds `openapi`: the interface as a document that other programs read. */
 export function openapiCommand(program: Command): void {
@@ -12,7 +13,7 @@ export function openapiCommand(program: Command): void {
       const { createEmptyApp } = await import('../apps/empty-app.ts')
       const { writeApiDocument } = await import('../apps/api-document/document.ts')
       const { listRoutes } = await import('../apps/api-document/routes.ts')
-      const { routes } = createEmptyApp(readConfig(process.env))
+      const { routes } = createEmptyApp(readConfig(readEnvironment()))
       const document = await writeApiDocument(listRoutes(routes), port)
       // Opening the platform has started what waits for requests.
       process.stdout.write(`${JSON.stringify(document, null, json ? 0 : 2)}\n`, () => process.exit(0))

@@ -28,7 +28,8 @@ print shows all of them. Secrets have no flags, because everybody can read those
 }
 
 async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Promise<void> {
-  const config = readConfig(readEnvironment(flags))
+  const environment = readEnvironment(flags)
+  const config = readConfig(environment)
   const log = createLog(config.logLevel)
   for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
   // Who stops it while it starts is obeyed as soon as it has.
@@ -41,7 +42,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
     agentCommand: toAgentCommand(config.agents.processCommand),
     path: process.env.PATH ?? '',
     lang: process.env.LANG ?? 'C.UTF-8',
-    runStead: createRunStead(process.env),
+    runStead: createRunStead(environment),
   })
   process.stdout.write(toBanner(server, config))
   const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))

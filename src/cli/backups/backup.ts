@@ -8,8 +8,8 @@ import type { ListedBackup } from '../../apps/backups/verify.ts'
 import { StartupError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
-import { drillCommand } from './drill.ts'
 import { readEnvironment } from '../settings/environment.ts'
+import { drillCommand } from './drill.ts'
 import { createProgress } from './progress.ts'
 
 type Json = { json: boolean }

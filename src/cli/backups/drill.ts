@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addExample } from '../example.ts'
+import { readEnvironment } from '../settings/environment.ts'
 import { createProgress } from './progress.ts'
 
 /** Adds `backup drill`: proves that a backup can be restored, by doing it. */
@@ -17,7 +18,7 @@ export function drillCommand(backup: Command): void {
       const { readConfig } = await import('../../core/config.ts')
       const { systemClock } = await import('../../core/clock.ts')
       const { drillBackup, findNewest } = await import('../../apps/backups/drill.ts')
-      const { encryptionKey = null, backups } = readConfig(process.env)
+      const { encryptionKey = null, backups } = readConfig(readEnvironment())
       const file = name === undefined ? await findNewest(backups.to) : resolve(name)
       const order = { file, givenKey: encryptionKey, passphrase: backups.passphrase ?? null }
       using progress = createProgress()

@@ -9,6 +9,7 @@ import { VERSION } from '../../core/version.ts'
 import { isServed } from '../../db/instance-lock.ts'
 import { showSettings } from '../config.ts'
 import { addExample } from '../example.ts'
+import { readEnvironment } from '../settings/environment.ts'
 
 const TIMEOUT_MS = 5000
 
@@ -24,7 +25,7 @@ It works while the service runs and while it does not.`,
     .option('--out <file>', 'write it into a new file, readable by its owner alone')
     .option('--json', 'print it in one line', false)
     .action(async ({ out, json }: { out?: string; json: boolean }) => {
-      const gathered = await gatherDiagnostics(readConfig(process.env))
+      const gathered = await gatherDiagnostics(readConfig(readEnvironment()))
       const text = `${redact(JSON.stringify(gathered, null, json ? 0 : 2))}\n`
       if (out === undefined) process.stdout.write(text)
       else writeNewFile(out, text)
@@ -53,8 +54,8 @@ async function gatherDiagnostics(config: Config) {
       memoryBytes: totalmem(),
       freeMemoryBytes: freemem(),
     },
-    settings: showSettings(process.env),
-    checks: await examine(process.env),
+    settings: showSettings(readEnvironment()),
+    checks: await examine(readEnvironment),
     service: await askService(config),
   }
 }

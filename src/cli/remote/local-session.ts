@@ -11,6 +11,7 @@ import { type UserRow, users } from '../../features/people/users/tables.ts'
 import { companionOf, SESSION_COOKIE } from '../../http/sessions/cookie.ts'
 import { withDatabase } from '../database.ts'
 import { NotRunningError } from '../exit.ts'
+import { readEnvironment } from '../settings/environment.ts'
 import { createServerClient, type ServerClient } from './client.ts'
 
 const MAX_LISTED = 5
@@ -24,7 +25,7 @@ export async function withLocalSession<T>(
   email: string | undefined,
   work: (server: ServerClient) => Promise<T>,
 ): Promise<T> {
-  const { web } = requireServer(readConfig(process.env))
+  const { web } = requireServer(readConfig(readEnvironment()))
   return withDatabase(async ({ db }, config) => {
     const user = findAccount(db, email)
     const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
