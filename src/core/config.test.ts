@@ -348,6 +348,7 @@ test('BACKUP_SCHEDULE and BACKUP_KEEP: what they say, and what is none is refuse
   for (const BACKUP_SCHEDULE of ['daily', '0 3 * *', '0 3 * * * Mars/Base', '0 25 * * *', '0 3 30 2 *']) {
     expect(() => readConfig({ BACKUP_SCHEDULE })).toThrow(/^BACKUP_SCHEDULE: must be five cron fields/)
   }
+  expect(() => readConfig({ BACKUP_TO: 's3://bucket/prefix' })).toThrow(/^BACKUP_TO: must be a folder/)
   for (const BACKUP_KEEP of ['0d', '7', '4w 7d', '7 days']) {
     expect(() => readConfig({ BACKUP_KEEP })).toThrow(/^BACKUP_KEEP: must say how many/)
   }

@@ -42,10 +42,15 @@ export const BACKUPS = {
       description: 'Of how many days, weeks and months the newest scheduled backup is kept; older ones are deleted',
       form: 'such as `7d 4w 6m`',
     }),
-  BACKUP_TO: z.string().min(1).optional().meta({
-    description: 'The folder of scheduled backups; one on another disk outlives this one',
-    otherwise: '`<DATA_DIR>/backups`',
-  }),
+  BACKUP_TO: z
+    .string()
+    .min(1)
+    .refine((to) => !/^\w+:\/\//.test(to), 'must be a folder: addresses such as s3:// are not served')
+    .optional()
+    .meta({
+      description: 'The folder of scheduled backups; one on another disk outlives this one',
+      otherwise: '`<DATA_DIR>/backups`',
+    }),
   BACKUP_PASSPHRASE: z.string().min(12, 'must have at least 12 characters').optional().meta({
     description: 'Seals backups in the age format; without it nobody opens them, nor does Stead',
     otherwise: 'they are not sealed',
