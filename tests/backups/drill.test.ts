@@ -27,11 +27,16 @@ test('stead backup drill: the newest backup is restored and opened, told of, and
   expect(JSON.parse(done.stdout.toString())).toMatchObject({ file, agents: 2, problems: [], ok: true })
   expect(done.exitCode).toBe(0)
   expect(readTree(config.dataDir)).toEqual(before)
-  expect(readdirSync(temporary)).toEqual([])
+  expect(listLeftovers(temporary)).toEqual([])
   const cut = join(to, 'cut.tar')
   writeFileSync(cut, readFileSync(file).subarray(0, 6000))
   const refused = drill(cut)
   expect(refused.exitCode).toBe(1)
   expect(refused.stderr.toString()).toContain(`${cut} is not whole`)
-  expect(readdirSync(temporary)).toEqual([])
+  expect(listLeftovers(temporary)).toEqual([])
 }, 600_000)
+
+/** What is there but the native code that the executable unpacks once for all of its starts. */
+function listLeftovers(folder: string): string[] {
+  return readdirSync(folder).filter((name) => !/^\.bun-.*\.node$/.test(name))
+}

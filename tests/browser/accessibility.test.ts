@@ -19,6 +19,9 @@ const THEMES = ['light', 'dark'] as const
 /** Where pictures of the pages are put, for somebody who wants to look at them. */
 const PICTURES = Bun.env.PAGE_PICTURES
 
+/** A theme or a size that has just come is seen once the page was painted with it. */
+const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
+
 const Found = z.array(
   z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
 )
@@ -135,6 +138,7 @@ async function checkPages(page: Page, web: string, paths: readonly string[]): Pr
       await page.emulateMedia({ colorScheme })
       for (const size of SIZES) {
         await page.setViewportSize(size)
+        await page.evaluate(PAINTED)
         const name = `${path} ${colorScheme} ${size.width}`
         if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name.replaceAll(/[/ ]/g, '_')}.png`) })
         found.push(...(await listViolations(page)).map((violation) => `${name}: ${violation}`))

@@ -142,7 +142,7 @@ async function measureRoute(world: World, route: Route, name: string, limitMs: n
     const init = toRequest(route.method, expectation.body?.({ id, owner: person, caller }))
     const hold = await measureUpTo(isDestroyed ? 1 : TRIES, limitMs, async () => {
       const headers = { ...Object.fromEntries(new Headers(init.headers)), ...(await freshHeaders(world, caller)) }
-      await drain(await world.call(route.face, path, { ...init, headers }))
+      await drain(await world.send(route.face, path, { ...init, headers }))
       if (route.method !== 'GET') await until('the end of all jobs', () => !world.hasDueJobs(), NEVER_MS)
     })
     measured.push({ what: `${name}: ${route.method} ${path} ${route.face}`, ...hold })

@@ -68,6 +68,13 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 let passwordHash: Promise<string> | undefined
 
+/** Where everybody calls from. */
+const ADDRESS = '203.0.113.7'
+
+function toLocal(path: string, init: RequestInit): Request {
+  return new Request(`http://localhost:3000${path}`, init)
+}
+
 /**
  * A platform with four people who have something of everything; `ports` are where their agents listen. `options` come
  * beside what the world has, or in its place.
@@ -118,11 +125,14 @@ export async function openWorld(
     /** What no answer may hold, whoever asks: tokens, keys, hashes and sealed values. */
     secrets,
     call: async (face: Face, path: string, init: RequestInit) => {
-      const request = new Request(`http://localhost:3000${path}`, init)
-      const response = await app.fetch(request, { face, address: '203.0.113.7' })
+      const request = toLocal(path, init)
+      const response = await app.fetch(request, { face, address: ADDRESS })
       await requireDocumented(app, face, request, response)
       return response
     },
+    /** The same without a look at the answer, where what a request takes is measured. */
+    send: async (face: Face, path: string, init: RequestInit) =>
+      app.fetch(toLocal(path, init), { face, address: ADDRESS }),
     /** Rows that have gone, come or changed. Not counted: an ended session, which goes with whoever shows it. */
     findChanges: (): string[] => {
       const changes = countChanges()

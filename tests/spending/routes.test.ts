@@ -58,6 +58,7 @@ const CALLERS: Readonly<Record<string, string>> = {
   'any-bearer': 'owner’s key',
   'planned-bearer': 'owner’s key',
   'agent-token': 'owner’s agent',
+  'metrics-token': 'owner’s key',
 }
 
 type Route = { key: string; method: string; path: string; face: Face; guard: string }

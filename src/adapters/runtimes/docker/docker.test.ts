@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { extract, pack } from 'tar-stream'
@@ -14,6 +13,7 @@ import {
 import { deviations } from '../../../../tests/harness/engines/hardened.ts'
 import { answersHealthz, runtimeContract } from '../../../../tests/harness/engines/runtime-contract.ts'
 import { canStartSwarm, type SwarmNode, startMachine } from '../../../../tests/harness/engines/swarm.ts'
+import { findFreePorts } from '../../../../tests/harness/ports.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { randomText } from '../../../core/ids.ts'
@@ -419,14 +419,10 @@ describe.skipIf(!found)('docker', () => {
     }))
 })
 
+/** One that nobody else takes between two starts of a container. */
 async function freePort(): Promise<number> {
-  const server = createServer()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.listen(0, '127.0.0.1', resolve)
-  await promise
-  const address = server.address()
-  await new Promise((done) => server.close(done))
-  return typeof address === 'object' && address ? address.port : 0
+  const [port = 0] = await findFreePorts(1)
+  return port
 }
 
 /** Something on a machine that answers at this address of it. @returns its port. */

@@ -44,7 +44,8 @@ export function readFigures(
   const { model, inputTokens, outputTokens } = turn
   const booked = turn.generationIds ? readBooked(db, turn, turn.generationIds) : null
   if (!booked?.model) return { model, inputTokens, outputTokens, costUsd: null, durationMs }
-  return { ...booked, costUsd: toUsd(booked.costMicroUsd), durationMs }
+  const { costMicroUsd, ...shown } = booked
+  return { ...shown, costUsd: toUsd(costMicroUsd), durationMs }
 }
 
 function readBooked(db: Db, { agentId, userId }: TurnRow, generationIds: string[]) {
