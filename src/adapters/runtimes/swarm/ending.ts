@@ -16,7 +16,8 @@ import {
 
 /** Between two looks at what is about to happen. */
 export const LOOK_AGAIN_MS = 100
-const END_MS = (STOP_SECONDS + 30) * 1000
+/** A busy machine of the swarm tells late that a task has ended. */
+const END_MS = (STOP_SECONDS + 90) * 1000
 
 /** @throws AppError `internal` when it does not end. */
 export async function waitUntil(isEnded: () => Promise<boolean>): Promise<void> {
