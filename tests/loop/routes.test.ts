@@ -19,6 +19,11 @@ import { openWorld, type World } from '../matrix/world.ts'
  */
 const PART = Number(process.env.LOOP_PART ?? 0.25)
 const LIMIT_MS = PART < 1 ? 25 : 50
+/**
+ * Of what can be done only once, so that chance is not ruled out by trying again: it goes in steps, whose length does not
+ * grow with the database, and has the whole of what is promised.
+ */
+const ONCE_LIMIT_MS = 50
 /** What grew slow by chance once is fast the next time; what is slow stays slow. */
 const TRIES = 4
 /** A stream of events goes on for ever, and so do jobs that listen: so much of them is looked at. */
@@ -72,7 +77,7 @@ const CALLERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 type Route = { key: string; method: string; path: string; face: Face; guard: string }
-type Measured = Hold & { what: string }
+type Measured = Hold & { what: string; isOnce?: boolean }
 
 test(
   `no request and no job holds the event loop for more than ${LIMIT_MS} ms, with ${PART * 1_000_000} rows of usage and ${PART * 300_000} messages`,
@@ -83,7 +88,8 @@ test(
     const file = folder.file('stead.db')
     await using world = await openWorld(double.runtime, ports, { databaseFile: file })
     fillWorld(world, file)
-    const limitMs = LIMIT_MS * measureSlowness()
+    const slowness = measureSlowness()
+    const limitMs = LIMIT_MS * slowness
     const measured: Measured[] = []
     for (const route of listRoutes(world)) {
       for (const name of CALLERS[route.guard] ?? []) measured.push(...(await measureRoute(world, route, name, limitMs)))
@@ -96,7 +102,8 @@ test(
     }
     const longest = measured.toSorted((one, other) => other.workMs - one.workMs)
     console.log(`longest holds of ${measured.length}:\n${longest.slice(0, 8).map(toLine).join('\n')}`)
-    expect(longest.filter(({ workMs }) => workMs > limitMs).map(toLine)).toEqual([])
+    const limitOf = ({ isOnce }: Measured) => (isOnce ? ONCE_LIMIT_MS * slowness : limitMs)
+    expect(longest.filter((one) => one.workMs > limitOf(one)).map(toLine)).toEqual([])
   },
   NEVER_MS,
 )
@@ -145,7 +152,7 @@ async function measureRoute(world: World, route: Route, name: string, limitMs: n
       await drain(await world.send(route.face, path, { ...init, headers }))
       if (route.method !== 'GET') await until('the end of all jobs', () => !world.hasDueJobs(), NEVER_MS)
     })
-    measured.push({ what: `${name}: ${route.method} ${path} ${route.face}`, ...hold })
+    measured.push({ what: `${name}: ${route.method} ${path} ${route.face}`, isOnce: isDestroyed, ...hold })
   }
   return measured
 }
