@@ -7,7 +7,7 @@ import { extract, type Pack, pack } from 'tar-stream'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { type BackupFile, MANIFEST, MANIFEST_SUM, Manifest } from './manifest.ts'
-import { createSeal, openBackup } from './seal.ts'
+import { openBackup, type Seal } from './seal.ts'
 
 /** How many bytes a stream had and their SHA-256. */
 export type Sum = Pick<BackupFile, 'bytes' | 'sha256'>
@@ -41,20 +41,20 @@ export async function sumFile(file: string): Promise<Sum> {
 
 /**
  * Writes a backup: the manifest, its sum, and each of its files from where `sourceOf` says, in a plain tar that any `tar`
- * reads; with a passphrase it is sealed as a whole. Its files are compressed one by one, so that a fault in one of them is
+ * reads; `seal` closes it as a whole. Its files are compressed one by one, so that a fault in one of them is
  * told from one in another.
  */
 export async function writeArchive(
   file: string,
   manifest: Manifest,
   sourceOf: (path: string) => string,
-  passphrase: string | null,
+  seal: Seal,
 ): Promise<Sum> {
   const archive = pack()
   const summer = createSummer()
   const writing = pipeline(
     Readable.from(archive),
-    createSeal(passphrase),
+    seal,
     summer.through,
     createWriteStream(file, { mode: 0o600, flags: 'wx' }),
   )

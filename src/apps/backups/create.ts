@@ -18,12 +18,14 @@ import { flush, type Sum, sumFile, writeArchive } from './archive.ts'
 import { captureFolder } from './capture.ts'
 import { examineDatabase } from './examine.ts'
 import { type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest } from './manifest.ts'
+import { createSeal } from './seal.ts'
 import { openStaging, removeForgotten } from './staging.ts'
 import { captureStates, listAgents, type ReadStored } from './states.ts'
 
 export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
   agents: Pick<Config['agents'], 'dockerHost'>
-  backups?: Pick<Config['backups'], 'passphrase'>
+  /** `scryptWorkFactor` is less than that of `age -p` in tests alone. */
+  backups?: Pick<Config['backups'], 'passphrase'> & { scryptWorkFactor?: number }
 }
 
 /** Told how far it is, in words and from 0 to 1 where that is known. */
@@ -58,7 +60,8 @@ export async function createBackup(
     const manifest = await stage(config, createdAt, staging, report)
     report('writing the archive')
     const archive = join(sealed.path, 'archive.tar')
-    const sum = await writeArchive(archive, manifest, staging.toStaged, passphrase)
+    const seal = createSeal(passphrase, config.backups?.scryptWorkFactor)
+    const sum = await writeArchive(archive, manifest, staging.toStaged, seal)
     if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
     await rename(archive, file)
     await flush(dirname(file))

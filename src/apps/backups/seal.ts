@@ -6,12 +6,18 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 /** What every file of the age format begins with (https://age-encryption.org/v1). */
 const AGE_HEADER = 'age-encryption.org/v1\n'
 
+/** To what power of two scrypt works at a passphrase: what `age -p` takes, about a second of a fast machine. */
+const SCRYPT_WORK_FACTOR = 18
+
+export type Seal = (chunks: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>
+
 /** What goes through it comes out sealed with `passphrase`, piece by piece, as `age -p` does; null leaves it as it is. */
-export function createSeal(passphrase: string | null) {
-  return async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export function createSeal(passphrase: string | null, scryptWorkFactor = SCRYPT_WORK_FACTOR): Seal {
+  return async function* (chunks) {
     if (passphrase === null) return yield* chunks
     const encrypter = new Encrypter()
     encrypter.setPassphrase(passphrase)
+    encrypter.setScryptWorkFactor(scryptWorkFactor)
     yield* await encrypter.encrypt(toStream(chunks))
   }
 }
