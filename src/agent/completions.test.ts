@@ -225,7 +225,10 @@ test('POST /v1/chat/completions: a model that refuses tools is asked again witho
 
 test('POST /v1/chat/completions: a model that says nothing but tool calls is made to answer at the eighth step', async () => {
   await using agent = await startTestAgent()
-  agent.platform.next(...Array.from({ length: 7 }, () => callsTool('list_files', {})), says('done'))
+  agent.platform.next(
+    ...Array.from({ length: 7 }, (_, nth) => callsTool('search_files', { text: `${nth}` })),
+    says('done'),
+  )
   expect(await (await agent.chat('Hi')).json()).toMatchObject({
     choices: [{ message: { content: 'done' } }],
     usage: { prompt_tokens: 80, completion_tokens: 40 },

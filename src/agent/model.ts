@@ -1,21 +1,21 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { isStepCount, StreamProviderError, streamText } from 'ai'
+import { StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../core/errors.ts'
+import type { EarlyEnd } from '../core/turn-limits.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
-import type { ToolReporter } from './tools/reports.ts'
+import type { EarlyEndReporter, ToolReporter } from './tools/reports.ts'
 import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
 import { type ToolUse, toToolUse } from './tools/uses.ts'
+import { describeEarlyEnd, toLoop } from './turns/limits.ts'
 import { type PlainMessage, withPictures } from './turns/pictures.ts'
 
-/** What a turn ends with whose limits were reached before the model had answered. */
-const STOPPED = 'I stopped here: this turn has reached the limits that my owner has set.'
 /** How providers say that a model takes no pictures. */
 const ABOUT_PICTURES = /\b(images?|image_url|vision|multi-?modal|modalit(y|ies))\b/i
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
 
 export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
-export type ModelDeps = ToolDeps & { fetch: typeof fetch; reportTool: ToolReporter }
+export type ModelDeps = ToolDeps & { fetch: typeof fetch; reportTool: ToolReporter; reportEarlyEnd: EarlyEndReporter }
 
 /** `model` is the one the platform said it used. Token counts are those it reported, absent when it did not. */
 export type Answer = {
@@ -23,12 +23,16 @@ export type Answer = {
   finishReason: 'stop' | 'length' | 'content_filter'
   usage: { inputTokens: number; outputTokens: number } | null
 }
-/** `generation` is one call of the model, by the name under which the platform books it. */
+/**
+ * `generation` is one call of the model, by the name under which the platform books it; `early_end` says that a limit has
+ * ended the turn, after the sentence that tells so.
+ */
 export type ModelEvent =
   | { type: 'answering'; model: string }
   | { type: 'text'; text: string }
   | ({ type: 'tool' } & ToolUse)
   | { type: 'generation'; id: string }
+  | ({ type: 'early_end' } & EarlyEnd)
 
 export type ModelRequest = {
   toInstructions: (canUseTools: boolean) => string
@@ -65,6 +69,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   let canSee = true
 
   const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
+    const loop = use && toLoop(use)
     const result = streamText({
       model: openModel(onEvent),
       instructions: request.toInstructions(use !== null),
@@ -81,10 +86,14 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
         const result = toolOutput.type === 'tool-result' ? toolOutput.output : errorMessage(toolOutput.error)
         onEvent({ type: 'tool', ...toToolUse(toolCall.toolName, toolCall.input, result), success, durationMs })
       },
-      ...(use && toLoop(use)),
+      ...loop?.settings,
     })
     try {
-      return await readAnswer(result.stream, onEvent)
+      return await readAnswer(result.stream, onEvent, () => {
+        const end = loop?.earlyEnd() ?? { reason: 'steps', tool: null }
+        deps.reportEarlyEnd(end)
+        return end
+      })
     } catch (error) {
       request.signal.throwIfAborted()
       throw toModelError(error)
@@ -135,30 +144,13 @@ function noteBeginning(onEvent: (event: ModelEvent) => void) {
   }
 }
 
-/** As many steps as the owner allows, while they cost no more than that. */
-function toLoop({ tools, limits, price }: TurnTools) {
-  const { modelTurns, maxUsd } = limits
-  const isOverspent = (steps: readonly Step[]) => maxUsd !== null && price !== null && costOf(steps, price) >= maxUsd
-  return {
-    tools,
-    stopWhen: [isStepCount(modelTurns), ({ steps }: { steps: readonly Step[] }) => isOverspent(steps)],
-    // The last step must be words: a turn that ends in a tool call says nothing.
-    prepareStep: ({ stepNumber }: { stepNumber: number }) =>
-      stepNumber === modelTurns - 1 ? { toolChoice: 'none' as const } : {},
-  }
-}
-
-type Step = { usage: { inputTokens: number | undefined; outputTokens: number | undefined } }
-
-function costOf(steps: readonly Step[], price: NonNullable<TurnTools['price']>): number {
-  return steps.reduce((sum, { usage: { inputTokens = 0, outputTokens = 0 } }) => {
-    return sum + (inputTokens * price.inputUsdPerMillion + outputTokens * price.outputUsdPerMillion) / 1_000_000
-  }, 0)
-}
-
 type Parts = ReturnType<typeof streamText>['stream']
 
-async function readAnswer(parts: Parts, onEvent: (event: ModelEvent) => void): Promise<Answer> {
+async function readAnswer(
+  parts: Parts,
+  onEvent: (event: ModelEvent) => void,
+  endEarly: () => EarlyEnd,
+): Promise<Answer> {
   let model: string | null = null
   let length = 0
   let isNewStep = false
@@ -179,8 +171,11 @@ async function readAnswer(parts: Parts, onEvent: (event: ModelEvent) => void): P
     } else if (part.type === 'finish') {
       if (part.finishReason === 'error') throw new AppError('upstream_failed', 'The model’s answer was cut off')
       if (part.finishReason === 'tool-calls') {
-        onEvent({ type: 'text', text: `${length > 0 ? '\n\n' : ''}${STOPPED}` })
-        length += STOPPED.length
+        const end = endEarly()
+        const sentence = describeEarlyEnd(end)
+        onEvent({ type: 'text', text: `${length > 0 ? '\n\n' : ''}${sentence}` })
+        onEvent({ type: 'early_end', ...end })
+        length += sentence.length
       }
       if (length === 0) throw new AppError('upstream_failed', 'The model gave an empty answer')
       if (model === null) throw new AppError('upstream_failed', 'The platform did not say which model answered')

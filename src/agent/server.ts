@@ -19,7 +19,7 @@ import { createSessions } from './state/sessions.ts'
 import { createTurnMarks } from './state/turn-marks.ts'
 import { createWorkspace } from './state/workspace.ts'
 import { createApprovals } from './tools/approvals.ts'
-import { createToolReporter } from './tools/reports.ts'
+import { createReporters } from './tools/reports.ts'
 import { createToolSettingsLoader } from './tools/settings.ts'
 import { createSkillLoader } from './tools/skills.ts'
 import { createKeptTurns } from './turns/kept-turns.ts'
@@ -100,7 +100,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       call,
       outbox,
       approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE, questions),
-      reportTool: createToolReporter(settings, deps),
+      ...createReporters(settings, deps),
     }),
   }
   const keptTurns = createKeptTurns({ ...turnDeps, marks: createTurnMarks(join(settings.folder, 'turns')) })

@@ -391,6 +391,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /v1/scheduled-tasks/:id/cancel backend': { names: TASK, status: 200 },
   'POST /v1/search backend': { status: 503, body: () => ({ query: 'x' }) },
   'GET /v1/tools backend': reached,
+  'POST /v1/turn-limits backend': { status: 204, body: () => ({ reason: 'loop', tool: 'read_page' }) },
   'POST /v1/approvals backend': { status: 201, body: () => ({ tool: 'delete_file', arguments: '{}' }) },
   'GET /v1/approvals/:id backend': { status: 200, names: APPROVAL },
   'POST /v1/approvals/:id/decision backend': {

@@ -55,14 +55,21 @@ function CopyMessage({ text }: { text: string }) {
 
 const dollars = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 3 })
 
+const ENDED: Readonly<Record<NonNullable<TurnSummary['endedBy']>, string>> = {
+  loop: 'stopped: it went in circles',
+  cost: 'stopped: it cost as much as a turn may',
+  steps: 'stopped: it reached its limits',
+}
+
 /** What is known of a turn, such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
-function Figures({ turn: { model, inputTokens, outputTokens, costUsd, durationMs } }: { turn: TurnSummary }) {
+function Figures({ turn: { model, inputTokens, outputTokens, costUsd, durationMs, endedBy } }: { turn: TurnSummary }) {
   const isCounted = inputTokens !== null && outputTokens !== null
   const parts = [
     model,
     isCounted ? `${(inputTokens + outputTokens).toLocaleString('en')} tokens` : null,
     costUsd === null ? null : dollars.format(costUsd),
     durationMs === null ? null : toDuration(durationMs),
+    endedBy === null ? null : ENDED[endedBy],
   ].filter((part) => part !== null)
   const split = isCounted
     ? `${inputTokens.toLocaleString('en')} in, ${outputTokens.toLocaleString('en')} out`

@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { EarlyEnd } from '../../core/turn-limits.ts'
 import {
   BrokenConnection,
   type Call,
@@ -31,17 +32,19 @@ export type ToolCall = z.infer<typeof ToolCall>
 
 /**
  * What an agent does in a turn. Those of the built-in agent tell of tools, and name each call of a model as it is booked;
- * `usage` is what all calls took together, as the agent counts it.
+ * `usage` is what all calls took together, as the agent counts it; `early_end` says that a limit has ended the turn.
  */
 export type AgentEvent =
   | { type: 'text'; text: string }
   | ({ type: 'tool' } & ToolCall)
   | { type: 'generation'; id: string }
+  | ({ type: 'early_end' } & EarlyEnd)
   | { type: 'usage'; model: string | null; inputTokens: number; outputTokens: number }
 
 const Step = z.discriminatedUnion('type', [
   ToolCall.extend({ type: z.literal('tool') }),
   z.object({ type: z.literal('generation'), id: z.string().max(200) }),
+  EarlyEnd.extend({ type: z.literal('early_end') }),
 ])
 const Usage = z.object({ prompt_tokens: z.number().int(), completion_tokens: z.number().int() })
 const Chunk = z.object({

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErrorKind } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
+import { EarlyEnd } from '../../core/turn-limits.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const Event = z.discriminatedUnion('type', [
   z.object({ type: z.literal('answering'), model: z.string() }),
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('generation'), id: z.string() }),
+  EarlyEnd.extend({ type: z.literal('early_end') }),
   z.object({
     type: z.literal('tool'),
     name: z.string(),

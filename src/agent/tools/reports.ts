@@ -1,40 +1,57 @@
 import { errorMessage } from '../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
+import type { EarlyEnd } from '../../core/turn-limits.ts'
 
 /** One use of a tool. */
 export type ToolUse = { toolName: string; success: boolean; durationMs: number }
 
 export type ToolReporter = (use: ToolUse) => void
+/** Tells the platform that a limit has ended a turn, so that the owner hears of it. */
+export type EarlyEndReporter = (end: EarlyEnd) => void
 
 const TIMEOUT_MS = 10_000
 
-/** Tells the platform of each use of a tool, behind the turn's back: a report that does not arrive is logged and given up. */
-export function createToolReporter(
+/**
+ * Tells the platform of each use of a tool and of turns that a limit has ended, behind the turn's back: a report that does not
+ * arrive is logged and given up.
+ */
+export function createReporters(
   settings: { platformUrl: string; platformToken: string },
   deps: { fetch: typeof fetch; log: Log },
-): ToolReporter {
-  return ({ toolName, success, durationMs }) => {
-    const events = [{ tool_name: toolName, success, duration_ms: Math.round(durationMs) }]
-    send(settings, deps.fetch, events).catch((error) =>
-      deps.log.warn({ tool: toolName, error: errorMessage(error) }, 'the use of a tool could not be reported'),
+): { reportTool: ToolReporter; reportEarlyEnd: EarlyEndReporter } {
+  const report = (path: string, body: object) => {
+    send(settings, deps.fetch, path, body).catch((error) =>
+      deps.log.warn({ path, error: errorMessage(error) }, 'what happened in a turn could not be reported'),
     )
+  }
+  return {
+    reportTool: ({ toolName, success, durationMs }) =>
+      report('/v1/tool-events', {
+        events: [{ tool_name: toolName, success, duration_ms: Math.round(durationMs) }],
+      }),
+    reportEarlyEnd(end) {
+      // An agent that runs elsewhere with its owner's key is not known there.
+      if (settings.platformToken.startsWith(AGENT_TOKEN_PREFIX)) report('/v1/turn-limits', end)
+    },
   }
 }
 
 async function send(
   settings: { platformUrl: string; platformToken: string },
   plainFetch: typeof fetch,
-  events: unknown[],
+  path: string,
+  body: object,
 ): Promise<void> {
-  const response = await plainFetch(`${settings.platformUrl}/v1/tool-events`, {
+  const response = await plainFetch(`${settings.platformUrl}${path}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       authorization: `Bearer ${settings.platformToken}`,
       ...requestIdHeader(),
     },
-    body: JSON.stringify({ events }),
+    body: JSON.stringify(body),
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })

@@ -151,11 +151,60 @@ test('a turn that has cost what it may asks the model no more, and says why it s
     choices: [
       {
         finish_reason: 'length',
-        message: { content: 'I stopped here: this turn has reached the limits that my owner has set.' },
+        message: { content: 'I stopped here: this turn has cost as much as my owner allows for one.' },
       },
     ],
   })
   expect(agent.platform.asked).toHaveLength(2)
+  await until('the report', () => agent.platform.earlyEnds.length > 0)
+  expect(agent.platform.earlyEnds).toEqual([{ reason: 'cost', tool: null }])
+})
+
+test('the same call of a tool is refused the third time, whatever the order of its arguments, and ends the turn when it comes again', async () => {
+  await using agent = await startTestAgent()
+  const call = (words: object) => callsTool('write_file', words)
+  agent.platform.next(
+    callsTool('write_file', { path: 'a.md', content: 'x' }, 'I am writing.'),
+    call({ content: 'x', path: 'a.md' }),
+    call({ path: 'b.md', content: 'x' }),
+    call({ path: 'a.md', content: 'x' }),
+    call({ path: 'a.md', content: 'x' }),
+    says('never asked'),
+  )
+  const { choices } = JSON.parse(await (await agent.chat('go', 's')).text())
+  const sentence = 'I stopped here: I was going in circles, with the same call of write_file again and again.'
+  expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: `I am writing.\n\n${sentence}` } })
+  const told = agent.platform.asked.at(-1)?.messages.filter(({ role }) => role === 'tool')
+  expect(told?.map(({ content }) => String(content).includes('with the same arguments 3 times'))).toEqual([
+    false,
+    false,
+    false,
+    true,
+  ])
+  expect(agent.platform.asked).toHaveLength(5)
+  await until('the report', () => agent.platform.earlyEnds.length > 0)
+  expect(agent.platform.earlyEnds).toEqual([{ reason: 'loop', tool: 'write_file' }])
+  expect(await (await agent.call('/sessions/s/history')).text()).toContain(sentence)
+})
+
+test('calls that do not fit their tool are counted, too', async () => {
+  await using agent = await startTestAgent()
+  const wrong = () => callsTool('read_file', { file: 'a.md' })
+  agent.platform.next(wrong(), wrong(), wrong(), wrong(), says('never asked'))
+  expect(await (await agent.chat('go')).text()).toContain('the same call of read_file again and again')
+  expect(agent.platform.asked).toHaveLength(4)
+})
+
+test('a model that heeds the refusal of a repeated call answers, and the next turn counts anew', async () => {
+  await using agent = await startTestAgent()
+  const same = () => callsTool('list_files', {})
+  for (let turn = 0; turn < 2; turn++) {
+    agent.platform.next(same(), same(), same(), says('It is empty.'))
+    expect(await (await agent.chat('go')).json()).toMatchObject({
+      choices: [{ finish_reason: 'stop', message: { content: 'It is empty.' } }],
+    })
+  }
+  expect(agent.platform.earlyEnds).toEqual([])
 })
 
 test('an agent elsewhere, which can ask no owner, has no tool that needs one', async () => {

@@ -14,6 +14,7 @@ import { loadMcpTools } from './mcp.ts'
 import { createMemoryTools } from './memory.ts'
 import { createMessageTool } from './messages.ts'
 import { createPayTool } from './pay.ts'
+import { createRepeats, type Repeats } from './repeats.ts'
 import { createScheduleTool } from './schedule.ts'
 import type { LoadToolSettings } from './settings.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
@@ -30,7 +31,7 @@ export type ToolDeps = {
 }
 
 /** What a model may use in one turn, and how much. */
-export type TurnTools = Pick<ToolSettings, 'limits' | 'price'> & { tools: ToolSet }
+export type TurnTools = Pick<ToolSettings, 'limits' | 'price'> & { tools: ToolSet; repeats: Repeats }
 
 /** Makes the tools of each turn as the owner has them set then. */
 export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Promise<TurnTools>
@@ -51,20 +52,29 @@ export function createTools(deps: ToolDeps): OpenTools {
     const { tools, hasMcp, limits, price } = await loadToolSettings(signal)
     const allowed = Object.fromEntries(Object.entries(known).filter(([name]) => tools.includes(name)))
     const others = hasMcp ? await loadMcpTools(call, signal) : {}
+    const repeats = createRepeats()
+    const guard = createGuard({ approvals, repeats }, sessionKey, limits.toolCalls)
     return {
-      tools: toToolSet({ ...others, ...allowed }, createGuard(approvals, sessionKey, limits.toolCalls)),
+      tools: toToolSet({ ...others, ...allowed }, guard),
+      repeats,
       limits,
       price,
     }
   }
 }
 
-/** Counts the uses of one turn, and does what is risky only with the owner's approval of exactly that. */
-function createGuard(approvals: Approvals, sessionKey: string | null, maxCalls: number): Guard {
+/** Counts the uses of one turn, refuses to go in circles, and does what is risky only with the owner's approval of exactly that. */
+function createGuard(
+  { approvals, repeats }: { approvals: Approvals; repeats: Repeats },
+  sessionKey: string | null,
+  maxCalls: number,
+): Guard {
   let calls = 0
   return async (name, agentTool, input, signal) => {
     calls += 1
     if (calls > maxCalls) throw new AppError('limited', `This turn may use at most ${maxCalls} tools: answer now`)
+    const refusal = repeats.note(name, input)
+    if (refusal !== null) throw new AppError('limited', refusal)
     const json = JSON.stringify(input)
     if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null, sessionKey })
     const question: Question = { tool: agentTool.askedAs ?? name, json, sessionKey }

@@ -31,6 +31,7 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
   const tokens: (string | null)[] = []
   const script: Answerer[] = []
   const toolReports: unknown[] = []
+  const earlyEnds: unknown[] = []
   const memory = createMemoryDouble()
   const skills: { name: string; description: string; instructions: string }[] = []
   const waiting: ((asked: Asked) => void)[] = []
@@ -47,6 +48,10 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
       if (pathname === '/v1/skills') return Response.json({ skills })
       if (pathname === '/v1/tool-events') {
         toolReports.push(await request.json())
+        return new Response(null, { status: 204 })
+      }
+      if (pathname === '/v1/turn-limits') {
+        earlyEnds.push(await request.json())
         return new Response(null, { status: 204 })
       }
       if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
@@ -68,6 +73,8 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
     skills,
     /** What the agent told of the tools it used. */
     toolReports,
+    /** What the agent told of turns that a limit has ended. */
+    earlyEnds,
     next: (...answers: Answerer[]) => void script.push(...answers),
     /** The next request that arrives from now on. */
     nextAsked: () => new Promise<Asked>((resolve) => void waiting.push(resolve)),

@@ -76,6 +76,10 @@ function startWords() {
       const chunk = { choices: [{ index: 0, delta: { content } }] }
       last().controller.enqueue(`data: ${JSON.stringify(chunk)}\n\n`)
     },
+    /** Something else than words, in the built-in agent's form. */
+    tell(stead: object) {
+      last().controller.enqueue(`data: ${JSON.stringify({ choices: [], stead })}\n\n`)
+    },
     finish() {
       last().controller.enqueue('data: [DONE]\n\n')
       last().controller.close()

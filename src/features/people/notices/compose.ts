@@ -11,6 +11,7 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
   given_up: 'was given up',
   cap_near: 'is near its daily limit',
   approval_wanted: 'asks for your approval',
+  turn_limited: 'was stopped in a turn',
   task_failed: 'failed at a task',
   backup_failed: 'A backup failed',
   test: 'Notices arrive here',

@@ -8,6 +8,7 @@ export const NOTICE_KINDS = [
   'given_up',
   'cap_near',
   'approval_wanted',
+  'turn_limited',
   'task_failed',
   'backup_failed',
   'test',

@@ -7,7 +7,14 @@ import type { ChangeNoticeSettings, NoticeKind } from './schemas.ts'
 import { noticeSettings } from './tables.ts'
 
 /** What is mailed unless somebody says otherwise: that which needs its owner. */
-const MAILED: readonly NoticeKind[] = ['given_up', 'cap_near', 'approval_wanted', 'task_failed', 'backup_failed']
+const MAILED: readonly NoticeKind[] = [
+  'given_up',
+  'cap_near',
+  'approval_wanted',
+  'turn_limited',
+  'task_failed',
+  'backup_failed',
+]
 
 export type Wishes = {
   mailKinds: readonly NoticeKind[]

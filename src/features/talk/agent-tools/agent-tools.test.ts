@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { ToolSettings } from '../../../core/agent-tools.ts'
+import { NoticeList } from '../../people/notices/schemas.ts'
 import { AgentTools } from './schemas.ts'
 
 async function openTestHouse() {
@@ -54,6 +55,33 @@ test('PUT /api/agents/:id/tools: limits of a turn; what is left out stays, null 
   expect((await settings()).limits).toEqual({ modelTurns: 3, toolCalls: 5, maxUsd: 0.25 })
   await change({ limits: { modelTurns: null, maxUsd: null } })
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 5, maxUsd: null })
+})
+
+test('POST /v1/turn-limits: the owner is told that a turn was ended, once an hour for each agent; 400 for another reason, 401 without its token', async () => {
+  const { asAgent, asOwner, agent, clock, add, user } = await openTestHouse()
+  const told = async () => {
+    const { notices } = await read(NoticeList, asOwner('/api/notices'))
+    return notices.map(({ kind, agentId, title, text }) => ({ kind, agentId, title, text }))
+  }
+  const report = (body: object, headers = agent.headers) => asAgent('/v1/turn-limits', 'POST', body, headers)
+  const loop = { reason: 'loop', tool: 'read_page' }
+  expect((await report(loop)).status).toBe(204)
+  expect((await report({ reason: 'cost', tool: null })).status).toBe(204)
+  expect(await told()).toEqual([
+    {
+      kind: 'turn_limited',
+      agentId: agent.id,
+      title: 'Bo was stopped in a turn',
+      text: 'It called read_page with the same arguments again and again, so the turn was ended. What it had said is kept.',
+    },
+  ])
+  const other = await add(user.id, 'Cy')
+  await report({ reason: 'steps', tool: null }, other.headers)
+  clock.advance(61 * 60_000)
+  await report(loop)
+  expect((await told()).map(({ agentId }) => agentId)).toEqual([agent.id, other.id, agent.id])
+  expect((await report({ reason: 'boredom', tool: null })).status).toBe(400)
+  expect((await report(loop, { authorization: 'Bearer agt_wrong' })).status).toBe(401)
 })
 
 test.each([

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PageLimit } from '../../../core/page-limit.ts'
+import { END_REASONS } from '../../../core/turn-limits.ts'
 
 export const MAX_ATTACHMENTS = 8
 
@@ -79,6 +80,7 @@ export const TurnSummary = z.object({
   outputTokens: z.number().nullable(),
   costUsd: z.number().nullable(),
   durationMs: z.number().nullable(),
+  endedBy: z.enum(END_REASONS).nullable(),
   toolCalls: z.array(z.object({ name: z.string(), success: z.boolean(), durationMs: z.number() })),
 })
 export type TurnSummary = z.infer<typeof TurnSummary>
@@ -143,6 +145,8 @@ export const ChatTurn = z.object({
   outputTokens: z.number().nullable(),
   costUsd: z.number().nullable(),
   durationMs: z.number().nullable(),
+  /** The limit of one turn that ended it, while `state` is `done`: `loop`, `cost` or `steps`. */
+  endedBy: z.enum(END_REASONS).nullable(),
   createdAt: z.string(),
   finishedAt: z.string().nullable(),
 })

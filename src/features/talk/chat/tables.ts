@@ -1,4 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { END_REASONS } from '../../../core/turn-limits.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { users } from '../../people/users/tables.ts'
@@ -106,6 +107,8 @@ export const chatTurns = sqliteTable(
     inputTokens: integer(),
     outputTokens: integer(),
     generationIds: text({ mode: 'json' }).$type<string[]>(),
+    /** The limit that ended it before the model had answered; null for most. */
+    endedBy: text({ enum: END_REASONS }),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     finishedAt: integer({ mode: 'timestamp_ms' }),
   },

@@ -7,7 +7,7 @@ import type { ChatTurn } from '../schemas.ts'
 import type { TurnRow } from '../tables.ts'
 import type { TurnFigures } from './store.ts'
 
-type Figure = Extract<AgentEvent, { type: 'generation' | 'usage' }>
+type Figure = Extract<AgentEvent, { type: 'generation' | 'usage' | 'early_end' }>
 
 /** No turn has more calls of a model than that; an agent that names more is not believed. */
 const MAX_GENERATIONS = 500
@@ -15,12 +15,20 @@ const MAX_GENERATIONS = 500
 /** Gathers what an agent tells of what a turn takes; told twice, it counts once. */
 export type FigureCollector = { add(figure: Figure): void; read(): TurnFigures }
 
-export function collectFigures({ model, inputTokens, outputTokens, generationIds }: TurnRow): FigureCollector {
+export function collectFigures({
+  model,
+  inputTokens,
+  outputTokens,
+  generationIds,
+  endedBy: before,
+}: TurnRow): FigureCollector {
   const ids = new Set(generationIds ?? [])
   let used = { model, inputTokens, outputTokens }
+  let endedBy = before
   return {
     add(figure) {
       if (figure.type === 'usage') used = { ...figure }
+      else if (figure.type === 'early_end') endedBy = figure.reason
       else if (ids.size < MAX_GENERATIONS) ids.add(figure.id)
     },
     read: () => ({
@@ -28,6 +36,7 @@ export function collectFigures({ model, inputTokens, outputTokens, generationIds
       inputTokens: used.inputTokens,
       outputTokens: used.outputTokens,
       generationIds: ids.size > 0 ? [...ids] : null,
+      endedBy,
     }),
   }
 }
@@ -39,13 +48,13 @@ export function collectFigures({ model, inputTokens, outputTokens, generationIds
 export function readFigures(
   db: Db,
   turn: TurnRow,
-): Pick<ChatTurn, 'model' | 'inputTokens' | 'outputTokens' | 'costUsd' | 'durationMs'> {
+): Pick<ChatTurn, 'model' | 'inputTokens' | 'outputTokens' | 'costUsd' | 'durationMs' | 'endedBy'> {
   const durationMs = turn.finishedAt ? turn.finishedAt.getTime() - turn.createdAt.getTime() : null
-  const { model, inputTokens, outputTokens } = turn
+  const { model, inputTokens, outputTokens, endedBy } = turn
   const booked = turn.generationIds ? readBooked(db, turn, turn.generationIds) : null
-  if (!booked?.model) return { model, inputTokens, outputTokens, costUsd: null, durationMs }
+  if (!booked?.model) return { model, inputTokens, outputTokens, costUsd: null, durationMs, endedBy }
   const { costMicroUsd, ...shown } = booked
-  return { ...shown, costUsd: toUsd(costMicroUsd), durationMs }
+  return { ...shown, costUsd: toUsd(costMicroUsd), durationMs, endedBy }
 }
 
 function readBooked(db: Db, { agentId, userId }: TurnRow, generationIds: string[]) {

@@ -15,7 +15,7 @@ import type { Once } from './once.ts'
 const MAX_RUNNING_OF_USER = 20
 
 /** What the agent has told of what a turn took, as far as it is known. */
-export type TurnFigures = Pick<TurnRow, 'model' | 'inputTokens' | 'outputTokens' | 'generationIds'>
+export type TurnFigures = Pick<TurnRow, 'model' | 'inputTokens' | 'outputTokens' | 'generationIds' | 'endedBy'>
 
 /** The agent has done nothing then. */
 const RETRIED: ReadonlySet<ErrorKind> = new Set(['limited', 'unavailable'])

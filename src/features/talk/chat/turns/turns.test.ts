@@ -57,6 +57,7 @@ test('POST /api/chat with Prefer: respond-async: 202 with the turn, which is the
     outputTokens: null,
     costUsd: null,
     durationMs: null,
+    endedBy: null,
     createdAt: expect.any(String),
     finishedAt: null,
   })
@@ -64,6 +65,16 @@ test('POST /api/chat with Prefer: respond-async: 202 with the turn, which is the
   agent.finish()
   await until('the end', async () => (await show()).state === 'done')
   expect(await show()).toMatchObject({ text: 'Good morning.', position: 13, replyId: expect.stringMatching(/^msg_/) })
+})
+
+test('GET /api/chat/turns/:id: says which limit ended a turn, whose answer is whole otherwise', async () => {
+  const { agent, show, lines } = await withTurn()
+  agent.say('I stopped here.')
+  agent.tell({ type: 'early_end', reason: 'loop', tool: 'read_page' })
+  agent.finish()
+  await until('the end', async () => (await show()).state === 'done')
+  expect(await show()).toMatchObject({ text: 'I stopped here.', endedBy: 'loop', error: null })
+  expect((await lines()).at(-1)).toMatchObject({ status: 'sent', turn: { endedBy: 'loop' } })
 })
 
 test('GET /api/chat/turns/:id/events: whoever joins, whenever, gets every character once and the end', async () => {
