@@ -1,23 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
-import { Bot, CalendarDays, ChartColumn, GraduationCap, Settings, ShieldCheck, UsersRound } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
+import { PaletteButton } from '../palette/palette-button.tsx'
 import { Brand } from './brand.tsx'
-
-const places = [
-  { to: '/agents', label: 'Agents', Icon: Bot },
-  { to: '/cost', label: 'Cost', Icon: ChartColumn },
-] as const
-/** On small screens these stand in the account menu only. */
-const quietPlaces = [
-  { to: '/approvals', label: 'Approvals', Icon: ShieldCheck },
-  { to: '/skills', label: 'Skills', Icon: GraduationCap },
-  { to: '/events', label: 'Events', Icon: CalendarDays },
-  { to: '/settings', label: 'Settings', Icon: Settings },
-] as const
-const adminPlaces = [{ to: '/admin', label: 'Admin', Icon: UsersRound }] as const
+import { adminPlaces, places, quietPlaces } from './places.ts'
 
 const placeClass =
   'min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-muted transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink aria-[current=page]:[&_svg]:text-accent'
@@ -44,7 +32,10 @@ export function Shell() {
         >
           <Brand />
         </Link>
-        <nav aria-label="Main" className="flex flex-1 gap-1 md:flex-col">
+        <div className="grid max-md:order-2">
+          <PaletteButton isAdmin={user.isAdmin} />
+        </div>
+        <nav aria-label="Main" className="flex flex-1 max-md:order-1 gap-1 md:flex-col">
           {places.map(({ to, label, Icon }) => (
             <Link key={to} to={to} className={`flex ${placeClass}`}>
               <Icon aria-hidden className="size-4.5" />
@@ -58,7 +49,9 @@ export function Shell() {
             </Link>
           ))}
         </nav>
-        <AccountMenu user={user} />
+        <div className="grid min-w-0 max-md:order-3">
+          <AccountMenu user={user} />
+        </div>
       </header>
       <main id="main" ref={mainRef} tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
         <Outlet />

@@ -1,7 +1,7 @@
-import { AlertDialog } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { type ReactNode, useId } from 'react'
 import { messageFor } from '../api/request.ts'
 import { Button } from './button.tsx'
+import { Modal } from './modal.tsx'
 import { Notice } from './notice.tsx'
 
 type AskDialogProps = {
@@ -27,30 +27,32 @@ export function focusHeading(event: Event): void {
   document.querySelector('h1')?.focus()
 }
 
-/** Asks before something that cannot be undone. Its backdrop is our own: Radix' overlay injects a style element. */
+/** Asks before something that cannot be undone. */
 export function AskDialog({ title, lead, verb, look = 'danger', children, isPending, error, ...on }: AskDialogProps) {
+  const id = useId()
   return (
-    <AlertDialog.Root open onOpenChange={(isOpen) => isOpen || on.onClose()}>
-      <AlertDialog.Portal>
-        <div aria-hidden className="fixed inset-0 z-40 bg-[#0a120ecc]/60" />
-        <AlertDialog.Content
-          {...(on.onCloseFocus ? { onCloseAutoFocus: on.onCloseFocus } : {})}
-          className="fixed top-1/2 left-1/2 z-50 grid w-[calc(100%-2rem)] max-w-md -translate-1/2 gap-4 rounded-xl border border-line bg-surface p-5 shadow-lifted"
-        >
-          <AlertDialog.Title className="text-lg font-semibold break-words">{title}</AlertDialog.Title>
-          <AlertDialog.Description className="text-muted">{lead}</AlertDialog.Description>
-          {children}
-          {error !== null && <Notice tone="problem">{messageFor(error)}</Notice>}
-          <div className="flex flex-wrap justify-end gap-2">
-            <AlertDialog.Cancel asChild>
-              <Button>Cancel</Button>
-            </AlertDialog.Cancel>
-            <Button look={look} isPending={isPending} onClick={on.onConfirm}>
-              {verb}
-            </Button>
-          </div>
-        </AlertDialog.Content>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+    <Modal
+      role="alertdialog"
+      labelledBy={`${id}-title`}
+      describedBy={`${id}-lead`}
+      onClose={on.onClose}
+      onCloseFocus={on.onCloseFocus}
+      className="grid max-w-md gap-4 p-5"
+    >
+      <h2 id={`${id}-title`} className="text-lg font-semibold break-words">
+        {title}
+      </h2>
+      <p id={`${id}-lead`} className="text-muted">
+        {lead}
+      </p>
+      {children}
+      {error !== null && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button onClick={on.onClose}>Cancel</Button>
+        <Button look={look} isPending={isPending} onClick={on.onConfirm}>
+          {verb}
+        </Button>
+      </div>
+    </Modal>
   )
 }

@@ -1,0 +1,74 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'by keys alone: pages and agents are reached, the theme is chosen, and the focus returns',
+  async () => {
+    await using house = await openHouse()
+    const { web } = (await house.start()).urls
+    const agentId = await createAgent(await signUp(web), { name: 'Lovelace' })
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await signInOnPage(page, web)
+    await page.getByRole('link', { name: 'Lovelace' }).focus()
+
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await until('the focus to come back', async () => (await focusedText(page)) === 'Lovelace')
+
+    await choose(page, 'lovel')
+    await page.waitForURL(`${web}/agents/${agentId}`)
+    await page.getByRole('heading', { name: 'Lovelace' }).focus()
+    await page.keyboard.press('g')
+    await page.keyboard.press('c')
+    await page.waitForURL(`${web}/cost?period=7d`)
+    await choose(page, 'api keys')
+    await page.waitForURL(`${web}/settings/keys`)
+    await choose(page, 'logs lovelace')
+    await page.waitForURL(`${web}/agents/${agentId}/logs`)
+    await choose(page, 'dark')
+    await until('the dark theme', async () => (await page.locator('html').getAttribute('data-theme')) === 'dark')
+
+    await page.getByRole('heading', { level: 1 }).focus()
+    await page.keyboard.press('?')
+    const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    await sheet.getByText('Go anywhere').waitFor()
+    await sheet.getByLabel('Keys pressed alone').uncheck()
+    await sheet.getByRole('button', { name: 'Close' }).click()
+    await sheet.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { level: 1 }).focus()
+    await page.keyboard.press('g')
+    await page.keyboard.press('a')
+    // Single keys are off, the palette's are two.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe(`/agents/${agentId}/logs`)
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+async function choose(page: Page, words: string): Promise<void> {
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Go to' }).fill(words)
+  const first = page.getByRole('dialog').getByRole('option').first()
+  await first.waitFor()
+  await until('something to be chosen', async () => (await first.getAttribute('aria-selected')) === 'true')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+function focusedText(page: Page): Promise<string | null> {
+  return page.evaluate('document.activeElement.textContent')
+}

@@ -1,0 +1,65 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { canChange } from '../agents/agent-changes.ts'
+import { type AgentVerb, agentsQuery, changeAgent } from '../agents/agents-api.ts'
+import { FieldMark } from '../agents/field-mark.tsx'
+import { StatusBadge } from '../agents/status-badge.tsx'
+import type { Entry } from './entries.tsx'
+import { Entries } from './entry-list.tsx'
+
+/** More would have to be read, and another letter is quicker. */
+const SHOWN = 6
+const verbs = { start: 'Start', stop: 'Stop', restart: 'Restart' } as const satisfies Record<AgentVerb, string>
+const pages = [
+  { to: '/agents/$agentId/overview', label: 'overview' },
+  { to: '/agents/$agentId/logs', label: 'logs' },
+  { to: '/agents/$agentId/settings', label: 'settings' },
+] as const
+
+/** The agents whose names fit: to talk to, and with a word more to start, stop or look at. */
+export function AgentEntries({ words, onChoose }: { words: string; onChoose: (entry: Entry) => void }) {
+  const { data: agents = [] } = useQuery(agentsQuery)
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const change = (agent: WebAgent, verb: AgentVerb) => {
+    const known = () => client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+    // The list of agents says what has become of it.
+    void changeAgent(agent.id, verb).then(known, known)
+    void navigate({ to: '/agents' })
+  }
+  const toEntries = (agent: WebAgent): Entry[] => {
+    const params = { agentId: agent.id }
+    const mark = <FieldMark seed={agent.id} className="size-5" />
+    const more = [
+      ...pages.map(({ to, label }) => ({ label: `${agent.name}: ${label}`, run: () => void navigate({ to, params }) })),
+      ...toVerbs(agent).map((verb) => ({ label: `${verbs[verb]} ${agent.name}`, run: () => change(agent, verb) })),
+    ]
+    return [
+      {
+        id: `agent ${agent.id}`,
+        label: agent.name,
+        mark,
+        detail: <StatusBadge status={agent.status} />,
+        run: () => void navigate({ to: '/agents/$agentId', params }),
+      },
+      ...(words.trim() === ''
+        ? []
+        : more.map(({ label, run }) => ({ id: `agent ${agent.id} ${label}`, label, mark, run }))),
+    ]
+  }
+  const fitting = listFitting(agents, words)
+  if (fitting.length === 0) return null
+  return <Entries heading="Agents" entries={fitting.flatMap(toEntries)} onChoose={onChoose} />
+}
+
+function toVerbs(agent: WebAgent): AgentVerb[] {
+  return (['start', 'stop', 'restart'] as const).filter((verb) => canChange(agent.status, verb))
+}
+
+/** The agents that one of the words names; without words the newest. */
+function listFitting(agents: readonly WebAgent[], words: string): WebAgent[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  const fits = ({ name }: WebAgent) => wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word))
+  return agents.filter(fits).slice(0, SHOWN)
+}

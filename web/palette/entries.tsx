@@ -1,0 +1,93 @@
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import {
+  BookOpen,
+  Braces,
+  CornerDownRight,
+  Keyboard,
+  LogOut,
+  type LucideIcon,
+  Monitor,
+  Moon,
+  Plus,
+  Sun,
+} from 'lucide-react'
+import type { ReactNode } from 'react'
+import { signOut } from '../account/session.ts'
+import { listKeyedPlaces } from '../shell/places.ts'
+import { chooseTheme, type Theme } from '../shell/theme.ts'
+
+/** One line of the palette. */
+export type Entry = {
+  id: string
+  label: string
+  mark: ReactNode
+  /** Other words that somebody may look for it with. */
+  also?: readonly string[]
+  detail?: ReactNode
+  keys?: readonly string[]
+  run: () => void
+}
+
+const innerPages = [
+  { to: '/agents/new', label: 'Create an agent', also: ['new'] },
+  { to: '/settings/security', label: 'Security', also: ['password', 'sessions', 'two-factor'] },
+  { to: '/settings/notices', label: 'Notices', also: ['notifications', 'alerts'] },
+  { to: '/settings/keys', label: 'API keys', also: ['tokens'] },
+  { to: '/settings/wallets', label: 'Wallets', also: ['crypto', 'payments'] },
+  { to: '/settings/machines', label: 'Machines', also: ['installations'] },
+  { to: '/settings/account', label: 'Account', also: ['email', 'export', 'delete'] },
+] as const
+
+const adminPages = [
+  { to: '/admin/users', label: 'Users', also: ['accounts'] },
+  { to: '/admin/audit', label: 'Audit log', also: ['history'] },
+  { to: '/admin/dead-letters', label: 'Dead letters', also: ['jobs', 'failed'] },
+] as const
+
+const themes: readonly { theme: Theme; label: string; Icon: LucideIcon }[] = [
+  { theme: 'light', label: 'Light theme', Icon: Sun },
+  { theme: 'dark', label: 'Dark theme', Icon: Moon },
+  { theme: 'system', label: 'Theme of the system', Icon: Monitor },
+]
+
+/** What the palette offers on every page: where to go, and what to do. */
+export function usePageEntries(isAdmin: boolean, onShortcuts: () => void): { pages: Entry[]; actions: Entry[] } {
+  const navigate = useNavigate()
+  const { mutate: leave } = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })
+  const keyed = listKeyedPlaces(isAdmin).map(({ to, label, Icon, key }) => ({
+    id: `page ${to}`,
+    label,
+    mark: <Mark Icon={Icon} />,
+    keys: ['g', key],
+    run: () => void navigate({ to }),
+  }))
+  const inner = [...innerPages, ...(isAdmin ? adminPages : [])].map(({ to, label, also }) => ({
+    id: `page ${to}`,
+    label,
+    also,
+    mark: <Mark Icon={to === '/agents/new' ? Plus : CornerDownRight} />,
+    run: () => void navigate({ to }),
+  }))
+  const line = (label: string, Icon: LucideIcon, run: () => void, also: readonly string[] = []): Entry => ({
+    id: `action ${label}`,
+    label,
+    also,
+    mark: <Mark Icon={Icon} />,
+    run,
+  })
+  return {
+    pages: [...keyed, ...inner],
+    actions: [
+      ...themes.map(({ theme, label, Icon }) => line(label, Icon, () => chooseTheme(theme), ['colours'])),
+      line('Documentation', BookOpen, () => window.location.assign('/docs'), ['help', 'manual']),
+      line('API reference', Braces, () => window.location.assign('/docs/api'), ['help', 'http']),
+      { ...line('Keyboard shortcuts', Keyboard, onShortcuts, ['keys', 'help']), keys: ['?'] },
+      line('Sign out', LogOut, () => leave(), ['leave', 'log out']),
+    ],
+  }
+}
+
+function Mark({ Icon }: { Icon: LucideIcon }) {
+  return <Icon aria-hidden className="size-4 shrink-0 text-muted" />
+}

@@ -1,0 +1,72 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useEffectEvent, useState } from 'react'
+import { listKeyedPlaces } from '../shell/places.ts'
+
+/** How long after `g` the second key may come. */
+const PAIR_MS = 1_500
+const KEY = 'stead-single-keys'
+
+/** Which sheet lies over the page. */
+export type Sheet = 'palette' | 'shortcuts'
+
+/** Do single keys do something on this device? Somebody who dictates, or whose hand trembles, turns them off. */
+export function areSingleKeysOn(): boolean {
+  return localStorage.getItem(KEY) !== 'off'
+}
+
+/** Keeps the choice on this device. */
+export function turnSingleKeys(isOn: boolean): void {
+  if (isOn) localStorage.removeItem(KEY)
+  else localStorage.setItem(KEY, 'off')
+}
+
+/** What the sign of the control key is on this machine. */
+export const controlKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
+
+/** Listens to the keys that work on every page: the palette, the sheet of shortcuts, the ways to pages, the search of a page. */
+export function useKeys(isAdmin: boolean) {
+  const [sheet, setSheet] = useState<Sheet | null>(null)
+  const navigate = useNavigate()
+  const press = useEffectEvent((key: string, isSecond: boolean): boolean => {
+    const place = isSecond && listKeyedPlaces(isAdmin).find((each) => each.key === key)
+    if (place) void navigate({ to: place.to })
+    else if (key === '?') setSheet('shortcuts')
+    else if (key === '/') return focusSearch()
+    else return false
+    return true
+  })
+  const open = useEffectEvent((next: Sheet) => setSheet(next))
+  useEffect(() => {
+    let pairUntil = 0
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (document.querySelector('dialog:modal')) return
+      if ((event.metaKey || event.ctrlKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        return open('palette')
+      }
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || !areSingleKeysOn()) return
+      const isSecond = event.timeStamp < pairUntil
+      pairUntil = event.key === 'g' && !isSecond ? event.timeStamp + PAIR_MS : 0
+      if (press(event.key, isSecond)) event.preventDefault()
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+  return { sheet, setSheet }
+}
+
+/** The first search of the page that is open. @returns false when it has none. */
+function focusSearch(): boolean {
+  const field = document.querySelector<HTMLInputElement>('main input[type="search"]')
+  field?.focus()
+  field?.select()
+  return field !== null
+}
+
+/** In a field a letter is a letter, and in a menu it looks for an entry. */
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.closest('input, textarea, select, [role="menu"], [role="listbox"]') !== null)
+  )
+}

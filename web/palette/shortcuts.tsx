@@ -1,0 +1,67 @@
+import { useId, useState } from 'react'
+import { listKeyedPlaces } from '../shell/places.ts'
+import { Button } from '../ui/button.tsx'
+import { CheckField } from '../ui/field.tsx'
+import { Modal } from '../ui/modal.tsx'
+import { KeyCaps } from './key-caps.tsx'
+import { areSingleKeysOn, controlKey, turnSingleKeys } from './keys.ts'
+
+/** Every key that does something, and the switch for those that are pressed alone. */
+export function Shortcuts({ isAdmin, onClose }: { isAdmin: boolean; onClose: () => void }) {
+  const id = useId()
+  const [isOn, setOn] = useState(areSingleKeysOn)
+  return (
+    <Modal labelledBy={id} isLight onClose={onClose} className="max-w-lg">
+      <div className="grid gap-5 p-5">
+        <h2 id={id} className="text-lg font-semibold">
+          Keyboard shortcuts
+        </h2>
+        <KeyList
+          title="Everywhere"
+          lines={[
+            { keys: [controlKey, 'K'], does: 'Go anywhere, do anything' },
+            { keys: ['?'], does: 'This list' },
+            { keys: ['/'], does: 'Search on this page' },
+            { keys: ['Esc'], does: 'Close what lies over the page' },
+          ]}
+        />
+        <KeyList
+          title="Go to"
+          lines={listKeyedPlaces(isAdmin).map(({ key, label }) => ({ keys: ['g', key], does: label }))}
+        />
+        <CheckField
+          label="Keys pressed alone do something"
+          hint="Turn this off if you dictate, or press keys by accident. It is kept on this device."
+          checked={isOn}
+          onChange={({ currentTarget: { checked } }) => {
+            turnSingleKeys(checked)
+            setOn(checked)
+          }}
+        />
+        <Button className="justify-self-end" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </Modal>
+  )
+}
+
+type KeyListProps = { title: string; lines: readonly { keys: readonly string[]; does: string }[] }
+
+function KeyList({ title, lines }: KeyListProps) {
+  return (
+    <div className="grid gap-2">
+      <h3 className="text-sm font-semibold">{title}</h3>
+      <dl className="grid gap-x-8 gap-y-1.5 text-sm sm:grid-cols-2">
+        {lines.map(({ keys, does }) => (
+          <div key={does} className="flex items-center justify-between gap-3">
+            <dt className="text-muted">{does}</dt>
+            <dd>
+              <KeyCaps keys={keys} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import {
+  Bot,
+  CalendarDays,
+  ChartColumn,
+  CreditCard,
+  GraduationCap,
+  type LucideIcon,
+  Settings,
+  ShieldCheck,
+  UsersRound,
+} from 'lucide-react'
+
+type Place = { to: string; label: string; Icon: LucideIcon /** Pressed after `g`. */; key: string }
+
+/** What is used every day. */
+export const places = [
+  { to: '/agents', label: 'Agents', Icon: Bot, key: 'a' },
+  { to: '/cost', label: 'Cost', Icon: ChartColumn, key: 'c' },
+] as const satisfies readonly Place[]
+
+/** On small screens these stand in the account menu only. */
+export const quietPlaces = [
+  { to: '/approvals', label: 'Approvals', Icon: ShieldCheck, key: 'p' },
+  { to: '/skills', label: 'Skills', Icon: GraduationCap, key: 'k' },
+  { to: '/events', label: 'Events', Icon: CalendarDays, key: 'e' },
+  { to: '/settings', label: 'Settings', Icon: Settings, key: 's' },
+] as const satisfies readonly Place[]
+
+export const adminPlaces = [
+  { to: '/admin', label: 'Admin', Icon: UsersRound, key: 'm' },
+] as const satisfies readonly Place[]
+
+const billing = { to: '/billing', label: 'Billing', Icon: CreditCard, key: 'b' } as const satisfies Place
+
+/** Every page that a key leads to. */
+export function listKeyedPlaces(isAdmin: boolean) {
+  return [...places, ...quietPlaces, billing, ...(isAdmin ? adminPlaces : [])]
+}
