@@ -15,6 +15,7 @@ import { findUser } from './account/session.ts'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
+import { LineSearch } from './logs/line-search.ts'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 import { Shell } from './shell/shell.tsx'
 
@@ -103,6 +104,7 @@ const agentOverview = createRoute({
 const agentLogs = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents/$agentId/logs',
+  validateSearch: LineSearch,
   component: lazyRouteComponent(() => import('./logs/logs-page.tsx'), 'LogsPage'),
 })
 const agentSettings = createRoute({

@@ -1,15 +1,16 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { LogEvent } from '../../src/features/agents/logs/schemas.ts'
-import { type LiveLine, MAX_LINES, toLine, withFresh } from './log-lines.ts'
-import { readLogs, streamPath } from './logs-api.ts'
+import { ApiError } from '../api/request.ts'
+import { type LogRow, MAX_LINES, toRow, withFresh } from './log-lines.ts'
+import { readPage, streamPath } from './logs-api.ts'
 
 /** Lines of this time are shown together, so that a flood does not hold up the page. */
 const GATHER_MS = 120
 
 export type LogConnection = 'connecting' | 'live' | 'interrupted' | 'refused'
-type Shown = { lines: LiveLine[]; waiting: number }
+type Shown = { rows: readonly LogRow[]; waiting: number }
 
-const nothing: Shown = { lines: [], waiting: 0 }
+const nothing: Shown = { rows: [], waiting: 0 }
 
 /**
  * What an agent writes, as it writes it: the newest lines, and how many `waiting` ones came since `isHeld`. The browser
@@ -20,14 +21,14 @@ export function useLiveLog(agentId: string, isHeld: boolean) {
   const [connection, setConnection] = useState<LogConnection>('connecting')
   const [error, setError] = useState<unknown>(null)
   const [shown, setShown] = useState(nothing)
-  const fresh = useRef<LiveLine[]>([])
+  const fresh = useRef<LogRow[]>([])
   const held = useRef(isHeld)
 
   const show = useCallback(() => {
     const waiting = fresh.current
-    if (held.current) return setShown(({ lines }) => ({ lines, waiting: Math.min(waiting.length, MAX_LINES) }))
+    if (held.current) return setShown(({ rows }) => ({ rows, waiting: Math.min(waiting.length, MAX_LINES) }))
     fresh.current = []
-    setShown(({ lines }) => ({ lines: withFresh(lines, waiting), waiting: 0 }))
+    setShown(({ rows }) => ({ rows: withFresh(rows, waiting), waiting: 0 }))
   }, [])
 
   useEffect(() => {
@@ -48,7 +49,7 @@ export function useLiveLog(agentId: string, isHeld: boolean) {
       const event = LogEvent.safeParse(parseJson(data))
       if (!event.success) return
       if (event.data.type === 'connected') return setConnection('live')
-      fresh.current.push(toLine(lastEventId, event.data))
+      fresh.current.push(toRow(lastEventId, event.data, Date.now()))
       if (fresh.current.length > 2 * MAX_LINES) fresh.current.splice(0, MAX_LINES)
       timer ??= setTimeout(() => {
         timer = undefined
@@ -59,7 +60,9 @@ export function useLiveLog(agentId: string, isHeld: boolean) {
       if (source.readyState !== EventSource.CLOSED) return setConnection('interrupted')
       setConnection('refused')
       // An event stream does not tell why it was refused; the same question without one does.
-      readLogs(agentId, {}, asking.signal).catch((reason) => asking.signal.aborted || setError(reason))
+      readPage(agentId, null, asking.signal)
+        .then(() => setError(new ApiError(0, 'The server sends no new lines just now. Stored ones can still be read.')))
+        .catch((reason) => asking.signal.aborted || setError(reason))
     })
     return () => {
       source.close()

@@ -1,7 +1,11 @@
 import { expect, test } from 'bun:test'
-import { filterLines, MAX_LINES, toLine, withFresh } from './log-lines.ts'
+import { filterRows, splitAtMatches, toBars } from './log-filter.ts'
+import { type LogRow, MAX_LINES, toRow, toStoredRow, withFresh } from './log-lines.ts'
 
-const line = (id: number, text = `line ${id}`) => toLine(String(id), { type: 'line', text })
+const line = (id: number, text = `line ${id}`) => toRow(String(id), { type: 'line', text }, id * 1000)
+const stored = (text: string, stream: LogRow['stream'] = 'stdout') =>
+  toStoredRow({ id: 1, at: '2026-01-01T00:00:00Z', stream, text })
+const everything = { text: '', level: null, range: null }
 
 test('withFresh: lines that come again are shown once', () => {
   const lines = [line(1), line(2)]
@@ -16,13 +20,56 @@ test('withFresh: only the newest are kept, whatever comes', () => {
   expect(kept.at(-1)?.id).toBe(MAX_LINES + 50)
 })
 
-test('toLine: an end that nobody saw has no code', () => {
-  expect(toLine('7', { type: 'exit', code: null })).toEqual({ id: 7, text: 'The agent ended.', isNote: true })
-  expect(toLine('8', { type: 'exit', code: 78 }).text).toBe('The agent ended with code 78.')
+test('toRow: an end that nobody saw has no code, and a time is taken where it was told', () => {
+  expect(toRow('7', { type: 'exit', code: null }, 5)).toMatchObject({ at: 5, text: 'The agent ended.', isNote: true })
+  expect(toRow('8', { type: 'exit', code: 78, at: '2026-01-01T00:00:00Z' }, 5)).toMatchObject({
+    at: Date.UTC(2026, 0, 1),
+    text: 'The agent ended with code 78.',
+  })
 })
 
-test('filterLines: in any case, and ends stay in sight', () => {
-  const lines = [line(1, 'Error: no'), line(2, 'fine'), toLine('3', { type: 'exit', code: 1 })]
-  expect(filterLines(lines, ' error ').map(({ id }) => id)).toEqual([1, 3])
-  expect(filterLines(lines, '  ')).toBe(lines)
+test.each([
+  ['{"level":50,"msg":"no","code":7}', 'error', 'no', { code: 7 }],
+  ['{"severity":"Warning","message":"slow"}', 'warn', 'slow', {}],
+  ['{"level":"whatever","x":1}', null, '{"level":"whatever","x":1}', { level: 'whatever', x: 1 }],
+  ['2026-01-01 [debug] began', 'debug', '2026-01-01 [debug] began', null],
+  ['ERROR: refused', 'error', 'ERROR: refused', null],
+  ['level=info ready', 'info', 'level=info ready', null],
+  ['no information here', null, 'no information here', null],
+  ['{not json', null, '{not json', null],
+] as const)('toStoredRow: %s', (text, level, message, fields) => {
+  expect(stored(text)).toMatchObject({ level, message, fields, text })
+})
+
+test('toStoredRow: what stands on the error output without a level is worth a look, what the platform says is a note', () => {
+  expect(stored('deprecated', 'stderr').level).toBe('warn')
+  expect(stored('[5 lines dropped]', 'platform').isNote).toBe(true)
+})
+
+test('filterRows: by text in any case, by level and what is graver, by time; ends stay in sight', () => {
+  const rows = [line(1, 'Error: no'), line(2, 'fine'), toRow('3', { type: 'exit', code: 1 }, 3000), line(4, '[warn] x')]
+  const idsOf = (filter: Parameters<typeof filterRows>[1]) => filterRows(rows, filter).map(({ id }) => id)
+  expect(filterRows(rows, { ...everything, text: '  ' })).toBe(rows)
+  expect(idsOf({ ...everything, text: ' error ' })).toEqual([1, 3])
+  expect(idsOf({ ...everything, level: 'warn' })).toEqual([1, 3, 4])
+  expect(idsOf({ ...everything, level: 'error' })).toEqual([1, 3])
+  expect(idsOf({ ...everything, range: { from: 2000, to: 4000 } })).toEqual([2, 3])
+})
+
+test('splitAtMatches: every second piece is what was searched for, as it stands', () => {
+  expect(splitAtMatches('An error, an ERROR', 'error')).toEqual(['An ', 'error', ', an ', 'ERROR', ''])
+  expect(splitAtMatches('fine', ' ')).toEqual(['fine'])
+})
+
+test('toBars: each line is counted once, and the parts cover the whole time', () => {
+  const rows = [line(1), line(2, 'ERROR x'), line(3, 'WARN x'), line(10)]
+  const bars = toBars(rows, 3)
+  expect(bars).toHaveLength(3)
+  expect(bars.map(({ error, warn, other }) => [error, warn, other])).toEqual([
+    [1, 1, 1],
+    [0, 0, 0],
+    [0, 0, 1],
+  ])
+  expect([bars[0]?.from, (bars.at(-1)?.to ?? 0) > 10_000]).toEqual([1000, true])
+  expect(toBars([line(1)], 3)).toEqual([])
 })

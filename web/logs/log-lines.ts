@@ -1,31 +1,104 @@
-import type { LogEvent } from '../../src/features/agents/logs/schemas.ts'
+import type { LogEntry, LogEvent } from '../../src/features/agents/logs/schemas.ts'
 
 /** More are never on the page: the browser must stay quick whatever an agent writes. */
-export const MAX_LINES = 1000
+export const MAX_LINES = 50_000
 
-/** `isNote`: not the agent's words but what happened to it. */
-export type LiveLine = { id: number; text: string; isNote: boolean }
+export const LEVELS = ['error', 'warn', 'info', 'debug'] as const
+export type Level = (typeof LEVELS)[number]
 
-/** One event of the stream as a line; `eventId` is the number of the stored line. */
-export function toLine(eventId: string, event: Exclude<LogEvent, { type: 'connected' }>): LiveLine {
+/**
+ * A line as it is shown. `level` is null where the line names none; `fields` is what else stood in a line of JSON.
+ * `isNote`: not the agent's words but what happened to it. `at` is in ms, when the line was written.
+ */
+export type LogRow = {
+  id: number
+  at: number
+  stream: LogEntry['stream']
+  level: Level | null
+  message: string
+  fields: Record<string, unknown> | null
+  text: string
+  isNote: boolean
+}
+
+/** The levels of pino and bunyan by their numbers. */
+const numbered: readonly [least: number, level: Level][] = [
+  [50, 'error'],
+  [40, 'warn'],
+  [30, 'info'],
+  [0, 'debug'],
+]
+const named: Readonly<Record<string, Level>> = {
+  fatal: 'error',
+  critical: 'error',
+  error: 'error',
+  err: 'error',
+  warn: 'warn',
+  warning: 'warn',
+  info: 'info',
+  notice: 'info',
+  debug: 'debug',
+  trace: 'debug',
+  verbose: 'debug',
+}
+/** A level near the beginning of a line of plain text: `[warn] …`, `ERROR: …`, `level=info …`. */
+const LEVEL_WORD = new RegExp(
+  String.raw`^.{0,40}?(?:\[|\blevel=|^|\s)(${Object.keys(named).join('|')})(?:\]|:|\s|$)`,
+  'i',
+)
+
+/** One event of the stream as a line; `eventId` is the number of the stored line, `now` is for servers that tell no time. */
+export function toRow(eventId: string, event: Exclude<LogEvent, { type: 'connected' }>, now: number): LogRow {
   const id = Number(eventId)
-  if (event.type === 'line') return { id, text: event.text, isNote: false }
+  const at = event.at === undefined ? now : Date.parse(event.at)
+  if (event.type === 'line') return parseLine({ id, at, stream: event.stream ?? 'stdout', text: event.text })
+  const text = event.code === null ? 'The agent ended.' : `The agent ended with code ${event.code}.`
+  return { id, at, stream: 'platform', level: null, message: text, fields: null, text, isNote: true }
+}
+
+/** A stored line as it is shown. */
+export function toStoredRow({ id, at, stream, text }: LogEntry): LogRow {
+  return parseLine({ id, at: Date.parse(at), stream, text })
+}
+
+function parseLine(line: Pick<LogRow, 'id' | 'at' | 'stream' | 'text'>): LogRow {
+  if (line.stream === 'platform') return { ...line, level: null, message: line.text, fields: null, isNote: true }
+  const fields = parseFields(line.text)
+  if (!fields) return { ...line, level: findLevel(line.text, line.stream), message: line.text, fields, isNote: false }
+  const { level, severity, time: _time, timestamp: _timestamp, msg, message, ...rest } = fields
+  const said = [msg, message].find((value) => typeof value === 'string')
   return {
-    id,
-    text: event.code === null ? 'The agent ended.' : `The agent ended with code ${event.code}.`,
-    isNote: true,
+    ...line,
+    level: toLevel(level ?? severity),
+    message: said ?? line.text,
+    fields: said === undefined ? fields : rest,
+    isNote: false,
   }
 }
 
-/** The newest lines with what is new among `fresh`; a line that comes twice is there once. */
-export function withFresh(lines: LiveLine[], fresh: LiveLine[]): LiveLine[] {
-  const last = lines.at(-1)?.id ?? 0
-  const added = fresh.filter(({ id }) => id > last)
-  return added.length === 0 ? lines : [...lines, ...added].slice(-MAX_LINES)
+function parseFields(text: string): Record<string, unknown> | null {
+  if (!text.startsWith('{')) return null
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : null
+  } catch {
+    return null
+  }
 }
 
-/** The lines in which `text` stands, in any case; what happened to the agent stays in sight. */
-export function filterLines(lines: LiveLine[], text: string): LiveLine[] {
-  const wanted = text.trim().toLowerCase()
-  return wanted === '' ? lines : lines.filter((line) => line.isNote || line.text.toLowerCase().includes(wanted))
+function toLevel(value: unknown): Level | null {
+  if (typeof value === 'number') return numbered.find(([least]) => value >= least)?.[1] ?? null
+  return typeof value === 'string' ? (named[value.toLowerCase()] ?? null) : null
+}
+
+function findLevel(text: string, stream: LogEntry['stream']): Level | null {
+  const word = LEVEL_WORD.exec(text)?.[1]
+  return word ? (named[word.toLowerCase()] ?? null) : stream === 'stderr' ? 'warn' : null
+}
+
+/** The newest lines with what is new among `fresh`; a line that comes twice is there once. */
+export function withFresh(rows: readonly LogRow[], fresh: readonly LogRow[]): readonly LogRow[] {
+  const last = rows.at(-1)?.id ?? 0
+  const added = fresh.filter(({ id }) => id > last)
+  return added.length === 0 ? rows : [...rows, ...added].slice(-MAX_LINES)
 }

@@ -1,34 +1,36 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { LogHistory } from '../../src/features/agents/logs/schemas.ts'
 import { request } from '../api/request.ts'
+import { type LogRow, toStoredRow } from './log-lines.ts'
 
-const PAGE = 200
+/** As many as the server gives at once. */
+const PAGE = 1000
 
-/** A page of stored lines: those with `text` in them, older than the line `before`; the newest when it is null. */
-export type LogPage = { text: string; before: number | null }
-
-/** Stored lines of an agent; asked for when somebody looks, and not again by itself. */
-export function historyQuery(agentId: string, { text, before }: LogPage) {
-  const query = { limit: String(PAGE), ...(text && { q: text }), ...(before !== null && { before: String(before) }) }
-  return queryOptions({
-    queryKey: ['logs', agentId, text, before],
-    queryFn: async ({ signal }) => {
-      const { entries = [], nextBefore = null } = await readLogs(agentId, query, signal)
-      return { entries, nextBefore }
-    },
-    placeholderData: keepPreviousData,
+/** Stored lines of an agent older than the line `before`, a page at a time, each with its oldest line first. */
+export function olderLinesQuery(agentId: string, before: number | null) {
+  return infiniteQueryOptions({
+    queryKey: ['logs', agentId, before],
+    queryFn: ({ pageParam, signal }) => readPage(agentId, pageParam, signal),
+    initialPageParam: before,
+    getNextPageParam: (page: LogPage) => page.nextBefore,
+    staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   })
 }
 
-/** @throws ApiError with why the logs cannot be read. */
-export function readLogs(agentId: string, query: Record<string, string>, signal: AbortSignal) {
-  return request(LogHistory, `${logsPath(agentId)}/history?${new URLSearchParams(query)}`, { signal })
+export type LogPage = { rows: LogRow[]; nextBefore: number | null }
+
+/** Lines older than the line `before`, the newest when it is null. @throws ApiError with why the logs cannot be read. */
+export async function readPage(agentId: string, before: number | null, signal?: AbortSignal): Promise<LogPage> {
+  const query = new URLSearchParams({ limit: String(PAGE), ...(before !== null && { before: String(before) }) })
+  const path = `${logsPath(agentId)}/history?${query}`
+  const { entries = [], nextBefore = null } = await request(LogHistory, path, { signal })
+  return { rows: entries.map(toStoredRow), nextBefore }
 }
 
-/** Where the server sends what an agent writes. */
+/** Where the server sends what an agent writes, with times. */
 export function streamPath(agentId: string): string {
-  return `${logsPath(agentId)}/stream`
+  return `${logsPath(agentId)}/stream?detail=true`
 }
 
 function logsPath(agentId: string): string {

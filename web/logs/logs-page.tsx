@@ -1,88 +1,194 @@
-import { getRouteApi } from '@tanstack/react-router'
-import { Pause, Play, Search } from 'lucide-react'
-import { useDeferredValue, useState } from 'react'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { ArrowDown } from 'lucide-react'
+import { useCallback, useDeferredValue, useMemo, useState } from 'react'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
+import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
-import { LiveLog } from './live-log-view.tsx'
-import { StoredLog } from './stored-log.tsx'
+import { copyText } from '../ui/copy-button.tsx'
+import { LoadProblem, Notice } from '../ui/notice.tsx'
+import { useDownloadLog } from './download-log.ts'
+import { type LogConnection, useLiveLog } from './live-log.ts'
+import { filterRows, type LogFilter } from './log-filter.ts'
+import { LogHistogram } from './log-histogram.tsx'
+import { type LogRow, MAX_LINES } from './log-lines.ts'
+import { LogTools } from './log-tools.tsx'
+import { LogView } from './log-view.tsx'
+import { useOlderLog } from './older-log.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/logs')
+const count = new Intl.NumberFormat('en')
+const connections: Record<LogConnection, string> = {
+  connecting: 'Connecting…',
+  live: 'Live',
+  interrupted: 'Interrupted, reconnecting…',
+  refused: 'Not connected',
+}
+const everything: LogFilter = { text: '', level: null, range: null }
 
-/** `/agents/$agentId/logs`: what one agent writes, live or as it is stored. */
+/** `/agents/$agentId/logs`: what one agent writes and has written. `?line=` names the line to go to. */
 export function LogsPage() {
   const { agentId } = route.useParams()
   return (
     <AgentFrame agentId={agentId} title="Logs" isFilling>
-      {({ agent }) => <Logs agentId={agent.id} />}
+      {({ agent }) => <Logs agent={agent} />}
     </AgentFrame>
   )
 }
 
-function Logs({ agentId }: { agentId: string }) {
-  const [view, setView] = useState<'live' | 'stored'>('live')
+function Logs({ agent }: { agent: WebAgent }) {
+  const linked = route.useSearch().line ?? null
+  const [filter, setFilter] = useState(everything)
   const [isPaused, setPaused] = useState(false)
-  const [text, setText] = useState('')
-  const filter = useDeferredValue(text.trim().slice(0, MAX_FILTER))
+  const [isReading, setReading] = useState(false)
+  const deferred = useDeferredValue(filter)
+  const live = useLiveLog(agent.id, isPaused || isReading)
+  const log = useWholeLog(agent.id, live, { linked, isFiltered: deferred !== everything && !isEmpty(deferred) })
+  const timed = useMemo(() => filterRows(log.rows, { ...deferred, range: null }), [log.rows, deferred])
+  const shown = useMemo(() => filterRows(timed, { ...everything, range: deferred.range }), [timed, deferred.range])
+  const download = useDownloadLog(agent.id, agent.name, filter)
+  const lines = useUnfolded(linked)
   return (
     <>
-      <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2.5 sm:px-6">
-        <fieldset className="flex gap-0.5 rounded-lg bg-sunken p-0.5">
-          <legend className="sr-only">Which lines</legend>
-          <ViewButton isChosen={view === 'live'} onChoose={() => setView('live')}>
-            Live
-          </ViewButton>
-          <ViewButton isChosen={view === 'stored'} onChoose={() => setView('stored')}>
-            History
-          </ViewButton>
-        </fieldset>
-        <div className="relative flex-1 max-sm:order-last max-sm:basis-full">
-          <Search
+      <LogTools filter={filter} onFilter={setFilter} isPaused={isPaused} onPause={setPaused} download={download} />
+      <LogHistogram rows={timed} range={deferred.range} onRange={(range) => setFilter({ ...filter, range })} />
+      <LogView
+        rows={shown}
+        search={deferred.text}
+        linked={linked}
+        unfolded={lines.unfolded}
+        isBusy={live.connection === 'connecting' || log.older.isReading}
+        onToggle={lines.toggle}
+        onLink={lines.link}
+        onNearTop={log.older.readOlder}
+        onAway={setReading}
+        footer={(jumpToEnd, isAway) =>
+          (isAway || (isPaused && live.waiting > 0)) && (
+            <Button
+              className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lifted"
+              onClick={() => {
+                jumpToEnd()
+                setPaused(false)
+              }}
+            >
+              <ArrowDown aria-hidden className="size-4" />
+              {live.waiting > 0 ? `${count.format(live.waiting)} new` : 'Latest'}
+            </Button>
+          )
+        }
+      >
+        <Remarks log={log} live={live} shown={shown.length} download={download.error} isLinkGone={log.isLinkGone} />
+      </LogView>
+      <p className="flex items-center justify-between gap-3 border-t border-line px-3 py-1.5 text-xs text-muted sm:px-6">
+        <span role="status" className="inline-flex items-center gap-1.5">
+          <span
             aria-hidden
-            className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-muted"
+            className={`size-1.5 rounded-full ${live.connection === 'live' ? 'bg-accent' : 'border-[1.5px] border-current'}`}
           />
-          <input
-            type="search"
-            aria-label={view === 'live' ? 'Filter lines' : 'Search stored lines'}
-            placeholder={view === 'live' ? 'Filter' : 'Search'}
-            value={text}
-            maxLength={MAX_FILTER}
-            autoCapitalize="none"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => setText(event.target.value)}
-            className="min-h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 text-base text-ink placeholder:text-muted sm:text-sm"
-          />
-        </div>
-        <Button
-          aria-pressed={isPaused}
-          className={`min-w-24 max-sm:ml-auto ${view === 'live' ? '' : 'invisible'}`}
-          onClick={() => setPaused(!isPaused)}
-        >
-          {isPaused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
-          {isPaused ? 'Follow' : 'Pause'}
-        </Button>
-      </div>
-      {view === 'live' ? (
-        <LiveLog agentId={agentId} filter={filter} isPaused={isPaused} onFollow={() => setPaused(false)} />
-      ) : (
-        <StoredLog agentId={agentId} text={filter} />
-      )}
+          {lines.notice ?? (isPaused && live.connection === 'live' ? 'Paused' : connections[live.connection])}
+        </span>
+        <span className="tabular-nums">{describeCount(shown.length, log)}</span>
+      </p>
     </>
   )
 }
 
-/** The server takes no longer query. */
-const MAX_FILTER = 200
+type WholeLog = {
+  rows: readonly LogRow[]
+  older: ReturnType<typeof useOlderLog>
+  /** The line that the address names is not stored any more. */
+  isLinkGone: boolean
+}
 
-function ViewButton({ isChosen, onChoose, children }: { isChosen: boolean; onChoose: () => void; children: string }) {
-  return (
-    <button
-      type="button"
-      aria-pressed={isChosen}
-      onClick={onChoose}
-      className="inline-flex min-h-8 items-center rounded-md border border-transparent px-2.5 text-sm font-medium text-muted hover:text-ink aria-pressed:border-line aria-pressed:bg-surface aria-pressed:text-ink aria-pressed:shadow-xs"
-    >
-      {children}
-    </button>
+/** What came live, and before it what is stored, as far as it has been asked for. */
+function useWholeLog(
+  agentId: string,
+  live: ReturnType<typeof useLiveLog>,
+  { linked, isFiltered }: { linked: number | null; isFiltered: boolean },
+): WholeLog {
+  const [start, setStart] = useState<number | null>(null)
+  const firstLive = live.rows[0]?.id
+  if (start === null && firstLive !== undefined) setStart(firstLive)
+  const [isFound, setFound] = useState(linked === null)
+  const older = useOlderLog(agentId, {
+    before: start,
+    isEnabled: start !== null,
+    known: live.rows.length,
+    wantsAll: isFiltered || !isFound,
+  })
+  const rows = useMemo(() => [...older.rows, ...live.rows].slice(-MAX_LINES), [older.rows, live.rows])
+  if (!isFound && rows.some(({ id }) => id === linked)) setFound(true)
+  const isAllRead = start !== null && !older.isReading && (!older.isMore || older.isFull)
+  return { rows, older, isLinkGone: !isFound && isAllRead }
+}
+
+/** Which lines are unfolded, and the address of one of them. */
+function useUnfolded(linked: number | null) {
+  const navigate = useNavigate()
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set(linked === null ? [] : [linked]))
+  const [notice, setNotice] = useState<string | null>(null)
+  const toggle = useCallback(
+    (id: number) => setUnfolded((known) => new Set(known).symmetricDifference(new Set([id]))),
+    [],
   )
+  const link = useCallback(
+    async (id: number) => {
+      await navigate({ to: '.', search: { line: id }, replace: true })
+      setNotice((await copyText(window.location.href)) ? 'Link copied' : 'The link stands in the address bar')
+    },
+    [navigate],
+  )
+  return { unfolded, toggle, link: (id: number) => void link(id), notice }
+}
+
+type RemarksProps = {
+  log: WholeLog
+  live: ReturnType<typeof useLiveLog>
+  shown: number
+  download: unknown
+  isLinkGone: boolean
+}
+
+/** What stands above the lines: what could not be read, and why there are none. */
+function Remarks({ log, live, shown, download, isLinkGone }: RemarksProps) {
+  const { older } = log
+  return (
+    <div className="grid gap-2 px-3 font-sans text-sm not-empty:py-2 sm:px-6">
+      {live.error !== null && <LoadProblem what="The log" error={live.error} onRetry={live.again} />}
+      {older.error && <LoadProblem what="Older lines" error={older.error} onRetry={older.again} />}
+      {download !== null && (
+        <Notice tone="problem" title="The log was not downloaded">
+          {messageFor(download)}
+        </Notice>
+      )}
+      {isLinkGone && <Notice tone="warning">The line of this link is not stored any more.</Notice>}
+      {older.isReading && (
+        <p role="status" className="text-muted">
+          Reading older lines…
+        </p>
+      )}
+      {older.isFull && older.isMore && (
+        <p className="text-muted">
+          These are the newest {count.format(MAX_LINES)} lines. The download has the older ones too.
+        </p>
+      )}
+      {shown === 0 && live.error === null && !older.isReading && (
+        <p className="py-4 text-muted">{describeEmptiness(live.connection, log.rows.length)}</p>
+      )}
+    </div>
+  )
+}
+
+function describeEmptiness(connection: LogConnection, known: number): string {
+  if (known > 0) return 'No line is like that. Take a part of the search away to see more.'
+  return connection === 'live' ? 'It has written nothing yet. New lines appear here.' : 'Connecting to the log…'
+}
+
+function describeCount(shown: number, { rows, older }: WholeLog): string {
+  const all = `${count.format(rows.length)}${older.isMore ? '+' : ''} ${rows.length === 1 ? 'line' : 'lines'}`
+  return shown === rows.length ? all : `${count.format(shown)} of ${all}`
+}
+
+function isEmpty({ text, level, range }: LogFilter): boolean {
+  return text.trim() === '' && level === null && range === null
 }

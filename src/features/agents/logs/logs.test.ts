@@ -39,8 +39,14 @@ const FACES = [
 ] as const
 
 /** A client of the stream: collects what comes until it is disposed of. */
-async function listen(world: World, face: 'web' | 'backend', headers: Record<string, string>, agentId = 'ada-1') {
-  const response = await world[face].request(`/api/logs/${agentId}/stream`, { headers })
+async function listen(
+  world: World,
+  face: 'web' | 'backend',
+  headers: Record<string, string>,
+  agentId = 'ada-1',
+  query = '',
+) {
+  const response = await world[face].request(`/api/logs/${agentId}/stream${query}`, { headers })
   expect(response.status).toBe(200)
   const events: (LogEvent & { id: string | undefined })[] = []
   const reading = (async () => {
@@ -100,6 +106,23 @@ for (const [face, openFace] of FACES) {
     await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
     await first.ended
     await second.ended
+  })
+
+  test(`GET /api/logs/:agentId/stream (${face}): with detail, when and where each line was written; 400 otherwise`, async () => {
+    const world = await withAgent()
+    await world.say('one')
+    await world.add([{ at: world.clock.now(), stream: 'exit', text: '1' }])
+    const client = await listen(world, face, openFace(world), 'ada-1', '?detail=true')
+    await until('both lines', () => client.events.length === 3)
+    const at = world.clock.now().toISOString()
+    expect(client.events.slice(1).map(({ id: _id, ...event }) => event)).toEqual([
+      { type: 'line', text: 'one', at, stream: 'stdout' },
+      { type: 'exit', code: 1, at },
+    ])
+    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
+    await client.ended
+    const refused = await world[face].request('/api/logs/ada-1/stream?detail=much', { headers: openFace(world) })
+    expect([refused.status, await refused.json()]).toEqual([400, { error: 'detail must be true or false' }])
   })
 
   test(`GET /api/logs/:agentId/history (${face}): the last 500 lines, and who follows`, async () => {

@@ -16,6 +16,9 @@ const PAGE = 200
 export type ReadDeps = { db: Db; logViewers: LogViewers }
 export type StreamDeps = ReadDeps & { changes: ChangeFeed; readLines: LineReader }
 
+/** Where a stream begins, the last 500 lines when `lastId` is null, and whether its events tell times. */
+export type StreamOptions = { lastId: number | null; isDetailed: boolean }
+
 /**
  * Sends what `agentId` wrote, after the line `lastId` or the last 500 lines, and then what it writes, until the client goes
  * or the streams of the agent are stopped. A line goes out when the one before it was taken: a slow client is behind, and
@@ -24,7 +27,7 @@ export type StreamDeps = ReadDeps & { changes: ChangeFeed; readLines: LineReader
 export async function streamLog(
   deps: StreamDeps,
   agentId: string,
-  lastId: number | null,
+  { lastId, isDetailed }: StreamOptions,
   stream: EventStream,
 ): Promise<void> {
   const viewer = deps.logViewers.enter(agentId)
@@ -42,7 +45,7 @@ export async function streamLog(
       const rows = deps.readLines(agentId, last, PAGE)
       for (const row of rows) {
         if (ending.signal.aborted) return
-        await stream.send('line', toEvent(row), row.sequence)
+        await stream.send('line', isDetailed ? toDetailedEvent(row) : toEvent(row), row.sequence)
         last = row.sequence
       }
       if (rows.length < PAGE) await deps.changes.changed(count, ending.signal)
@@ -88,9 +91,20 @@ export function listActiveLogs(deps: ReadDeps, principal: Principal): ActiveLogs
   return { streams }
 }
 
-function toEvent({ stream, text }: LogLineRow): LogEvent {
-  if (stream === 'exit') return { type: 'exit', code: text === '' ? null : Number(text) }
-  return { type: 'line', text }
+function toEvent(row: LogLineRow): LogEvent {
+  if (row.stream === 'exit') return { type: 'exit', code: toExitCode(row) }
+  return { type: 'line', text: row.text }
+}
+
+function toDetailedEvent({ stream, text, at }: LogLineRow): LogEvent {
+  const writtenAt = at.toISOString()
+  if (stream !== 'exit') return { type: 'line', text, at: writtenAt, stream }
+  return { type: 'exit', code: toExitCode({ text }), at: writtenAt }
+}
+
+/** Null when nobody saw it. */
+function toExitCode({ text }: Pick<LogLineRow, 'text'>): number | null {
+  return text === '' ? null : Number(text)
 }
 
 function toEntry({ sequence, at, stream, text }: LogLineRow): LogEntry[] {

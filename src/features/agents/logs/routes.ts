@@ -5,7 +5,7 @@ import type { BackendEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
-import { ActiveLogs, LogHistory, LogHistoryQuery } from './schemas.ts'
+import { ActiveLogs, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
 import { createLogStream, type LogRouteDeps } from './stream.ts'
 
 /** Logs of agents, the same on both faces (Interface 4.15; decisions, 19). */
@@ -16,8 +16,12 @@ export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEn
   // Registered before the other paths, where `active` would be the id of an agent.
   app.get('/api/logs/active', answers({ 200: ActiveLogs }), guard, (c) => c.json(listActiveLogs(deps, c.var.principal)))
 
-  app.get('/api/logs/:agentId/stream', answers({ 200: 'text/event-stream' }, 'not_found', 'limited'), guard, (c) =>
-    stream(c, c.var.principal, c.req.param('agentId')),
+  app.get(
+    '/api/logs/:agentId/stream',
+    answers({ 200: 'text/event-stream' }, 'not_found', 'limited'),
+    guard,
+    validate('query', LogStreamQuery),
+    (c) => stream(c, c.var.principal, c.req.param('agentId'), c.req.valid('query').detail === 'true'),
   )
 
   app.get(

@@ -34,11 +34,22 @@ export const LogHistory = z.object({
 })
 export type LogHistory = z.infer<typeof LogHistory>
 
-/** The data of a `line` event; lines and exits have ids to come back with. `code` is null when nobody saw it. */
+/** `GET /api/logs/:agentId/stream`: with `detail=true` a line tells when it was written and where, an exit when it was. */
+export const LogStreamQuery = z.object({ detail: z.enum(['true', 'false'], 'detail must be true or false').optional() })
+
+/**
+ * The data of a `line` event; lines and exits have ids to come back with. `code` is null when nobody saw it. `at` (ISO
+ * 8601) and `stream` are there when they were asked for.
+ */
 export const LogEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('connected'), agentId: z.string() }),
-  z.object({ type: z.literal('line'), text: z.string() }),
-  z.object({ type: z.literal('exit'), code: z.number().nullable() }),
+  z.object({
+    type: z.literal('line'),
+    text: z.string(),
+    at: z.string().optional(),
+    stream: LogEntry.shape.stream.optional(),
+  }),
+  z.object({ type: z.literal('exit'), code: z.number().nullable(), at: z.string().optional() }),
 ])
 export type LogEvent = z.infer<typeof LogEvent>
 

@@ -15,10 +15,10 @@ export type LogRouteDeps = ReadDeps & { log: Log; changes: ChangeFeed; liveStrea
  */
 export function createLogStream(deps: LogRouteDeps) {
   const readLines = createLineReader(deps.db)
-  return <Env extends BaseEnv>(c: Context<Env>, principal: Principal, agentId: string) => {
+  return <Env extends BaseEnv>(c: Context<Env>, principal: Principal, agentId: string, isDetailed: boolean) => {
     const { id } = getAgent(deps.db, principal, agentId)
-    const lastId = readId(c.req.header('last-event-id'))
-    return liveStream(c, deps, principal, (stream) => streamLog({ ...deps, readLines }, id, lastId, stream))
+    const options = { lastId: readId(c.req.header('last-event-id')), isDetailed }
+    return liveStream(c, deps, principal, (stream) => streamLog({ ...deps, readLines }, id, options, stream))
   }
 }
 
