@@ -1,4 +1,33 @@
-# Stead as one executable in a small image: `docker build -t stead . && docker run -p 3000:3000 -v stead:/data stead`.
+# Stead as one executable in a small image:
+#   docker build -t stead . && docker run -p 127.0.0.1:3000:3000 -v stead:/data stead
+# `--target agent` makes the image of agents, `--target prebuilt` takes dist/stead as it is; scripts/compose.yaml has all of it.
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS base
+RUN echo 'stead:x:10001:10001::/data:/bin/false' >> /etc/passwd \
+  && echo 'stead:x:10001:' >> /etc/group \
+  && mkdir -m 0700 /data \
+  && chown 10001:10001 /data
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+STOPSIGNAL SIGTERM
+
+FROM base AS platform
+# Agents are child processes here: the engine that runs this container is not theirs to talk to.
+# SQLite's native code is unpacked to TMPDIR: with it in the volume the root may be read-only.
+ENV HOST=0.0.0.0 DATA_DIR=/data HOME=/data TMPDIR=/data DEPLOYMENT_MODE=home AGENT_RUNTIME=process NODE_ENV=production
+EXPOSE 3000 3001 3100
+# With BUN_BE_BUN the executable runs the script and loads nothing of the service: a few milliseconds.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=15s --retries=3 \
+  CMD BUN_BE_BUN=1 stead -e 'const { ok } = await fetch(`http://127.0.0.1:${process.env.WEB_PORT || 3000}/readyz`); process.exit(ok ? 0 : 1)'
+ENTRYPOINT ["/usr/local/bin/stead"]
+CMD ["serve"]
+
+FROM platform AS prebuilt
+ARG EXECUTABLE=dist/stead
+COPY ${EXECUTABLE} /usr/local/bin/stead
+
 FROM oven/bun:1.4.4-debian AS build
 WORKDIR /src
 COPY package.json bun.lock ./
@@ -6,22 +35,13 @@ RUN bun install --frozen-lockfile
 COPY . .
 RUN bun run build
 
-FROM debian:bookworm-slim
-RUN apt-get update \
-  && apt-get install -y --no-install-recommends ca-certificates \
-  && rm -rf /var/lib/apt/lists/* \
-  && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin stead \
-  && install -d -o stead -g stead -m 0700 /data
+FROM base AS agent
+ENV HOST=0.0.0.0 PORT=18789 AGENT_DIR=/data HOME=/data
+EXPOSE 18789
+LABEL stead.runtime=stead
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=5 CMD ["/usr/local/bin/stead", "agent", "--check"]
 COPY --from=build /src/dist/stead /usr/local/bin/stead
-USER 10001
-WORKDIR /data
-# Agents are child processes here: the engine that runs this container is not theirs to talk to.
-ENV HOST=0.0.0.0 DATA_DIR=/data AGENT_RUNTIME=process NODE_ENV=production
-VOLUME /data
-EXPOSE 3000 3001 3100
-STOPSIGNAL SIGTERM
-# The executable is its own HTTP client: with BUN_BE_BUN it runs the script instead of the service.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
-  CMD BUN_BE_BUN=1 stead -e 'const { ok } = await fetch(`http://127.0.0.1:${process.env.WEB_PORT || 3000}/api/health`); process.exit(ok ? 0 : 1)'
-ENTRYPOINT ["stead"]
-CMD ["serve"]
+ENTRYPOINT ["/usr/local/bin/stead", "agent"]
+
+FROM platform
+COPY --from=build /src/dist/stead /usr/local/bin/stead

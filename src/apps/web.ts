@@ -8,6 +8,7 @@ import { deploymentsWeb } from '../features/agents/deployments/web.ts'
 import { installationsWeb } from '../features/agents/installations/web.ts'
 import { logRoutes } from '../features/agents/logs/routes.ts'
 import { provisioningWeb } from '../features/agents/provisioning/web.ts'
+import { reachWeb } from '../features/agents/reach/web.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk-guard.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
@@ -111,6 +112,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', provisioningWeb({ ...agents, catalogue }))
   app.route('/', deploymentsWeb(agents))
   app.route('/', channelsWeb(agents))
+  app.route('/', reachWeb(agents))
   app.route('/', lifecycleWeb(agents))
   app.route('/', instancesWeb(views))
   app.route('/', watchdogRoutes(agents, owner))

@@ -616,6 +616,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/provision web': { status: 200, body: () => ({ autoProvision: true }) },
   'POST /api/register web': { status: 200, body: () => ({ email: 'new@example.com', password: PASSWORD }) },
   // There are accounts in this world already.
+  'GET /api/served web': { status: 400 },
   'GET /api/setup web': reached,
   'POST /api/setup web': {
     status: 409,

@@ -1,0 +1,29 @@
+import { eq } from 'drizzle-orm'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { answers, Done } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
+import { agents } from '../registry/tables.ts'
+import { createHostReader } from './host.ts'
+
+/** `domain` is a host name, as a proxy asks before it gets a certificate for it. */
+const ServedQuery = z.object({ domain: z.string().max(253) })
+
+/**
+ * Public: is this the name of an agent that exists, whether it runs or not? Proxies that get certificates one by one ask
+ * (Caddy's `on_demand_tls`), so that nobody makes them ask for names that lead nowhere.
+ */
+export function reachWeb({ db, addresses }: { db: Db; addresses: { agentsDomain: string } }) {
+  const app = new Hono<WebEnv>()
+  const readHost = createHostReader(addresses.agentsDomain)
+  app.get('/api/served', answers({ 200: Done }, 'not_found'), validate('query', ServedQuery), (c) => {
+    const named = readHost(c.req.valid('query').domain)
+    const row = named && db.select({ id: agents.id }).from(agents).where(eq(agents.id, named.id)).get()
+    if (!row) throw new AppError('not_found', 'No agent has this name')
+    return c.json({ success: true })
+  })
+  return app
+}

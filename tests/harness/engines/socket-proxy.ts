@@ -1,0 +1,55 @@
+import { chmodSync } from 'node:fs'
+import { request as ask, createServer } from 'node:http'
+
+/** Which paths each method may have; a folder of the host may never be mounted. */
+export type EngineRules = Map<string, RegExp[]>
+
+/** The rules of a `command` in the form of wollomatic/socket-proxy: `-allowGET=<pattern>`, which has to match the whole path. */
+export function readEngineRules(command: readonly string[]): EngineRules {
+  const rules: EngineRules = new Map()
+  for (const line of command) {
+    const [, method, pattern] = /^-allow(GET|HEAD|POST|PUT|DELETE)=(.+)$/.exec(line) ?? []
+    if (!method || !pattern) continue
+    rules.set(method, [...(rules.get(method) ?? []), new RegExp(`^(?:${pattern})$`)])
+  }
+  return rules
+}
+
+/** Do the rules let this through? `path` has no query. */
+export function isAllowed(rules: EngineRules, method: string, path: string): boolean {
+  return rules.get(method)?.some((rule) => rule.test(path)) ?? false
+}
+
+/** Stands before an engine's socket at `file` and holds whoever asks to the rules; `refused` lists what was not let through. */
+export async function startSocketProxy(
+  engineSocket: string,
+  file: string,
+  rules: EngineRules,
+): Promise<{ refused: string[] } & Disposable> {
+  const refused: string[] = []
+  const server = createServer((incoming, outgoing) => {
+    const { method = '', url = '', headers } = incoming
+    const [path = ''] = url.split('?')
+    if (!isAllowed(rules, method, path)) {
+      refused.push(`${method} ${path}`)
+      outgoing.writeHead(403).end('{"message":"refused by the rules"}')
+      return
+    }
+    const passed = ask({ socketPath: engineSocket, path: url, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => passed.destroy())
+    incoming.pipe(passed)
+  })
+  await new Promise<void>((resolve) => server.listen(file, resolve))
+  chmodSync(file, 0o666)
+  return {
+    refused,
+    [Symbol.dispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
