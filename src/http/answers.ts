@@ -12,6 +12,8 @@ export type CheckedPart = { target: 'json' | 'query'; schema: ZodType; isOptiona
 
 /** The answer of what was done and has nothing to tell. */
 export const Done = z.object({ success: z.literal(true) })
+/** What a webhook is told: the event is kept. */
+export const Received = z.object({ received: z.literal(true) })
 
 const answersOf = new WeakMap<object, Answers>()
 const refusalsOf = new WeakMap<object, readonly ErrorKind[]>()

@@ -1,10 +1,11 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { AgentStats, DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
+import { DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
 import { type ConfigRequest, ConfigResponse } from '../../src/features/agents/registry/schemas.ts'
 import { Challenge, Verification, type VerifyRequest } from '../../src/features/agents/verification/schemas.ts'
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Instance } from '../../src/features/views/instances/schemas.ts'
+import { AgentStats } from '../../src/features/views/metrics/schemas.ts'
 import { agentPath, agentQuery } from '../agents/agents-api.ts'
 import { request } from '../api/request.ts'
 

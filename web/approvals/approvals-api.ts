@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
-import { ApprovalAnswer, ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
+import { ApprovalList, OneApproval } from '../../src/features/talk/approvals/schemas.ts'
 import { request } from '../api/request.ts'
 
 /** What agents have asked, newest first; looked at often, for an agent waits. */
@@ -14,7 +14,7 @@ export const approvalsQuery = infiniteQueryOptions({
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {
-    await request(ApprovalAnswer, `/api/approvals/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
+    await request(OneApproval, `/api/approvals/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
   } finally {
     // Also when somebody else was faster: then the list says how.
     await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { Billing, BillingDone, BillingPage } from '../../src/features/money/billing/schemas.ts'
+import { Billing, BillingDone } from '../../src/features/money/billing/schemas.ts'
+import { PaymentPage } from '../../src/features/money/cards/schemas.ts'
 import { LedgerPage } from '../../src/features/money/ledger/schemas.ts'
 import { ReceiptList } from '../../src/features/money/receipts/schemas.ts'
 import { request } from '../api/request.ts'
@@ -58,7 +59,7 @@ export type PayOrder =
 export async function openPayPage(order: PayOrder): Promise<string> {
   const isStorage = order.action === 'upgrade-storage'
   const path = isStorage ? '/api/payments/storage-upgrade' : '/api/billing'
-  const { url } = await request(BillingPage, path, { method: 'POST', body: isStorage ? {} : order })
+  const { url } = await request(PaymentPage, path, { method: 'POST', body: isStorage ? {} : order })
   return url
 }
 

@@ -1,12 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import {
-  PaymentAnswer,
-  PaymentList,
-  Wallet,
-  WalletList,
-  WalletState,
-} from '../../src/features/money/wallets/schemas.ts'
+import { OnePayment, PaymentList, Wallet, WalletList, WalletState } from '../../src/features/money/wallets/schemas.ts'
 import { request } from '../api/request.ts'
 
 /** The caller's own wallet, and those of their agents. */
@@ -58,7 +52,7 @@ export async function changePolicy(client: QueryClient, { agentId }: Wallet, cha
 }
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
-  await request(PaymentAnswer, `/api/wallet/payments/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
+  await request(OnePayment, `/api/wallet/payments/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
   await Promise.all([
     client.invalidateQueries({ queryKey: paymentsQuery.queryKey }),
     client.invalidateQueries({ queryKey: walletsQuery.queryKey }),
@@ -68,7 +62,7 @@ export async function decide(client: QueryClient, id: string, verb: 'approve' | 
 /** How a payment ended of which the other gateway cannot tell. */
 export async function resolve(client: QueryClient, id: string, status: 'succeeded' | 'failed'): Promise<void> {
   const path = `/api/wallet/payments/${encodeURIComponent(id)}/resolve`
-  await request(PaymentAnswer, path, { method: 'POST', body: { status } })
+  await request(OnePayment, path, { method: 'POST', body: { status } })
   await client.invalidateQueries({ queryKey: paymentsQuery.queryKey })
 }
 

@@ -9,14 +9,9 @@ import { getAgent, listShort } from '../registry/list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
-import {
-  BackendAgentAnswer,
-  BackendAgentsAnswer,
-  BackendChangedAgentAnswer,
-  BackendNewAgentsAnswer,
-} from './answer-schemas.ts'
 import { toCreated, toUpdated } from './answers.ts'
 import { type CreateOwnDeps, createAgentFor } from './create-own.ts'
+import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './schemas.ts'
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateOwnDeps & {
@@ -32,7 +27,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.get(
     '/api/agents',
-    answers({ 200: BackendAgentsAnswer }, 'unauthenticated', 'forbidden', 'limited', 'internal'),
+    answers({ 200: BackendAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal'),
     internalKey,
     (c) =>
       c.json(
@@ -48,7 +43,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.post(
     '/api/agents',
-    answers({ 201: BackendNewAgentsAnswer }, 'payment_required', 'limited', 'internal', 'unavailable'),
+    answers({ 201: CreatedAgent }, 'payment_required', 'limited', 'internal', 'unavailable'),
     internalKey,
     validate('json', CreateAgentRequest),
     async (c) => {
@@ -59,7 +54,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.get(
     '/api/agents/:id',
-    answers({ 200: BackendAgentAnswer }, 'not_found', 'limited', 'internal'),
+    answers({ 200: BackendAgent }, 'not_found', 'limited', 'internal'),
     internalKey,
     async (c) => {
       const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
@@ -86,7 +81,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.put(
     '/api/agents/:id',
-    answers({ 200: BackendChangedAgentAnswer }, 'payment_required', 'not_found', 'internal'),
+    answers({ 200: UpdatedAgent }, 'payment_required', 'not_found', 'internal'),
     internalKey,
     validate('json', UpdateAgentRequest),
     async (c) => {

@@ -5,22 +5,21 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { showConfig } from '../registry/config.ts'
 import { getAgent } from '../registry/list.ts'
-import { ConfigRequest } from '../registry/schemas.ts'
-import { AgentConfigAnswer } from './answer-schemas.ts'
+import { ConfigRequest, ConfigResponse } from '../registry/schemas.ts'
 import { type ConfigDeps, changeConfig } from './config-change.ts'
 
 /** Settings of agents, the same on both faces (Interface 4.4). Secrets go in and never come out. */
 export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/config', answers({ 200: AgentConfigAnswer }, 'not_found'), guard, (c) => {
+  app.get('/api/agents/:id/config', answers({ 200: ConfigResponse }, 'not_found'), guard, (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
   })
 
   app.put(
     '/api/agents/:id/config',
-    answers({ 200: AgentConfigAnswer }, 'not_found', 'conflict', 'upstream_failed', 'unavailable'),
+    answers({ 200: ConfigResponse }, 'not_found', 'conflict', 'upstream_failed', 'unavailable'),
     routeTraits({ scope: 'agents' }),
     guard,
     validate('json', ConfigRequest),

@@ -14,24 +14,19 @@ import {
   type AgentStatus,
   CreateAgentRequest,
   ProvisionRequest,
+  ProvisionResponse,
   RenameAgentRequest,
   UpdateAgentRequest,
   type WebAgent,
+  WebAgentDetail,
+  WebAgentList,
 } from '../registry/schemas.ts'
 import { findShownStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import {
-  AgentAnswer,
-  AgentsAnswer,
-  AgentsProvisionAnswer,
-  ChangedAgentAnswer,
-  ChangedAgentAnswer2,
-  NewAgentsAnswer,
-  NewAgentsProvisionAnswer,
-} from './answer-schemas.ts'
 import { toCreated, toUpdated } from './answers.ts'
 import { createAgent } from './create-own.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
+import { CreatedWebAgent, ProvisionedAgentList, RenamedAgent, UpdatedWebAgent } from './schemas.ts'
 import { renameAgent, requireSize, updateAgent } from './update.ts'
 
 const ofAgents = routeTraits({ scope: 'agents' })
@@ -44,20 +39,20 @@ export type AgentsWebDeps = ProvisionDeps & {
   requestsPerMinute: { agents: number }
 }
 
-const agentsAnswers = answers({ 200: AgentsAnswer }, 'unauthenticated', 'forbidden', 'limited', 'internal')
-const newAgentsProvisionAnswers = answers(
-  { 201: NewAgentsProvisionAnswer },
+const listAnswers = answers({ 200: WebAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal')
+const provisionAnswers = answers(
+  { 201: ProvisionResponse },
   'payment_required',
   'not_found',
   'conflict',
   'limited',
   'unavailable',
 )
-const agentsProvisionAnswers = answers({ 200: AgentsProvisionAnswer }, 'limited')
-const newAgentsAnswers = answers({ 201: NewAgentsAnswer }, 'payment_required', 'limited', 'internal', 'unavailable')
-const agentAnswers = answers({ 200: AgentAnswer }, 'not_found', 'limited', 'internal')
-const changedAgentAnswers = answers({ 200: ChangedAgentAnswer }, 'payment_required', 'not_found', 'internal')
-const changedAgentAnswer2Answers = answers({ 200: ChangedAgentAnswer2 }, 'not_found')
+const listProvisionedAnswers = answers({ 200: ProvisionedAgentList }, 'limited')
+const createAnswers = answers({ 201: CreatedWebAgent }, 'payment_required', 'limited', 'internal', 'unavailable')
+const showAnswers = answers({ 200: WebAgentDetail }, 'not_found', 'limited', 'internal')
+const updateAnswers = answers({ 200: UpdatedWebAgent }, 'payment_required', 'not_found', 'internal')
+const renameAnswers = answers({ 200: RenamedAgent }, 'not_found')
 
 /** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
 export function agentsWeb(deps: AgentsWebDeps) {
@@ -68,7 +63,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
 
   app.use('/api/agents/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/agents', agentsAnswers, async (c) => {
+  app.get('/api/agents', listAnswers, async (c) => {
     const user = await deps.guards.findUser(c)
     const agents = user ? listAgents(deps.db, { kind: 'user', user }).map((agent) => toWeb(agent)) : []
     return c.json({ agents, count: agents.length, status: 'ok' })
@@ -76,7 +71,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
 
   app.post(
     '/api/agents/provision',
-    newAgentsProvisionAnswers,
+    provisionAnswers,
     ofAgents,
     signedIn,
     validate('json', ProvisionRequest),
@@ -93,17 +88,17 @@ export function agentsWeb(deps: AgentsWebDeps) {
     },
   )
 
-  app.get('/api/agents/provision', agentsProvisionAnswers, signedIn, (c) => {
+  app.get('/api/agents/provision', listProvisionedAnswers, signedIn, (c) => {
     const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
     return c.json({ success: true, agents, count: agents.length })
   })
 
-  app.post('/api/agents', newAgentsAnswers, ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
+  app.post('/api/agents', createAnswers, ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
     const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
     return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
   })
 
-  app.get('/api/agents/:id', agentAnswers, signedIn, async (c) => {
+  app.get('/api/agents/:id', showAnswers, signedIn, async (c) => {
     const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
     const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
     return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
@@ -119,40 +114,26 @@ function changeAgentWeb(deps: AgentsWebDeps) {
   const { signedIn } = deps.guards
   const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
 
-  app.put(
-    '/api/agents/:id',
-    changedAgentAnswers,
-    ofAgents,
-    signedIn,
-    validate('json', UpdateAgentRequest),
-    async (c) => {
-      const principal = { kind: 'user', user: c.var.user } as const
-      const request = c.req.valid('json')
-      // Whose it is comes first: an answer about a plan would tell that the agent exists.
-      const { id } = getAgent(deps.db, principal, c.req.param('id'))
-      requireSize(c.var.user, request.plan ?? request.config?.plan)
-      const agent = await updateAgent(deps, principal, id, request)
-      const { plan, aiProvider } = agent
-      return c.json({
-        ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
-        agent: { ...toWeb(agent), plan, aiProvider },
-      })
-    },
-  )
+  app.put('/api/agents/:id', updateAnswers, ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const request = c.req.valid('json')
+    // Whose it is comes first: an answer about a plan would tell that the agent exists.
+    const { id } = getAgent(deps.db, principal, c.req.param('id'))
+    requireSize(c.var.user, request.plan ?? request.config?.plan)
+    const agent = await updateAgent(deps, principal, id, request)
+    const { plan, aiProvider } = agent
+    return c.json({
+      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+      agent: { ...toWeb(agent), plan, aiProvider },
+    })
+  })
 
-  app.patch(
-    '/api/agents/:id',
-    changedAgentAnswer2Answers,
-    ofAgents,
-    signedIn,
-    validate('json', RenameAgentRequest),
-    async (c) => {
-      const principal = { kind: 'user', user: c.var.user } as const
-      const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
-      const { id, name, status, updatedAt } = toWeb(agent)
-      return c.json({ success: true, agent: { id, name, status, updatedAt } })
-    },
-  )
+  app.patch('/api/agents/:id', renameAnswers, ofAgents, signedIn, validate('json', RenameAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+    const { id, name, status, updatedAt } = toWeb(agent)
+    return c.json({ success: true, agent: { id, name, status, updatedAt } })
+  })
 
   return app
 }

@@ -8,7 +8,7 @@ import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import { deployAgent, type RequestDeps } from './request.ts'
-import { BackendDeploymentsAnswer, DeploymentRequest } from './schemas.ts'
+import { DeployedAgent, DeploymentRequest } from './schemas.ts'
 
 export type DeploymentsBackendDeps = RequestDeps & {
   checkTokens: CheckTokens
@@ -25,7 +25,7 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
 
   app.post(
     '/api/deployments',
-    answers({ 200: BackendDeploymentsAnswer, 201: BackendDeploymentsAnswer }, 'not_found', 'conflict', 'unavailable'),
+    answers({ 200: DeployedAgent, 201: DeployedAgent }, 'not_found', 'conflict', 'unavailable'),
     limitRate(deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
     internalKey,
     validate('json', DeploymentRequest),

@@ -23,14 +23,14 @@ import {
 } from './lifecycle.ts'
 import { rotateToken } from './rotate-token.ts'
 import {
-  AgentRepairAnswer,
-  AgentRestartAnswer,
-  AgentStartAnswer,
-  AgentTokenAnswer,
-  AgentTokenRotateAnswer,
-  AgentUpdateAnswer,
-  DeletedAgentAnswer,
+  AgentToken,
+  ChangedStatus,
+  DeletedAgent,
   DeploymentList,
+  RepairedAgent,
+  RestartedAgent,
+  RotatedToken,
+  UpdatedImage,
   UpdateImageRequest,
 } from './schemas.ts'
 
@@ -45,15 +45,15 @@ type LifecycleFace = {
 
 type LifecycleRouteDeps = LifecycleDeps & DeleteDeps
 
-const agentStartAnswers = answers({ 200: AgentStartAnswer }, 'not_found', 'conflict', 'internal')
-const agentsStopAnswers = answers({ 200: AgentStartAnswer }, 'not_found', 'internal')
-const agentRestartAnswers = answers({ 200: AgentRestartAnswer }, 'not_found', 'conflict', 'internal')
-const agentUpdateAnswers = answers({ 200: AgentUpdateAnswer }, 'not_found', 'conflict', 'internal')
-const agentRepairAnswers = answers({ 200: AgentRepairAnswer }, 'not_found', 'conflict', 'internal')
-const deploymentListAnswers = answers({ 200: DeploymentList }, 'not_found')
-const deletedAgentAnswers = answers({ 200: DeletedAgentAnswer }, 'internal')
-const agentTokenAnswers = answers({ 200: AgentTokenAnswer }, 'not_found')
-const agentTokenRotateAnswers = answers({ 200: AgentTokenRotateAnswer }, 'not_found', 'conflict', 'internal')
+const startAnswers = answers({ 200: ChangedStatus }, 'not_found', 'conflict', 'internal')
+const stopAnswers = answers({ 200: ChangedStatus }, 'not_found', 'internal')
+const restartAnswers = answers({ 200: RestartedAgent }, 'not_found', 'conflict', 'internal')
+const updateAnswers = answers({ 200: UpdatedImage }, 'not_found', 'conflict', 'internal')
+const repairAnswers = answers({ 200: RepairedAgent }, 'not_found', 'conflict', 'internal')
+const listAnswers = answers({ 200: DeploymentList }, 'not_found')
+const deleteAnswers = answers({ 200: DeletedAgent }, 'internal')
+const tokenAnswers = answers({ 200: AgentToken }, 'not_found')
+const rotateTokenAnswers = answers({ 200: RotatedToken }, 'not_found', 'conflict', 'internal')
 
 /** What owners can do to their agents. */
 export function lifecycleWeb(deps: LifecycleRouteDeps & { guards: Pick<Guards, 'owner'> }) {
@@ -69,17 +69,17 @@ export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: Inter
 function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/agents/:id/start', agentStartAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/start', startAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/stop', agentsStopAnswers, ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/stop', stopAnswers, ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, status: toStatus(agent.status) })
   })
 
-  app.post('/api/agents/:id/restart', agentRestartAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/restart', restartAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
     // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
     const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
@@ -91,28 +91,21 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     })
   })
 
-  app.post(
-    '/api/agents/:id/update',
-    agentUpdateAnswers,
-    ofAgents,
-    guard,
-    validateAnyBody(UpdateImageRequest),
-    async (c) => {
-      const { image } = c.req.valid('json')
-      const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
-      const status = toStatus(agent.status)
-      return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
-    },
-  )
+  app.post('/api/agents/:id/update', updateAnswers, ofAgents, guard, validateAnyBody(UpdateImageRequest), async (c) => {
+    const { image } = c.req.valid('json')
+    const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
+    const status = toStatus(agent.status)
+    return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
+  })
 
-  app.post('/api/agents/:id/repair', agentRepairAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
+  app.post('/api/agents/:id/repair', repairAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
     await repairUserAgent(deps, c.var.principal, c.req.param('id'))
     return c.json({ success: true, message: 'Agent repaired successfully' })
   })
 
   app.post(
     '/api/agents/:id/reset-memory',
-    agentRepairAnswers,
+    repairAnswers,
     ofAgentsOnFullDisk,
     guard,
     validateAnyBody(NoBody),
@@ -122,12 +115,12 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     },
   )
 
-  app.get('/api/agents/:id/deployments', deploymentListAnswers, guard, (c) => {
+  app.get('/api/agents/:id/deployments', listAnswers, guard, (c) => {
     const deployments = listDeployments(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ deployments, count: deployments.length })
   })
 
-  app.delete('/api/agents/:id', deletedAgentAnswers, ofAgents, guard, async (c) => {
+  app.delete('/api/agents/:id', deleteAnswers, ofAgents, guard, async (c) => {
     const id = c.req.param('id')
     await deleteAgent(deps, c.var.principal, id)
     return c.json({ id, deleted: true })
@@ -139,14 +132,14 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
 function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/token', agentTokenAnswers, ofAgents, guard, (c) => {
+  app.get('/api/agents/:id/token', tokenAnswers, ofAgents, guard, (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })
 
   app.post(
     '/api/agents/:id/token/rotate',
-    agentTokenRotateAnswers,
+    rotateTokenAnswers,
     ofAgentsOnFullDisk,
     guard,
     validateAnyBody(NoBody),
@@ -160,7 +153,7 @@ function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFac
   // Nobody but the agent needs its new token.
   app.post(
     '/api/agents/:id/platform-token/rotate',
-    agentStartAnswers,
+    startAnswers,
     ofAgentsOnFullDisk,
     guard,
     validateAnyBody(NoBody),

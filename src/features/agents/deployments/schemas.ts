@@ -54,27 +54,8 @@ export type Deployment = z.infer<typeof Deployment>
 
 export const DeploymentList = z.object({ deployments: z.array(Deployment), count: z.number() })
 
-/** `GET /api/agents/:id/stats`, in words for people; `averageResponseTime` in ms. `N/A` and null: not measured. */
-export const AgentStats = z.object({
-  stats: z.object({
-    status: z.string(),
-    health: z.enum(['healthy', 'starting', 'stopped', 'unhealthy']),
-    cpu: z.string(),
-    memory: z.string(),
-    memoryPercent: z.string(),
-    network: z.string(),
-    uptimeFormatted: z.string(),
-    messagesProcessed: z.number(),
-    messagesFailed: z.number(),
-    averageResponseTime: z.union([z.number(), z.literal('N/A')]),
-    timestamp: z.iso.datetime(),
-  }),
-  status: z.literal('ok'),
-})
-export type AgentStats = z.infer<typeof AgentStats>
-
 /** `POST /api/deployments`. */
-export const BackendDeploymentsAnswer = z.object({
+export const DeployedAgent = z.object({
   id: z.string(),
   agentId: z.string(),
   subdomain: z.string(),
@@ -83,36 +64,32 @@ export const BackendDeploymentsAnswer = z.object({
   runtimeVersion: z.string().nullable(),
 })
 
-/** `POST /api/agents/:id/start`. */
-export const AgentStartAnswer = z.object({ success: z.literal(true), status: z.string() })
+/** What an order to start or stop came to. */
+export const ChangedStatus = z.object({ success: z.literal(true), status: z.string() })
 
 /** `POST /api/agents/:id/restart`. */
-export const AgentRestartAnswer = z.object({
+export const RestartedAgent = ChangedStatus.extend({
   runtimeVersion: z.string().nullable(),
   healedLegacyModel: z.boolean(),
   healMessage: z.string(),
-  success: z.literal(true),
-  status: z.string(),
 })
 
-/** `POST /api/agents/:id/update`. */
-export const AgentUpdateAnswer = z.object({
+/** `POST /api/agents/:id/update`: `backupPath` is where the workspace was kept before. */
+export const UpdatedImage = ChangedStatus.extend({
   runtimeVersion: z.string().nullable(),
   image: z.string().nullable(),
   previousImage: z.string().nullable(),
   backupPath: z.string().nullable(),
-  success: z.literal(true),
-  status: z.string(),
 })
 
 /** `POST /api/agents/:id/repair`. */
-export const AgentRepairAnswer = z.object({ success: z.literal(true), message: z.string() })
+export const RepairedAgent = z.object({ success: z.literal(true), message: z.string() })
 
 /** `DELETE /api/agents/:id`. */
-export const DeletedAgentAnswer = z.object({ id: z.string(), deleted: z.literal(true) })
+export const DeletedAgent = z.object({ id: z.string(), deleted: z.literal(true) })
 
 /** `GET /api/agents/:id/token`. */
-export const AgentTokenAnswer = z.object({ token: z.string() })
+export const AgentToken = z.object({ token: z.string() })
 
 /** `POST /api/agents/:id/token/rotate`. */
-export const AgentTokenRotateAnswer = z.object({ success: z.literal(true), status: z.string(), token: z.string() })
+export const RotatedToken = ChangedStatus.extend(AgentToken.shape)

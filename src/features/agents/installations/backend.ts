@@ -12,10 +12,16 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
-import { BackendHeartbeatAnswer, BackendRegisterHomeAnswer } from './answer-schemas.ts'
 import { listInstallations } from './list.ts'
 import { type RegisterDeps, register } from './register.ts'
-import { HeartbeatRequest, Installations, RegisterHomeRequest, RegisterLinkRequest } from './schemas.ts'
+import {
+  HeartbeatRequest,
+  Installations,
+  NotedHeartbeat,
+  RegisteredInstallation,
+  RegisterHomeRequest,
+  RegisterLinkRequest,
+} from './schemas.ts'
 import { noteHeartbeat } from './seen.ts'
 
 export type InstallationsBackendDeps = RegisterDeps & {
@@ -37,7 +43,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/register-home',
-    answers({ 200: BackendRegisterHomeAnswer }, 'limited', 'internal'),
+    answers({ 200: RegisteredInstallation }, 'limited', 'internal'),
     routeTraits({ scope: 'agents' }),
     installer,
     validate('json', RegisterHomeRequest, REFUSED),
@@ -49,7 +55,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/register-link',
-    answers({ 200: BackendRegisterHomeAnswer }, 'limited'),
+    answers({ 200: RegisteredInstallation }, 'limited'),
     routeTraits({ scope: 'agents' }),
     installer,
     validate('json', RegisterLinkRequest, REFUSED),
@@ -65,7 +71,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/heartbeat',
-    answers({ 200: BackendHeartbeatAnswer }, 'unauthenticated', 'forbidden', 'not_found', 'limited'),
+    answers({ 200: NotedHeartbeat }, 'unauthenticated', 'forbidden', 'not_found', 'limited'),
     routeTraits({ worksOnFullDisk: true }),
     validateAnyBody(HeartbeatRequest),
     async (c) => {

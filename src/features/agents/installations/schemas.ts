@@ -53,3 +53,13 @@ export const Installations = z.object({
   installations: z.array(Installation),
 })
 export type Installations = z.infer<typeof Installations>
+
+/** `POST /api/register-home` and `/api/register-link`. */
+export const RegisteredInstallation = z.object({
+  success: z.literal(true),
+  message: z.string(),
+  dashboardUrl: z.string(),
+})
+
+/** `POST /api/heartbeat` of the backend. */
+export const NotedHeartbeat = z.object({ success: z.literal(true), timestamp: z.string() })

@@ -121,6 +121,7 @@ export const ShownConfig = PlainSettings.omit({ email: true }).extend({
   plan: z.string(),
   aiProvider: z.string(),
   model: z.string(),
+  telegramUserId: z.string().optional(),
   webhookUrl: z.string().optional(),
   secrets: z.record(z.enum(SECRET_NAMES), z.boolean()),
 })

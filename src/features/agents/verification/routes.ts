@@ -5,10 +5,9 @@ import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
-import { NewAgentVerifyAnswer } from './answer-schemas.ts'
 import { type ChallengeDeps, createChallenge } from './challenge.ts'
 import type { ProofDeps } from './proofs.ts'
-import { Challenge, Verification, VerifyRequest } from './schemas.ts'
+import { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
 import { findVerification, removeVerification, toVerification, toVerified, verifyAgent } from './verify.ts'
 
 /** What an agent's owner has proved about themselves, the same on both faces: a proof is checked, whoever brings it (Interface 4.4). */
@@ -38,7 +37,7 @@ export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: Middl
 
   app.post(
     '/api/agents/:id/verify',
-    answers({ 200: NewAgentVerifyAnswer }, 'not_found', 'unavailable'),
+    answers({ 200: VerifiedAgent }, 'not_found', 'unavailable'),
     routeTraits({ scope: 'agents' }),
     guard,
     validate('json', VerifyRequest),

@@ -26,13 +26,17 @@ export const VerifyRequest = action({
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
-/** `GET /api/agents/:id/verify` and `/verification`. */
-export const Verification = z.object({
+/** What is shown of a proof wherever an agent is; null without one. */
+export const ShownProof = z.object({
   verified: z.boolean(),
   verificationType: z.string().nullable(),
   attestationUid: z.string().nullable(),
-  verifierAddress: z.string().nullable(),
   verifiedAt: z.string().nullable(),
+})
+
+/** `GET /api/agents/:id/verify` and `/verification`. */
+export const Verification = ShownProof.extend({
+  verifierAddress: z.string().nullable(),
   metadata: z.record(z.string(), z.string()).nullable(),
 })
 export type Verification = z.infer<typeof Verification>
@@ -40,3 +44,7 @@ export type Verification = z.infer<typeof Verification>
 /** `POST /api/agents/:id/verify/challenge`: the text that a wallet signs (EIP-191), once, until it expires. */
 export const Challenge = z.object({ message: z.string(), expiresAt: z.string() })
 export type Challenge = z.infer<typeof Challenge>
+
+/** `POST /api/agents/:id/verify`: the proof that now counts. */
+export const VerifiedAgent = ShownProof.extend({ success: z.literal(true) })
+export type VerifiedAgent = z.infer<typeof VerifiedAgent>

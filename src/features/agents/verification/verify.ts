@@ -5,7 +5,7 @@ import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../registry/list.ts'
 import { spend } from './challenge.ts'
 import { checkProof, type ProofDeps } from './proofs.ts'
-import type { Verification, VerifyRequest } from './schemas.ts'
+import type { Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
 import { agentVerifications, type VerificationRow } from './tables.ts'
 
 /**
@@ -58,7 +58,7 @@ export function toVerification(row: VerificationRow | null): Verification {
 }
 
 /** The answer to a proof that holds. */
-export function toVerified(row: VerificationRow) {
+export function toVerified(row: VerificationRow): VerifiedAgent {
   const { verified, verificationType, attestationUid, verifiedAt } = toVerification(row)
   return { success: true, verified, verificationType, attestationUid, verifiedAt }
 }

@@ -67,3 +67,10 @@ export const AdminUserDetail = AdminUser.extend({
   identities: z.array(z.object({ provider: z.string(), email: z.string() })),
 })
 export type AdminUserDetail = z.infer<typeof AdminUserDetail>
+
+/** `GET /api/admin/users/:id`. */
+export const OneAdminUser = z.object({ user: AdminUserDetail })
+/** `PATCH /api/admin/users/:id`. */
+export const ChangedAdminUser = z.object({ user: AdminUser })
+/** `DELETE /api/admin/users/:id/sessions`: how many there were. */
+export const EndedSessions = z.object({ success: z.literal(true), ended: z.number() })

@@ -7,17 +7,11 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { listAudit } from '../../people/audit/list-audit.ts'
-import { AuditQuery } from '../../people/audit/schemas.ts'
+import { AuditList, AuditQuery } from '../../people/audit/schemas.ts'
 import type { AccountRules } from '../../people/users/users.ts'
-import {
-  AdminAuditAnswer,
-  AdminUserAnswer,
-  ChangedAdminUserAnswer,
-  DeletedAdminUserSessionsAnswer,
-} from './answer-schemas.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
 import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
-import { AccountChange, AdminUserList, UserQuery } from './schemas.ts'
+import { AccountChange, AdminUserList, ChangedAdminUser, EndedSessions, OneAdminUser, UserQuery } from './schemas.ts'
 
 export type AdministrationWebDeps = { db: Db; clock: Clock; rules: AccountRules; guards: Guards }
 
@@ -30,13 +24,13 @@ export function administrationWeb(deps: AdministrationWebDeps) {
     c.json(listUsers(deps, c.req.valid('query'))),
   )
 
-  app.get('/api/admin/users/:id', answers({ 200: AdminUserAnswer }, 'not_found'), admin, (c) =>
+  app.get('/api/admin/users/:id', answers({ 200: OneAdminUser }, 'not_found'), admin, (c) =>
     c.json({ user: getUserDetail(deps, c.req.param('id')) }),
   )
 
   app.patch(
     '/api/admin/users/:id',
-    answers({ 200: ChangedAdminUserAnswer }, 'payment_required', 'not_found', 'conflict'),
+    answers({ 200: ChangedAdminUser }, 'payment_required', 'not_found', 'conflict'),
     routeTraits({ worksOnFullDisk: true }),
     admin,
     validate('json', AccountChange),
@@ -46,14 +40,11 @@ export function administrationWeb(deps: AdministrationWebDeps) {
     },
   )
 
-  app.delete(
-    '/api/admin/users/:id/sessions',
-    answers({ 200: DeletedAdminUserSessionsAnswer }, 'not_found'),
-    admin,
-    async (c) => c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
+  app.delete('/api/admin/users/:id/sessions', answers({ 200: EndedSessions }, 'not_found'), admin, async (c) =>
+    c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
   )
 
-  app.get('/api/admin/audit', answers({ 200: AdminAuditAnswer }), admin, validate('query', AuditQuery), (c) =>
+  app.get('/api/admin/audit', answers({ 200: AuditList }), admin, validate('query', AuditQuery), (c) =>
     c.json(listAudit(deps.db, c.req.valid('query'))),
   )
 

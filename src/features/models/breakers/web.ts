@@ -18,7 +18,7 @@ export type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Gua
 const ofAgents = routeTraits({ scope: 'agents', worksOnFullDisk: true })
 
 const breakerAnswers = answers({ 200: Breaker }, 'not_found')
-const pauseStateAnswers = answers({ 200: PauseState })
+const pauseAnswers = answers({ 200: PauseState })
 
 /** What holds agents back from models: caps of a day, and pauses of one agent, of all of an owner's, or of all. */
 export function breakersWeb(deps: BreakersWebDeps) {
@@ -55,18 +55,18 @@ export function breakersWeb(deps: BreakersWebDeps) {
     return c.json(showBreaker(deps, agentId))
   })
 
-  app.get('/api/pause', pauseStateAnswers, signedIn, (c) => c.json(showPause(deps, allOf(c))))
+  app.get('/api/pause', pauseAnswers, signedIn, (c) => c.json(showPause(deps, allOf(c))))
 
-  app.put('/api/pause', pauseStateAnswers, ofAgents, signedIn, validate('json', PauseAllRequest), async (c) => {
+  app.put('/api/pause', pauseAnswers, ofAgents, signedIn, validate('json', PauseAllRequest), async (c) => {
     await setPause(deps, callerOf(c), allOf(c), c.req.valid('json'))
     return c.json(showPause(deps, allOf(c)))
   })
 
-  app.get('/api/admin/pause', pauseStateAnswers, admin, (c) => c.json(showPause(deps, { scope: 'platform' })))
+  app.get('/api/admin/pause', pauseAnswers, admin, (c) => c.json(showPause(deps, { scope: 'platform' })))
 
   app.put(
     '/api/admin/pause',
-    pauseStateAnswers,
+    pauseAnswers,
     routeTraits({ worksOnFullDisk: true }),
     admin,
     validate('json', PauseAllRequest),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CallUsage } from '../gateway/schemas.ts'
 
 const MAX_ENTRIES = 20
 const MAX_ENTRY_CHARACTERS = 4000
@@ -30,3 +31,19 @@ export const DemoChatRequest = z.object({
     ),
 })
 export type DemoChatRequest = z.infer<typeof DemoChatRequest>
+
+/** `GET /api/demo/chat`: what strangers may try, the default first. */
+export const DemoModels = z.object({
+  models: z.array(z.object({ id: z.string(), name: z.string(), provider: z.string() })),
+  mode: z.string(),
+  message: z.string(),
+})
+
+/** `POST /api/demo/chat`. */
+export const DemoReply = z.object({
+  id: z.string(),
+  model: z.string(),
+  message: z.string(),
+  usage: CallUsage,
+  done: z.literal(true),
+})

@@ -5,9 +5,8 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { tellCompleted, toUsage } from '../gateway/answers.ts'
-import { DemoChatAnswer, NewDemoChatAnswer } from './answer-schemas.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
-import { DemoChatRequest } from './schemas.ts'
+import { DemoChatRequest, DemoModels, DemoReply } from './schemas.ts'
 
 export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
 
@@ -15,7 +14,7 @@ export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
 export function demoWeb(deps: DemoWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/demo/chat', answers({ 200: DemoChatAnswer }), (c) =>
+  app.get('/api/demo/chat', answers({ 200: DemoModels }), (c) =>
     c.json({
       models: listDemoModels(deps),
       mode: 'demo',
@@ -25,7 +24,7 @@ export function demoWeb(deps: DemoWebDeps) {
 
   app.post(
     '/api/demo/chat',
-    answers({ 200: NewDemoChatAnswer }, 'payment_required', 'not_found', 'internal', 'unavailable'),
+    answers({ 200: DemoReply }, 'payment_required', 'not_found', 'internal', 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     limitRate(deps.requestsPerMinute.demo, 'Too many requests'),
     validate('json', DemoChatRequest),

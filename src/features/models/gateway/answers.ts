@@ -7,6 +7,7 @@ import { toAppError } from '../../../http/errors.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import type { CallerEnv } from './callers.ts'
 import type { Completed, Served } from './complete.ts'
+import type { CallUsage } from './schemas.ts'
 
 /** Says in headers who served a call: the model, how many were asked, and the id under which the call is booked. */
 export function tellServed(c: Pick<Context, 'header'>, { model, attempts, generationId }: Served): void {
@@ -24,7 +25,7 @@ export function tellCompleted(c: Pick<Context, 'header'>, completed: Completed):
 }
 
 /** The usage of a call as our own answers tell it; one that no provider reported says so (decisions, 46). */
-export function toUsage({ usage, isEstimated }: Completed) {
+export function toUsage({ usage, isEstimated }: Completed): CallUsage {
   return {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,

@@ -11,14 +11,6 @@ import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
-import {
-  BackendAiChatAnswer,
-  BackendAiEstimateCostAnswer,
-  BackendAiHealthAnswer,
-  BackendAiModelAnswer,
-  BackendAiModelsAnswer,
-  BackendAiModelsSelectAnswer,
-} from './answer-schemas.ts'
 import { streamChunks, tellCompleted, toUsage } from './answers.ts'
 import {
   type CallerEnv,
@@ -30,10 +22,22 @@ import {
 } from './callers.ts'
 import type { Catalogue, CatalogueModel } from './catalogue/catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
-import type { ProviderHealth } from './health.ts'
 import { getMyUsage } from './my-usage.ts'
 import { listForTask } from './routing/route.ts'
-import { ChatRequest, EstimateRequest, MyUsage, SelectRequest } from './schemas.ts'
+import {
+  AiHealth,
+  type AiModel,
+  AiModelList,
+  AiReply,
+  ChatRequest,
+  CostEstimate,
+  EstimateRequest,
+  MyUsage,
+  type ProviderHealth,
+  ProviderModelList,
+  SelectedModel,
+  SelectRequest,
+} from './schemas.ts'
 
 export type AiBackendDeps = CompleteDeps & {
   db: Db
@@ -46,13 +50,13 @@ export type AiBackendDeps = CompleteDeps & {
   requestsPerMinute: { ai: number; backend: number }
 }
 
-const backendAiHealthAnswers = answers({ 200: BackendAiHealthAnswer })
-const backendAiModelsAnswers = answers({ 200: BackendAiModelsAnswer })
-const backendAiModelAnswers = answers({ 200: BackendAiModelAnswer })
-const backendAiModelsSelectAnswers = answers({ 200: BackendAiModelsSelectAnswer }, 'not_found')
-const backendAiEstimateCostAnswers = answers({ 200: BackendAiEstimateCostAnswer }, 'payment_required', 'not_found')
-const backendAiChatAnswers = answers(
-  { 200: [BackendAiChatAnswer, 'text/event-stream'] },
+const healthAnswers = answers({ 200: AiHealth })
+const modelsAnswers = answers({ 200: AiModelList })
+const providerModelsAnswers = answers({ 200: ProviderModelList })
+const selectAnswers = answers({ 200: SelectedModel }, 'not_found')
+const estimateAnswers = answers({ 200: CostEstimate }, 'payment_required', 'not_found')
+const chatAnswers = answers(
+  { 200: [AiReply, 'text/event-stream'] },
   'payment_required',
   'not_found',
   'limited',
@@ -60,7 +64,7 @@ const backendAiChatAnswers = answers(
   'upstream_timeout',
   'unavailable',
 )
-const myUsageAnswers = answers({ 200: MyUsage })
+const usageAnswers = answers({ 200: MyUsage })
 
 /** The unified AI endpoints (Interface 4.5). */
 export function aiBackend(deps: AiBackendDeps) {
@@ -74,7 +78,7 @@ export function aiBackend(deps: AiBackendDeps) {
 
   const show = (model: CatalogueModel) => toAiModel(model, deps.cooldowns.isAvailable(model))
 
-  app.get('/api/ai/health', backendAiHealthAnswers, async (c) => {
+  app.get('/api/ai/health', healthAnswers, async (c) => {
     try {
       return c.json({ ...(await deps.probeProviders()), timestamp: timestamp() })
     } catch (error) {
@@ -83,7 +87,7 @@ export function aiBackend(deps: AiBackendDeps) {
     }
   })
 
-  app.get('/api/ai/models', backendAiModelsAnswers, (c) => {
+  app.get('/api/ai/models', modelsAnswers, (c) => {
     const models = deps.catalogue.list()
     const counts = Object.fromEntries(
       [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
@@ -91,7 +95,7 @@ export function aiBackend(deps: AiBackendDeps) {
     return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.get('/api/ai/models/:provider', backendAiModelAnswers, (c) => {
+  app.get('/api/ai/models/:provider', providerModelsAnswers, (c) => {
     const provider = c.req.param('provider')
     const models = deps.catalogue.list().filter((model) => model.provider.id === provider)
     return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
@@ -99,7 +103,7 @@ export function aiBackend(deps: AiBackendDeps) {
 
   app.post(
     '/api/ai/models/select',
-    backendAiModelsSelectAnswers,
+    selectAnswers,
     onFullDisk,
     identifyCaller(deps.callers),
     validateAnyBody(SelectRequest),
@@ -114,18 +118,11 @@ export function aiBackend(deps: AiBackendDeps) {
     },
   )
 
-  app.post(
-    '/api/ai/estimate-cost',
-    backendAiEstimateCostAnswers,
-    onFullDisk,
-    planned,
-    validate('json', EstimateRequest),
-    (c) => {
-      const { model, inputTokens, outputTokens } = c.req.valid('json')
-      const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
-      return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
-    },
-  )
+  app.post('/api/ai/estimate-cost', estimateAnswers, onFullDisk, planned, validate('json', EstimateRequest), (c) => {
+    const { model, inputTokens, outputTokens } = c.req.valid('json')
+    const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
+    return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
+  })
 
   app.route('/', chatAndUsageRoutes(deps))
   return app
@@ -139,31 +136,23 @@ function chatAndUsageRoutes(deps: AiBackendDeps) {
   const onFullDisk = routeTraits({ worksOnFullDisk: true })
   const limit = limitCaller(deps.requestsPerMinute.backend)
 
-  app.post(
-    '/api/ai/chat',
-    backendAiChatAnswers,
-    onFullDisk,
-    planned,
-    limit,
-    validate('json', ChatRequest),
-    async (c) => {
-      const asked = toCompletionRequest(c, c.req.valid('json'))
-      if (asked.body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-      const answer = await complete(deps, asked)
-      const { id, model, content } = answer
-      tellCompleted(c, answer)
-      return c.json({
-        id,
-        model: model.id,
-        provider: model.provider.id,
-        message: { role: 'assistant', content },
-        usage: toUsage(answer),
-        timestamp: timestamp(),
-      })
-    },
-  )
+  app.post('/api/ai/chat', chatAnswers, onFullDisk, planned, limit, validate('json', ChatRequest), async (c) => {
+    const asked = toCompletionRequest(c, c.req.valid('json'))
+    if (asked.body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+    const answer = await complete(deps, asked)
+    const { id, model, content } = answer
+    tellCompleted(c, answer)
+    return c.json({
+      id,
+      model: model.id,
+      provider: model.provider.id,
+      message: { role: 'assistant', content },
+      usage: toUsage(answer),
+      timestamp: timestamp(),
+    })
+  })
 
-  app.get('/api/me/usage', myUsageAnswers, identifyCaller(deps.callers), async (c) => {
+  app.get('/api/me/usage', usageAnswers, identifyCaller(deps.callers), async (c) => {
     await deps.usage.flush()
     const { caller } = c.var
     return c.json(getMyUsage(deps, { ...caller, agentId: caller.agentId === DIRECT ? null : caller.agentId }))
@@ -193,7 +182,7 @@ function estimateCost(catalogue: Catalogue, name: string, inputTokens: number, o
 const LONG_CONTEXT_TOKENS = 200_000
 
 /** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
-function toAiModel(model: CatalogueModel, isAvailable: boolean) {
+function toAiModel(model: CatalogueModel, isAvailable: boolean): AiModel {
   const provider = model.provider.id
   const isLocal = provider === 'local' || provider === 'ollama'
   return {

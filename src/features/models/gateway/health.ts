@@ -1,11 +1,10 @@
 import type { AiProvider } from '../../../adapters/models/provider.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import type { ProviderHealth } from './schemas.ts'
 
 const CACHE_MS = 30_000
 const PROBE_TIMEOUT_MS = 5000
-
-export type ProviderHealth = { status: 'healthy' | 'degraded'; providers: Record<string, boolean> }
 
 /** Asks each configured provider for its model list, at most every 30 s. Healthy means that all of them answer, and there is one. */
 export function createAiHealth(deps: { providers: AiProvider[]; log: Log }): () => Promise<ProviderHealth> {

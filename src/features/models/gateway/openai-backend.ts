@@ -12,14 +12,13 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
-import { BackendModelsAnswer } from './answer-schemas.ts'
 import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { isAllowed } from './catalogue/catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming, embed } from './complete.ts'
 import { requirePlainControlKeys } from './requests/control-keys.ts'
 import type { Wish } from './routing/route.ts'
-import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest } from './schemas.ts'
+import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest, OpenAiModelList } from './schemas.ts'
 
 const CHAT_ENDPOINT = '/v1/chat/completions'
 const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
@@ -37,7 +36,7 @@ export type OpenAiBackendDeps = CompleteDeps & {
   requestsPerMinute: { backend: number }
 }
 
-const chatCompletionsAnswers = answers(
+const completionAnswers = answers(
   { 200: ['application/json', 'text/event-stream'] },
   'payment_required',
   'not_found',
@@ -48,7 +47,7 @@ const chatCompletionsAnswers = answers(
 )
 const embeddingsAnswers = answers({ 200: 'application/json' }, 'payment_required', 'not_found', 'internal')
 const toolEventsAnswers = answers({ 204: null }, 'payment_required', 'limited')
-const backendModelsAnswers = answers({ 200: BackendModelsAnswer }, 'payment_required', 'limited')
+const modelsAnswers = answers({ 200: OpenAiModelList }, 'payment_required', 'limited')
 
 /** The OpenAI-compatible surface that agents and SDKs use (decisions, 28 and 36): errors have OpenAI's form as well. */
 export function openAiBackend(deps: OpenAiBackendDeps) {
@@ -60,7 +59,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post(
     '/v1/chat/completions',
-    chatCompletionsAnswers,
+    completionAnswers,
     ofLargeBodies,
     caller,
     limit,
@@ -128,7 +127,7 @@ function bookkeepingRoutes(
     return c.body(null, 204)
   })
 
-  app.get('/v1/models', backendModelsAnswers, caller, limit, (c) =>
+  app.get('/v1/models', modelsAnswers, caller, limit, (c) =>
     c.json({
       object: 'list',
       data: deps.catalogue

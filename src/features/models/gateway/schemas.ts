@@ -133,3 +133,82 @@ export const CompletionRequest = z.looseObject({
   taskType: TaskType,
 })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
+
+/** Which providers answer, by their ids; one that does not makes all `degraded`. */
+export const ProviderHealth = z.object({
+  status: z.enum(['degraded', 'healthy']),
+  providers: z.record(z.string(), z.boolean()),
+})
+export type ProviderHealth = z.infer<typeof ProviderHealth>
+/** `GET /api/ai/health`. */
+export const AiHealth = ProviderHealth.extend({ timestamp: z.string() })
+
+/** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
+export const AiModel = z.object({
+  id: z.string(),
+  name: z.string(),
+  provider: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()),
+  inputCost: z.number().nullable(),
+  outputCost: z.number().nullable(),
+  contextWindow: z.number().nullable(),
+  available: z.boolean(),
+})
+export type AiModel = z.infer<typeof AiModel>
+
+const TimedModels = z.object({ models: z.array(AiModel), count: z.number(), timestamp: z.string() })
+/** `GET /api/ai/models`: with the number of models by the name of each provider. */
+export const AiModelList = TimedModels.catchall(z.number())
+/** `GET /api/ai/models/:provider`. */
+export const ProviderModelList = TimedModels.extend({ provider: z.string() })
+
+/** `POST /api/ai/models/select`. */
+export const SelectedModel = z.object({
+  model: AiModel.pick({ id: true, provider: true }),
+  taskType: z.string(),
+  timestamp: z.string(),
+})
+
+/** `POST /api/ai/estimate-cost`, in `currency`. */
+export const CostEstimate = z.object({
+  model: z.string(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  estimatedCost: z.number(),
+  currency: z.string(),
+  timestamp: z.string(),
+})
+
+/** What a call used, in OpenAI's words; `estimated` when no provider reported it (decisions, 46). */
+export const CallUsage = z.object({
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+  total_tokens: z.number(),
+  estimated: z.boolean().optional(),
+})
+export type CallUsage = z.infer<typeof CallUsage>
+
+/** `POST /api/ai/chat`. */
+export const AiReply = z.object({
+  id: z.string(),
+  model: z.string(),
+  provider: z.string(),
+  message: z.object({ role: z.string(), content: z.string() }),
+  usage: CallUsage,
+  timestamp: z.string(),
+})
+
+/** `GET /v1/models`: the OpenAI form, with who offers each. */
+export const OpenAiModelList = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      id: z.string(),
+      object: z.literal('model'),
+      created: z.number(),
+      owned_by: z.string(),
+      provider: z.string(),
+    }),
+  ),
+})

@@ -4,12 +4,6 @@ import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
 import {
-  BackendUsageByAgentAnswer,
-  BackendUsageByModelAnswer,
-  BackendUsageDailyAnswer,
-  BackendUsageToolsAnswer,
-} from './answer-schemas.ts'
-import {
   listDailyUsage,
   listToolUsage,
   listUsageByModel,
@@ -18,7 +12,7 @@ import {
   summarizeUsage,
 } from './queries.ts'
 import type { UsageRecorder } from './recording/record.ts'
-import { MonthQuery, ToolQuery, WeekQuery } from './schemas.ts'
+import { DailyUsage, MonthQuery, ToolQuery, ToolUsage, UsageByModel, UsageOfAgent, WeekQuery } from './schemas.ts'
 
 export type UsageBackendDeps = QueryDeps & {
   internalKey: InternalKeyGuard
@@ -50,7 +44,7 @@ export function usageBackend(deps: UsageBackendDeps) {
 
   app.get(
     '/api/usage/by-agent/:agentId',
-    answers({ 200: BackendUsageByAgentAnswer }),
+    answers({ 200: UsageOfAgent }),
     internalKey,
     validate('query', MonthQuery),
     async (c) =>
@@ -59,30 +53,20 @@ export function usageBackend(deps: UsageBackendDeps) {
 
   app.get(
     '/api/usage/by-model',
-    answers({ 200: BackendUsageByModelAnswer }),
+    answers({ 200: UsageByModel }),
     internalKey,
     validate('query', MonthQuery),
     async (c) => c.json(await listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get(
-    '/api/usage/daily',
-    answers({ 200: BackendUsageDailyAnswer }),
-    internalKey,
-    validate('query', WeekQuery),
-    async (c) => c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
+  app.get('/api/usage/daily', answers({ 200: DailyUsage }), internalKey, validate('query', WeekQuery), async (c) =>
+    c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get(
-    '/api/usage/tools',
-    answers({ 200: BackendUsageToolsAnswer }),
-    internalKey,
-    validate('query', ToolQuery),
-    async (c) => {
-      const { agentId, days } = c.req.valid('query')
-      return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
-    },
-  )
+  app.get('/api/usage/tools', answers({ 200: ToolUsage }), internalKey, validate('query', ToolQuery), async (c) => {
+    const { agentId, days } = c.req.valid('query')
+    return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
+  })
 
   return app
 }

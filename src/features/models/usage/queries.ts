@@ -5,6 +5,7 @@ import { type MicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import { inDaySlices, type Span } from './day-slices.ts'
+import type { DailyUsage, ToolUsage, UsageByModel, UsageOfAgent } from './schemas.ts'
 import { toolDays, usageDays } from './tables.ts'
 
 export type QueryDeps = { db: Db; clock: Clock }
@@ -53,19 +54,24 @@ function toSummaryLine(row: Sums & { day: string; agentId: string; model: string
 }
 
 /** What one agent used, by model and provider (Interface 4.10): nothing of one that is not the user's, or that never was. */
-export async function listUsageOfAgent(deps: QueryDeps, principal: Principal, agentId: string, days: number) {
+export async function listUsageOfAgent(
+  deps: QueryDeps,
+  principal: Principal,
+  agentId: string,
+  days: number,
+): Promise<UsageOfAgent> {
   const rows = await listByModel(deps, days, and(isSeenBy(principal), eq(usageDays.agentId, agentId)))
   return rows.map(({ calls: events, ...row }) => ({ ...row, events }))
 }
 
 /** What each model was used for, the most expensive first (Interface 4.10). */
-export async function listUsageByModel(deps: QueryDeps, principal: Principal, days: number) {
+export async function listUsageByModel(deps: QueryDeps, principal: Principal, days: number): Promise<UsageByModel> {
   const rows = await listByModel(deps, days, isSeenBy(principal))
   return rows.map(({ calls: turns, ...row }) => ({ ...row, turns }))
 }
 
 /** The sums of each day that has any, oldest first (Interface 4.10). */
-export async function listDailyUsage(deps: QueryDeps, principal: Principal, days: number) {
+export async function listDailyUsage(deps: QueryDeps, principal: Principal, days: number): Promise<DailyUsage> {
   const newestFirst: (Sums & { day: string })[] = []
   await eachSlice(deps, days, (isInSlice) => {
     const rows = deps.db
@@ -86,7 +92,12 @@ export async function listDailyUsage(deps: QueryDeps, principal: Principal, days
  * How often each tool was used, how often that went well and how long it took on average (Interface 4.10), over one agent or
  * all: nothing of an agent that is not the user's.
  */
-export async function listToolUsage(deps: QueryDeps, principal: Principal, agentId: string | undefined, days: number) {
+export async function listToolUsage(
+  deps: QueryDeps,
+  principal: Principal,
+  agentId: string | undefined,
+  days: number,
+): Promise<ToolUsage> {
   const isWanted = and(
     agentId === undefined ? undefined : eq(toolDays.agentId, agentId),
     principal.kind === 'user' ? eq(toolDays.userId, principal.user.id) : undefined,

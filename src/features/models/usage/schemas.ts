@@ -66,3 +66,34 @@ export const CostDashboard = z.object({
   message: z.string().optional(),
 })
 export type CostDashboard = z.infer<typeof CostDashboard>
+
+/** Tokens and US dollars of some calls, with the part that no provider reported (decisions, 46). */
+const TokenSums = z.object({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+  cost_usd: z.number(),
+  estimated_tokens: z.number(),
+  estimated_cost_usd: z.number(),
+})
+const ModelSums = TokenSums.extend({ model: z.string(), provider: z.string() })
+
+/** `GET /api/usage/by-agent/:agentId`: `events` are calls. */
+export const UsageOfAgent = z.array(ModelSums.extend({ events: z.number() }))
+export type UsageOfAgent = z.infer<typeof UsageOfAgent>
+
+/** `GET /api/usage/by-model`: `turns` are calls; the most expensive first. */
+export const UsageByModel = z.array(ModelSums.extend({ turns: z.number() }))
+export type UsageByModel = z.infer<typeof UsageByModel>
+
+/** `GET /api/usage/daily`: days (UTC) that have any, oldest first. */
+export const DailyUsage = z.array(
+  TokenSums.omit({ input_tokens: true, output_tokens: true }).extend({ date: z.string(), turns: z.number() }),
+)
+export type DailyUsage = z.infer<typeof DailyUsage>
+
+/** `GET /api/usage/tools`: `avg_ms` is null while no call was timed. */
+export const ToolUsage = z.array(
+  z.object({ tool_name: z.string(), calls: z.number(), successes: z.number(), avg_ms: z.number().nullable() }),
+)
+export type ToolUsage = z.infer<typeof ToolUsage>

@@ -5,9 +5,8 @@ import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
-import { BackendSubscriptionsDeployAnswer } from './answer-schemas.ts'
 import { deploySubscription } from './deploy.ts'
-import { DeploySubscriptionRequest } from './schemas.ts'
+import { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
 
 export type BillingBackendDeps = { db: Db; clock: Clock; internalKey: InternalKeyGuard }
 
@@ -16,10 +15,10 @@ export function billingBackend(deps: BillingBackendDeps) {
   const app = new Hono<BackendEnv>()
   app.post(
     '/api/subscriptions/deploy',
-    answers({ 200: BackendSubscriptionsDeployAnswer }, 'not_found'),
+    answers({ 200: DeployedSubscription }, 'not_found'),
     deps.internalKey,
     validate('json', DeploySubscriptionRequest),
-    async (c) => c.json({ success: true, ...(await deploySubscription(deps, c.req.valid('json'))) }),
+    async (c) => c.json(await deploySubscription(deps, c.req.valid('json'))),
   )
   return app
 }

@@ -8,7 +8,7 @@ import { recordAudit } from '../../people/audit/audit.ts'
 import type { PlanName } from '../../people/plans/plans.ts'
 import { users } from '../../people/users/tables.ts'
 import { cardCustomers } from '../cards/tables.ts'
-import type { DeploySubscriptionRequest } from './schemas.ts'
+import type { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
 
 /** Tiers that operators name, older words included, and the plan that each stands for. */
 const PLAN_OF_TIER: Readonly<Record<string, PlanName>> = {
@@ -22,13 +22,6 @@ const PLAN_OF_TIER: Readonly<Record<string, PlanName>> = {
   scale: 'label',
   enterprise: 'network',
   white_glove: 'network',
-}
-
-export type DeployedSubscription = {
-  customerId: string
-  subscriptionId: string
-  tier: string
-  resources: { memory: string; cpus: string }
 }
 
 /**
@@ -60,6 +53,7 @@ export async function deploySubscription(
     recordAudit(tx, { actor: 'operator', action: 'account.change', target: user.id, detail }, now)
     const [memoryGigabytes, cpus] = sizeOf(plan)
     return {
+      success: true,
       customerId: customer,
       // What everybody without a card is told it is.
       subscriptionId: columns.subscriptionId ?? `sub_${user.id}`,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PaymentPage } from '../cards/schemas.ts'
 
 const MISSING = 'API key and provider required'
 const subscriptionId = z.string().max(255).optional()
@@ -33,9 +34,6 @@ export type BillingRequest = z.infer<typeof BillingRequest>
 export const BillingDone = z.object({ success: z.literal(true), message: z.string() })
 export type BillingDone = z.infer<typeof BillingDone>
 
-/** The page on which one pays; nothing has changed yet. */
-export const BillingPage = z.object({ url: z.string() })
-
 const Subscription = z.object({
   id: z.string(),
   purpose: z.enum(['plan', 'storage']),
@@ -54,6 +52,14 @@ const PlanOffer = z.object({
   features: z.array(z.string()),
 })
 
+/** Tokens of this month (UTC); null without a limit. */
+const MonthUsage = z.object({
+  monthlyTokens: z.number().nullable(),
+  used: z.number(),
+  remaining: z.number().nullable(),
+  resetsAt: z.string(),
+})
+
 /** `GET /api/billing`: null without a limit; `agents` of a plan is -1 then, as existing clients read it. */
 export const Billing = z.object({
   plans: z.record(z.string(), PlanOffer),
@@ -69,12 +75,7 @@ export const Billing = z.object({
   storage: z.object({ used: z.number(), limit: z.number() }).nullable(),
   byokEnabled: z.boolean(),
   byokProviders: z.array(z.string()),
-  usage: z.object({
-    monthlyTokens: z.number().nullable(),
-    used: z.number(),
-    remaining: z.number().nullable(),
-    resetsAt: z.string(),
-  }),
+  usage: MonthUsage,
 })
 export type Billing = z.infer<typeof Billing>
 
@@ -91,3 +92,21 @@ export const DeploySubscriptionRequest = z.object({
   subscriptionId: z.string().max(255).optional(),
 })
 export type DeploySubscriptionRequest = z.infer<typeof DeploySubscriptionRequest>
+
+/** `POST /api/billing`: what the action was asked for, or what came of it. */
+export const BillingOutcome = z.union([
+  MonthUsage,
+  BillingDone,
+  PaymentPage,
+  PaymentPage.extend({ success: z.literal(true), credits: z.number(), price: z.string() }),
+])
+
+/** `POST /api/subscriptions/deploy`. */
+export const DeployedSubscription = z.object({
+  success: z.literal(true),
+  customerId: z.string(),
+  subscriptionId: z.string(),
+  tier: z.string(),
+  resources: z.object({ memory: z.string(), cpus: z.string() }),
+})
+export type DeployedSubscription = z.infer<typeof DeployedSubscription>

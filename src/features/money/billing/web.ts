@@ -15,8 +15,7 @@ import {
   startPlanCheckout,
 } from '../cards/checkout.ts'
 import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
-import { NewBillingAnswer } from './answer-schemas.ts'
-import { Billing, BillingRequest } from './schemas.ts'
+import { Billing, BillingOutcome, BillingRequest } from './schemas.ts'
 import { type ShowBillingDeps, showBilling, toUsage } from './show.ts'
 
 export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards }
@@ -30,7 +29,7 @@ export function billingWeb(deps: BillingWebDeps) {
 
   app.post(
     '/api/billing',
-    answers({ 200: NewBillingAnswer }, 'not_found', 'conflict', 'unavailable'),
+    answers({ 200: BillingOutcome }, 'not_found', 'conflict', 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', BillingRequest),

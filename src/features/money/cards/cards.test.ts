@@ -7,11 +7,12 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 import { users } from '../../people/users/tables.ts'
-import { Billing, BillingPage } from '../billing/schemas.ts'
+import { Billing } from '../billing/schemas.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { LedgerPage } from '../ledger/schemas.ts'
 import { ReceiptList } from '../receipts/schemas.ts'
 import { endDuplicateJob } from './duplicates.ts'
+import { PaymentPage } from './schemas.ts'
 import { endGraces } from './subscriptions.ts'
 
 /** Nobody stops the job. */
@@ -344,7 +345,7 @@ test('POST /api/payments/storage-upgrade: 200 with the page; the room is there o
   const upgrade = () => it.web.request('/api/payments/storage-upgrade', json('POST', {}, it.ada.cookie))
   expect((await upgrade()).status).toBe(402)
   await it.send(it.event('customer.subscription.created', it.subscription()))
-  const { url } = await read(BillingPage, upgrade())
+  const { url } = await read(PaymentPage, upgrade())
   expect(url).toContain('/pay/cs_')
   expect(it.stripe.calls.at(-1)?.form).toMatchObject({
     customer: 'cus_1',
@@ -367,7 +368,7 @@ test('POST /api/billing: portal, cancel, restore and change ask the card service
   expect((await it.bill({ action: 'open-portal' })).status).toBe(404)
   expect((await it.bill({ action: 'cancel' })).status).toBe(404)
   await it.send(it.event('customer.subscription.created', it.subscription()))
-  expect(await read(BillingPage, it.bill({ action: 'open-portal' }))).toEqual({
+  expect(await read(PaymentPage, it.bill({ action: 'open-portal' }))).toEqual({
     url: expect.stringContaining('/portal/cus_1'),
   })
   expect(await (await it.bill({ action: 'cancel' })).json()).toMatchObject({ success: true })
@@ -496,7 +497,7 @@ test('POST /api/webhooks/stripe: of two plans that are paid the cheaper one is e
   expect(lines).toMatchObject([
     { actor: 'cards', target: it.ada.user.id, detail: { ended: 'sub_2', endedPlan: 'solo', kept: 'sub_1' } },
   ])
-  expect(await read(BillingPage, it.bill({ action: 'open-portal' }))).toEqual({
+  expect(await read(PaymentPage, it.bill({ action: 'open-portal' }))).toEqual({
     url: expect.stringContaining('/portal/cus_1'),
   })
 

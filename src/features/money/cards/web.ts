@@ -1,16 +1,16 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { answers, Received } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { findPlan, isPlanName } from '../../people/plans/plans.ts'
-import { PaymentsStorageUpgradeAnswer, WebhooksStripeAnswer } from './answer-schemas.ts'
 import { type CheckoutDeps, startCreditCheckout, startPlanCheckout, startStorageCheckout } from './checkout.ts'
 import { receiveCardEvent } from './events.ts'
 import { requireCreditPack } from './prices.ts'
+import { PaymentPage } from './schemas.ts'
 import type { SubscriptionDeps } from './subscriptions.ts'
 
 export type CardsWebDeps = CheckoutDeps & SubscriptionDeps & { log: Log; guards: Guards }
@@ -44,7 +44,7 @@ export function cardsWeb(deps: CardsWebDeps) {
   const onFullDisk = routeTraits({ scope: 'payments', worksOnFullDisk: true })
   app.post(
     '/api/payments/storage-upgrade',
-    answers({ 200: PaymentsStorageUpgradeAnswer }, 'payment_required', 'unavailable'),
+    answers({ 200: PaymentPage }, 'payment_required', 'unavailable'),
     onFullDisk,
     signedIn,
     async (c) => {
@@ -56,7 +56,7 @@ export function cardsWeb(deps: CardsWebDeps) {
 
   app.post(
     '/api/webhooks/stripe',
-    answers({ 200: WebhooksStripeAnswer }, 'invalid', 'payment_required', 'not_found', 'conflict', 'unavailable'),
+    answers({ 200: Received }, 'invalid', 'payment_required', 'not_found', 'conflict', 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     async (c) => {
       const event = await deps.cards.readEvent(await receiveBytes(c), c.req.header('stripe-signature'))

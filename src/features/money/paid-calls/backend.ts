@@ -5,9 +5,8 @@ import { answers } from '../../../http/answers.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { managedWallets } from '../wallets/tables.ts'
-import { BackendPaidFetchAnswer } from './answer-schemas.ts'
 import { callPaying, type PaidCallDeps } from './call.ts'
-import { PaidCall } from './schemas.ts'
+import { PaidCall, PaidCallResult } from './schemas.ts'
 import { toCallAnswer } from './shapes.ts'
 
 export type PaidCallsBackendDeps = PaidCallDeps & { callers: CallerFinder }
@@ -19,7 +18,7 @@ export function paidCallsBackend(deps: PaidCallsBackendDeps) {
   app.post(
     '/v1/paid-fetch',
     answers(
-      { 200: BackendPaidFetchAnswer, 202: BackendPaidFetchAnswer },
+      { 200: PaidCallResult, 202: PaidCallResult },
       'payment_required',
       'not_found',
       'conflict',

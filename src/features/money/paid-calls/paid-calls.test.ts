@@ -10,7 +10,7 @@ import { openTokens } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { settlePayments } from '../wallets/jobs.ts'
 import { walletPayments } from '../wallets/tables.ts'
-import { PaidCallAnswer } from './schemas.ts'
+import { PaidCallResult } from './schemas.ts'
 
 const PRICE = 250_000n
 
@@ -39,7 +39,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
 
   test('POST /api/wallet/fetch: pays what is asked, once, and gives the answer with its transaction', async () => {
     await using it = await openTestHouse()
-    const { response, payment } = await read(PaidCallAnswer, it.call({ method: 'POST', body: '{"q":1}' }))
+    const { response, payment } = await read(PaidCallResult, it.call({ method: 'POST', body: '{"q":1}' }))
     expect(response).toMatchObject({ status: 200, body: '{"report":"paid"}' })
     expect(payment).toMatchObject({ status: 'succeeded', kind: 'authorization', amount: '0.25', recipient: PAYEE })
     expect(payment?.transactionHash).toMatch(/^0x[0-9a-f]{64}$/)
@@ -50,7 +50,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   test('what is free costs nothing and leaves no payment', async () => {
     await using it = await openTestHouse()
     it.seller.behaviour = 'is free'
-    const answer = await read(PaidCallAnswer, it.call())
+    const answer = await read(PaidCallResult, it.call())
     expect(answer).toMatchObject({ response: { status: 200, body: '{"report":"free"}' }, payment: null })
     expect(it.rows()).toEqual([])
   })
@@ -82,8 +82,8 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     async (behaviour) => {
       await using it = await openTestHouse()
       it.seller.behaviour = behaviour
-      const { response, payment } = await read(PaidCallAnswer, it.call())
-      expect(response.status).toBe(behaviour === 'takes, then 502' ? 502 : 402)
+      const { response, payment } = await read(PaidCallResult, it.call())
+      expect(response?.status).toBe(behaviour === 'takes, then 502' ? 502 : 402)
       expect(payment?.status).toBe('succeeded')
       expect([await it.held(), it.seller.shown.length]).toEqual([10_000_000n - PRICE, 1])
     },
@@ -110,7 +110,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
         await later.putCode(USDC, DOLLAR_CODE)
         await using it = await openTestHouse(later)
         it.seller.behaviour = behaviour
-        const { payment } = await read(PaidCallAnswer, it.call())
+        const { payment } = await read(PaidCallResult, it.call())
         expect(payment?.status).toBe('unknown')
         const [shown] = it.seller.shown
         if (takesLater && shown) await it.seller.settle(shown)
@@ -181,8 +181,8 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     const own = bearer(openTokens(it.platform.sealer, agent).accessToken)
     const ask = (headers: Record<string, string>) =>
       it.backend.request('/v1/paid-fetch', json('POST', { url: it.seller.url, maxAmount: '0.25' }, headers))
-    const { response, payment } = await read(PaidCallAnswer, ask(own))
-    expect([response.status, payment?.agentId]).toEqual([200, it.agentId])
+    const { response, payment } = await read(PaidCallResult, ask(own))
+    expect([response?.status, payment?.agentId]).toEqual([200, it.agentId])
     expect((await ask({})).status).toBe(401)
     const cheap = json('POST', { url: it.seller.url, maxAmount: '0.24' }, own)
     expect((await it.backend.request('/v1/paid-fetch', cheap)).status).toBe(402)

@@ -31,8 +31,14 @@ export type PaidCall = z.infer<typeof PaidCall>
 /** As an owner makes it for an agent of theirs, or from their own wallet. */
 export const OwnPaidCall = PaidCall.extend({ agentId: z.string().min(1).max(100).optional() })
 
-/** What the other side answered, and what it cost; null when it asked for nothing. */
-export const PaidCallAnswer = z.object({
-  response: z.object({ status: z.number(), headers: z.record(z.string(), z.string()), body: z.string() }),
-  payment: Payment.nullable(),
+/** What somebody else's server answered. */
+export const HttpResponse = z.object({
+  status: z.number(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
 })
+
+/**
+ * What the other side answered, null while the payment waits for its owner; and what it cost, null when it asked for nothing.
+ */
+export const PaidCallResult = z.object({ response: HttpResponse.nullable(), payment: Payment.nullable() })

@@ -7,9 +7,8 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getWallet } from '../wallets/create.ts'
 import { toOwner } from '../wallets/state.ts'
-import { BackendPaidFetchAnswer } from './answer-schemas.ts'
 import { callPaying, type PaidCallDeps } from './call.ts'
-import { OwnPaidCall } from './schemas.ts'
+import { OwnPaidCall, PaidCallResult } from './schemas.ts'
 import { toCallAnswer } from './shapes.ts'
 
 export type PaidCallsWebDeps = PaidCallDeps & { guards: Guards; idempotency: Idempotency }
@@ -21,7 +20,7 @@ export function paidCallsWeb(deps: PaidCallsWebDeps) {
   app.post(
     '/api/wallet/fetch',
     answers(
-      { 200: BackendPaidFetchAnswer, 202: BackendPaidFetchAnswer },
+      { 200: PaidCallResult, 202: PaidCallResult },
       'payment_required',
       'not_found',
       'conflict',

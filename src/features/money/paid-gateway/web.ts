@@ -14,9 +14,9 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { FindTier } from '../x402/colony.ts'
 import { priceOf } from '../x402/rate.ts'
-import { GatewayAnswer, NewGatewayAnswer } from './answer-schemas.ts'
 import { claim, describeRefund, earn, findPaid, payByCredits, refund, type Work } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
+import { GatewayOffer, GatewayResult } from './schemas.ts'
 import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
 import type { GatewayPaymentRow } from './tables.ts'
 
@@ -52,7 +52,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
 
   const underWay = new Set<string>()
 
-  app.get(PATH, answers({ 200: GatewayAnswer }), limit, (c) =>
+  app.get(PATH, answers({ 200: GatewayOffer }), limit, (c) =>
     c.json({
       plugins: [...plugins].map(([id, { name, description, priceMicroUsd }]) => ({
         id,
@@ -74,7 +74,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
   app.post(
     PATH,
     answers(
-      { 200: NewGatewayAnswer },
+      { 200: GatewayResult },
       'invalid',
       'unauthenticated',
       'payment_required',

@@ -4,7 +4,7 @@ import { answers } from '../../../http/answers.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { listAgentSkills } from './agent-skills.ts'
-import { BackendSkillsAnswer } from './answer-schemas.ts'
+import { LoadedSkillList } from './schemas.ts'
 
 export type SkillsBackendDeps = { db: Db; callers: CallerFinder; findUser: (id: string) => SignedInUser | null }
 
@@ -12,7 +12,7 @@ export type SkillsBackendDeps = { db: Db; callers: CallerFinder; findUser: (id: 
 export function skillsBackend(deps: SkillsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
 
-  app.get('/v1/skills', answers({ 200: BackendSkillsAnswer }, 'invalid'), requireAgent(deps.callers), (c) => {
+  app.get('/v1/skills', answers({ 200: LoadedSkillList }, 'invalid'), requireAgent(deps.callers), (c) => {
     const skills = listAgentSkills(deps, c.var.agentId)
     return c.json({
       skills: skills.map(({ name, description, instructions, checksum }) => ({

@@ -112,3 +112,19 @@ export const SkillDetail = Skill.extend({ skill: z.string(), content: z.string()
 export type SkillDetail = z.infer<typeof SkillDetail>
 
 export const CreatedSkill = z.object({ success: z.literal(true), skill: Skill })
+
+/** `PATCH /api/skills`. */
+export const ChangedSkill = InstallResponse.pick({ success: true, installed: true })
+
+/** `GET /v1/skills`: what an agent loads. */
+export const LoadedSkillList = z.object({
+  skills: z.array(
+    z.object({ name: z.string(), description: z.string(), instructions: z.string(), checksum: z.string() }),
+  ),
+})
+
+/** `GET /api/skills/:name`: a built-in skill tells more of itself. */
+export const ShownSkill = SkillDetail.loose()
+
+/** `POST /api/skills/:name`: what the skill has found or done. */
+export const SkillResult = z.looseObject({})

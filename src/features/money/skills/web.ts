@@ -6,20 +6,22 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { ChangedSkillsAnswer, SkillCallAnswer, SkillDetailAnswer } from './answer-schemas.ts'
 import { enableSkill, installSkill, removeSkill } from './install.ts'
 import { getSkillDetail, listMarketplace, toSkill } from './marketplace.ts'
 import { createOwnSkill, deleteOwnSkill } from './own.ts'
 import type { RunnerDeps } from './runners/calls.ts'
 import { factsOf } from './runners/runners.ts'
 import {
+  ChangedSkill,
   CreatedSkill,
   CreateSkillRequest,
   EnableRequest,
   InstallRequest,
   InstallResponse,
   Marketplace,
+  ShownSkill,
   SkillQuery,
+  SkillResult,
   UseSkillRequest,
 } from './schemas.ts'
 import type { InstalledSkillRow } from './tables.ts'
@@ -29,20 +31,14 @@ export type SkillsWebDeps = RunnerDeps & { guards: Guards; idempotency: Idempote
 
 const marketplaceAnswers = answers({ 200: Marketplace })
 const installAnswers = answers({ 200: InstallResponse }, 'payment_required', 'not_found', 'limited')
-const changedSkillsAnswers = answers({ 200: ChangedSkillsAnswer }, 'payment_required', 'not_found', 'limited')
-const skillsAnswers = answers({ 200: Done })
-const createdSkillAnswers = answers({ 200: CreatedSkill }, 'conflict', 'limited')
-const skillDetailAnswers = answers({ 200: SkillDetailAnswer }, 'invalid', 'not_found')
-const skillCallAnswers = answers({ 200: SkillCallAnswer }, 'payment_required', 'not_found', 'conflict')
-const skillsInstantSplitAnswers = answers({ 200: SkillCallAnswer }, 'payment_required', 'not_found', 'unavailable')
-const skillsNameAnswers = answers(
-  { 200: SkillCallAnswer },
-  'payment_required',
-  'not_found',
-  'upstream_failed',
-  'unavailable',
-)
-const moreSkillsNameAnswers = answers({ 200: Done }, 'not_found')
+const enableAnswers = answers({ 200: ChangedSkill }, 'payment_required', 'not_found', 'limited')
+const removeAnswers = answers({ 200: Done })
+const createAnswers = answers({ 200: CreatedSkill }, 'conflict', 'limited')
+const showAnswers = answers({ 200: ShownSkill }, 'invalid', 'not_found')
+const useAnswers = answers({ 200: SkillResult }, 'payment_required', 'not_found', 'conflict')
+const payAnswers = answers({ 200: SkillResult }, 'payment_required', 'not_found', 'unavailable')
+const useNamedAnswers = answers({ 200: SkillResult }, 'payment_required', 'not_found', 'upstream_failed', 'unavailable')
+const deleteAnswers = answers({ 200: Done }, 'not_found')
 
 /** What agents can learn, and what users can have done by it (Interface 4.15). Anybody may look. */
 export function skillsWeb(deps: SkillsWebDeps) {
@@ -68,7 +64,7 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.patch(
     '/api/skills',
-    changedSkillsAnswers,
+    enableAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', EnableRequest),
@@ -78,7 +74,7 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.delete(
     '/api/skills',
-    skillsAnswers,
+    removeAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', InstallRequest),
@@ -90,7 +86,7 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.post(
     '/api/skills/create',
-    createdSkillAnswers,
+    createAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', CreateSkillRequest),
@@ -105,9 +101,9 @@ export function skillsWeb(deps: SkillsWebDeps) {
     const detail = getSkillDetail(deps.db, user?.id ?? null, name)
     return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
   }
-  app.get('/api/skills/booking-settlement', skillDetailAnswers, (c) => showSkill(c, 'booking-settlement'))
-  app.get('/api/skills/instant-split', skillDetailAnswers, (c) => showSkill(c, 'instant-split'))
-  app.get('/api/skills/:name', skillDetailAnswers, (c) => showSkill(c, c.req.param('name')))
+  app.get('/api/skills/booking-settlement', showAnswers, (c) => showSkill(c, 'booking-settlement'))
+  app.get('/api/skills/instant-split', showAnswers, (c) => showSkill(c, 'instant-split'))
+  app.get('/api/skills/:name', showAnswers, (c) => showSkill(c, c.req.param('name')))
 
   app.route('/', callSkillWeb(deps))
   return app
@@ -123,23 +119,23 @@ function callSkillWeb(deps: SkillsWebDeps) {
   const body = validate('json', UseSkillRequest)
   const { forUser } = deps.idempotency
 
-  app.post('/api/skills/booking-settlement', skillCallAnswers, spends, signedIn, body, forUser, (c) =>
+  app.post('/api/skills/booking-settlement', useAnswers, spends, signedIn, body, forUser, (c) =>
     answerCall(deps, c, 'booking-settlement', c.req.valid('json')),
   )
 
-  app.post('/api/skills/event-ticketing', skillCallAnswers, spends, signedIn, body, forUser, (c) =>
+  app.post('/api/skills/event-ticketing', useAnswers, spends, signedIn, body, forUser, (c) =>
     answerCall(deps, c, 'event-ticketing', c.req.valid('json')),
   )
 
-  app.post('/api/skills/instant-split', skillsInstantSplitAnswers, spends, signedIn, body, forUser, (c) =>
+  app.post('/api/skills/instant-split', payAnswers, spends, signedIn, body, forUser, (c) =>
     answerCall(deps, c, 'instant-split', c.req.valid('json')),
   )
 
-  app.post('/api/skills/:name', skillsNameAnswers, routeTraits({ scope: 'agents' }), signedIn, body, forUser, (c) =>
+  app.post('/api/skills/:name', useNamedAnswers, routeTraits({ scope: 'agents' }), signedIn, body, forUser, (c) =>
     answerCall(deps, c, c.req.param('name'), c.req.valid('json')),
   )
 
-  app.delete('/api/skills/:name', moreSkillsNameAnswers, routeTraits({ scope: 'agents' }), signedIn, async (c) => {
+  app.delete('/api/skills/:name', deleteAnswers, routeTraits({ scope: 'agents' }), signedIn, async (c) => {
     await deleteOwnSkill(deps, c.var.user.id, c.req.param('name'))
     return c.json({ success: true })
   })

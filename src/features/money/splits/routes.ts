@@ -8,13 +8,15 @@ import { validate } from '../../../http/validate.ts'
 import type { TokenChains } from '../wallets/balance.ts'
 import type { CreateWalletDeps } from '../wallets/create.ts'
 import { createAgentWallet, readAgentBalance } from './agent-wallets.ts'
-import { UndergroundSplitAnswer, UndergroundWalletBalanceAnswer, UndergroundWalletsAnswer } from './answer-schemas.ts'
 import { type CreateSplitDeps, createSplit } from './create-split.ts'
 import { getSplitDetail, listSplits } from './list-splits.ts'
 import {
+  AgentWallet,
+  AgentWalletBalance,
   BalanceQuery,
   CreateAgentWalletRequest,
   CreateSplitRequest,
+  OneSplit,
   QueuedSplit,
   SplitPage,
   SplitQuery,
@@ -30,7 +32,7 @@ export function splitsRoutes(deps: SplitsDeps, guard: MiddlewareHandler<BackendE
     c.json(listSplits(deps.db, c.var.principal, c.req.valid('query'))),
   )
 
-  app.get('/api/underground/splits/:id', answers({ 200: UndergroundSplitAnswer }, 'not_found'), guard, (c) =>
+  app.get('/api/underground/splits/:id', answers({ 200: OneSplit }, 'not_found'), guard, (c) =>
     c.json({ split: getSplitDetail(deps.db, c.var.principal, toNumber(c.req.param('id'))) }),
   )
 
@@ -60,7 +62,7 @@ export function agentWalletsBackend(
 
   app.post(
     '/api/underground/wallets',
-    answers({ 201: UndergroundWalletsAnswer }, 'not_found'),
+    answers({ 201: AgentWallet }, 'not_found'),
     guard,
     validate('json', CreateAgentWalletRequest),
     async (c) => {
@@ -72,7 +74,7 @@ export function agentWalletsBackend(
 
   app.get(
     '/api/underground/wallets/:address/balance',
-    answers({ 200: UndergroundWalletBalanceAnswer }, 'not_found', 'unavailable'),
+    answers({ 200: AgentWalletBalance }, 'not_found', 'unavailable'),
     guard,
     validate('query', BalanceQuery),
     async (c) => {

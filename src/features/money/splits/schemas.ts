@@ -127,3 +127,12 @@ export const CreateAgentWalletRequest = z.object({ userId: named('userId'), agen
 export type CreateAgentWalletRequest = z.infer<typeof CreateAgentWalletRequest>
 
 export const BalanceQuery = z.object({ userId: named('userId') })
+
+/** `GET /api/underground/splits/:id`. */
+export const OneSplit = z.object({ split: SplitDetail })
+
+/** `POST /api/underground/wallets`. */
+export const AgentWallet = z.object({ address: z.string(), agentId: z.string(), userId: z.string() })
+
+/** `GET /api/underground/wallets/:address/balance`. */
+export const AgentWalletBalance = z.object({ address: z.string(), balance_usdc: z.number() })

@@ -2,8 +2,7 @@ import { Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
-import { BackendBusSendAnswer, BackendUndergroundBusSendAnswer } from './answer-schemas.ts'
-import { OwnMessage, SendRequest } from './schemas.ts'
+import { OwnMessage, SendRequest, SentMessage } from './schemas.ts'
 import { createMessageSender, type SendDeps } from './send-message.ts'
 import { sendOwnMessage } from './send-own-message.ts'
 
@@ -17,7 +16,7 @@ export function busBackend(
   app.post(
     '/api/underground/bus/send',
     answers(
-      { 200: BackendUndergroundBusSendAnswer },
+      { 200: SentMessage },
       'unauthenticated',
       'payment_required',
       'not_found',
@@ -37,7 +36,7 @@ export function busBackend(
 
   app.post(
     '/v1/bus/send',
-    answers({ 200: BackendBusSendAnswer }, 'not_found'),
+    answers({ 200: SentMessage }, 'not_found'),
     requireAgent(deps.callers),
     validate('json', OwnMessage),
     async (c) => {

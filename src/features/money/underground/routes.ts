@@ -4,9 +4,8 @@ import type { Db } from '../../../db/open.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { UndergroundEventsAnswer } from './answer-schemas.ts'
 import { createEvent, listEvents, toEvent } from './events.ts'
-import { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas.ts'
+import { CreateEventRequest, EventQuery, UndergroundEvent, UndergroundEventList } from './schemas.ts'
 
 export type UndergroundDeps = { db: Db; clock: Clock }
 
@@ -16,7 +15,7 @@ export function undergroundRoutes(deps: UndergroundDeps, guard: MiddlewareHandle
 
   app.get(
     '/api/underground/events',
-    answers({ 200: UndergroundEventsAnswer }),
+    answers({ 200: UndergroundEventList }),
     guard,
     validate('query', EventQuery),
     (c) => c.json(listEvents(deps.db, c.var.principal, c.req.valid('query')).map(toEvent)),

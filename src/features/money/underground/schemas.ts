@@ -148,3 +148,9 @@ export const MessageQuery = z.object({
   before: z.coerce.number(badBefore).int(badBefore).min(1, badBefore).optional(),
 })
 export type MessageQuery = z.infer<typeof MessageQuery>
+
+/** `POST /api/underground/bus/send` and `POST /v1/bus/send`. */
+export const SentMessage = z.object({ success: z.literal(true), messageId: z.string() })
+
+/** `POST /api/admin/bus/dead-letters/:id/replay`. */
+export const ReplayedMessage = z.object({ message: ShownMessage })

@@ -8,9 +8,8 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import { AdminBusDeadLetterReplayAnswer } from './answer-schemas.ts'
 import { listDeadLetters, listSentMessages, replayDeadLetter } from './messages.ts'
-import { MessagePage, MessageQuery } from './schemas.ts'
+import { MessagePage, MessageQuery, ReplayedMessage } from './schemas.ts'
 
 export type BusWebDeps = { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }
 
@@ -33,7 +32,7 @@ export function busWeb(deps: BusWebDeps) {
 
   app.post(
     '/api/admin/bus/dead-letters/:id/replay',
-    answers({ 200: AdminBusDeadLetterReplayAnswer }, 'not_found'),
+    answers({ 200: ReplayedMessage }, 'not_found'),
     routeTraits({ worksOnFullDisk: true }),
     admin,
     async (c) => {

@@ -5,7 +5,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { orderPayment } from './order.ts'
-import { PaymentAnswer, PaymentList, WalletList } from './schemas.ts'
+import { OnePayment, PaymentList, WalletList } from './schemas.ts'
 import { type PaymentRow, walletPayments } from './tables.ts'
 
 /** A payment of Ada's agent that waits for her, or whatever `change` makes of it. */
@@ -52,7 +52,7 @@ test('GET /api/wallet/payments and /api/wallet/payments/:id: own ones, page by p
   expect([...first.payments, ...rest.payments].map(({ id }) => id).sort()).toEqual(ids.toSorted())
   expect([first.payments.length, rest.next]).toEqual([2, null])
   const path = `/api/wallet/payments/${ids[0]}`
-  const { payment } = await read(PaymentAnswer, web.request(path, { headers: cookie }))
+  const { payment } = await read(OnePayment, web.request(path, { headers: cookie }))
   expect(payment).toMatchObject({ id: ids[0], status: 'awaiting_approval', amount: '2.00' })
   const eve = await signIn('eve@example.com')
   expect((await web.request(path, { headers: eve.cookie })).status).toBe(404)
@@ -78,7 +78,7 @@ test('POST /api/wallet/payments/:id/approve, /api/wallet/payments/:id/deny, /api
     expect([word, (await decide('pay_nothing', word, body)).status]).toEqual([word, 404])
     expect([word, (await decide(approved, word, body, {})).status]).toEqual([word, 401])
   }
-  const statusOf = async (answer: Promise<Response>) => (await read(PaymentAnswer, answer)).payment.status
+  const statusOf = async (answer: Promise<Response>) => (await read(OnePayment, answer)).payment.status
   expect(await statusOf(decide(approved, 'approve'))).toBe('created')
   expect(await statusOf(decide(denied, 'deny'))).toBe('denied')
   for (const [id, word] of [

@@ -11,8 +11,8 @@ import { getWallet, listWallets } from './create.ts'
 import { getOwnPayment, listPayments } from './payments.ts'
 import { resolvePayment } from './resolve.ts'
 import {
-  ChangedWalletPolicyAnswer,
-  PaymentAnswer,
+  OnePayment,
+  OneWallet,
   PaymentList,
   PaymentsQuery,
   PolicyChange,
@@ -27,26 +27,20 @@ import { advanceTransfer } from './transfer.ts'
 
 export type PaymentsWebDeps = SendDeps & { guards: Guards; idempotency: Idempotency }
 
-const walletListAnswers = answers({ 200: WalletList })
-const changedWalletPolicyAnswers = answers({ 200: ChangedWalletPolicyAnswer }, 'not_found')
-const paymentAnswers = answers(
-  { 200: PaymentAnswer, 202: PaymentAnswer },
+const listWalletsAnswers = answers({ 200: WalletList })
+const changePolicyAnswers = answers({ 200: OneWallet }, 'not_found')
+const sendAnswers = answers(
+  { 200: OnePayment, 202: OnePayment },
   'payment_required',
   'not_found',
   'conflict',
   'upstream_timeout',
   'unavailable',
 )
-const paymentListAnswers = answers({ 200: PaymentList }, 'not_found')
-const walletPaymentsAnswers = answers({ 200: PaymentAnswer }, 'not_found')
-const walletPaymentsApproveAnswers = answers(
-  { 200: PaymentAnswer },
-  'payment_required',
-  'not_found',
-  'conflict',
-  'unavailable',
-)
-const walletPaymentsDenyAnswers = answers({ 200: PaymentAnswer }, 'payment_required', 'not_found', 'conflict')
+const listPaymentsAnswers = answers({ 200: PaymentList }, 'not_found')
+const showPaymentAnswers = answers({ 200: OnePayment }, 'not_found')
+const approveAnswers = answers({ 200: OnePayment }, 'payment_required', 'not_found', 'conflict', 'unavailable')
+const denyAnswers = answers({ 200: OnePayment }, 'payment_required', 'not_found', 'conflict')
 
 /**
  * What wallets pay, and what they may. A key or an agent can order a payment; what a wallet may pay is for the session of
@@ -56,26 +50,20 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn, withSession } = deps.guards
 
-  app.get('/api/wallet/list', walletListAnswers, signedIn, (c) => {
+  app.get('/api/wallet/list', listWalletsAnswers, signedIn, (c) => {
     const now = deps.clock.now()
     return c.json({ wallets: listWallets(deps.db, c.var.user.id).map((row) => toWallet(deps.db, row, now)) })
   })
 
-  app.patch(
-    '/api/wallet/policy',
-    changedWalletPolicyAnswers,
-    withSession,
-    validate('json', PolicyChange),
-    async (c) => {
-      const change = c.req.valid('json')
-      const wallet = await changePolicy(deps, toOwner(deps.db, c.var.user, change.agentId), change)
-      return c.json({ wallet: toWallet(deps.db, wallet, deps.clock.now()) })
-    },
-  )
+  app.patch('/api/wallet/policy', changePolicyAnswers, withSession, validate('json', PolicyChange), async (c) => {
+    const change = c.req.valid('json')
+    const wallet = await changePolicy(deps, toOwner(deps.db, c.var.user, change.agentId), change)
+    return c.json({ wallet: toWallet(deps.db, wallet, deps.clock.now()) })
+  })
 
   app.post(
     '/api/wallet/send',
-    paymentAnswers,
+    sendAnswers,
     routeTraits({ scope: 'payments' }),
     signedIn,
     validate('json', SendRequest),
@@ -90,7 +78,7 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     },
   )
 
-  app.get('/api/wallet/payments', paymentListAnswers, signedIn, validate('query', PaymentsQuery), (c) => {
+  app.get('/api/wallet/payments', listPaymentsAnswers, signedIn, validate('query', PaymentsQuery), (c) => {
     const { limit, before, agentId } = c.req.valid('query')
     const { user } = c.var
     const walletId = agentId === undefined ? undefined : getWallet(deps.db, toOwner(deps.db, user, agentId)).id
@@ -98,31 +86,25 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     return c.json({ payments: rows.map((row) => toPayment(deps.tokenChains, row)), next: last?.id ?? null })
   })
 
-  app.get('/api/wallet/payments/:id', walletPaymentsAnswers, signedIn, (c) =>
+  app.get('/api/wallet/payments/:id', showPaymentAnswers, signedIn, (c) =>
     c.json({ payment: toPayment(deps.tokenChains, getOwnPayment(deps.db, c.var.user.id, c.req.param('id'))) }),
   )
 
-  app.post('/api/wallet/payments/:id/approve', walletPaymentsApproveAnswers, withSession, async (c) => {
+  app.post('/api/wallet/payments/:id/approve', approveAnswers, withSession, async (c) => {
     const payment = await approvePayment(deps, c.var.user.id, c.req.param('id'))
     const taken = payment.kind === 'transfer' ? await advanceTransfer(deps, payment.id) : payment
     return c.json({ payment: toPayment(deps.tokenChains, taken) })
   })
 
-  app.post('/api/wallet/payments/:id/deny', walletPaymentsDenyAnswers, withSession, async (c) =>
+  app.post('/api/wallet/payments/:id/deny', denyAnswers, withSession, async (c) =>
     c.json({ payment: toPayment(deps.tokenChains, await denyPayment(deps, c.var.user.id, c.req.param('id'))) }),
   )
 
-  app.post(
-    '/api/wallet/payments/:id/resolve',
-    walletPaymentsDenyAnswers,
-    withSession,
-    validate('json', Resolution),
-    async (c) => {
-      const { status } = c.req.valid('json')
-      const payment = await resolvePayment(deps, c.var.user.id, c.req.param('id'), status)
-      return c.json({ payment: toPayment(deps.tokenChains, payment) })
-    },
-  )
+  app.post('/api/wallet/payments/:id/resolve', denyAnswers, withSession, validate('json', Resolution), async (c) => {
+    const { status } = c.req.valid('json')
+    const payment = await resolvePayment(deps, c.var.user.id, c.req.param('id'), status)
+    return c.json({ payment: toPayment(deps.tokenChains, payment) })
+  })
 
   return app
 }

@@ -174,22 +174,22 @@ export const Payment = z.object({
 })
 export type Payment = z.infer<typeof Payment>
 export const PaymentList = z.object({ payments: z.array(Payment), next: z.string().nullable() })
-export const PaymentAnswer = z.object({ payment: Payment })
+export const OnePayment = z.object({ payment: Payment })
 
 /** `PATCH /api/wallet/policy`. */
-export const ChangedWalletPolicyAnswer = z.object({ wallet: Wallet })
+export const OneWallet = z.object({ wallet: Wallet })
 
 /** `GET /api/wallet`. */
-export const WalletAnswer = z.union([AddressBalances, WalletState])
+export const WalletOrBalances = z.union([AddressBalances, WalletState])
 
 /** `POST /api/wallet`. */
-export const NewWalletAnswer = z.union([
+export const WalletActionResult = z.union([
   z.object({ address: z.string(), network: z.string(), message: z.string() }),
   z.object({ address: z.string(), network: z.string(), createdAt: z.string(), warning: z.string() }),
 ])
 
 /** `GET /api/wallet/address`. */
-export const WalletAddressAnswer = z.union([
+export const WalletAddress = z.union([
   z.object({
     authenticated: z.boolean(),
     address: z.string(),
@@ -201,7 +201,7 @@ export const WalletAddressAnswer = z.union([
 ])
 
 /** `GET /api/wallet/create`. */
-export const WalletCreateAnswer = z.object({
+export const WalletCreation = z.object({
   hasWallet: z.boolean(),
   walletAddress: z.string().nullable(),
   networks: z.array(z.string()),
@@ -209,7 +209,7 @@ export const WalletCreateAnswer = z.object({
 })
 
 /** `POST /api/wallet/create`. */
-export const NewWalletCreateAnswer = z.object({
+export const CreatedWallet = z.object({
   success: z.literal(true),
   walletAddress: z.string(),
   walletId: z.string(),
@@ -217,7 +217,7 @@ export const NewWalletCreateAnswer = z.object({
 })
 
 /** `GET /api/wallet/cdp`. */
-export const WalletCdpAnswer = z.object({ status: z.string(), type: z.string(), supportedChains: z.array(z.string()) })
+export const CdpSupport = z.object({ status: z.string(), type: z.string(), supportedChains: z.array(z.string()) })
 
 /** `POST /api/wallet/cdp`. */
-export const NewWalletCdpAnswer = z.object({ success: z.literal(true), address: z.string(), network: z.string() })
+export const CdpWallet = z.object({ success: z.literal(true), address: z.string(), network: z.string() })

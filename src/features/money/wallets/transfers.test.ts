@@ -22,7 +22,7 @@ import { LedgerPage } from '../ledger/schemas.ts'
 import { settlePayments } from './jobs.ts'
 import { orderPayment } from './order.ts'
 import { getPayment } from './payments.ts'
-import { PaymentAnswer, PaymentList } from './schemas.ts'
+import { OnePayment, PaymentList } from './schemas.ts'
 import { type PaymentRow, walletPayments } from './tables.ts'
 import { advanceTransfer } from './transfer.ts'
 
@@ -80,7 +80,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   test('POST /api/wallet/send: 200 with the transaction, and exactly that is moved', async () => {
     const paying = await openTestHouse()
     const payee = newPayee()
-    const { payment } = await read(PaymentAnswer, send(paying, { recipient: payee, amount: '0.3' }))
+    const { payment } = await read(OnePayment, send(paying, { recipient: payee, amount: '0.3' }))
     expect(payment).toMatchObject({
       status: 'succeeded',
       amount: '0.30',
@@ -122,9 +122,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     const payee = newPayee()
     const ask = () => send(paying, { recipient: payee, amount: 1 }, { 'idempotency-key': 'one' })
     const answers = await Promise.all(Array.from({ length: 200 }, ask))
-    const ids = new Set(
-      await Promise.all(answers.map(async (answer) => (await read(PaymentAnswer, answer)).payment.id)),
-    )
+    const ids = new Set(await Promise.all(answers.map(async (answer) => (await read(OnePayment, answer)).payment.id)))
     expect(ids.size).toBe(1)
     expect(await paid(payee)).toBe(DOLLAR)
   })
@@ -191,21 +189,21 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect((await send(paying, { recipient: payee, amount: 5 })).status).toBe(200)
     const waiting = await send(paying, { recipient: payee, amount: 6 })
     expect(waiting.status).toBe(202)
-    const { payment } = await read(PaymentAnswer, waiting)
+    const { payment } = await read(OnePayment, waiting)
     expect(payment.status).toBe('awaiting_approval')
     await settlePayments(paying.platform)
     expect(await paid(payee)).toBe(5n * DOLLAR)
     const decide = (word: string, id = payment.id) =>
       paying.web.request(`/api/wallet/payments/${id}/${word}`, { method: 'POST', headers: paying.cookie })
-    expect((await read(PaymentAnswer, decide('approve'))).payment.status).toBe('succeeded')
+    expect((await read(OnePayment, decide('approve'))).payment.status).toBe('succeeded')
     expect((await decide('approve')).status).toBe(409)
     expect((await decide('deny')).status).toBe(409)
     expect(await paid(payee)).toBe(11n * DOLLAR)
 
-    const second = (await read(PaymentAnswer, send(paying, { recipient: payee, amount: 7 }))).payment
-    expect((await read(PaymentAnswer, decide('deny', second.id))).payment.status).toBe('denied')
+    const second = (await read(OnePayment, send(paying, { recipient: payee, amount: 7 }))).payment
+    expect((await read(OnePayment, decide('deny', second.id))).payment.status).toBe('denied')
     expect((await decide('approve', second.id)).status).toBe(409)
-    const third = (await read(PaymentAnswer, send(paying, { recipient: payee, amount: 8 }))).payment
+    const third = (await read(OnePayment, send(paying, { recipient: payee, amount: 8 }))).payment
     paying.clock.advance(61 * 60_000)
     expect((await decide('approve', third.id)).status).toBe(409)
     await settlePayments(paying.platform)
@@ -325,7 +323,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     const paying = await openTestHouse()
     const payee = newPayee()
     const before = await chain.client.snapshot()
-    const { payment } = await read(PaymentAnswer, send(paying, { recipient: payee, amount: 1 }))
+    const { payment } = await read(OnePayment, send(paying, { recipient: payee, amount: 1 }))
     await chain.client.revert({ id: before })
     expect(await paid(payee)).toBe(0n)
     const isBack = (row: PaymentRow) => row.undoneAt !== null && hasSucceeded(row)
@@ -335,7 +333,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     const line = paying.platform.db.select().from(auditLog).where(eq(auditLog.action, 'wallet.payment.undone')).get()
     expect(line?.detail).toMatchObject({ paymentId: payment.id, was: 'succeeded' })
     const shown = await read(
-      PaymentAnswer,
+      OnePayment,
       paying.web.request(`/api/wallet/payments/${payment.id}`, { headers: paying.cookie }),
     )
     expect(shown.payment.undoneAt).not.toBeNull()
@@ -350,7 +348,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
 
   test('after twelve blocks a payment is final: what was signed is forgotten and nothing looks at it again', async () => {
     const paying = await openTestHouse()
-    const { payment } = await read(PaymentAnswer, send(paying, { recipient: newPayee(), amount: 1 }))
+    const { payment } = await read(OnePayment, send(paying, { recipient: newPayee(), amount: 1 }))
     expect(getPayment(paying.platform.db, payment.id).finalAt).toBeNull()
     await chain.client.mine({ blocks: 12 })
     const final = await settleUntil(paying, payment.id, ({ finalAt }) => finalAt !== null)

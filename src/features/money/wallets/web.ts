@@ -9,16 +9,16 @@ import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { type CreateWalletDeps, createWallet, findWallet } from './create.ts'
 import {
   CdpRequest,
+  CdpSupport,
+  CdpWallet,
+  CreatedWallet,
   CreateWalletRequest,
-  NewWalletAnswer,
-  NewWalletCdpAnswer,
-  NewWalletCreateAnswer,
   OfAgentQuery,
   WalletAction,
-  WalletAddressAnswer,
-  WalletAnswer,
-  WalletCdpAnswer,
-  WalletCreateAnswer,
+  WalletActionResult,
+  WalletAddress,
+  WalletCreation,
+  WalletOrBalances,
   WalletQuery,
 } from './schemas.ts'
 import { describeAddress, describeOwnAddress, readWalletState, toOwner, type WalletStateDeps } from './state.ts'
@@ -30,13 +30,13 @@ const SEED_REFUSED = 'Seed export is disabled for security. Contact support if y
 const KEPT_WARNING =
   'The key of this wallet is sealed on the server and never shown. Whoever runs the server can export it on its command line.'
 
-const walletAnswers = answers({ 200: WalletAnswer }, 'unauthenticated', 'not_found', 'internal', 'unavailable')
-const newWalletAnswers = answers({ 200: NewWalletAnswer }, 'not_found')
-const walletAddressAnswers = answers({ 200: WalletAddressAnswer }, 'unauthenticated')
-const walletCreateAnswers = answers({ 200: WalletCreateAnswer }, 'not_found')
-const newWalletCreateAnswers = answers({ 200: NewWalletCreateAnswer }, 'not_found')
-const walletCdpAnswers = answers({ 200: WalletCdpAnswer })
-const newWalletCdpAnswers = answers({ 200: NewWalletCdpAnswer }, 'not_found')
+const showAnswers = answers({ 200: WalletOrBalances }, 'unauthenticated', 'not_found', 'internal', 'unavailable')
+const actionAnswers = answers({ 200: WalletActionResult }, 'not_found')
+const addressAnswers = answers({ 200: WalletAddress }, 'unauthenticated')
+const creationAnswers = answers({ 200: WalletCreation }, 'not_found')
+const createAnswers = answers({ 200: CreatedWallet }, 'not_found')
+const cdpSupportAnswers = answers({ 200: CdpSupport })
+const cdpWalletAnswers = answers({ 200: CdpWallet }, 'not_found')
 
 /** Wallets whose keys the platform keeps, of users and of their agents (Interface 4.15). No key goes over HTTP, either way. */
 export function walletsWeb(deps: WalletsWebDeps) {
@@ -46,7 +46,7 @@ export function walletsWeb(deps: WalletsWebDeps) {
 
   app.use('/api/wallet/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/wallet', walletAnswers, validate('query', WalletQuery), async (c) => {
+  app.get('/api/wallet', showAnswers, validate('query', WalletQuery), async (c) => {
     const { address, agentId } = c.req.valid('query')
     if (address !== undefined) return c.json(await describeAddress(deps, address))
     const user = await findUser(c)
@@ -56,7 +56,7 @@ export function walletsWeb(deps: WalletsWebDeps) {
 
   app.post(
     '/api/wallet',
-    newWalletAnswers,
+    actionAnswers,
     routeTraits({ scope: 'payments' }),
     signedIn,
     validate('json', WalletAction),
@@ -81,8 +81,8 @@ export function walletsWeb(deps: WalletsWebDeps) {
     if (!user) throw new AppError('unauthenticated', 'Unauthorized', { authenticated: false, needsAuth: true })
     return c.json(describeOwnAddress(deps, user))
   }
-  app.get('/api/wallet/address', walletAddressAnswers, tellAddress)
-  app.post('/api/wallet/address', walletAddressAnswers, routeTraits({ scope: 'payments' }), tellAddress)
+  app.get('/api/wallet/address', addressAnswers, tellAddress)
+  app.post('/api/wallet/address', addressAnswers, routeTraits({ scope: 'payments' }), tellAddress)
 
   app.route('/', createWalletWeb(deps))
   return app
@@ -95,7 +95,7 @@ function createWalletWeb(deps: WalletsWebDeps) {
   const { network } = deps.tokenChains.USDC.terms
   const networks = [...new Set(Object.values(deps.tokenChains).map(({ terms }) => terms.network))]
 
-  app.get('/api/wallet/create', walletCreateAnswers, signedIn, validate('query', OfAgentQuery), (c) => {
+  app.get('/api/wallet/create', creationAnswers, signedIn, validate('query', OfAgentQuery), (c) => {
     const wallet = findWallet(deps.db, toOwner(deps.db, c.var.user, c.req.valid('query').agentId))
     return c.json({
       hasWallet: wallet !== null,
@@ -106,7 +106,7 @@ function createWalletWeb(deps: WalletsWebDeps) {
   })
   app.post(
     '/api/wallet/create',
-    newWalletCreateAnswers,
+    createAnswers,
     routeTraits({ scope: 'payments' }),
     signedIn,
     validate('json', CreateWalletRequest),
@@ -118,12 +118,12 @@ function createWalletWeb(deps: WalletsWebDeps) {
     },
   )
 
-  app.get('/api/wallet/cdp', walletCdpAnswers, (c) =>
+  app.get('/api/wallet/cdp', cdpSupportAnswers, (c) =>
     c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }),
   )
   app.post(
     '/api/wallet/cdp',
-    newWalletCdpAnswers,
+    cdpWalletAnswers,
     routeTraits({ scope: 'payments' }),
     signedIn,
     validateAnyBody(CdpRequest),

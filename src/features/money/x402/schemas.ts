@@ -42,3 +42,9 @@ export const Paid = z.looseObject({
   paymentId: z.string(),
   status: z.enum(['succeeded', 'awaiting_approval']),
 })
+
+/** What the gateway says, ours or somebody else's, as it says it. */
+export const GatewayWords = z.record(z.string(), z.unknown())
+
+/** `POST /api/x402`, by action. */
+export const X402Result = z.union([EndpointList, Fitness, Pricing, GatewayWords])

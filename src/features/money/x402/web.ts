@@ -10,11 +10,10 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { NewX402Answer, X402Answer } from './answer-schemas.ts'
 import type { ColonyReads } from './gateway.ts'
 import { type PayDeps, pay } from './pay.ts'
 import { parsePayRequest } from './pay-request.ts'
-import { X402Request } from './schemas.ts'
+import { GatewayWords, X402Request, X402Result } from './schemas.ts'
 
 export type X402WebDeps = PayDeps & {
   colony: ColonyReads
@@ -34,7 +33,7 @@ export function x402Web(deps: X402WebDeps) {
 
   app.use('/api/x402', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
 
-  app.get('/api/x402', answers({ 200: X402Answer }, 'unavailable'), async (c) => c.json(await colony.health()))
+  app.get('/api/x402', answers({ 200: GatewayWords }, 'unavailable'), async (c) => c.json(await colony.health()))
 
   /** Everything but the list of endpoints takes somebody; 401 in the words of Interface 4.7. */
   const enter = createMiddleware<WebEnv>(async (c, next) => {
@@ -48,7 +47,7 @@ export function x402Web(deps: X402WebDeps) {
   app.post(
     '/api/x402',
     answers(
-      { 200: NewX402Answer, 202: X402Answer },
+      { 200: X402Result, 202: GatewayWords },
       'unauthenticated',
       'payment_required',
       'not_found',

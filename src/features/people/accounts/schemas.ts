@@ -100,3 +100,9 @@ export type UpdateSettingsRequest = z.infer<typeof UpdateSettingsRequest>
 /** `PATCH /api/settings`: the notification settings that are named here replace those of the same name. */
 export const PatchSettingsRequest = z.object({ name: Name.optional(), notifications: Notifications.optional() })
 export type PatchSettingsRequest = z.infer<typeof PatchSettingsRequest>
+
+/** `POST /api/auth/signout`. */
+export const SignedOut = z.object({ ok: z.literal(true) })
+
+/** `GET /api/auth/csrf`: `token` goes into the header that is named `header`, `signed` is what the cookie holds. */
+export const CsrfToken = z.object({ token: z.string(), signed: z.string(), header: z.string() })

@@ -11,22 +11,24 @@ import type { Csrf } from '../../../http/sessions/csrf.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import { Challenge } from '../bot-detection/schemas.ts'
 import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
-import { AuthChallengeAnswer, AuthCsrfAnswer, AuthSignoutAnswer } from './answer-schemas.ts'
 import { type FirstAccountDeps, requireOwnerSetUp } from './first-account.ts'
 import { login } from './login.ts'
 import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
 import {
+  CsrfToken,
   LoginRequest,
   LoginResponse,
   ReferralsResponse,
   RegisterRequest,
   RegisterResponse,
   SessionResponse,
+  SignedOut,
 } from './schemas.ts'
 
 export type AccountsWebDeps = RegisterDeps &
@@ -48,7 +50,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.get(
     '/api/auth/challenge',
-    answers({ 200: AuthChallengeAnswer }),
+    answers({ 200: Challenge }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
     (c) => c.json(deps.botDetection.proofOfWork.issue()),
   )
@@ -92,21 +94,16 @@ export function accountsWeb(deps: AccountsWebDeps) {
     return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
   })
 
-  app.post(
-    '/api/auth/signout',
-    answers({ 200: AuthSignoutAnswer }),
-    routeTraits({ worksOnFullDisk: true }),
-    async (c) => {
-      const user = await deps.guards.findSession(c)
-      for (const token of readSessionTokens(c)) await deps.sessions.end(token)
-      clearSessionCookie(c, deps)
-      if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
-      return c.json({ ok: true })
-    },
-  )
+  app.post('/api/auth/signout', answers({ 200: SignedOut }), routeTraits({ worksOnFullDisk: true }), async (c) => {
+    const user = await deps.guards.findSession(c)
+    for (const token of readSessionTokens(c)) await deps.sessions.end(token)
+    clearSessionCookie(c, deps)
+    if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
+    return c.json({ ok: true })
+  })
 
   // Without a session the token opens nothing: clients that always ask for one first get an answer all the same.
-  app.get('/api/auth/csrf', answers({ 200: AuthCsrfAnswer }), (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')))
+  app.get('/api/auth/csrf', answers({ 200: CsrfToken }), (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')))
 
   app.get(
     '/api/settings/referrals',

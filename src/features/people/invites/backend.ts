@@ -9,10 +9,9 @@ import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../ht
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
-import { InviteValidateAnswer } from './answer-schemas.ts'
 import { createInvite } from './create.ts'
 import { redeemInvite } from './redeem.ts'
-import { InviteResponse, ValidateInviteRequest } from './schemas.ts'
+import { InviteResponse, InviteValidity, ValidateInviteRequest } from './schemas.ts'
 
 export type InvitesBackendDeps = {
   db: Db
@@ -34,7 +33,7 @@ export function invitesBackend(deps: InvitesBackendDeps) {
 
   app.post(
     '/api/invite/validate',
-    answers({ 200: InviteValidateAnswer }),
+    answers({ 200: InviteValidity }),
     routeTraits({ worksOnFullDisk: true }),
     limitRate(deps.requestsPerMinute.register, 'Too many requests'),
     validate('json', ValidateInviteRequest),

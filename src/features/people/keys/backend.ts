@@ -4,7 +4,7 @@ import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
-import { BackendValidateKeyAnswer } from './answer-schemas.ts'
+import { ValidKey } from './schemas.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
 /** Keys as installers and services check them: the key itself is the bearer (Interface 4.3). */
@@ -13,7 +13,7 @@ export function keysBackend(deps: { verifyKey: VerifyKey }) {
 
   app.post(
     '/api/validate-key',
-    answers({ 200: BackendValidateKeyAnswer }, 'unauthenticated'),
+    answers({ 200: ValidKey }, 'unauthenticated'),
     routeTraits({ worksOnFullDisk: true }),
     (c) => {
       const key = readBearer(c.req.header('authorization'))

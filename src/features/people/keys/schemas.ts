@@ -95,3 +95,14 @@ export const ValidateKeyRequest = z.object({
   apiKey: z.string('apiKey required').min(1, 'apiKey required').max(512, 'apiKey too long'),
 })
 export type ValidateKeyRequest = z.infer<typeof ValidateKeyRequest>
+
+/** `POST /api/validate-key`: whose key it is, and what their plan has. */
+export const ValidKey = z.object({
+  valid: z.literal(true),
+  userId: z.string(),
+  plan: z.string(),
+  features: z.array(z.string()),
+})
+
+/** `POST /api/keys/validate`. */
+export const ValidKeyDetail = ValidKey.extend({ email: z.string(), subscriptionStatus: z.string() })

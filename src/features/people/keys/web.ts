@@ -6,7 +6,6 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { KeysValidateAnswer } from './answer-schemas.ts'
 import { changeKey } from './change.ts'
 import { createKey } from './create.ts'
 import { deleteKey } from './delete.ts'
@@ -22,6 +21,7 @@ import {
   RotatedKey,
   RotateKeyRequest,
   ValidateKeyRequest,
+  ValidKeyDetail,
 } from './schemas.ts'
 import type { ApiKeyRow } from './tables.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
@@ -93,7 +93,7 @@ export function keysWeb(deps: KeysWebDeps) {
   if (deps.plannedEndpoints) {
     app.post(
       '/api/keys/validate',
-      answers({ 200: KeysValidateAnswer }, 'unauthenticated'),
+      answers({ 200: ValidKeyDetail }, 'unauthenticated'),
       routeTraits({ worksOnFullDisk: true }),
       limitRate(deps.requestsPerMinute.login, 'Too many requests'),
       validate('json', ValidateKeyRequest),

@@ -103,8 +103,9 @@ export const NoticeChannel = z.object({
 })
 export type NoticeChannel = z.infer<typeof NoticeChannel>
 export const NoticeChannelList = z.object({ channels: z.array(NoticeChannel) })
+export const OneChannel = z.object({ channel: NoticeChannel })
 /** `secret` verifies what a webhook gets (Standard Webhooks); it is shown this once, null for other kinds. */
-export const CreatedChannel = z.object({ channel: NoticeChannel, secret: z.string().nullable() })
+export const CreatedChannel = OneChannel.extend({ secret: z.string().nullable() })
 export const ChannelTest = z.object({ delivered: z.boolean(), error: z.string().nullable() })
 
 export const NoticeQuery = z.object({

@@ -6,7 +6,6 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
-import { ChangedNoticesChannelAnswer } from './answer-schemas.ts'
 import {
   type ChannelDeps,
   changeChannel,
@@ -27,6 +26,7 @@ import {
   NoticeList,
   NoticeQuery,
   NoticeSettings,
+  OneChannel,
 } from './schemas.ts'
 import { changeWishes, findWishes } from './settings.ts'
 
@@ -83,7 +83,7 @@ export function noticesWeb(deps: NoticesWebDeps) {
 
   app.patch(
     '/api/notices/channels/:id',
-    answers({ 200: ChangedNoticesChannelAnswer }, 'not_found'),
+    answers({ 200: OneChannel }, 'not_found'),
     onFullDisk,
     withSession,
     validate('json', ChangeChannelRequest),

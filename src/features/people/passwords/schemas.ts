@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Proof } from '../bot-detection/schemas.ts'
+import { MessageResponse } from '../mails/schemas.ts'
 import { Email, emailText } from '../users/schemas.ts'
 
 const NewPassword = (missing: string) =>
@@ -47,3 +48,6 @@ export const ResetPasswordRequest = z.object({
   endKeys: EndKeys,
 })
 export type ResetPasswordRequest = z.infer<typeof ResetPasswordRequest>
+
+/** `POST /api/auth/reset-password`; `keysEnded` as in `PasswordChanged`. */
+export const PasswordReset = MessageResponse.extend({ keysEnded: z.number().optional() })

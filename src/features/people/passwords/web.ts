@@ -9,13 +9,18 @@ import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.
 import { VerifyEmailRequest } from '../email-addresses/schemas.ts'
 import { requestVerification, verifyEmail } from '../email-addresses/verify-email.ts'
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
-import type { MessageResponse } from '../mails/schemas.ts'
+import { MessageResponse } from '../mails/schemas.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import { AuthForgotPasswordAnswer, AuthResetPasswordAnswer } from './answer-schemas.ts'
 import { type ChangePasswordDeps, changePassword } from './change-password.ts'
 import { forgotPassword } from './forgot-password.ts'
 import { resetPasswordByLink } from './reset-password.ts'
-import { ChangePasswordRequest, ForgotPasswordRequest, PasswordChanged, ResetPasswordRequest } from './schemas.ts'
+import {
+  ChangePasswordRequest,
+  ForgotPasswordRequest,
+  PasswordChanged,
+  PasswordReset,
+  ResetPasswordRequest,
+} from './schemas.ts'
 
 export type PasswordWebDeps = ChangePasswordDeps & {
   guards: Guards
@@ -25,11 +30,11 @@ export type PasswordWebDeps = ChangePasswordDeps & {
   requestsPerMinute: { password: number }
 }
 
-const passwordChangedAnswers = answers({ 200: PasswordChanged }, 'not_found', 'limited')
-const authForgotPasswordAnswers = answers({ 200: AuthForgotPasswordAnswer }, 'limited', 'unavailable')
-const authResetPasswordAnswers = answers({ 200: AuthResetPasswordAnswer }, 'limited')
-const authVerifyEmailSendAnswers = answers({ 200: AuthForgotPasswordAnswer }, 'not_found', 'limited', 'unavailable')
-const authVerifyEmailAnswers = answers({ 200: AuthForgotPasswordAnswer }, 'conflict')
+const changeAnswers = answers({ 200: PasswordChanged }, 'not_found', 'limited')
+const forgotAnswers = answers({ 200: MessageResponse }, 'limited', 'unavailable')
+const resetAnswers = answers({ 200: PasswordReset }, 'limited')
+const sendLinkAnswers = answers({ 200: MessageResponse }, 'not_found', 'limited', 'unavailable')
+const verifyEmailAnswers = answers({ 200: MessageResponse }, 'conflict')
 
 /** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Interface 4.2). */
 export function passwordWeb(deps: PasswordWebDeps) {
@@ -39,7 +44,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/settings/password',
-    passwordChangedAnswers,
+    changeAnswers,
     routeTraits({ worksOnFullDisk: true }),
     deps.guards.withSessionOr('Not authenticated'),
     validate('json', ChangePasswordRequest),
@@ -54,7 +59,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/forgot-password',
-    authForgotPasswordAnswers,
+    forgotAnswers,
     routeTraits({ worksOnFullDisk: true }),
     seldom(),
     validate('json', ForgotPasswordRequest),
@@ -74,7 +79,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/reset-password',
-    authResetPasswordAnswers,
+    resetAnswers,
     routeTraits({ worksOnFullDisk: true }),
     seldom(),
     validate('json', ResetPasswordRequest),
@@ -95,7 +100,7 @@ function verifyEmailWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/verify-email/send',
-    authVerifyEmailSendAnswers,
+    sendLinkAnswers,
     routeTraits({ worksOnFullDisk: true }),
     deps.guards.withSession,
     seldom(),
@@ -114,7 +119,7 @@ function verifyEmailWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/verify-email',
-    authVerifyEmailAnswers,
+    verifyEmailAnswers,
     routeTraits({ worksOnFullDisk: true }),
     seldom(),
     validate('json', VerifyEmailRequest),

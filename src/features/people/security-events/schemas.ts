@@ -32,3 +32,11 @@ export const StoredClaims = z.object({
   events: z.record(z.string(), z.unknown()),
 })
 export type StoredClaims = z.infer<typeof StoredClaims>
+
+/** `GET /api/security/risc`. */
+export const SecurityEventReceiver = z.object({
+  status: z.string(),
+  endpoint: z.string(),
+  description: z.string(),
+  events_supported: z.array(z.string()),
+})

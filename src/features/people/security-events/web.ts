@@ -1,12 +1,11 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { answers, Received } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
-import { AuthIdpBRiscAnswer, SecurityRiscAnswer } from './answer-schemas.ts'
 import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
-import { SUPPORTED_EVENTS } from './schemas.ts'
+import { SecurityEventReceiver, SUPPORTED_EVENTS } from './schemas.ts'
 
 /**
  * What the identity provider tells us of accounts (Interface 4.2 and 6). The body is the token itself, whatever its content
@@ -27,7 +26,7 @@ export function securityEventsWeb(deps: ReceiveDeps) {
     },
   )
 
-  app.get('/api/security/risc', answers({ 200: SecurityRiscAnswer }), (c) =>
+  app.get('/api/security/risc', answers({ 200: SecurityEventReceiver }), (c) =>
     c.json({
       status: 'ok',
       endpoint: '/api/security/risc',
@@ -38,7 +37,7 @@ export function securityEventsWeb(deps: ReceiveDeps) {
 
   app.post(
     '/api/auth/idp-b/risc',
-    answers({ 200: AuthIdpBRiscAnswer }, 'invalid', 'internal'),
+    answers({ 200: Received }, 'invalid', 'internal'),
     routeTraits({ worksOnFullDisk: true }),
     async (c) => {
       const token = (await receiveText(c)).trim()

@@ -28,3 +28,49 @@ export const GateRequest = z.object({
 
 /** `GET /api/auth/token-gating/verify?address=`. */
 export const GateQuery = z.object({ address: address('Invalid or missing address parameter') })
+
+/** `GET /api/auth/social-id/verify` and `/refresh`: how they are called. */
+export const EndpointDescription = z.object({
+  endpoint: z.string(),
+  methods: z.array(z.string()),
+  description: z.string(),
+  required: z.array(z.string()),
+  optional: z.array(z.string()),
+})
+
+const Tokens = z.object({
+  success: z.literal(true),
+  sessionToken: z.string(),
+  refreshToken: z.string(),
+  message: z.string(),
+})
+
+/** `POST /api/auth/social-id/verify`. */
+export const SocialSession = Tokens.extend({
+  address: z.string().nullable(),
+  tokenGated: z.boolean(),
+  accessLevel: z.string(),
+})
+
+/** `POST /api/auth/social-id/refresh`: `expiresIn` is in seconds. */
+export const RefreshedSession = Tokens.extend({ expiresIn: z.number() })
+
+/** `minBalance` is in the smallest unit of `token`. */
+const GateOutcome = z.object({
+  address: z.string(),
+  hasAccess: z.boolean(),
+  tokenGated: z.literal(true),
+  token: z.string(),
+  minBalance: z.string(),
+  chain: z.literal('base'),
+})
+
+/** `GET /api/auth/token-gating/verify`. */
+export const DescribedGateOutcome = GateOutcome.extend({ contractAddress: z.string(), rpcEndpoint: z.string() })
+
+/** `POST /api/auth/token-gating/verify`. */
+export const StatedGateOutcome = GateOutcome.extend({
+  fid: z.union([z.string(), z.number()]),
+  message: z.string(),
+  timestamp: z.string(),
+})

@@ -6,17 +6,19 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
-import {
-  AuthSocialIdRefreshAnswer,
-  AuthSocialIdVerifyAnswer,
-  AuthTokenGatingVerifyAnswer,
-  NewAuthSocialIdRefreshAnswer,
-  NewAuthSocialIdVerifyAnswer,
-  NewAuthTokenGatingVerifyAnswer,
-} from './answer-schemas.ts'
 import type { TokenGate } from './gate.ts'
 import type { SocialId } from './identity.ts'
-import { GateQuery, GateRequest, RefreshRequest, VerifyRequest } from './schemas.ts'
+import {
+  DescribedGateOutcome,
+  EndpointDescription,
+  GateQuery,
+  GateRequest,
+  RefreshedSession,
+  RefreshRequest,
+  SocialSession,
+  StatedGateOutcome,
+  VerifyRequest,
+} from './schemas.ts'
 import { SESSION_SECONDS, type SocialTokenIssuer } from './tokens.ts'
 
 const onFullDisk = routeTraits({ worksOnFullDisk: true })
@@ -32,12 +34,12 @@ export type SocialIdentityWebDeps = {
 const VERIFY = '/api/auth/social-id/verify'
 const REFRESH = '/api/auth/social-id/refresh'
 
-const authSocialIdVerifyAnswers = answers({ 200: AuthSocialIdVerifyAnswer })
-const newAuthSocialIdVerifyAnswers = answers({ 200: NewAuthSocialIdVerifyAnswer }, 'unauthenticated', 'unavailable')
-const authSocialIdRefreshAnswers = answers({ 200: AuthSocialIdRefreshAnswer })
-const newAuthSocialIdRefreshAnswers = answers({ 200: NewAuthSocialIdRefreshAnswer }, 'unauthenticated', 'unavailable')
-const authTokenGatingVerifyAnswers = answers({ 200: AuthTokenGatingVerifyAnswer }, 'unavailable')
-const newAuthTokenGatingVerifyAnswers = answers({ 200: NewAuthTokenGatingVerifyAnswer }, 'unavailable')
+const howToVerifyAnswers = answers({ 200: EndpointDescription })
+const verifyAnswers = answers({ 200: SocialSession }, 'unauthenticated', 'unavailable')
+const howToRefreshAnswers = answers({ 200: EndpointDescription })
+const refreshAnswers = answers({ 200: RefreshedSession }, 'unauthenticated', 'unavailable')
+const describeGateAnswers = answers({ 200: DescribedGateOutcome }, 'unavailable')
+const stateGateAnswers = answers({ 200: StatedGateOutcome }, 'unavailable')
 
 /** Social identity and token gating (Interface 4.15): anybody may ask, and a GET of the first two says how. */
 export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
@@ -45,7 +47,7 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   const { tokenGate } = deps
   const limit = limitRate(deps.requestsPerMinute.login, 'Too many requests')
 
-  app.get('/api/auth/social-id/verify', authSocialIdVerifyAnswers, (c) =>
+  app.get('/api/auth/social-id/verify', howToVerifyAnswers, (c) =>
     c.json({
       endpoint: VERIFY,
       methods: ['POST'],
@@ -57,7 +59,7 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
 
   app.post(
     '/api/auth/social-id/verify',
-    newAuthSocialIdVerifyAnswers,
+    verifyAnswers,
     onFullDisk,
     limit,
     validate('json', VerifyRequest),
@@ -78,7 +80,7 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     },
   )
 
-  app.get('/api/auth/social-id/refresh', authSocialIdRefreshAnswers, (c) =>
+  app.get('/api/auth/social-id/refresh', howToRefreshAnswers, (c) =>
     c.json({
       endpoint: REFRESH,
       methods: ['POST'],
@@ -90,7 +92,7 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
 
   app.post(
     '/api/auth/social-id/refresh',
-    newAuthSocialIdRefreshAnswers,
+    refreshAnswers,
     onFullDisk,
     limit,
     validate('json', RefreshRequest),
@@ -115,21 +117,15 @@ function tokenGateWeb(deps: SocialIdentityWebDeps, limit: ReturnType<typeof limi
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
 
-  app.get(
-    '/api/auth/token-gating/verify',
-    authTokenGatingVerifyAnswers,
-    limit,
-    validate('query', GateQuery),
-    async (c) => {
-      const { address } = c.req.valid('query')
-      const hasAccess = await tokenGate.isOpenFor(address)
-      return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
-    },
-  )
+  app.get('/api/auth/token-gating/verify', describeGateAnswers, limit, validate('query', GateQuery), async (c) => {
+    const { address } = c.req.valid('query')
+    const hasAccess = await tokenGate.isOpenFor(address)
+    return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
+  })
 
   app.post(
     '/api/auth/token-gating/verify',
-    newAuthTokenGatingVerifyAnswers,
+    stateGateAnswers,
     onFullDisk,
     limit,
     validate('json', GateRequest),

@@ -5,8 +5,7 @@ import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { requireTool } from '../agent-tools/settings.ts'
 import { type AskAgentDeps, askAgent, listSiblings } from './agent-messages.ts'
-import { BackendAgentMessagesAnswer, BackendAgentsAnswer } from './answer-schemas.ts'
-import { AskAgentRequest } from './schemas.ts'
+import { AgentReply, AskAgentRequest, OtherAgentList } from './schemas.ts'
 
 export type AgentTalkBackendDeps = AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
@@ -17,13 +16,13 @@ export function agentTalkBackend(deps: AgentTalkBackendDeps) {
   const whoAsks = (c: Context) => String(c.get('agentId'))
   const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
-  app.get('/v1/agents', answers({ 200: BackendAgentsAnswer }, 'not_found'), agent, limit, (c) =>
+  app.get('/v1/agents', answers({ 200: OtherAgentList }, 'not_found'), agent, limit, (c) =>
     c.json({ agents: listSiblings(deps.db, c.var.agentId) }),
   )
 
   app.post(
     '/v1/agents/:id/messages',
-    answers({ 200: BackendAgentMessagesAnswer }, 'not_found', 'conflict'),
+    answers({ 200: AgentReply }, 'not_found', 'conflict'),
     agent,
     limit,
     validate('json', AskAgentRequest),

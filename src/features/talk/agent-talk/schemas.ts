@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentStatus, WebAgent } from '../../agents/registry/schemas.ts'
 
 const AgentId = z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional()
 
@@ -72,3 +73,68 @@ export const AgentActionRequest = z
     ),
   )
 export type AgentActionRequest = z.infer<typeof AgentActionRequest>
+
+/** `GET /v1/agents`: the other agents of the same owner. */
+export const OtherAgentList = z.object({
+  agents: z.array(
+    WebAgent.pick({ id: true, name: true, status: true }).extend({ specialization: z.string().nullable() }),
+  ),
+})
+
+/** `POST /v1/agents/:id/messages`. */
+export const AgentReply = z.object({ reply: z.string() })
+
+/** `GET /api/agent` without an action: the actions, each with what it is for. */
+const AgentApi = z.object({
+  apiVersion: z.string(),
+  agentbotVersion: z.string(),
+  endpoints: z.record(z.string(), z.string()),
+})
+
+/** Times are milliseconds since 1970, `uptime` is in seconds; `version` is null of an agent that does not run. */
+const AgentHealth = z.object({
+  agentId: z.string(),
+  status: AgentStatus,
+  version: z.string().nullable(),
+  apiVersion: z.string(),
+  uptime: z.number(),
+  model: z.string(),
+  channels: z.array(z.string()),
+  skills: z.array(z.string()),
+  lastSeen: z.number().nullable(),
+})
+
+const Line = z.object({ role: z.string(), content: z.string() })
+const TalkSession = z.object({
+  id: z.string(),
+  status: z.enum(['active', 'completed', 'idle']),
+  createdAt: z.number(),
+  lastActivity: z.number(),
+})
+
+/** `GET /api/agent`, by action; times are milliseconds since 1970. */
+export const AgentView = z.union([
+  AgentApi,
+  AgentHealth,
+  z.object({ sessions: z.array(TalkSession.extend({ messageCount: z.number() })) }),
+  z.object({
+    session: TalkSession.extend({
+      userId: z.string(),
+      agentId: z.string(),
+      messages: z.array(Line.extend({ timestamp: z.number() })),
+    }),
+  }),
+  z.object({ memory: z.array(Line) }),
+  z.object({
+    skills: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), enabled: z.boolean() })),
+  }),
+  z.object({ credentials: z.record(z.string(), z.boolean()) }),
+])
+
+/** `POST /api/agent`, by action. */
+export const AgentActionResult = z.union([
+  AgentReply.extend({ sessionId: z.string().nullable(), timestamp: z.number() }),
+  z.object({ sessionId: z.string(), status: z.string() }),
+  z.object({ success: z.literal(true), skillId: z.string(), enabled: z.boolean() }),
+  z.object({ success: z.literal(true), key: z.enum(CREDENTIALS), configured: z.boolean() }),
+])

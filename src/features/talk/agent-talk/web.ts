@@ -6,10 +6,9 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SendDeps } from '../chat/send.ts'
-import { AgentAnswer, NewAgentAnswer } from './answer-schemas.ts'
 import { listCredentials, setCredential } from './credentials.ts'
 import { checkHealth, DESCRIPTION, type HealthDeps } from './health.ts'
-import { AgentActionRequest, AgentQuery } from './schemas.ts'
+import { AgentActionRequest, AgentActionResult, AgentQuery, AgentView } from './schemas.ts'
 import { chooseSkill, listSkills } from './skills.ts'
 import { showRecent, showSession, showSessions, startSession, talk } from './talk.ts'
 
@@ -28,7 +27,7 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
 
   app.get(
     '/api/agent',
-    answers({ 200: AgentAnswer }, 'not_found', 'conflict', 'unavailable'),
+    answers({ 200: AgentView }, 'not_found', 'conflict', 'unavailable'),
     signedIn,
     validate('query', AgentQuery),
     async (c) => {
@@ -41,7 +40,7 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
   app.post(
     '/api/agent',
     answers(
-      { 200: NewAgentAnswer },
+      { 200: AgentActionResult },
       'payment_required',
       'not_found',
       'conflict',

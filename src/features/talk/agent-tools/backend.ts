@@ -9,7 +9,7 @@ import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
 import type { TellOwner } from '../../people/notices/tell.ts'
-import { BackendToolsAnswer } from './answer-schemas.ts'
+import { OwnTools } from './schemas.ts'
 import { readToolSettings } from './settings.ts'
 import { tellEarlyEnd } from './turn-limits.ts'
 
@@ -27,7 +27,7 @@ export function agentToolsBackend(deps: AgentToolsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))
 
-  app.get('/v1/tools', answers({ 200: BackendToolsAnswer }, 'not_found'), requireAgent(deps.callers), (c) =>
+  app.get('/v1/tools', answers({ 200: OwnTools }, 'not_found'), requireAgent(deps.callers), (c) =>
     c.json(readToolSettings(deps, getAgent(deps.db, { kind: 'operator' }, c.var.agentId))),
   )
 

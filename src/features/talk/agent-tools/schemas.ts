@@ -46,3 +46,11 @@ export const AgentTools = z.object({
   limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
 })
 export type AgentTools = z.infer<typeof AgentTools>
+
+/** `GET /v1/tools`: what an agent is told of its tools; `price` is null where nobody knows that of its model. */
+export const OwnTools = z.object({
+  tools: z.array(z.string()),
+  hasMcp: z.boolean(),
+  limits: AgentTools.shape.limits,
+  price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
+})

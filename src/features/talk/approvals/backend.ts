@@ -4,12 +4,11 @@ import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
-import { BackendApprovalsAnswer } from './answer-schemas.ts'
 import { type AskDeps, askOwner } from './ask.ts'
 import { claimApproval, type DecideDeps, getAgentApproval } from './decide.ts'
 import { decideByChannel } from './decide-by-channel.ts'
 import { statusOf } from './list.ts'
-import { ApprovalRequest, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
+import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
 
 const LOOK_MS = 250
@@ -26,7 +25,7 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.post(
     '/v1/approvals',
-    answers({ 201: BackendApprovalsAnswer }, 'limited'),
+    answers({ 201: ApprovalState }, 'limited'),
     agent,
     limit,
     validate('json', ApprovalRequest),
@@ -35,7 +34,7 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.get(
     '/v1/approvals/:id',
-    answers({ 200: BackendApprovalsAnswer }, 'not_found'),
+    answers({ 200: ApprovalState }, 'not_found'),
     agent,
     limit,
     validate('query', WaitQuery),
@@ -54,7 +53,7 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.post(
     '/v1/approvals/:id/use',
-    answers({ 200: BackendApprovalsAnswer }, 'not_found', 'conflict'),
+    answers({ 200: ApprovalState }, 'not_found', 'conflict'),
     agent,
     limit,
     validate('json', ApprovalUse),
@@ -64,7 +63,7 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.post(
     '/v1/approvals/:id/decision',
-    answers({ 200: BackendApprovalsAnswer }, 'forbidden', 'not_found', 'conflict'),
+    answers({ 200: ApprovalState }, 'forbidden', 'not_found', 'conflict'),
     agent,
     limit,
     validate('json', ChannelDecision),

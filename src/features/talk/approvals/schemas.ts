@@ -70,7 +70,7 @@ export type Approval = z.infer<typeof Approval>
 export const ApprovalList = z.object({ approvals: z.array(Approval), next: z.number().nullable() })
 export type ApprovalList = z.infer<typeof ApprovalList>
 
-export const ApprovalAnswer = z.object({ approval: Approval })
+export const OneApproval = z.object({ approval: Approval })
 
 function isJsonObject(text: string): boolean {
   try {
@@ -80,3 +80,6 @@ function isJsonObject(text: string): boolean {
     return false
   }
 }
+
+/** What the agent that asked is told. */
+export const ApprovalState = Approval.pick({ id: true, status: true, expiresAt: true })

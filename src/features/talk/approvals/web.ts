@@ -6,7 +6,7 @@ import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type DecideDeps, decideApproval } from './decide.ts'
 import { listApprovals, toApproval } from './list.ts'
-import { ApprovalAnswer, ApprovalList, ApprovalQuery } from './schemas.ts'
+import { ApprovalList, ApprovalQuery, OneApproval } from './schemas.ts'
 
 export type ApprovalsWebDeps = DecideDeps & { guards: Guards }
 
@@ -23,14 +23,11 @@ export function approvalsWeb(deps: ApprovalsWebDeps) {
     (c) => c.json(listApprovals(deps, c.var.user, c.req.valid('query'))),
   )
 
-  app.post(
-    '/api/approvals/:id/approve',
-    answers({ 200: ApprovalAnswer }, 'not_found', 'conflict'),
-    signedIn,
-    async (c) => c.json(await decide(deps, c, 'approved')),
+  app.post('/api/approvals/:id/approve', answers({ 200: OneApproval }, 'not_found', 'conflict'), signedIn, async (c) =>
+    c.json(await decide(deps, c, 'approved')),
   )
 
-  app.post('/api/approvals/:id/deny', answers({ 200: ApprovalAnswer }, 'not_found', 'conflict'), signedIn, async (c) =>
+  app.post('/api/approvals/:id/deny', answers({ 200: OneApproval }, 'not_found', 'conflict'), signedIn, async (c) =>
     c.json(await decide(deps, c, 'denied')),
   )
 

@@ -3,9 +3,8 @@ import type { Db } from '../../../db/open.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { AgentMessagesQuery } from '../../agents/registry/schemas.ts'
+import { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'
 import { listAgentMessages } from './agent-messages.ts'
-import { AgentMessagesAnswer } from './answer-schemas.ts'
 
 /** What was said to an agent and by it, the same on both faces (Interface 4.4). */
 export function agentMessagesRoutes(deps: { db: Db }, guard: MiddlewareHandler<BackendEnv>) {
@@ -13,7 +12,7 @@ export function agentMessagesRoutes(deps: { db: Db }, guard: MiddlewareHandler<B
 
   app.get(
     '/api/agents/:id/messages',
-    answers({ 200: AgentMessagesAnswer }, 'not_found'),
+    answers({ 200: AgentMessages }, 'not_found'),
     guard,
     validate('query', AgentMessagesQuery),
     (c) => c.json(listAgentMessages(deps.db, c.var.principal, c.req.param('id'), c.req.valid('query'))),

@@ -156,6 +156,7 @@ export type ChatTurn = z.infer<typeof ChatTurn>
 export const TurnQuery = z.object({ agentId: z.string().max(100).optional() })
 export type TurnQuery = z.infer<typeof TurnQuery>
 export const TurnList = z.object({ turns: z.array(ChatTurn) })
+export const OneTurn = z.object({ turn: ChatTurn })
 
 /** `GET /api/chat/turns/:id/events?after=`: the position behind which to begin; `Last-Event-ID` goes before it. */
 export const TurnEventsQuery = z.object({
@@ -235,3 +236,6 @@ export type ChatSession = z.infer<typeof ChatSession>
 /** Latest activity first. */
 export const SessionList = z.object({ sessions: z.array(ChatSession), hasMore: z.boolean() })
 export type SessionList = z.infer<typeof SessionList>
+
+/** `POST /api/chat/sessions`. */
+export const OneSession = z.object({ session: ChatSession })

@@ -6,9 +6,9 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { NewChatSessionsAnswer } from './answer-schemas.ts'
 import {
   NewSessionRequest,
+  OneSession,
   RenameSessionRequest,
   SearchQuery,
   SearchResults,
@@ -41,7 +41,7 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
 
   app.post(
     '/api/chat/sessions',
-    answers({ 201: NewChatSessionsAnswer }, 'not_found'),
+    answers({ 201: OneSession }, 'not_found'),
     ofAgents,
     signedIn,
     validate('json', NewSessionRequest),
@@ -50,7 +50,7 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
 
   app.patch(
     '/api/chat/sessions/:id',
-    answers({ 200: NewChatSessionsAnswer }, 'not_found'),
+    answers({ 200: OneSession }, 'not_found'),
     ofAgents,
     signedIn,
     validate('json', RenameSessionRequest),

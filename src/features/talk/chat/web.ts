@@ -7,9 +7,8 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
-import { NewChatPendingAnswer } from './answer-schemas.ts'
 import { listMessages } from './history.ts'
-import { MessageList, MessageQuery, SendMessageRequest, SentMessage } from './schemas.ts'
+import { MessageList, MessageQuery, OneTurn, SendMessageRequest, SentMessage } from './schemas.ts'
 import { beginTurn, openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
 import { followTurn } from './turns/follow.ts'
 import { readOnce } from './turns/once.ts'
@@ -31,7 +30,7 @@ export function chatWeb(deps: ChatWebDeps) {
   app.post(
     '/api/chat',
     answers(
-      { 200: [SentMessage, 'text/event-stream'], 202: NewChatPendingAnswer },
+      { 200: [SentMessage, 'text/event-stream'], 202: OneTurn },
       'not_found',
       'conflict',
       'limited',

@@ -13,7 +13,7 @@ import { users } from '../../people/users/tables.ts'
 import { messages } from '../chat/tables.ts'
 import { scheduledRuns } from '../scheduled-tasks/tables.ts'
 import { heartbeatJob } from './due.ts'
-import { ChangedHeartbeat, HeartbeatAnswer } from './schemas.ts'
+import { ChangedHeartbeat, OneHeartbeat } from './schemas.ts'
 import { heartbeats } from './tables.ts'
 
 const HOUR_MS = 3_600_000
@@ -36,7 +36,7 @@ async function openTestHouse() {
     eve,
     ask,
     set: (body: object, who = ada) => read(ChangedHeartbeat, ask('POST', body, who)),
-    get: (who = ada) => read(HeartbeatAnswer, web.request('/api/heartbeat', { headers: who.cookie })),
+    get: (who = ada) => read(OneHeartbeat, web.request('/api/heartbeat', { headers: who.cookie })),
     /** What the timer does every few seconds. */
     check: () => job.run(new AbortController().signal),
     addAgent: (port: number, change: Partial<AgentRow> = {}) =>

@@ -36,8 +36,8 @@ export const Heartbeat = z.object({
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
-export const HeartbeatAnswer = z.object({ heartbeat: Heartbeat, message: z.string() })
-export type HeartbeatAnswer = z.infer<typeof HeartbeatAnswer>
+export const OneHeartbeat = z.object({ heartbeat: Heartbeat, message: z.string() })
+export type OneHeartbeat = z.infer<typeof OneHeartbeat>
 
 export const ChangedHeartbeat = Heartbeat.extend({ message: z.string() })
 export type ChangedHeartbeat = z.infer<typeof ChangedHeartbeat>
@@ -49,3 +49,6 @@ export function toMs(frequency: string): number | null {
   const ms = Number(digits) * (unit === 'h' ? UNITS.h : UNITS.m)
   return ms >= SHORTEST_MS && ms <= LONGEST_MS ? ms : null
 }
+
+/** `DELETE /api/heartbeat`. */
+export const DeletedHeartbeat = z.object({ success: z.literal(true), message: z.string() })

@@ -6,8 +6,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { DeletedHeartbeatAnswer } from './answer-schemas.ts'
-import { ChangedHeartbeat, ChangeHeartbeatRequest, type Heartbeat, HeartbeatAnswer } from './schemas.ts'
+import { ChangedHeartbeat, ChangeHeartbeatRequest, DeletedHeartbeat, type Heartbeat, OneHeartbeat } from './schemas.ts'
 import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './settings.ts'
 
 export type HeartbeatWebDeps = { db: Db; clock: Clock; guards: Guards }
@@ -17,9 +16,9 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/heartbeat', answers({ 200: HeartbeatAnswer }), signedIn, (c) => {
+  app.get('/api/heartbeat', answers({ 200: OneHeartbeat }), signedIn, (c) => {
     const settings = findHeartbeat(deps.db, c.var.user.id)
-    return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies HeartbeatAnswer)
+    return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies OneHeartbeat)
   })
 
   app.post(
@@ -36,7 +35,7 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
 
   app.delete(
     '/api/heartbeat',
-    answers({ 200: DeletedHeartbeatAnswer }),
+    answers({ 200: DeletedHeartbeat }),
     routeTraits({ scope: 'agents' }),
     signedIn,
     async (c) => {

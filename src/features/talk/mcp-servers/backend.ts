@@ -2,8 +2,7 @@ import { Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
-import { BackendMcpCallAnswer, BackendMcpToolsAnswer } from './answer-schemas.ts'
-import { CallRequest } from './schemas.ts'
+import { CallRequest, OfferedTools, ToolResult } from './schemas.ts'
 import { callMcpTool, listAgentMcpTools, type UseDeps } from './use.ts'
 
 /**
@@ -14,13 +13,13 @@ export function mcpServersBackend(deps: UseDeps & { callers: CallerFinder }) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
 
-  app.get('/v1/mcp/tools', answers({ 200: BackendMcpToolsAnswer }), agent, async (c) =>
+  app.get('/v1/mcp/tools', answers({ 200: OfferedTools }), agent, async (c) =>
     c.json(await listAgentMcpTools(deps, c.var.agentId)),
   )
 
   app.post(
     '/v1/mcp/call',
-    answers({ 200: BackendMcpCallAnswer }, 'not_found', 'conflict'),
+    answers({ 200: ToolResult }, 'not_found', 'conflict'),
     agent,
     validate('json', CallRequest),
     async (c) => {

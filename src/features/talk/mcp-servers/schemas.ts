@@ -68,19 +68,26 @@ export const McpServer = z.object({
   createdAt: z.string(),
 })
 export type McpServer = z.infer<typeof McpServer>
+export const OneMcpServer = z.object({ server: McpServer })
 export const McpServerList = z.object({ servers: z.array(McpServer) })
 export type McpServerList = z.infer<typeof McpServerList>
 
 /** A tool of a server as it is now. */
+const Tool = z.object({
+  name: z.string(),
+  description: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+})
 export const McpServerTools = z.object({
-  tools: z.array(
-    z.object({
-      name: z.string(),
-      description: z.string(),
-      inputSchema: z.record(z.string(), z.unknown()),
-      isAllowed: z.boolean(),
-      isTrusted: z.boolean(),
-    }),
-  ),
+  tools: z.array(Tool.extend({ isAllowed: z.boolean(), isTrusted: z.boolean() })),
 })
 export type McpServerTools = z.infer<typeof McpServerTools>
+
+/** `GET /v1/mcp/tools`: what an agent may use, and which servers could not be asked. */
+export const OfferedTools = z.object({
+  tools: z.array(Tool.extend({ server: z.string(), needsApproval: z.boolean() })),
+  failed: z.array(z.object({ server: z.string(), error: z.string() })),
+})
+
+/** What a tool gave back. */
+export const ToolResult = z.object({ text: z.string(), isError: z.boolean() })

@@ -3,8 +3,15 @@ import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
-import { BackendMcpCallAnswer, NewAgentMcpServersAnswer } from './answer-schemas.ts'
-import { AddServerRequest, ChangeServerRequest, McpServerList, McpServerTools, TryRequest } from './schemas.ts'
+import {
+  AddServerRequest,
+  ChangeServerRequest,
+  McpServerList,
+  McpServerTools,
+  OneMcpServer,
+  ToolResult,
+  TryRequest,
+} from './schemas.ts'
 import { addServer, changeServer, getServer, listServers, removeServer, toEndpoint, toMcpServer } from './servers.ts'
 import { askTools, type UseDeps } from './use.ts'
 
@@ -22,7 +29,7 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
 
   app.post(
     '/api/agents/:id/mcp-servers',
-    answers({ 201: NewAgentMcpServersAnswer }, 'not_found', 'conflict', 'limited'),
+    answers({ 201: OneMcpServer }, 'not_found', 'conflict', 'limited'),
     owner,
     validate('json', AddServerRequest),
     async (c) => {
@@ -33,7 +40,7 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
 
   app.patch(
     '/api/agents/:id/mcp-servers/:serverId',
-    answers({ 200: NewAgentMcpServersAnswer }, 'not_found'),
+    answers({ 200: OneMcpServer }, 'not_found'),
     owner,
     validate('json', ChangeServerRequest),
     async (c) => {
@@ -62,7 +69,7 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
 
   app.post(
     '/api/agents/:id/mcp-servers/:serverId/try',
-    answers({ 200: BackendMcpCallAnswer }, 'not_found', 'upstream_failed'),
+    answers({ 200: ToolResult }, 'not_found', 'upstream_failed'),
     owner,
     validate('json', TryRequest),
     async (c) => {

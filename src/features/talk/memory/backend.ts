@@ -4,16 +4,21 @@ import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
-import {
-  BackendDeletedMemoryAnswer,
-  BackendMemoryAnswer,
-  BackendMemoryImportAnswer,
-  BackendNewMemoryAnswer,
-} from './answer-schemas.ts'
 import { clearMemory, forgetOwnKey } from './forget.ts'
 import { readOwnMemory, recallKey } from './read.ts'
 import { importFacts, rememberFact, type SaveDeps } from './save.ts'
-import { ForgetOwnQuery, ImportRequest, MemoryFound, OwnSearchQuery, RecallQuery, RememberRequest } from './schemas.ts'
+import {
+  FactSaved,
+  FactsForgotten,
+  FactsImported,
+  ForgetOwnQuery,
+  ImportRequest,
+  MemoryFound,
+  OwnSearchQuery,
+  Recalled,
+  RecallQuery,
+  RememberRequest,
+} from './schemas.ts'
 import { searchOwnMemory } from './search.ts'
 
 export type MemoryBackendDeps = SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
@@ -28,7 +33,7 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.get(
     '/v1/memory',
-    answers({ 200: BackendMemoryAnswer }, 'not_found', 'limited'),
+    answers({ 200: Recalled }, 'not_found', 'limited'),
     agent,
     limit,
     validate('query', RecallQuery),
@@ -45,7 +50,7 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.post(
     '/v1/memory',
-    answers({ 200: BackendNewMemoryAnswer }, 'not_found'),
+    answers({ 200: FactSaved }, 'not_found'),
     agent,
     limit,
     validate('json', RememberRequest),
@@ -58,7 +63,7 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.post(
     '/v1/memory/import',
-    answers({ 200: BackendMemoryImportAnswer }, 'not_found'),
+    answers({ 200: FactsImported }, 'not_found'),
     agent,
     limit,
     validate('json', ImportRequest),
@@ -67,7 +72,7 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.delete(
     '/v1/memory',
-    answers({ 200: BackendDeletedMemoryAnswer }, 'not_found'),
+    answers({ 200: FactsForgotten }, 'not_found'),
     agent,
     limit,
     validate('query', ForgetOwnQuery),

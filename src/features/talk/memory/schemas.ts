@@ -169,3 +169,25 @@ export const AgentMemory = z.object({
   ),
 })
 export type AgentMemory = z.infer<typeof AgentMemory>
+
+/** `GET /v1/memory`: without a key the beginning of all. */
+export const Recalled = z.union([AgentMemory, z.object({ key: z.string(), text: z.string() })])
+
+/** `POST /v1/memory`: `saved` is when. */
+export const FactSaved = z.object({ key: z.string(), saved: z.string() })
+
+/** `POST /v1/memory/import`: how many were new. */
+export const FactsImported = z.object({ imported: z.number() })
+
+/** `DELETE /v1/memory`: `key` is null when everything was forgotten. */
+export const FactsForgotten = z.object({ key: z.string().nullable(), deleted: z.literal(true) })
+
+const OfAgent = z.object({ success: z.literal(true), agentId: z.string() })
+/** `POST /api/memory`: `saved` is when. */
+export const MemorySaved = z.union([
+  OfAgent.extend({ saved: z.string(), keysUpdated: z.number() }),
+  OfAgent.extend({ saved: z.string(), key: z.string() }),
+])
+
+/** `DELETE /api/memory`. */
+export const MemoryForgotten = OfAgent.extend({ key: z.string(), deleted: z.literal(true) })

@@ -7,7 +7,6 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
-import { DeletedMemoryAnswer, NewMemoryAnswer } from './answer-schemas.ts'
 import { forgetKey } from './forget.ts'
 import { importWorkspace } from './import-workspace.ts'
 import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
@@ -17,7 +16,9 @@ import {
   ForgetQuery,
   Instructions,
   InstructionsRequest,
+  MemoryForgotten,
   MemoryQuery,
+  MemorySaved,
   SaveMemoryRequest,
   WorkspaceImport,
   WorkspaceImported,
@@ -28,13 +29,13 @@ const JSON_TYPE = 'application/json'
 /** Years of a diary. */
 const MAX_IMPORT_BYTES = 8 * 1024 * 1024
 
-const memoryListAnswers = answers({ 200: 'application/json' }, 'not_found')
-const memoryExportAnswers = answers({ 200: 'application/json' }, 'limited')
-const instructionsAnswers = answers({ 200: Instructions }, 'not_found', 'conflict')
-const agentsInstructionsDoneAnswers = answers({ 200: Done }, 'not_found', 'conflict')
-const workspaceImportedAnswers = answers({ 200: WorkspaceImported }, 'not_found', 'conflict')
-const newMemoryAnswers = answers({ 200: NewMemoryAnswer }, 'not_found', 'conflict')
-const deletedMemoryAnswers = answers({ 200: DeletedMemoryAnswer }, 'not_found', 'conflict', 'unavailable')
+const listAnswers = answers({ 200: 'application/json' }, 'not_found')
+const exportAnswers = answers({ 200: 'application/json' }, 'limited')
+const showInstructionsAnswers = answers({ 200: Instructions }, 'not_found', 'conflict')
+const changeInstructionsAnswers = answers({ 200: Done }, 'not_found', 'conflict')
+const importAnswers = answers({ 200: WorkspaceImported }, 'not_found', 'conflict')
+const saveAnswers = answers({ 200: MemorySaved }, 'not_found', 'conflict')
+const forgetAnswers = answers({ 200: MemoryForgotten }, 'not_found', 'conflict', 'unavailable')
 
 /** What one's own agents are to remember (Interface 4.15). */
 export function memoryWeb(
@@ -43,14 +44,14 @@ export function memoryWeb(
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', memoryListAnswers, signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
+  app.get('/api/memory', listAnswers, signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
     const { q, ...query } = c.req.valid('query')
     if (q !== undefined) return c.json(searchMemory(deps.db, c.var.user, { q, ...query }))
     const pieces = await readMemory(deps, c.var.user, query.agentId)
     return sendPieces(c, deps, { type: JSON_TYPE, pieces })
   })
 
-  app.get('/api/memory/export', memoryExportAnswers, signedIn, keepWaiting, (c) =>
+  app.get('/api/memory/export', exportAnswers, signedIn, keepWaiting, (c) =>
     sendExport(c, deps, async () => ({
       name: 'agent-memory.json',
       type: JSON_TYPE,
@@ -58,13 +59,13 @@ export function memoryWeb(
     })),
   )
 
-  app.get('/api/agents/:id/instructions', instructionsAnswers, signedIn, keepWaiting, async (c) =>
+  app.get('/api/agents/:id/instructions', showInstructionsAnswers, signedIn, keepWaiting, async (c) =>
     c.json({ text: await readInstructions(deps, c.var.user, c.req.param('id')) }),
   )
 
   app.put(
     '/api/agents/:id/instructions',
-    agentsInstructionsDoneAnswers,
+    changeInstructionsAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', InstructionsRequest),
@@ -77,7 +78,7 @@ export function memoryWeb(
 
   app.post(
     '/api/memory/import',
-    workspaceImportedAnswers,
+    importAnswers,
     routeTraits({ scope: 'agents', maxBodyBytes: MAX_IMPORT_BYTES }),
     signedIn,
     validate('json', WorkspaceImport),
@@ -87,7 +88,7 @@ export function memoryWeb(
 
   app.post(
     '/api/memory',
-    newMemoryAnswers,
+    saveAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', SaveMemoryRequest),
@@ -102,7 +103,7 @@ export function memoryWeb(
 
   app.delete(
     '/api/memory',
-    deletedMemoryAnswers,
+    forgetAnswers,
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('query', ForgetQuery),

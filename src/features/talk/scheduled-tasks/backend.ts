@@ -6,9 +6,8 @@ import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { requireTool } from '../agent-tools/settings.ts'
-import { BackendScheduledTasksAnswer } from './answer-schemas.ts'
 import type { DueDeps } from './due.ts'
-import { CreateOwnTaskRequest, Task } from './schemas.ts'
+import { CreateOwnTaskRequest, OwnTaskList, Task } from './schemas.ts'
 import { changeTask, createTask, getTask, listTasks } from './tasks.ts'
 import { toTask } from './web.ts'
 
@@ -29,7 +28,7 @@ export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
     return owner
   }
 
-  app.get('/v1/scheduled-tasks', answers({ 200: BackendScheduledTasksAnswer }, 'not_found'), agent, (c) => {
+  app.get('/v1/scheduled-tasks', answers({ 200: OwnTaskList }, 'not_found'), agent, (c) => {
     const { agentId } = c.var
     return c.json({ tasks: listTasks(deps.db, ownerOf(agentId).id, agentId).map(toTask) })
   })

@@ -106,3 +106,9 @@ function isTimeZone(text: string): boolean {
     return false
   }
 }
+
+/** `GET /v1/scheduled-tasks`: an agent's own. */
+export const OwnTaskList = TaskList.pick({ tasks: true })
+
+/** `DELETE /api/scheduled-tasks`. */
+export const DeletedTask = z.object({ success: z.literal(true), taskId: z.string() })

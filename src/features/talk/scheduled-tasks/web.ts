@@ -5,12 +5,12 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
-import { DeletedScheduledTasksAnswer } from './answer-schemas.ts'
 import type { DueDeps } from './due.ts'
 import { listRuns } from './runs.ts'
 import {
   ChangeTaskRequest,
   CreateTaskRequest,
+  DeletedTask,
   DeleteTaskRequest,
   Run,
   RunList,
@@ -53,7 +53,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
 
   app.delete(
     '/api/scheduled-tasks',
-    answers({ 200: DeletedScheduledTasksAnswer }, 'not_found'),
+    answers({ 200: DeletedTask }, 'not_found'),
     routeTraits({ scope: 'agents' }),
     signedIn,
     validate('json', DeleteTaskRequest),

@@ -105,3 +105,6 @@ export const ColonyDiagnostics = Degraded.extend({
   recommendations: z.array(z.string()),
 })
 export type ColonyDiagnostics = z.infer<typeof ColonyDiagnostics>
+
+/** `GET /api/colony/status`, by action. */
+export const ColonyStatus = z.union([ColonyTree, ColonySoul, ColonyDiagnostics])

@@ -3,8 +3,7 @@ import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { ColonyStatusAnswer } from './answer-schemas.ts'
-import { ColonyQuery } from './schemas.ts'
+import { ColonyQuery, ColonyStatus } from './schemas.ts'
 import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'
 
 const VIEWS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
@@ -14,7 +13,7 @@ export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/colony/status',
-    answers({ 200: ColonyStatusAnswer }),
+    answers({ 200: ColonyStatus }),
     deps.guards.signedIn,
     validate('query', ColonyQuery),
     (c) => c.json(VIEWS[c.req.valid('query').action](deps, c.var.user)),

@@ -2,8 +2,8 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { BackendHealthAnswer } from './answer-schemas.ts'
 import type { FindFaults } from './faults.ts'
+import { BackendHealth } from './schemas.ts'
 
 export type HealthBackendDeps = {
   clock: Clock
@@ -18,7 +18,7 @@ export type HealthBackendDeps = {
  */
 export function healthBackend(deps: HealthBackendDeps) {
   const app = new Hono<BackendEnv>()
-  app.get('/health', answers({ 200: BackendHealthAnswer }), async (c) => {
+  app.get('/health', answers({ 200: BackendHealth }), async (c) => {
     const [failing, hasDocker] = await Promise.all([deps.findFaults(), deps.isDockerAvailable()])
     return c.json({
       status: failing.length === 0 ? 'ok' : 'degraded',

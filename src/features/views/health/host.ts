@@ -1,12 +1,5 @@
 import { cpus, freemem, totalmem } from 'node:os'
-
-/** Percentages are 0–100, memory is bytes, `uptime` is seconds of this process. */
-export type HostHealth = {
-  health: 'healthy' | 'degraded' | 'unhealthy'
-  cpu: { usage: number; cores: number }
-  memory: { usage: number; total: number; used: number; free: number }
-  uptime: number
-}
+import type { HostHealth } from './schemas.ts'
 
 /** Measures the machine. CPU usage is the average since the call before, at least half a second ago. */
 export function createHostProbe(): () => HostHealth {

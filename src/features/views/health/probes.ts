@@ -1,16 +1,16 @@
 import { Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import { FailingAnswer, HealthzAnswer } from './answer-schemas.ts'
 import type { FindFailing } from './readiness.ts'
+import { Alive, Failing } from './schemas.ts'
 
 /** Public, on every port (decisions, 55): does the process live, and is it of use? They tell no more than which part fails. */
 export function probes(deps: { findFailing: FindFailing }) {
   const app = new Hono<BaseEnv>()
 
-  app.get('/healthz', answers({ 200: HealthzAnswer }), (c) => c.json({ status: 'ok' }))
+  app.get('/healthz', answers({ 200: Alive }), (c) => c.json({ status: 'ok' }))
 
-  app.get('/readyz', answers({ 200: HealthzAnswer, 503: FailingAnswer }), async (c) => {
+  app.get('/readyz', answers({ 200: Alive, 503: Failing }), async (c) => {
     const failing = c.env.stopping?.aborted ? ['stopping'] : await deps.findFailing()
     return failing.length === 0 ? c.json({ status: 'ok' }) : c.json({ status: 'failing', failing }, 503)
   })

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import { SummarizerHealthAnswer, SummarizerRootAnswer } from './answer-schemas.ts'
+import { SummarizerDescription, SummarizerHealth } from './schemas.ts'
 
 const NO_PAYMENT = 'No payment is asked for.'
 const PAYMENT = 'No payment is required; payTo takes USDC on Base from those who wish to pay.'
@@ -10,7 +10,7 @@ const PAYMENT = 'No payment is required; payTo takes USDC on Base from those who
 export function healthSummarizer(deps: { version: string; payTo: string | null }) {
   const app = new Hono<BaseEnv>()
 
-  app.get('/', answers({ 200: SummarizerRootAnswer }), (c) =>
+  app.get('/', answers({ 200: SummarizerDescription }), (c) =>
     c.json({
       service: 'stead-summarizer',
       description: 'Reads web pages and answers with what stands in them.',
@@ -30,7 +30,7 @@ export function healthSummarizer(deps: { version: string; payTo: string | null }
     }),
   )
 
-  app.get('/health', answers({ 200: SummarizerHealthAnswer }), (c) =>
+  app.get('/health', answers({ 200: SummarizerHealth }), (c) =>
     c.json({ status: 'ok', service: 'stead-summarizer', version: deps.version }),
   )
 

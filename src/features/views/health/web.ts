@@ -4,9 +4,8 @@ import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { HealthAnswer } from './answer-schemas.ts'
 import type { FindFaults } from './faults.ts'
-import type { HostHealth } from './host.ts'
+import { type HostHealth, WebHealth } from './schemas.ts'
 
 export type HealthWebDeps = { clock: Clock; log: Log; findFaults: FindFaults; probeHost: () => HostHealth }
 
@@ -16,7 +15,7 @@ export type HealthWebDeps = { clock: Clock; log: Log; findFaults: FindFaults; pr
  */
 export function healthWeb(deps: HealthWebDeps) {
   const app = new Hono<WebEnv>()
-  app.get('/api/health', answers({ 200: HealthAnswer }), async (c) => {
+  app.get('/api/health', answers({ 200: WebHealth }), async (c) => {
     const failing = await deps.findFaults()
     const timestamp = deps.clock.now().toISOString()
     try {

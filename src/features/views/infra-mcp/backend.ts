@@ -6,15 +6,8 @@ import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
-import {
-  InfraMcpExamplesAnswer,
-  InfraMcpHealthAnswer,
-  InfraMcpInfoAnswer,
-  InfraMcpSetupAnswer,
-  InfraMcpToolsAnswer,
-  InfraMcpValidateConfigAnswer,
-} from './answer-schemas.ts'
 import { DOCUMENTATION_URL, EXAMPLES, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
+import { ServerExamples, ServerHealth, ServerInfo, ServerSetup, ServerTools, ValidConfig } from './schemas.ts'
 import { findKeyProblems } from './validate-key.ts'
 
 const ConfigRequest = z.object({
@@ -27,19 +20,19 @@ export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGu
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.get('/api/infra-mcp/health', answers({ 200: InfraMcpHealthAnswer }), internalKey, (c) =>
+  app.get('/api/infra-mcp/health', answers({ 200: ServerHealth }), internalKey, (c) =>
     c.json({ ...HEALTH, timestamp: deps.clock.now().toISOString() }),
   )
-  app.get('/api/infra-mcp/info', answers({ 200: InfraMcpInfoAnswer }), internalKey, (c) => c.json(INFO))
-  app.get('/api/infra-mcp/setup', answers({ 200: InfraMcpSetupAnswer }), internalKey, (c) => c.json(SETUP))
-  app.get('/api/infra-mcp/tools', answers({ 200: InfraMcpToolsAnswer }), internalKey, (c) => c.json(TOOLS))
-  app.get('/api/infra-mcp/examples', answers({ 200: InfraMcpExamplesAnswer }), internalKey, (c) => c.json(EXAMPLES))
+  app.get('/api/infra-mcp/info', answers({ 200: ServerInfo }), internalKey, (c) => c.json(INFO))
+  app.get('/api/infra-mcp/setup', answers({ 200: ServerSetup }), internalKey, (c) => c.json(SETUP))
+  app.get('/api/infra-mcp/tools', answers({ 200: ServerTools }), internalKey, (c) => c.json(TOOLS))
+  app.get('/api/infra-mcp/examples', answers({ 200: ServerExamples }), internalKey, (c) => c.json(EXAMPLES))
   app.get('/api/infra-mcp/docs', answers({ 301: null }), internalKey, (c) => c.redirect(DOCUMENTATION_URL, 301))
   app.get('/api/infra-mcp/github', answers({ 301: null }), internalKey, (c) => c.redirect(REPOSITORY_URL, 301))
 
   app.post(
     '/api/infra-mcp/validate-config',
-    answers({ 200: InfraMcpValidateConfigAnswer }),
+    answers({ 200: ValidConfig }),
     routeTraits({ worksOnFullDisk: true }),
     internalKey,
     validate('json', ConfigRequest),

@@ -16,13 +16,12 @@ import {
   stopAgent,
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
-import { UpdateImageRequest } from '../../agents/deployments/schemas.ts'
+import { AgentToken, ChangedStatus, UpdateImageRequest } from '../../agents/deployments/schemas.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../../agents/registry/address.ts'
 import { openTokens } from '../../agents/registry/create.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
-import { InstanceStartAnswer, InstanceTokenAnswer } from './answer-schemas.ts'
 import { getInstance } from './find.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 
@@ -42,11 +41,11 @@ type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise
 /** In which words an instance is spoken of, where they differ from an agent's. */
 const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
 
-const instanceAnswers = answers({ 200: Instance }, 'not_found', 'limited')
-const instanceStatsAnswers = answers({ 200: InstanceStats }, 'not_found')
-const instanceTokenAnswers = answers({ 200: InstanceTokenAnswer }, 'not_found')
-const instanceStartAnswers = answers({ 200: InstanceStartAnswer }, 'not_found', 'conflict')
-const instanceUserIdStopAnswers = answers({ 200: InstanceStartAnswer }, 'not_found', 'internal')
+const showAnswers = answers({ 200: Instance }, 'not_found', 'limited')
+const statsAnswers = answers({ 200: InstanceStats }, 'not_found')
+const tokenAnswers = answers({ 200: AgentToken }, 'not_found')
+const startAnswers = answers({ 200: ChangedStatus }, 'not_found', 'conflict')
+const stopAnswers = answers({ 200: ChangedStatus }, 'not_found', 'internal')
 
 /** The agent of a user under the name of instance (Interface 4.4), for clients that know users only. */
 export function instancesWeb(deps: InstancesWebDeps) {
@@ -68,26 +67,21 @@ export function instancesWeb(deps: InstancesWebDeps) {
 
   app.route('/', instanceReads(deps))
 
-  app.post('/api/instance/:userId/start', instanceStartAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/start', startAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), startAgent, 'starting'),
   )
-  app.post(
-    '/api/instance/:userId/stop',
-    instanceUserIdStopAnswers,
-    ofAgentsOnFullDisk,
-    signedIn,
-    validateAnyBody(NoBody),
-    (c) => change(c, c.req.param('userId'), stopAgent, 'stopped'),
+  app.post('/api/instance/:userId/stop', stopAnswers, ofAgentsOnFullDisk, signedIn, validateAnyBody(NoBody), (c) =>
+    change(c, c.req.param('userId'), stopAgent, 'stopped'),
   )
-  app.post('/api/instance/:userId/restart', instanceStartAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/restart', startAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), restartAgent, 'restarting'),
   )
-  app.post('/api/instance/:userId/repair', instanceStartAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
+  app.post('/api/instance/:userId/repair', startAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
     change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
   )
   app.post(
     '/api/instance/:userId/reset-memory',
-    instanceStartAnswers,
+    startAnswers,
     ofAgentsOnFullDisk,
     signedIn,
     validateAnyBody(NoBody),
@@ -95,7 +89,7 @@ export function instancesWeb(deps: InstancesWebDeps) {
   )
   app.post(
     '/api/instance/:userId/update',
-    instanceStartAnswers,
+    startAnswers,
     ofAgents,
     signedIn,
     validateAnyBody(UpdateImageRequest),
@@ -114,13 +108,13 @@ function instanceReads(deps: InstancesWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/instance/:userId', instanceAnswers, signedIn, async (c) => {
+  app.get('/api/instance/:userId', showAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     const status = await findShownStatus(deps.runtimes, agent)
     return c.json(toInstance(deps.addresses, c.req.param('userId'), agent, STATUSES[status] ?? status))
   })
 
-  app.get('/api/instance/:userId/stats', instanceStatsAnswers, signedIn, async (c) => {
+  app.get('/api/instance/:userId/stats', statsAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     const stats = await findAgentStats(deps, agent)
     // One that sleeps answers whoever writes to it.
@@ -140,7 +134,7 @@ function instanceReads(deps: InstancesWebDeps) {
     return c.json(shown)
   })
 
-  app.get('/api/instance/:userId/token', instanceTokenAnswers, ofAgents, signedIn, (c) => {
+  app.get('/api/instance/:userId/token', tokenAnswers, ofAgents, signedIn, (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
   })

@@ -3,13 +3,13 @@ import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { findAgentStats, type StatsDeps } from './agent-stats.ts'
-import { AgentStatsAnswer } from './answer-schemas.ts'
+import { AgentStats } from './schemas.ts'
 
 /** What an agent uses and has done, the same on both faces (Interface 4.4). */
 export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/stats', answers({ 200: AgentStatsAnswer }, 'not_found'), guard, async (c) => {
+  app.get('/api/agents/:id/stats', answers({ 200: AgentStats }, 'not_found'), guard, async (c) => {
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ stats: await findAgentStats(deps, agent), status: 'ok' })
   })

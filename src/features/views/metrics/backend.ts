@@ -6,10 +6,9 @@ import { answers } from '../../../http/answers.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { users } from '../../people/users/tables.ts'
-import { BackendMetricsSummaryAnswer } from './answer-schemas.ts'
 import { getHistory, type HistoryDeps } from './history.ts'
 import { getPerformance } from './performance.ts'
-import { HistoricalMetrics, HistoricalQuery, PerformanceMetrics } from './schemas.ts'
+import { HistoricalMetrics, HistoricalQuery, MetricsSummary, PerformanceMetrics } from './schemas.ts'
 import { UNMEASURED_SUMMARY } from './summary.ts'
 
 export type MetricsBackendDeps = HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }
@@ -41,15 +40,10 @@ export function metricsBackend(deps: MetricsBackendDeps) {
     },
   )
 
-  app.get(
-    '/api/metrics/:userId/summary',
-    answers({ 200: BackendMetricsSummaryAnswer }, 'not_found'),
-    internalKey,
-    (c) => {
-      requireUser(c.var.principal, c.req.param('userId'))
-      return c.json(UNMEASURED_SUMMARY)
-    },
-  )
+  app.get('/api/metrics/:userId/summary', answers({ 200: MetricsSummary }, 'not_found'), internalKey, (c) => {
+    requireUser(c.var.principal, c.req.param('userId'))
+    return c.json(UNMEASURED_SUMMARY)
+  })
 
   return app
 

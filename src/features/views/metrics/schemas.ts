@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentStatus } from '../../agents/registry/schemas.ts'
 
 const Measured = z.number().nullable()
 
@@ -57,3 +58,47 @@ export const PlatformMetrics = z.object({
   plan: z.string().nullable(),
 })
 export type PlatformMetrics = z.infer<typeof PlatformMetrics>
+
+/** What an agent takes of its machine, in texts as container engines print them; `N/A`: not measured here. */
+export const ShownUse = z.object({
+  agentId: z.string(),
+  cpu: z.string(),
+  memory: z.string(),
+  memoryPercent: z.string(),
+  network: z.string(),
+  pids: z.string(),
+  uptimeFormatted: z.string(),
+  timestamp: z.string(),
+})
+
+/** `GET /api/agents/:id/stats`: `averageResponseTime` and `uptime` in ms; `N/A` and null: not measured. */
+export const AgentStats = z.object({
+  stats: ShownUse.extend({
+    status: AgentStatus,
+    health: z.enum(['stopped', 'starting', 'healthy', 'unhealthy']),
+    uptime: Measured,
+    messagesProcessed: z.number(),
+    messagesFailed: z.number(),
+    messagesPerHour: z.number(),
+    averageResponseTime: z.union([z.number(), z.literal('N/A')]),
+    successRate: z.string(),
+    errorRate: z.string(),
+  }),
+  status: z.literal('ok'),
+})
+export type AgentStats = z.infer<typeof AgentStats>
+
+/** `GET /api/metrics/:userId/summary`: none of it is recorded by this platform, and no number stands in for it. */
+export const MetricsSummary = z.object({
+  revenue: z.object({ month: z.null(), total: z.null(), change: z.null() }),
+  bookings: z.object({ completed: z.null(), pending: z.null(), conversion: z.null() }),
+  fans: z.object({
+    total: z.null(),
+    active: z.null(),
+    growth: z.null(),
+    segmentation: z.object({ superfans: z.null(), casual: z.null(), new: z.null() }),
+  }),
+  streams: z.object({ monthlyListeners: z.null(), monthlyStreams: z.null(), growth: z.null() }),
+  skills: z.object({ active: z.null(), total: z.null(), growth: z.null() }),
+})
+export type MetricsSummary = z.infer<typeof MetricsSummary>

@@ -16,14 +16,8 @@ import type { UsageRecorder } from '../../models/usage/recording/record.ts'
 import { usageDays, usageLogs } from '../../models/usage/tables.ts'
 import { bookings, events } from '../../money/underground/tables.ts'
 import { listTeams } from '../../talk/swarms/teams.ts'
-import {
-  BackendMissionControlFleetBookingsAnswer,
-  BackendMissionControlFleetCostsAnswer,
-  BackendMissionControlFleetGraphAnswer,
-  BackendMissionControlFleetTracesAnswer,
-} from './answer-schemas.ts'
 import { listEdges } from './graph.ts'
-import { FleetQuery } from './schemas.ts'
+import { BackendBookings, BackendCosts, BackendGraph, BackendTraces, FleetQuery } from './schemas.ts'
 
 const MAX_NODES = 1000
 const MAX_TRACES = 50
@@ -43,17 +37,13 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
   const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
   const query = validate('query', FleetQuery)
 
-  app.get(
-    '/api/mission-control/fleet/graph',
-    answers({ 200: BackendMissionControlFleetGraphAnswer }, 'unauthenticated'),
-    guard,
-    query,
-    (c) => c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
+  app.get('/api/mission-control/fleet/graph', answers({ 200: BackendGraph }, 'unauthenticated'), guard, query, (c) =>
+    c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
   )
 
   app.get(
     '/api/mission-control/fleet/traces',
-    answers({ 200: BackendMissionControlFleetTracesAnswer }, 'unauthenticated'),
+    answers({ 200: BackendTraces }, 'unauthenticated'),
     guard,
     query,
     async (c) => {
@@ -64,7 +54,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 
   app.get(
     '/api/mission-control/fleet/costs',
-    answers({ 200: BackendMissionControlFleetCostsAnswer }, 'unauthenticated'),
+    answers({ 200: BackendCosts }, 'unauthenticated'),
     guard,
     query,
     async (c) => {
@@ -75,7 +65,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 
   app.get(
     '/api/mission-control/fleet/bookings',
-    answers({ 200: BackendMissionControlFleetBookingsAnswer }, 'unauthenticated'),
+    answers({ 200: BackendBookings }, 'unauthenticated'),
     guard,
     query,
     (c) => c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),

@@ -91,3 +91,56 @@ export type Bookings = z.infer<typeof Bookings>
 
 /** `?userId=` of the backend's routes: only this user's rows. */
 export const FleetQuery = z.object({ userId: z.string().max(100).optional() })
+
+/** `GET /api/mission-control/fleet/traces` of the web: newest first. */
+export const TraceList = z.array(Trace)
+
+/** `GET /api/mission-control/fleet/graph` of the backend. */
+export const BackendGraph = z.object({
+  nodes: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      type: z.string(),
+      status: z.string(),
+      metadata: z.object({ model: z.string(), plan: z.string(), createdAt: z.string() }),
+    }),
+  ),
+  edges: z.array(z.object({ id: z.string(), source: z.string(), target: z.string(), label: z.string() })),
+})
+
+/** `GET /api/mission-control/fleet/traces` of the backend: calls of models, newest first. */
+export const BackendTraces = z.array(
+  z.object({
+    id: z.number(),
+    user_id: z.string(),
+    agent_id: z.string(),
+    model: z.string(),
+    provider: z.string(),
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    cost_usd: z.number(),
+    latency_ms: z.number().nullable(),
+    success: z.boolean(),
+    created_at: z.string(),
+  }),
+)
+
+/** `GET /api/mission-control/fleet/costs` of the backend, in US dollars. */
+export const BackendCosts = z.array(z.object({ agent_id: z.string(), total_spend: z.number(), category: z.string() }))
+
+/** `GET /api/mission-control/fleet/bookings` of the backend: those of the bus; prices are decimal texts in USDC. */
+export const BackendBookings = z.array(
+  z.object({
+    id: z.string(),
+    user_id: z.string().nullable(),
+    agent_id: z.string().nullable(),
+    talent_agent_id: z.string().nullable(),
+    event_id: z.number().nullable(),
+    event_name: z.string(),
+    status: z.enum(['offered', 'confirmed', 'declined']),
+    proposed_price_usdc: z.string(),
+    final_price_usdc: z.string().nullable(),
+    created_at: z.string(),
+  }),
+)

@@ -3,11 +3,10 @@ import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { UsageRecorder } from '../../models/usage/recording/record.ts'
-import { MissionControlFleetTracesAnswer } from './answer-schemas.ts'
 import { listBookings } from './bookings.ts'
 import { getFleetCosts } from './costs.ts'
 import { type GraphDeps, getFleetGraph } from './graph.ts'
-import { Bookings, FleetCosts, FleetGraph } from './schemas.ts'
+import { Bookings, FleetCosts, FleetGraph, TraceList } from './schemas.ts'
 import { listTraces } from './traces.ts'
 
 export type MissionControlWebDeps = GraphDeps & {
@@ -25,15 +24,11 @@ export function missionControlWeb(deps: MissionControlWebDeps) {
     c.json(getFleetGraph(deps, await findUser(c))),
   )
 
-  app.get(
-    '/api/mission-control/fleet/traces',
-    answers({ 200: MissionControlFleetTracesAnswer }, 'unauthenticated'),
-    async (c) => {
-      const user = await findUser(c)
-      await deps.usage.flush()
-      return c.json(listTraces(deps.db, user))
-    },
-  )
+  app.get('/api/mission-control/fleet/traces', answers({ 200: TraceList }, 'unauthenticated'), async (c) => {
+    const user = await findUser(c)
+    await deps.usage.flush()
+    return c.json(listTraces(deps.db, user))
+  })
 
   app.get('/api/mission-control/fleet/costs', answers({ 200: FleetCosts }, 'unauthenticated'), async (c) => {
     const user = await findUser(c)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ShownUse } from '../metrics/schemas.ts'
 
 /** `GET /api/runtime/version`: `image` is null where agents are processes, `deployedAt` before the first deployment. */
 export const RuntimeVersion = z.object({
@@ -23,18 +24,6 @@ export type RuntimeInstance = z.infer<typeof RuntimeInstance>
 export const RuntimeInstances = z.object({ instances: z.array(RuntimeInstance), count: z.number() })
 export type RuntimeInstances = z.infer<typeof RuntimeInstances>
 
-/** `GET /api/runtime/instances/:id/stats`: texts as container engines print them, `uptime` in ms; `N/A`: not measured here. */
-export const RuntimeInstanceStats = z.object({
-  agentId: z.string(),
-  cpu: z.string(),
-  memory: z.string(),
-  memoryPercent: z.string(),
-  network: z.string(),
-  blockIO: z.string(),
-  pids: z.string(),
-  status: z.string(),
-  uptime: z.number(),
-  uptimeFormatted: z.string(),
-  timestamp: z.string(),
-})
+/** `GET /api/runtime/instances/:id/stats`: `uptime` in ms. */
+export const RuntimeInstanceStats = ShownUse.extend({ blockIO: z.string(), status: z.string(), uptime: z.number() })
 export type RuntimeInstanceStats = z.infer<typeof RuntimeInstanceStats>

@@ -5,12 +5,12 @@ import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
+import { HttpResponse } from '../../money/paid-calls/schemas.ts'
 import { requireTool } from '../../talk/agent-tools/settings.ts'
 import { PageError, type ReadUrlDeps } from '../summarizer/read-url.ts'
 import { summarize } from '../summarizer/summarize.ts'
-import { HttpAnswer, PagesAnswer, SearchAnswer } from './answer-schemas.ts'
 import { type RequestDeps, requestForAgent } from './request.ts'
-import { HttpRequest, PageRequest, SearchRequest } from './schemas.ts'
+import { FoundPages, HttpRequest, PageRequest, PageText, SearchRequest } from './schemas.ts'
 
 export type AgentWebDeps = RequestDeps &
   ReadUrlDeps & { callers: CallerFinder; webSearch: WebSearch; requestsPerMinute: { backend: number } }
@@ -24,7 +24,7 @@ export function agentWebBackend(deps: AgentWebDeps) {
 
   app.post(
     '/v1/pages',
-    answers({ 200: PagesAnswer }, 'not_found', 'upstream_failed'),
+    answers({ 200: PageText }, 'not_found', 'upstream_failed'),
     agent,
     limit,
     validate('json', PageRequest),
@@ -36,7 +36,7 @@ export function agentWebBackend(deps: AgentWebDeps) {
 
   app.post(
     '/v1/search',
-    answers({ 200: SearchAnswer }, 'not_found', 'upstream_failed', 'unavailable'),
+    answers({ 200: FoundPages }, 'not_found', 'upstream_failed', 'unavailable'),
     agent,
     limit,
     validate('json', SearchRequest),
@@ -48,7 +48,7 @@ export function agentWebBackend(deps: AgentWebDeps) {
 
   app.post(
     '/v1/http',
-    answers({ 200: HttpAnswer }, 'not_found', 'conflict', 'upstream_failed'),
+    answers({ 200: HttpResponse }, 'not_found', 'conflict', 'upstream_failed'),
     agent,
     limit,
     validate('json', HttpRequest),

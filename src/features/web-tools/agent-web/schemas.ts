@@ -26,3 +26,16 @@ export const HttpArguments = z.object({
   body: z.string().max(50_000).optional(),
 })
 export type HttpArguments = z.infer<typeof HttpArguments>
+
+/** `POST /v1/pages`. */
+export const PageText = z.object({
+  title: z.string(),
+  url: z.string(),
+  publishedAt: z.string().nullable(),
+  markdown: z.string(),
+})
+
+/** `POST /v1/search`. */
+export const FoundPages = z.object({
+  results: z.array(z.object({ title: z.string(), url: z.string(), snippet: z.string() })),
+})

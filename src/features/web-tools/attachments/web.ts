@@ -7,9 +7,8 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { toChatAttachment } from '../../talk/chat/attachments.ts'
-import { AttachmentQuery } from '../../talk/chat/schemas.ts'
+import { AttachmentQuery, OneAttachment } from '../../talk/chat/schemas.ts'
 import { findAddressee } from '../../talk/chat/send.ts'
-import { ChatAttachmentsAnswer } from './answer-schemas.ts'
 import { type AttachDeps, attachFile } from './attach.ts'
 
 export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }
@@ -21,7 +20,7 @@ export function attachmentsWeb(deps: AttachmentsWebDeps) {
 
   app.post(
     '/api/chat/attachments',
-    answers({ 201: ChatAttachmentsAnswer }, 'not_found', 'conflict', 'limited', 'unavailable'),
+    answers({ 201: OneAttachment }, 'not_found', 'conflict', 'limited', 'unavailable'),
     routeTraits({ scope: 'agents', maxBodyBytes: MAX_LARGE_BODY_BYTES }),
     limited,
     deps.guards.signedIn,

@@ -84,3 +84,73 @@ export const CredentialsRequest = action({
 export type CredentialsRequest = z.infer<typeof CredentialsRequest>
 
 export const OriginQuery = z.object({ agentId, origin: Origin })
+
+const Done = z.object({ ok: z.literal(true) })
+
+const File = z.object({ type: z.literal('file'), name: z.string(), path: z.string() })
+/** A folder holds folders: the getter lets the schema name itself. */
+const Folder = z
+  .object({
+    type: z.literal('folder'),
+    name: z.string(),
+    path: z.string(),
+    get children() {
+      return z.array(z.union([Folder, File]))
+    },
+  })
+  .meta({ id: 'WorkspaceFolder' })
+
+/** `GET /api/browse/tree`. */
+export const FileTree = Done.extend({ root: Folder, isComplete: z.boolean() })
+
+/** `POST /api/browse/mkdir` and `/rename`: where it is now. */
+export const ChangedPath = Done.extend({ path: z.string() })
+
+/** `POST /api/browse/write` and `/upload`: `size` in bytes, `hash` for the next `ifMatch`. */
+export const WrittenFile = ChangedPath.extend({ size: z.number(), hash: z.string() })
+
+/** `GET /api/browse/read`. */
+export const FileContent = WrittenFile.extend({ modified: z.string(), content: z.string() })
+
+/** `GET /api/browse/search`: `line` and `text` are null of what was found by its name. */
+export const FoundFiles = Done.extend({
+  matches: z.array(z.object({ path: z.string(), line: z.number().nullable(), text: z.string().nullable() })),
+  isComplete: z.boolean(),
+})
+
+/** `GET /api/browse/git-status`. */
+export const GitStatus = Done.extend({
+  isGitRepo: z.boolean(),
+  branch: z.string(),
+  remote: z.string().nullable(),
+  changes: z.array(z.object({ status: z.string(), path: z.string() })),
+  hasChanges: z.boolean(),
+})
+
+/** `GET /api/browse/git-diff`. */
+export const GitDiff = Done.extend({
+  unstaged: z.string().nullable(),
+  staged: z.string().nullable(),
+  isComplete: z.boolean(),
+})
+
+/** `POST /api/browse/git-sync`. */
+export const GitSynced = Done.extend({
+  committed: z.boolean(),
+  pushed: z.boolean(),
+  hash: z.string(),
+  message: z.string(),
+})
+
+/** `GET /api/browse/git-log`: newest first. */
+export const GitLog = Done.extend({
+  commits: z.array(
+    z.object({ hash: z.string(), shortHash: z.string(), subject: z.string(), author: z.string(), date: z.string() }),
+  ),
+})
+
+/** `DELETE /api/browse/git-credentials`. */
+export const ForgottenCredentials = Done.extend({ origin: z.string() })
+
+/** `PUT /api/browse/git-credentials`: the password is told to nobody. */
+export const KeptCredentials = ForgottenCredentials.extend({ username: z.string() })

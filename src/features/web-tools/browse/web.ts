@@ -4,7 +4,8 @@ import { AppError } from '../../../core/errors.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
 import { label } from '../../../http/guard-label.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import { type BrowseDeps, browseRoutes } from './routes.ts'
+import type { BrowseDeps } from './desk.ts'
+import { browseRoutes } from './routes.ts'
 
 /** Files as the owner of an agent reaches them; what belongs to no agent is for admins, whom a key does not make one. */
 export function browseWeb(deps: BrowseDeps & { guards: Pick<Guards, 'findUser' | 'findSession'> }) {

@@ -26,3 +26,6 @@ export const Feed = z.object({
   stale: z.boolean(),
 })
 export type Feed = z.infer<typeof Feed>
+
+/** `GET /api/feeds`, without and with `feed`. */
+export const FeedResponse = z.union([FeedList, Feed])

@@ -3,9 +3,8 @@ import { AppError } from '../../../core/errors.ts'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { FeedsAnswer } from './answer-schemas.ts'
 import type { Feeds } from './feeds.ts'
-import { type Feed, type FeedList, FeedQuery } from './schemas.ts'
+import { type Feed, type FeedList, FeedQuery, FeedResponse } from './schemas.ts'
 
 export type FeedsWebDeps = { feeds: Feeds; appUrl: string }
 
@@ -16,7 +15,7 @@ export function feedsWeb({ feeds, appUrl }: FeedsWebDeps) {
   app.get(
     '/api/feeds',
     answers(
-      { 200: FeedsAnswer },
+      { 200: FeedResponse },
       'unauthenticated',
       'payment_required',
       'not_found',

@@ -38,3 +38,32 @@ export const OwnStream = z.object({
   createdAt: z.string(),
 })
 export type OwnStream = z.infer<typeof OwnStream>
+
+/** `GET /api/radio/live`. */
+export const LiveDjList = z.object({ djs: z.array(LiveDj), count: z.number() })
+
+/** `GET /api/radio/streams`. */
+export const OwnStreamList = z.object({ streams: z.array(OwnStream), count: z.number() })
+
+/** `POST /api/radio/streams`: where to send, and what to set in OBS. The key is shown this once. */
+export const CreatedStream = z.object({
+  success: z.literal(true),
+  stream: OwnStream.pick({ id: true, name: true, wallet: true, playbackId: true, status: true }).extend({
+    streamKey: z.string(),
+    rtmpUrl: z.string(),
+    fullRtmpUrl: z.string(),
+  }),
+  obsSettings: z.object({
+    server: z.string(),
+    streamKey: z.string(),
+    recommended: z.object({
+      audioBitrate: z.string(),
+      encoder: z.string(),
+      sampleRate: z.string(),
+      channels: z.string(),
+    }),
+  }),
+})
+
+/** `DELETE /api/radio/streams/:id`. */
+export const DeletedStream = z.object({ id: z.string(), deleted: z.literal(true) })

@@ -4,16 +4,10 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import {
-  DeletedRadioStreamAnswer,
-  NewRadioStreamsAnswer,
-  RadioLiveAnswer,
-  RadioStreamsAnswer,
-} from './answer-schemas.ts'
 import { createStream, type RadioDeps } from './create.ts'
 import { deleteStream } from './delete.ts'
 import { createLiveList, listOwnStreams } from './list.ts'
-import { CreateStreamRequest } from './schemas.ts'
+import { CreatedStream, CreateStreamRequest, DeletedStream, LiveDjList, OwnStreamList } from './schemas.ts'
 
 export type RadioWebDeps = RadioDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
@@ -25,7 +19,7 @@ export function radioWeb(deps: RadioWebDeps) {
 
   app.use('/api/radio/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
 
-  app.get('/api/radio/live', answers({ 200: RadioLiveAnswer }, 'upstream_failed', 'unavailable'), async (c) => {
+  app.get('/api/radio/live', answers({ 200: LiveDjList }, 'upstream_failed', 'unavailable'), async (c) => {
     // The provider may take longer than a listener keeps a silent connection.
     c.env.keepOpen?.(c.req.raw)
     deps.radio.requireConfigured()
@@ -33,7 +27,7 @@ export function radioWeb(deps: RadioWebDeps) {
     return c.json({ djs, count: djs.length })
   })
 
-  app.get('/api/radio/streams', answers({ 200: RadioStreamsAnswer }, 'unavailable'), signedIn, (c) => {
+  app.get('/api/radio/streams', answers({ 200: OwnStreamList }, 'unavailable'), signedIn, (c) => {
     deps.radio.requireConfigured()
     const streams = listOwnStreams(deps.db, c.var.user.id)
     return c.json({ streams, count: streams.length })
@@ -41,7 +35,7 @@ export function radioWeb(deps: RadioWebDeps) {
 
   app.post(
     '/api/radio/streams',
-    answers({ 200: NewRadioStreamsAnswer }, 'limited', 'upstream_failed', 'unavailable'),
+    answers({ 200: CreatedStream }, 'limited', 'upstream_failed', 'unavailable'),
     signedIn,
     validate('json', CreateStreamRequest),
     async (c) => c.json(await createStream(deps, c.var.user.id, c.req.valid('json'))),
@@ -49,7 +43,7 @@ export function radioWeb(deps: RadioWebDeps) {
 
   app.delete(
     '/api/radio/streams/:id',
-    answers({ 200: DeletedRadioStreamAnswer }, 'not_found', 'upstream_failed', 'unavailable'),
+    answers({ 200: DeletedStream }, 'not_found', 'upstream_failed', 'unavailable'),
     signedIn,
     async (c) => {
       const id = c.req.param('id')

@@ -44,3 +44,6 @@ export const PendingVideo = z.object({
   url: z.string(),
 })
 export type PendingVideo = z.infer<typeof PendingVideo>
+
+/** A video that is finished. */
+export const FinishedVideo = PendingVideo.pick({ url: true })

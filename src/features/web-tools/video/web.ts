@@ -5,10 +5,9 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { GenerateVideoAnswer } from './answer-schemas.ts'
 import { type GenerateDeps, getVideo, orderVideo, waitForVideo } from './generate.ts'
 import { videoFile } from './jobs.ts'
-import { GenerateVideoRequest, PendingVideo } from './schemas.ts'
+import { FinishedVideo, GenerateVideoRequest, PendingVideo } from './schemas.ts'
 import type { VideoRow } from './tables.ts'
 
 const WAIT_MS = 60_000
@@ -23,7 +22,7 @@ export function videoWeb(deps: VideoWebDeps) {
   app.post(
     '/api/generate-video',
     answers(
-      { 200: GenerateVideoAnswer, 202: PendingVideo },
+      { 200: FinishedVideo, 202: PendingVideo },
       'payment_required',
       'not_found',
       'upstream_failed',

@@ -43,3 +43,6 @@ export const MailEvent = z.object({
     .default({ from: '', to: '', subject: '', headers: [] }),
 })
 export type MailEvent = z.infer<typeof MailEvent>
+
+/** `POST /api/webhooks/email`: `action` is what the mail asked for and got. */
+export const MailReceived = z.object({ received: z.literal(true), action: z.string().optional() })

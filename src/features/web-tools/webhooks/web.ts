@@ -1,10 +1,10 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { answers, Received } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { WebhooksEmailAnswer, WebhooksVideoAnswer } from './answer-schemas.ts'
 import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
+import { MailReceived } from './schemas.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'
 
 export type WebhooksWebDeps = WebhookDeps & {
@@ -19,7 +19,7 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post(
     '/api/webhooks/video',
-    answers({ 200: WebhooksVideoAnswer }, 'invalid', 'unauthenticated', 'unavailable'),
+    answers({ 200: Received }, 'invalid', 'unauthenticated', 'unavailable'),
     async (c) => {
       if (!videoSecret) throw notConfigured('WEBHOOK_VIDEO_SECRET')
       const body = await receiveBytes(c)
@@ -31,7 +31,7 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post(
     '/api/webhooks/email',
-    answers({ 200: WebhooksEmailAnswer }, 'invalid', 'unauthenticated', 'unavailable'),
+    answers({ 200: MailReceived }, 'invalid', 'unauthenticated', 'unavailable'),
     async (c) => {
       if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')
       const body = await receiveBytes(c)

@@ -8,8 +8,7 @@ import { routeTraits } from '../../../../http/route-traits.ts'
 import type { Guards } from '../../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
 import { validate, validateAnyBody } from '../../../../http/validate.ts'
-import { TurnEventsQuery, TurnQuery } from '../schemas.ts'
-import { ChatTurnAnswer, ChatTurnsAnswer } from './answer-schemas.ts'
+import { OneTurn, TurnEventsQuery, TurnList, TurnQuery } from '../schemas.ts'
 import { type FollowDeps, followTurn } from './follow.ts'
 import { listRunningTurns, showTurn } from './read.ts'
 import { findMessage, getTurn } from './store.ts'
@@ -30,11 +29,11 @@ export function turnsWeb(deps: TurnsWebDeps) {
 
   app.use('/api/chat/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
 
-  app.get('/api/chat/turns', answers({ 200: ChatTurnsAnswer }), signedIn, validate('query', TurnQuery), (c) =>
+  app.get('/api/chat/turns', answers({ 200: TurnList }), signedIn, validate('query', TurnQuery), (c) =>
     c.json({ turns: listRunningTurns(deps, c.var.user.id, c.req.valid('query')) }),
   )
 
-  app.get('/api/chat/turns/:id', answers({ 200: ChatTurnAnswer }, 'not_found'), signedIn, (c) =>
+  app.get('/api/chat/turns/:id', answers({ 200: OneTurn }, 'not_found'), signedIn, (c) =>
     c.json({ turn: showTurn(deps, c.var.user.id, c.req.param('id')) }),
   )
 
@@ -58,7 +57,7 @@ export function turnsWeb(deps: TurnsWebDeps) {
 
   app.post(
     '/api/chat/turns/:id/stop',
-    answers({ 200: ChatTurnAnswer }, 'not_found'),
+    answers({ 200: OneTurn }, 'not_found'),
     routeTraits({ scope: 'agents', worksOnFullDisk: true }),
     signedIn,
     validateAnyBody(NoBody),

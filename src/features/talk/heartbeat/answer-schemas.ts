@@ -1,4 +1,0 @@
-import { z } from 'zod'
-
-/** `DELETE /api/heartbeat`. */
-export const DeletedHeartbeatAnswer = z.object({ success: z.literal(true), message: z.string() })

@@ -1,0 +1,129 @@
+import { type Context, Hono } from 'hono'
+import { toParts } from '../../../adapters/files/open.ts'
+import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
+import { hasJsonType, receiveText } from '../../../http/bodies/body.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
+import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
+import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
+import { toRelativeTime } from './relative-time.ts'
+import {
+  CredentialsRequest,
+  DiffQuery,
+  ForgottenCredentials,
+  GitDiff,
+  GitLog,
+  GitStatus,
+  GitSynced,
+  KeptCredentials,
+  LogQuery,
+  OriginQuery,
+  SyncRequest,
+  WorkspaceQuery,
+} from './schemas.ts'
+import { syncWorkspace } from './sync.ts'
+
+const statusAnswers = answers({ 200: GitStatus }, ...READING)
+const diffAnswers = answers({ 200: GitDiff }, ...READING, 'internal')
+const syncAnswers = answers({ 200: GitSynced }, ...READING, 'internal')
+const logAnswers = answers({ 200: GitLog }, ...READING, 'internal')
+const keepCredentialsAnswers = answers({ 200: KeptCredentials }, ...READING)
+const forgetCredentialsAnswers = answers({ 200: ForgottenCredentials }, ...READING)
+
+/** The repository that a workspace may be (Interface 4.12). */
+export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
+  const app = new Hono<BackendEnv>()
+  const { change, workspaceOf } = createDesk(deps)
+
+  app.get('/api/browse/git-status', statusAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
+    const look = () => workspace.use((files) => files.status())
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+  })
+
+  app.get('/api/browse/git-diff', diffAnswers, guard, validate('query', DiffQuery), async (c) => {
+    const { agentId, path } = c.req.valid('query')
+    const workspace = workspaceOf(c, agentId)
+    const below = path === undefined ? null : toParts(path).join('/')
+    const look = () => workspace.use((files) => files.diff(below))
+    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+  })
+
+  app.post('/api/browse/git-sync', syncAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
+    const { message } = await readSyncRequest(c)
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
+    const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
+    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
+  })
+
+  app.get('/api/browse/git-log', logAnswers, guard, validate('query', LogQuery), async (c) => {
+    const { agentId, limit } = c.req.valid('query')
+    const workspace = workspaceOf(c, agentId)
+    const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
+    const now = deps.clock.now()
+    return c.json({
+      ok: true,
+      commits: commits.map(({ hash, subject, author, time }) => ({
+        hash,
+        shortHash: hash.slice(0, 7),
+        subject,
+        author,
+        date: toRelativeTime(time, now),
+      })),
+    })
+  })
+
+  return app
+}
+
+/** What a remote repository asks for; the password goes in and never comes out. */
+export function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuard) {
+  const app = new Hono<BackendEnv>()
+  const { workspaceOf } = createDesk(deps)
+
+  app.put(
+    '/api/browse/git-credentials',
+    keepCredentialsAnswers,
+    credentialsGuard,
+    validate('query', WorkspaceQuery),
+    validate('json', CredentialsRequest),
+    async (c) => {
+      const credentials = c.req.valid('json')
+      await setGitCredentials(deps, workspaceOf(c, c.req.valid('query').agentId), credentials)
+      return c.json({ ok: true, origin: credentials.origin, username: credentials.username })
+    },
+  )
+
+  app.delete(
+    '/api/browse/git-credentials',
+    forgetCredentialsAnswers,
+    credentialsGuard,
+    validate('query', OriginQuery),
+    async (c) => {
+      const { agentId, origin } = c.req.valid('query')
+      await deleteGitCredentials(deps.db, workspaceOf(c, agentId), origin)
+      return c.json({ ok: true, origin })
+    },
+  )
+
+  return app
+}
+
+/** The body may be left out. @throws AppError `invalid`. */
+async function readSyncRequest(c: Context): Promise<SyncRequest> {
+  const text = await receiveText(c)
+  if (text === '') return {}
+  if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json')
+  const { success, data, error } = SyncRequest.safeParse(parseJson(text))
+  if (!success) throw new AppError('invalid', error.issues[0]?.message ?? 'Invalid request')
+  return data
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AppError('invalid', 'Malformed JSON in request body', {}, { cause: error })
+  }
+}

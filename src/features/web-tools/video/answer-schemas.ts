@@ -1,4 +1,0 @@
-import { z } from 'zod'
-
-/** `POST /api/generate-video`. */
-export const GenerateVideoAnswer = z.object({ url: z.string() })
