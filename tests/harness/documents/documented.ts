@@ -9,7 +9,7 @@ import { statusOf } from '../../../src/http/errors.ts'
 
 type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }
 
-/** By the app's router, which knows the route of a request: listing routes costs more than a request. */
+/** By the app's router, which knows the route of a request: to list every route of an app costs more than a request. */
 const known = new WeakMap<object, Map<string, Documented>>()
 
 /**
@@ -56,25 +56,19 @@ function findRoute(app: Hono<BaseEnv>, face: string, request: Request): Document
   const { pathname } = new URL(request.url)
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const path = pathname === '/' ? `/${face}` : `/${face}${pathname}`
-  const [handlers] = app.router.match(method, path)
-  for (const [[handler, registered]] of handlers) {
-    if (isMiddleware(findTargetHandler(handler))) continue
-    return routesOf(app).get(`${registered.method} ${registered.path}`)
-  }
-  return undefined
+  // Those of other routes that match as well are sorted out when the first of them is described.
+  const matched = app.router.match(method, path)[0].map(([[, registered]]) => registered satisfies Registered)
+  const first = matched.find(({ handler }) => !isMiddleware(findTargetHandler(handler)))
+  if (first === undefined || first.path.includes('*')) return undefined
+  const routes = known.get(app.router) ?? new Map<string, Documented>()
+  known.set(app.router, routes)
+  const key = `${first.method} ${first.path}`
+  const found = routes.get(key) ?? describeFirst(matched)
+  if (found) routes.set(key, found)
+  return found
 }
 
-function routesOf(app: Hono<BaseEnv>): Map<string, Documented> {
-  const listed = known.get(app.router)
-  if (listed) return listed
-  const routes = new Map(
-    listRoutes(app.routes satisfies Registered[])
-      .filter(({ path }) => !path.includes('*'))
-      .map((route) => [
-        `${route.method} /${route.face}${route.path === '/' ? '' : route.path}`,
-        { route, statuses: new Set<number>(errorKindsOf(route).map(statusOf)) },
-      ]),
-  )
-  known.set(app.router, routes)
-  return routes
+function describeFirst(matched: readonly Registered[]): Documented | undefined {
+  const [route] = listRoutes(matched)
+  return route && { route, statuses: new Set<number>(errorKindsOf(route).map(statusOf)) }
 }
