@@ -6,6 +6,7 @@ import { cloningWeb } from '../features/agents/cloning/web.ts'
 import { lifecycleWeb } from '../features/agents/deployments/lifecycle-routes.ts'
 import { deploymentsWeb } from '../features/agents/deployments/web.ts'
 import { installationsWeb } from '../features/agents/installations/web.ts'
+import { labelsWeb } from '../features/agents/labels/web.ts'
 import { logRoutes } from '../features/agents/logs/routes.ts'
 import { provisioningWeb } from '../features/agents/provisioning/web.ts'
 import { reachWeb } from '../features/agents/reach/web.ts'
@@ -57,6 +58,7 @@ import { memoryWeb } from '../features/talk/memory/web.ts'
 import { scheduledTasksWeb } from '../features/talk/scheduled-tasks/web.ts'
 import { swarmsWeb } from '../features/talk/swarms/web.ts'
 import { colonyWeb } from '../features/views/colony/web.ts'
+import { fleetWeb } from '../features/views/fleet/web.ts'
 import { probes } from '../features/views/health/probes.ts'
 import { healthWeb } from '../features/views/health/web.ts'
 import { instancesWeb } from '../features/views/instances/web.ts'
@@ -113,6 +115,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', deploymentsWeb(agents))
   app.route('/', channelsWeb(agents))
   app.route('/', reachWeb(agents))
+  app.route('/', labelsWeb(agents))
   app.route('/', lifecycleWeb(agents))
   app.route('/', instancesWeb(views))
   app.route('/', watchdogRoutes(agents, owner))
@@ -127,6 +130,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', mcpServersWeb(talk, owner))
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(views))
+  app.route('/', fleetWeb(views))
   app.route('/', agentTalkWeb(talk))
   app.route('/', memoryWeb(talk))
   app.route('/', inboxWeb(talk))

@@ -441,6 +441,17 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `/api/agents/${id}/channels/telegram/people/66`,
   },
   'GET /api/agents/:id/events web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/labels web': { names: AGENT, status: 200, body: () => ({ labels: ['shop'] }) },
+  'GET /api/fleet web': reached,
+  'GET /api/fleet/events web': reached,
+  // Of each agent it is told whether something was done.
+  'POST /api/fleet/changes web': {
+    names: AGENT,
+    status: 200,
+    foreign: 200,
+    missing: 200,
+    body: ({ id }) => ({ verb: 'stop', agentIds: [id] }),
+  },
   'POST /api/agents/:id/restart web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/start web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/stop web': { names: AGENT, status: 200 },

@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { AgentRow } from './tables.ts'
+import { type AgentRow, agents } from './tables.ts'
 
 /** Decisions, 19: the backend says `active` for a running agent. */
 export function toBackendStatus(status: AgentRow['status']): string {
@@ -11,6 +12,11 @@ export function toBackendStatus(status: AgentRow['status']): string {
 export function toShownStatus({ status, downAt }: Pick<AgentRow, 'status' | 'downAt'>): AgentRow['status'] {
   return status === 'running' && downAt !== null ? 'error' : status
 }
+
+/** The same, of the row of a query. */
+export const shownStatus = sql<
+  AgentRow['status']
+>`CASE WHEN ${agents.status} = 'running' AND ${agents.downAt} IS NOT NULL THEN 'error' ELSE ${agents.status} END`
 
 /** What went wrong with an agent whose status people are told as `status`; null when nothing did or it is over. */
 export function toShownError(status: string, { lastError }: Pick<AgentRow, 'lastError'>): string | null {

@@ -1,4 +1,4 @@
-import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../../db/open.ts'
 import { watchdogHours } from './tables.ts'
 
@@ -60,6 +60,27 @@ export function readUptime(db: Db, agentId: string, now: Date, latest: Spell): U
     return knownMs > 0 ? Math.round((upMs / knownMs) * 100_000) / 1000 : null
   }
   return { day: percentOf(DAY_HOURS), week: percentOf(7 * DAY_HOURS), month: percentOf(30 * DAY_HOURS) }
+}
+
+/**
+ * The last `hours` hours of these agents, the one under way last: percent of the time in which the agent was watched, null
+ * where it was not.
+ */
+export function readHours(db: Db, agentIds: readonly string[], now: Date, hours: number) {
+  const present = Math.floor(now.getTime() / HOUR_MS)
+  const { agentId, hour, upMs, downMs } = watchdogHours
+  const rows = db
+    .select({ agentId, hour, upMs, downMs })
+    .from(watchdogHours)
+    .where(and(inArray(agentId, agentIds), gt(hour, present - hours)))
+    .all()
+  const known = new Map(rows.map((row) => [`${row.agentId} ${row.hour}`, row]))
+  return (id: string): (number | null)[] =>
+    Array.from({ length: hours }, (_, index) => {
+      const row = known.get(`${id} ${present - hours + 1 + index}`)
+      const knownMs = row ? row.upMs + row.downMs : 0
+      return row && knownMs > 0 ? Math.round((row.upMs / knownMs) * 1000) / 10 : null
+    })
 }
 
 /** Hours that are not kept any more. */

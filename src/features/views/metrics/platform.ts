@@ -3,6 +3,7 @@ import { addDays, type Clock, toDay } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { deploymentHistory } from '../../agents/operations/tables.ts'
+import { shownStatus } from '../../agents/registry/status.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { messageDays } from '../../talk/chat/tables.ts'
 import type { MeasureDisk } from './disk.ts'
@@ -46,13 +47,11 @@ export async function getPlatformMetrics(deps: PlatformMetricsDeps, user: Signed
 }
 
 function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agents'] {
-  // As `toShownStatus` has it.
-  const shown = sql<string>`CASE WHEN ${agents.status} = 'running' AND ${agents.downAt} IS NOT NULL THEN 'error' ELSE ${agents.status} END`
   const rows = db
-    .select({ status: shown, agents: count() })
+    .select({ status: shownStatus, agents: count() })
     .from(agents)
     .where(eq(agents.ownerId, ownerId))
-    .groupBy(shown)
+    .groupBy(shownStatus)
     .all()
   const sum = (isCounted: (status: string) => boolean) =>
     rows.filter(({ status }) => isCounted(status)).reduce((total, row) => total + row.agents, 0)

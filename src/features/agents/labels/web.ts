@@ -1,0 +1,29 @@
+import { Hono } from 'hono'
+import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { LabelsAnswer, LabelsRequest } from './schemas.ts'
+import { setLabels } from './set.ts'
+
+/** The labels of one's agents. */
+export function labelsWeb(deps: { db: Db; guards: Pick<Guards, 'signedIn'> }) {
+  const app = new Hono<WebEnv>()
+
+  app.put(
+    '/api/agents/:id/labels',
+    answers({ 200: LabelsAnswer }, 'not_found'),
+    routeTraits({ scope: 'agents' }),
+    deps.guards.signedIn,
+    validate('json', LabelsRequest),
+    async (c) => {
+      const { labels } = c.req.valid('json')
+      await setLabels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'), labels)
+      return c.json({ labels })
+    },
+  )
+
+  return app
+}
