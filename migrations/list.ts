@@ -51,6 +51,7 @@ import sql48 from './0048_dizzy_blazing_skull.sql' with { type: 'text' }
 import sql49 from './0049_yummy_rockslide.sql' with { type: 'text' }
 import sql50 from './0050_burly_garia.sql' with { type: 'text' }
 import sql51 from './0051_dapper_vin_gonzales.sql' with { type: 'text' }
+import sql52 from './0052_lethal_george_stacy.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -106,4 +107,5 @@ export const migrations = [
   { name: '0049_yummy_rockslide', sql: sql49 },
   { name: '0050_burly_garia', sql: sql50 },
   { name: '0051_dapper_vin_gonzales', sql: sql51 },
+  { name: '0052_lethal_george_stacy', sql: sql52 },
 ]

@@ -218,6 +218,12 @@ const adminDeadLetters = createRoute({
   component: lazyRouteComponent(() => import('./admin/dead-letters-page.tsx'), 'DeadLettersPage'),
 })
 
+const adminBackups = createRoute({
+  getParentRoute: () => admin,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./admin/backups-page.tsx'), 'BackupsPage'),
+})
+
 const routeTree = root.addChildren([
   start,
   dashboard,
@@ -248,7 +254,7 @@ const routeTree = root.addChildren([
     billing,
     pricing,
     checkoutSuccess,
-    admin.addChildren([adminStart, adminUsers, adminAudit, adminDeadLetters]),
+    admin.addChildren([adminStart, adminUsers, adminAudit, adminDeadLetters, adminBackups]),
   ]),
 ])
 

@@ -10,6 +10,7 @@ import { measureStorageJob } from '../features/agents/storage/measure.ts'
 import { watchDiskJob } from '../features/agents/storage/watch-disk.ts'
 import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents/watchdog/jobs.ts'
 import { backupsJob } from '../features/house/backups/jobs.ts'
+import { backupTaskJob } from '../features/house/backups/order.ts'
 import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
 import { capAlertsJob } from '../features/models/breakers/alerts.ts'
@@ -71,6 +72,7 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     summarizeJob(talk),
     deliverMessageJob(money),
     startSplitJob(money),
+    backupTaskJob(house),
   ]
 }
 

@@ -32,6 +32,7 @@ export const PAGES = [
   '/admin/users',
   '/admin/audit',
   '/admin/dead-letters',
+  '/admin/backups',
 ] as const
 
 const PATTERNS = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\$\w+/g, '[^/]+').replace(/\/$/, '')}/?$`))

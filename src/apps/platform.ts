@@ -28,6 +28,7 @@ import type { UnderWay } from '../features/views/watching/exposition.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import type { Face } from '../http/env.ts'
 import { createJobQueue } from '../jobs/queue.ts'
+import { createFolderShelf } from './backups/shelf.ts'
 import { gatewayOf, refuseAgentJobs } from './stand-back.ts'
 
 /** What differs between a server, a test and a command line: everything else is made here. */
@@ -98,7 +99,15 @@ export function openPlatform(parts: PlatformParts) {
   const talk = { ...money, ...openTalk(base, settings, money) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }
   const views = { ...webTools, ...openViews(base, settings, talk, bound.countUnderWay) }
-  const house = { ...views, ...openHouse(settings, parts) }
+  const house = {
+    ...views,
+    ...openHouse(settings, {
+      connection,
+      // What is ordered on a copy would never be done.
+      runStead: standsBack ? null : (parts.runStead ?? null),
+      shelf: createFolderShelf(settings.backups.to),
+    }),
+  }
 
   const close = () => {
     // Its last writes find no database: a server has waited for them before.

@@ -14,6 +14,7 @@ import { refuseWritesOnFullDisk } from '../features/agents/storage/disk-guard.ts
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { administrationWeb } from '../features/house/administration/web.ts'
+import { backupsWeb } from '../features/house/backups/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
 import { breakersWeb } from '../features/models/breakers/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
@@ -99,6 +100,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', sessionsWeb(people))
   app.route('/', twoFactorWeb(people))
   app.route('/', administrationWeb(house))
+  app.route('/', backupsWeb(house))
   app.route('/', securityEventsWeb(people))
   app.route('/', socialIdentityWeb(people))
   app.route('/', keysWeb(people))

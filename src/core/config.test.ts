@@ -77,6 +77,7 @@ test('without any variable the settings are the documented defaults', () => {
     plannedEndpoints: true,
     backups: {
       schedule: undefined,
+      drillSchedule: undefined,
       keep: { days: 7, weeks: 4, months: 6 },
       to: resolve('data/backups'),
       passphrase: undefined,
@@ -340,6 +341,7 @@ test('BACKUP_SCHEDULE and BACKUP_KEEP: what they say, and what is none is refuse
   })
   expect(backups).toEqual({
     schedule: { cron: '0 3 * * 1', timeZone: 'Europe/Berlin' },
+    drillSchedule: undefined,
     keep: { days: 3, weeks: 0, months: 2 },
     to: '/mnt/b',
     passphrase: undefined,

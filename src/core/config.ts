@@ -139,6 +139,7 @@ function toRetention(env: Settings) {
 function toBackups(env: Settings) {
   return {
     schedule: env.BACKUP_SCHEDULE,
+    drillSchedule: env.BACKUP_DRILL_SCHEDULE,
     keep: env.BACKUP_KEEP,
     to: env.BACKUP_TO,
     passphrase: env.BACKUP_PASSPHRASE,

@@ -89,6 +89,7 @@ test.skipIf(!hasBrowser())(
       '/settings/machines',
       '/settings/account',
       '/billing',
+      '/admin/backups',
     ]
     found.push(...(await checkPages(page, web, own)))
     expect(found).toEqual([])

@@ -15,6 +15,7 @@ import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import type { Connection } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
+import type { RunStead } from '../../src/features/house/backups/run-backup.ts'
 import type { OpenProvider } from '../../src/features/models/own-keys/own-keys.ts'
 import { insertUser } from '../../src/features/people/accounts/register.ts'
 import type { PasswordCost } from '../../src/features/people/passwords/passwords.ts'
@@ -56,6 +57,7 @@ export type TestOptions = {
   openProvider?: OpenProvider
   fetch?: typeof fetch
   tokens?: TokenCounter
+  runStead?: RunStead
   runtime?: Runtime
   standsBack?: boolean
   urlForAgents?: () => Promise<string>
@@ -117,6 +119,7 @@ export function testPlatform(options: TestOptions = {}) {
     providers: options.providers ?? [],
     openProvider: options.openProvider ?? (() => null),
     tokens: options.tokens ?? sharedTokens,
+    runStead: options.runStead ?? null,
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,

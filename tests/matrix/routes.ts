@@ -419,6 +419,13 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /* web': { status: 200, path: () => '/agents' },
   'ALL /api/* web': { status: 404, path: () => '/api/no-such-route' },
   'GET /api/admin/audit web': reached,
+  'GET /api/admin/backups web': reached,
+  // The world has no program beside it that could make one, and no backup.
+  'POST /api/admin/backups web': { status: 503 },
+  'POST /api/admin/backups/:name/verify web': { status: 404 },
+  'POST /api/admin/backups/:name/drill web': { status: 404 },
+  'POST /api/admin/backups/:name/restore web': { status: 404, body: () => ({ agentId: 'ada-1' }) },
+  'GET /api/admin/backups/:name/download web': { status: 404 },
   'GET /api/admin/users web': reached,
   'GET /api/admin/users/:id web': { names: USER, status: 200, foreign: 200 },
   'PATCH /api/admin/users/:id web': { names: USER, status: 200, foreign: 200, body: () => ({ credits: 7 }) },

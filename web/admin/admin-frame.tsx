@@ -11,6 +11,7 @@ const places = [
   { to: '/admin/users', label: 'Users' },
   { to: '/admin/audit', label: 'Audit log' },
   { to: '/admin/dead-letters', label: 'Dead letters' },
+  { to: '/admin/backups', label: 'Backups' },
 ] as const
 
 /** Search of `/admin/users`: what the list is narrowed to. */

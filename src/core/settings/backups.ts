@@ -9,24 +9,27 @@ export type BackupSchedule = { cron: string; timeZone: string }
 /** How many days, weeks and months keep the newest backup of theirs. */
 export type BackupKeep = { days: number; weeks: number; months: number }
 
+const schedule = z.string().transform((text, context): BackupSchedule => {
+  const [, cron = '', timeZone = 'UTC'] = SCHEDULE.exec(text.trim()) ?? []
+  if (findNext({ cron, timeZone }, new Date(0)) === null) {
+    context.addIssue('must be five cron fields and a time zone, such as 0 3 * * * Europe/Berlin')
+  }
+  return { cron, timeZone }
+})
+
 /** Copies of the whole installation that are made by themselves. */
 export const BACKUPS = {
-  BACKUP_SCHEDULE: z
-    .string()
-    .transform((text, context): BackupSchedule => {
-      const [, cron = '', timeZone = 'UTC'] = SCHEDULE.exec(text.trim()) ?? []
-      if (findNext({ cron, timeZone }, new Date(0)) === null) {
-        context.addIssue('must be five cron fields and a time zone, such as 0 3 * * * Europe/Berlin')
-      }
-      return { cron, timeZone }
-    })
-    .optional()
-    .meta({
-      description:
-        'When a backup is made by itself: five cron fields and a time zone, such as `0 3 * * * Europe/Berlin`',
-      otherwise: 'never',
-      form: 'cron and time zone',
-    }),
+  BACKUP_SCHEDULE: schedule.optional().meta({
+    description: 'When a backup is made by itself: five cron fields and a time zone, such as `0 3 * * * Europe/Berlin`',
+    otherwise: 'never',
+    form: 'cron and time zone',
+  }),
+  BACKUP_DRILL_SCHEDULE: schedule.optional().meta({
+    description:
+      'When the newest backup is restored for a trial, into a folder in `TMPDIR` that goes again; admins are told when it fails',
+    otherwise: 'never',
+    form: 'cron and time zone',
+  }),
   BACKUP_KEEP: z
     .string()
     .default('7d 4w 6m')

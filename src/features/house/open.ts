@@ -1,13 +1,20 @@
 import type { Config } from '../../core/config.ts'
 import type { Connection } from '../../db/open.ts'
 import type { RunStead } from './backups/run-backup.ts'
+import type { BackupShelf } from './backups/shelf.ts'
 
 type HouseSettings = Pick<Config, 'retentionDays' | 'backups'>
 
 /** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
-type ForHouse = { connection: Connection; runStead?: RunStead | null }
+type ForHouse = { connection: Connection; runStead?: RunStead | null; shelf: BackupShelf }
 
 /** Opens what the rooms of the house share. */
-export function openHouse({ retentionDays, backups }: HouseSettings, { connection, runStead = null }: ForHouse) {
-  return { connection, retentionDays, runStead, backupSchedule: backups.schedule }
+export function openHouse({ retentionDays, backups }: HouseSettings, { connection, runStead = null, shelf }: ForHouse) {
+  const { schedule, drillSchedule, to, keep, passphrase } = backups
+  return {
+    ...{ connection, retentionDays, runStead, shelf },
+    backupSchedule: schedule,
+    drillSchedule,
+    backupPlace: { to, keep, isSealed: passphrase !== undefined },
+  }
 }

@@ -87,7 +87,7 @@ test('admins are told of agents that a backup lacks, and of one that a dying pla
   expect(listTold()[0]?.text).toContain('lacks what these agents have stored: ada (it is not in the engine (docker))')
   await write(deps.db, (tx) => tx.insert(backupRuns).values({ startedAt: deps.clock.now() }).run())
   await job.run(never)
-  expect(listRuns(deps.db)[0]).toMatchObject({ error: 'Stead ended while it was being made' })
+  expect(listRuns(deps.db)[0]).toMatchObject({ error: 'Stead ended meanwhile' })
   expect(listTold()).toHaveLength(2)
 })
 

@@ -1,29 +1,45 @@
 import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts'
+import type { Db } from '../../../db/open.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import { endBrokenOff, listRuns, type RunBackupDeps, runBackup } from './run-backup.ts'
+import { endBrokenOff, findLastRun, type RunBackupDeps, runBackup } from './run-backup.ts'
+import type { BackupShelf } from './shelf.ts'
+import type { BackupRunRow } from './tables.ts'
 
-export type BackupJobDeps = RunBackupDeps & { backupSchedule: BackupSchedule | undefined }
+export type BackupJobDeps = RunBackupDeps & {
+  backupSchedule: BackupSchedule | undefined
+  drillSchedule: BackupSchedule | undefined
+  shelf: BackupShelf
+}
 
 const LOOK_MS = 15_000
 
 /**
- * Makes a backup when the schedule says so: one that was due while the platform was stopped is made as soon as it runs, one
- * that failed not before its next time.
+ * Makes a backup, and restores the newest one for a trial, when their schedules say so: what was due while the platform was
+ * stopped is done as soon as it runs, what failed not before its next time.
  */
 export function backupsJob(deps: BackupJobDeps): RepeatingJob {
   const openedAt = deps.clock.now()
   let isSettled = false
+  const isDue = (kind: BackupRunRow['kind'], schedule: BackupSchedule | undefined) => {
+    const next = schedule && findNext(schedule, findLastRun(deps.db, kind)?.startedAt ?? openedAt)
+    return next && next <= deps.clock.now()
+  }
   return {
     name: 'backups',
     everyMs: LOOK_MS,
     async run(signal) {
       if (!isSettled) await endBrokenOff(deps)
       isSettled = true
-      const { backupSchedule: schedule, clock } = deps
-      if (!schedule) return
-      const last = listRuns(deps.db)[0]?.startedAt ?? openedAt
-      const next = findNext(schedule, last)
-      if (next !== null && next <= clock.now()) await runBackup(deps, signal)
+      if (isBusy(deps.db)) return
+      if (isDue('backup', deps.backupSchedule)) await runBackup(deps, signal)
+      if (!isDue('drill', deps.drillSchedule)) return
+      const [newest] = await deps.shelf.list()
+      if (newest) await runBackup(deps, signal, { kind: 'drill', file: deps.shelf.locate(newest.name) })
     },
   }
+}
+
+/** An admin’s order goes first; what is due waits for it. */
+function isBusy(db: Db): boolean {
+  return (['backup', 'verify', 'drill', 'restore'] as const).some((kind) => findLastRun(db, kind)?.finishedAt === null)
 }

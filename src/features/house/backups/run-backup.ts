@@ -1,5 +1,4 @@
-import { desc, eq, isNull, lt } from 'drizzle-orm'
-import { z } from 'zod'
+import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
@@ -7,6 +6,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { TellOwner } from '../../people/notices/tell.ts'
 import { users } from '../../people/users/tables.ts'
+import { type Outcome, readOutcome } from './outcomes.ts'
 import { type BackupRunRow, backupRuns } from './tables.ts'
 
 /** Runs this program with other arguments, and tells how it ended and what it wrote. */
@@ -17,73 +17,101 @@ export type RunStead = (
 
 export type RunBackupDeps = { db: Db; clock: Clock; log: Log; tellOwner: TellOwner; runStead: RunStead | null }
 
-/** What `stead backup run --json` writes. */
-const Ran = z.object({
-  file: z.string(),
-  bytes: z.number(),
-  verifiedAt: z.iso.datetime(),
-  agents: z.array(z.object({ id: z.string(), state: z.string(), reason: z.string().nullable() })),
-})
+/** What is to be done; `file` is what the command line calls the backup. */
+export type BackupTask =
+  | { kind: 'backup' }
+  | { kind: 'verify' | 'drill'; file: string }
+  | { kind: 'restore'; file: string; agentId: string; replaces: boolean }
+
 /** So many runs are remembered. */
 const MAX_RUNS = 200
 
 /**
- * Makes a backup in a process of its own and notes what became of it; admins are told when there is none.
- * @throws AppError `conflict` while another one is being made, `unavailable` {code: 'NOT_CONFIGURED'} where none can be.
+ * Does it in a process of its own and notes what became of it; admins are told when there is no backup, or none that could
+ * be restored.
+ * @throws AppError `conflict` while something else is done with backups, `unavailable` {code: 'NOT_CONFIGURED'} where none
+ * can be made.
  */
-export async function runBackup(deps: RunBackupDeps, signal: AbortSignal): Promise<BackupRunRow> {
-  const { runStead } = deps
-  if (!runStead) {
-    throw new AppError('unavailable', 'Backups cannot be made from here', { code: 'NOT_CONFIGURED' })
-  }
-  const id = await write(deps.db, (tx) => startRun(tx, deps.clock.now()))
-  const outcome = await make(runStead, signal)
+export async function runBackup(
+  deps: RunBackupDeps,
+  signal: AbortSignal,
+  task: BackupTask = { kind: 'backup' },
+): Promise<BackupRunRow> {
+  requireRunStead(deps)
+  const { id } = await write(deps.db, (tx) => startRun(tx, task, deps.clock.now()))
+  return performRun(deps, id, task, signal)
+}
+
+/** Does what `startRun` has noted. */
+export async function performRun(
+  deps: RunBackupDeps,
+  id: number,
+  task: BackupTask,
+  signal: AbortSignal,
+): Promise<BackupRunRow> {
+  const outcome = await perform(requireRunStead(deps), task, signal)
   return write(deps.db, (tx) => finishRun(deps, tx, id, outcome))
 }
 
-/** `missing` names the agents whose state could not be had. */
-type Outcome = Partial<Pick<BackupRunRow, 'file' | 'sizeBytes' | 'verifiedAt' | 'error'>> & { missing?: string[] }
+/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'}. */
+export function requireRunStead({ runStead }: Pick<RunBackupDeps, 'runStead'>): RunStead {
+  if (runStead) return runStead
+  throw new AppError('unavailable', 'Backups cannot be made from here', { code: 'NOT_CONFIGURED' })
+}
 
-async function make(runStead: RunStead, signal: AbortSignal): Promise<Outcome> {
+async function perform(runStead: RunStead, task: BackupTask, signal: AbortSignal): Promise<Outcome> {
   try {
-    const { exitCode, stdout, stderr } = await runStead(['backup', 'run', '--json'], signal)
-    if (signal.aborted) return { error: 'Stead was stopped while it was being made' }
-    const ran = Ran.safeParse(stdout === '' ? null : JSON.parse(stdout))
-    if (ran.success) {
-      const { file, bytes, verifiedAt, agents } = ran.data
-      const missing = agents.filter(({ state }) => state === 'missing').map(({ id, reason }) => `${id} (${reason})`)
-      return { file, sizeBytes: bytes, verifiedAt: new Date(verifiedAt), missing }
-    }
-    return { error: stderr.trim().replace(/^stead: /, '') || `it ended with exit code ${exitCode}` }
+    const { exitCode, stdout, stderr } = await runStead(toArguments(task), signal)
+    if (signal.aborted) return { error: 'Stead was stopped meanwhile' }
+    const outcome = readOutcome(task.kind, stdout)
+    return outcome ?? { error: stderr.trim().replace(/^stead: /, '') || `it ended with exit code ${exitCode}` }
   } catch (error) {
     return { error: errorMessage(error) }
   }
 }
 
-function startRun(tx: Tx, now: Date): number {
-  const isRunning = tx.select().from(backupRuns).where(isNull(backupRuns.finishedAt)).get() !== undefined
-  if (isRunning) throw new AppError('conflict', 'A backup is being made already')
-  const { id } = tx.insert(backupRuns).values({ startedAt: now }).returning({ id: backupRuns.id }).get()
-  tx.delete(backupRuns)
-    .where(lt(backupRuns.id, id - MAX_RUNS))
-    .run()
-  return id
+function toArguments(task: BackupTask): string[] {
+  if (task.kind === 'backup') return ['backup', 'run', '--json']
+  if (task.kind !== 'restore') return ['backup', task.kind, task.file, '--json']
+  return ['backup', 'restore', task.file, '--agent', task.agentId, ...(task.replaces ? ['--replace'] : []), '--json']
 }
 
-function finishRun(deps: RunBackupDeps, tx: Tx, id: number, { missing = [], ...outcome }: Outcome): BackupRunRow {
+/** @throws AppError `conflict` while something else is done. */
+export function startRun(tx: Tx, task: BackupTask, now: Date): BackupRunRow {
+  const running = tx.select().from(backupRuns).where(isNull(backupRuns.finishedAt)).get()
+  if (running?.kind === 'backup') throw new AppError('conflict', 'A backup is being made already')
+  if (running) throw new AppError('conflict', 'Something else is being done with backups: wait until it has ended')
+  const file = task.kind === 'backup' ? null : task.file
+  const row = tx.insert(backupRuns).values({ kind: task.kind, file, startedAt: now }).returning().get()
+  tx.delete(backupRuns)
+    .where(lt(backupRuns.id, row.id - MAX_RUNS))
+    .run()
+  return row
+}
+
+function finishRun(
+  deps: RunBackupDeps,
+  tx: Tx,
+  id: number,
+  { missing = [], isWhole, ...columns }: Outcome,
+): BackupRunRow {
+  const now = deps.clock.now()
   const row = tx
     .update(backupRuns)
-    .set({ ...outcome, finishedAt: deps.clock.now() })
+    .set({ ...(isWhole && { verifiedAt: now }), ...columns, finishedAt: now })
     .where(eq(backupRuns.id, id))
     .returning()
     .get()
-  if (row.error) {
-    deps.log.error({ error: row.error }, 'a backup failed')
-    tellAdmins(deps, tx, `No backup was made: ${row.error}. The last ones are as they were.`)
+  const { kind, file, error } = row
+  if (error) {
+    deps.log.error({ kind, file, error }, 'a backup failed')
+    if (kind === 'backup') tellAdmins(deps, tx, `No backup was made: ${error}. The last ones are as they were.`)
+    if (kind === 'drill') tellAdmins(deps, tx, `The backup ${file} could not be restored for a trial: ${error}.`)
   } else if (missing.length > 0) {
-    deps.log.warn({ file: row.file, missing }, 'a backup lacks what agents have stored')
-    tellAdmins(deps, tx, `The backup ${row.file} lacks what these agents have stored: ${missing.join(', ')}.`)
-  } else deps.log.info({ file: row.file, bytes: row.sizeBytes }, 'a backup was made and proved')
+    deps.log.warn({ file, missing }, 'a backup lacks what agents have stored')
+    tellAdmins(deps, tx, `The backup ${file} lacks what these agents have stored: ${missing.join(', ')}.`)
+  } else
+    deps.log.info({ kind, file, outcome: row.outcome }, kind === 'backup' ? 'a backup was made and proved' : 'done')
   return row
 }
 
@@ -97,11 +125,23 @@ export async function endBrokenOff(deps: RunBackupDeps): Promise<void> {
   const rows = deps.db.select({ id: backupRuns.id }).from(backupRuns).where(isNull(backupRuns.finishedAt)).all()
   if (rows.length === 0) return
   await write(deps.db, (tx) => {
-    for (const { id } of rows) finishRun(deps, tx, id, { error: 'Stead ended while it was being made' })
+    for (const { id } of rows) finishRun(deps, tx, id, { error: 'Stead ended meanwhile' })
   })
 }
 
 /** The newest first. */
 export function listRuns(db: Db): BackupRunRow[] {
   return db.select().from(backupRuns).orderBy(desc(backupRuns.id)).limit(MAX_RUNS).all()
+}
+
+/** The last run of a kind. */
+export function findLastRun(db: Db, kind: BackupRunRow['kind']): BackupRunRow | null {
+  return db.select().from(backupRuns).where(eq(backupRuns.kind, kind)).orderBy(desc(backupRuns.id)).get() ?? null
+}
+
+/** When a backup was last found whole: by being made, by a check, or by a trial; null when none was. */
+export function findLastVerified(db: Db, kind?: BackupRunRow['kind']): Date | null {
+  const isWhole = isNotNull(backupRuns.verifiedAt)
+  const where = kind === undefined ? isWhole : and(isWhole, eq(backupRuns.kind, kind))
+  return db.select().from(backupRuns).where(where).orderBy(desc(backupRuns.id)).get()?.verifiedAt ?? null
 }

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+
+const Time = z.iso.datetime()
+const Schedule = z.object({ cron: z.string(), timeZone: z.string(), nextAt: Time.nullable() })
+
+/** Something that was done with backups; `name` is that of the file, null before there is one. */
+export const BackupRun = z.object({
+  id: z.number(),
+  kind: z.enum(['backup', 'verify', 'drill', 'restore']),
+  name: z.string().nullable(),
+  startedAt: Time,
+  finishedAt: Time.nullable(),
+  sizeBytes: z.number().nullable(),
+  error: z.string().nullable(),
+  outcome: z.string().nullable(),
+})
+export type BackupRun = z.infer<typeof BackupRun>
+
+/** `GET /api/admin/backups`: what is at `BACKUP_TO`, newest first, and the last 20 runs. */
+export const BackupOverview = z.object({
+  to: z.string(),
+  keep: z.object({ days: z.number(), weeks: z.number(), months: z.number() }),
+  isSealed: z.boolean(),
+  schedule: Schedule.nullable(),
+  drillSchedule: Schedule.nullable(),
+  lastVerifiedAt: Time.nullable(),
+  lastDrilledAt: Time.nullable(),
+  backups: z.array(
+    z.object({ name: z.string(), sizeBytes: z.number(), createdAt: Time.nullable(), isSealed: z.boolean() }),
+  ),
+  runs: z.array(BackupRun),
+})
+export type BackupOverview = z.infer<typeof BackupOverview>
+
+/** `202` of whatever takes its time: the overview tells how it goes. */
+export const BackupOrdered = z.object({ run: BackupRun })
+
+/** `POST /api/admin/backups/:name/restore`: an agent that is there is touched with `replace` alone, and stopped. */
+export const RestoreAgentRequest = z.strictObject({
+  agentId: z.string().min(1, 'agentId is required').max(100),
+  replace: z.boolean('replace must be true or false').default(false),
+})

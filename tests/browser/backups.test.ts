@@ -1,0 +1,63 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'the page of backups: one is made, verified, tried, saved, and a deleted agent comes back from it; on a phone nothing is cut off',
+  async () => {
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
+    const { web } = (await house.start()).urls
+    const owner = await signUp(web, 'owner@example.com')
+    const agentId = await createAgent(owner, { model: 'local/echo' })
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInOnPage(page, web, 'owner@example.com')
+    await page.goto(`${web}/admin/users`)
+    await page.getByRole('link', { name: 'Backups' }).click()
+    await page.getByText('There is no backup yet.').waitFor()
+    await page.getByText('never verified').waitFor()
+
+    const done = page.getByRole('list', { name: 'What was done' }).getByRole('listitem')
+    const isDone = (what: string) =>
+      until(`done: ${what}`, async () => {
+        const text = await done.first().textContent()
+        if (text?.includes('failed')) throw new Error(text)
+        return text?.includes(what) && text.includes('done')
+      })
+    await page.getByRole('button', { name: 'Make a backup now' }).click()
+    await isDone('1 agent, found whole')
+    await page.getByText('last verified').waitFor()
+    const row = page.getByRole('list', { name: 'Backups' }).getByRole('listitem').first()
+    await row.getByRole('button', { name: 'Verify' }).click()
+    await isDone('Check')
+    await row.getByRole('button', { name: 'Try to restore' }).click()
+    await isDone('1 agent came back')
+
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      row.getByRole('link', { name: 'Download' }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^stead-.*\.tar$/)
+    expect(statSync(await download.path()).size).toBeGreaterThan(1000)
+
+    expect((await owner.delete(`/api/agents/${agentId}`)).status).toBe(200)
+    await row.getByRole('button', { name: 'Restore an agent' }).click()
+    await page.getByLabel('The agent’s id').fill(agentId)
+    await page.getByRole('button', { name: 'Restore agent' }).click()
+    await isDone(`${agentId} (Ada) is as it was`)
+    expect((await owner.get(`/api/agents/${agentId}`)).status).toBe(200)
+    await page.setViewportSize(PHONE)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    expect(browser.complaints).toEqual([])
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,111 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { CheckField, TextField } from '../ui/field.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { orderBackup, toDownload } from './backups-api.ts'
+
+type Backup = BackupOverview['backups'][number]
+
+/** The files at `BACKUP_TO`, newest first, each with what can be done with it. */
+export function BackupList({ overview: { backups, runs } }: { overview: BackupOverview }) {
+  if (backups.length === 0) {
+    return (
+      <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
+        There is no backup yet.
+      </p>
+    )
+  }
+  return (
+    <ul aria-label="Backups" className="divide-y divide-line rounded-xl border border-line bg-surface">
+      {backups.map((backup) => (
+        <BackupRow key={backup.name} backup={backup} isBusy={runs[0]?.finishedAt === null} />
+      ))}
+    </ul>
+  )
+}
+
+function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
+  const { name, sizeBytes, createdAt, isSealed } = backup
+  const client = useQueryClient()
+  const [isAsking, setAsking] = useState(false)
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: (kind: 'verify' | 'drill') => orderBackup(client, { kind, name }),
+  })
+  return (
+    <li className="grid grid-cols-1 gap-2 px-3 py-3 sm:px-4">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+        <div className="grid min-w-0 gap-1">
+          <p className="flex flex-wrap items-baseline gap-x-2.5 gap-y-0.5">
+            <span className="font-medium">{createdAt ? <Moment at={createdAt} as="minute" /> : name}</span>
+            <span className="text-sm text-muted">{toMegabytes(sizeBytes)}</span>
+            {isSealed && <Badge>sealed</Badge>}
+          </p>
+          <p className="text-sm break-all text-muted">{name}</p>
+        </div>
+        <div className="flex flex-wrap gap-2">
+          <Button isPending={isPending || isBusy} onClick={() => mutate('verify')}>
+            Verify
+          </Button>
+          <Button isPending={isPending || isBusy} onClick={() => mutate('drill')}>
+            Try to restore
+          </Button>
+          <Button isPending={isBusy} onClick={() => setAsking(true)}>
+            Restore an agent
+          </Button>
+          <a className={buttonClass('plain')} href={toDownload(name)} download>
+            Download
+          </a>
+        </div>
+      </div>
+      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      {isAsking && <RestoreDialog name={name} onClose={() => setAsking(false)} />}
+    </li>
+  )
+}
+
+function RestoreDialog({ name, onClose }: { name: string; onClose: () => void }) {
+  const client = useQueryClient()
+  const [agentId, setAgentId] = useState('')
+  const [replace, setReplace] = useState(false)
+  const restoring = useMutation({
+    mutationFn: () => orderBackup(client, { kind: 'restore', name, agentId: agentId.trim(), replace }),
+    onSuccess: onClose,
+  })
+  return (
+    <AskDialog
+      title="Bring one agent back?"
+      lead="It comes back with its memory, its conversations and its files as they were in this backup, and is stopped."
+      verb="Restore agent"
+      look="primary"
+      isPending={restoring.isPending}
+      error={restoring.error}
+      onConfirm={() => restoring.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="The agent’s id"
+        hint="As its page has it in the address."
+        value={agentId}
+        autoCapitalize="none"
+        spellCheck={false}
+        onChange={(event) => setAgentId(event.target.value)}
+      />
+      <CheckField
+        label="Replace it where it is there"
+        hint="It must be stopped, and becomes what it was."
+        checked={replace}
+        onChange={(event) => setReplace(event.target.checked)}
+      />
+    </AskDialog>
+  )
+}
+
+function toMegabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,98 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { AdminFrame } from './admin-frame.tsx'
+import { BackupList } from './backup-list.tsx'
+import { BackupRuns } from './backup-runs.tsx'
+import { backupsQuery, orderBackup } from './backups-api.ts'
+import { LoadingRows } from './paging.tsx'
+
+/** `/admin/backups`: what there is to go back to, whether it was proved, and what is done with it. */
+export function BackupsPage() {
+  const query = useQuery(backupsQuery)
+  return (
+    <AdminFrame
+      title="Backups"
+      lead="Copies of the whole installation: its database, its keys, and what every agent has stored."
+    >
+      <Loaded query={query} what="The backups" placeholder={<LoadingRows what="the backups" />}>
+        {(overview) => (
+          <div className="grid gap-6">
+            <Plan overview={overview} />
+            <BackupList overview={overview} />
+            <BackupRuns runs={overview.runs} />
+          </div>
+        )}
+      </Loaded>
+    </AdminFrame>
+  )
+}
+
+function Plan({ overview }: { overview: BackupOverview }) {
+  const client = useQueryClient()
+  const making = useMutation({ mutationFn: () => orderBackup(client, { kind: 'backup' }) })
+  const { schedule, drillSchedule, keep, to, isSealed, lastVerifiedAt, lastDrilledAt, runs } = overview
+  const isBusy = runs[0]?.finishedAt === null
+  return (
+    <Section
+      title="When and where"
+      badge={<VerifiedBadge at={lastVerifiedAt} />}
+      lead="By the settings BACKUP_SCHEDULE, BACKUP_DRILL_SCHEDULE, BACKUP_KEEP, BACKUP_TO and BACKUP_PASSPHRASE_FILE."
+      actions={
+        <Button look="primary" isPending={making.isPending || isBusy} onClick={() => making.mutate()}>
+          Make a backup now
+        </Button>
+      }
+    >
+      {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
+      <dl className="grid gap-3 sm:grid-cols-2">
+        <Fact name="By itself">{schedule ? <Times {...schedule} /> : 'never'}</Fact>
+        <Fact name="Restored for a trial">{drillSchedule ? <Times {...drillSchedule} /> : 'when somebody does'}</Fact>
+        <Fact name="Kept">
+          the newest of {keep.days} days, {keep.weeks} weeks and {keep.months} months
+        </Fact>
+        <Fact name="Place">{to}</Fact>
+        <Fact name="Sealed">{isSealed ? 'yes, with your passphrase' : 'no: whoever has one has everything'}</Fact>
+        <Fact name="Last trial">{lastDrilledAt ? <Moment at={lastDrilledAt} as="minute" /> : 'none'}</Fact>
+      </dl>
+    </Section>
+  )
+}
+
+function VerifiedBadge({ at }: { at: string | null }) {
+  if (!at) return <Badge tone="warning">never verified</Badge>
+  return (
+    <Badge tone="good">
+      last verified <Moment at={at} as="distance" />
+    </Badge>
+  )
+}
+
+function Times({ cron, timeZone, nextAt }: NonNullable<BackupOverview['schedule']>) {
+  return (
+    <>
+      {cron} ({timeZone})
+      {nextAt && (
+        <>
+          , next <Moment at={nextAt} as="minute" />
+        </>
+      )}
+    </>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="grid gap-0.5">
+      <dt className="text-sm text-muted">{name}</dt>
+      <dd className="wrap-anywhere">{children}</dd>
+    </div>
+  )
+}
