@@ -52,6 +52,7 @@ import sql49 from './0049_yummy_rockslide.sql' with { type: 'text' }
 import sql50 from './0050_burly_garia.sql' with { type: 'text' }
 import sql51 from './0051_dapper_vin_gonzales.sql' with { type: 'text' }
 import sql52 from './0052_lethal_george_stacy.sql' with { type: 'text' }
+import sql53 from './0053_ambiguous_warbound.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -108,4 +109,5 @@ export const migrations = [
   { name: '0050_burly_garia', sql: sql50 },
   { name: '0051_dapper_vin_gonzales', sql: sql51 },
   { name: '0052_lethal_george_stacy', sql: sql52 },
+  { name: '0053_ambiguous_warbound', sql: sql53 },
 ]

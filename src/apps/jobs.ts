@@ -37,6 +37,7 @@ import { signInsJob } from '../features/people/sign-in/jobs.ts'
 import { expireApprovalsJob } from '../features/talk/approvals/decide.ts'
 import { resumeJob } from '../features/talk/approvals/resume.ts'
 import { heartbeatJob } from '../features/talk/heartbeat/due.ts'
+import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/talk/inbox/answer.ts'
 import { deliverMailJob } from '../features/talk/inbox/jobs.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/talk/scheduled-tasks/jobs.ts'
 import { askJob, summarizeJob } from '../features/talk/swarms/jobs.ts'
@@ -64,6 +65,9 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     endSubscriptionJob(money),
     endDuplicateJob(money),
     deliverMailJob(talk),
+    answerMailJob(talk),
+    codeMailJob(talk),
+    welcomeMailJob(talk),
     resumeJob(talk),
     videoJob(webTools),
     abandonStreamJob(webTools),

@@ -57,6 +57,7 @@ test('without any variable the settings are the documented defaults', () => {
     firstAdmin: null,
     encryptionKey: undefined,
     trustedProxies: [],
+    agentMail: { address: undefined, receives: false, sends: false },
     botDetection: 'basic',
     signUp: 'open',
     logLevel: 'info',

@@ -77,6 +77,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     search: { searxngUrl: env.SEARXNG_URL, braveApiKey: env.BRAVE_API_KEY },
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
     browseRoot: env.BROWSE_ROOT,
+    agentMail: {
+      address: env.AGENT_MAIL_ADDRESS,
+      receives: env.WEBHOOK_EMAIL_SECRET !== undefined,
+      sends: env.SMTP_URL !== undefined,
+    },
     webhooks: {
       videoSecret: env.WEBHOOK_VIDEO_SECRET,
       emailSecret: env.WEBHOOK_EMAIL_SECRET,

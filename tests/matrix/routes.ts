@@ -436,6 +436,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /api/agents/:id web': { names: AGENT, status: 200, foreign: 200, missing: 200 },
   'GET /api/agents/:id web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/channels web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/channels/mail web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/channels/mail web': { names: AGENT, status: 200, body: () => ({ isOn: false }) },
   'POST /api/agents/:id/channels/:name/pairings/:code web': {
     names: AGENT,
     status: 200,

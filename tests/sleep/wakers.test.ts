@@ -68,7 +68,7 @@ test('a mail wakes the agent that it is for', async () => {
   await world.fallAsleep()
   const mail = { from: 'bob@example.com', to: `${world.id}@stead.example`, subject: 'Tea', body: 'At four?' }
   const outcome = await write(world.platform.db, (tx) =>
-    receiveMail(world.platform, tx, { ...mail, authentication: null }),
+    receiveMail(world.platform, tx, { ...mail, authentication: null, headers: [], messageId: null }),
   )
   expect(outcome).toBe('processed')
   const delivered = await until('its delivery', () => {

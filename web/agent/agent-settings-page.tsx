@@ -10,6 +10,7 @@ import { AgentFrame } from './agent-frame.tsx'
 import { ChannelPeopleSection } from './channel-people-section.tsx'
 import { ChannelsSection } from './channels-section.tsx'
 import { LimitsSection } from './limits-section.tsx'
+import { MailChannelSection } from './mail-channel-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
 import { TokenSection } from './token-section.tsx'
 import { VerificationSection } from './verification-section.tsx'
@@ -55,6 +56,7 @@ function Configured({ agent }: { agent: WebAgent }) {
           <ModelSection agent={agent} config={config} />
           <ProviderSection agent={agent} config={config} />
           <ChannelsSection agent={agent} config={config} />
+          <MailChannelSection agent={agent} />
           <ChannelPeopleSection agent={agent} />
         </>
       )}

@@ -10,7 +10,12 @@ import { LoadProblem, Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { channelsQuery, decidePairing, removePerson } from './channels-api.ts'
 
-const names: Readonly<Record<string, string>> = { telegram: 'Telegram', discord: 'Discord', slack: 'Slack' }
+const names: Readonly<Record<string, string>> = {
+  telegram: 'Telegram',
+  discord: 'Discord',
+  slack: 'Slack',
+  mail: 'Who may write mail',
+}
 
 /** How the messengers of a built-in agent are, who waits for its owner there, and who may write. Nothing for an agent without one. */
 export function ChannelPeopleSection({ agent }: { agent: WebAgent }) {

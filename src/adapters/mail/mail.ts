@@ -1,6 +1,16 @@
+import addressparser from 'nodemailer/lib/addressparser'
 import type { Log } from '../../core/log.ts'
 
-export type Mail = { to: string; subject: string; text: string; html: string }
+/** `reply` is there for what an agent writes to somebody; everything else comes from the house. */
+export type Mail = { to: string; subject: string; text: string; html?: string; reply?: MailReply }
+
+/** Who answers, and where in a thread (RFC 5322, 3.6.4). What cannot be delivered comes back to the house, never to `from`. */
+export type MailReply = {
+  from: { name: string; address: string }
+  messageId: string
+  inReplyTo: string | null
+  references: readonly string[]
+}
 
 /** Sends mail, or says that it cannot. */
 export type Mailer = {
@@ -32,20 +42,32 @@ function createSmtpMailer(url: string, from: string): Mailer {
   return {
     isConfigured: true,
     writesToLog: false,
-    async send({ to, subject, text, html }, signal) {
+    async send({ to, subject, text, html, reply }, signal) {
       const timeout = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
       const { createTransport } = await import('nodemailer')
       await createTransport({ url, ...timeouts }, { from }).sendMail({
         to: { name: '', address: to },
         subject,
         text,
-        html,
-        headers: { 'auto-submitted': 'auto-generated' },
+        ...(html !== undefined && { html }),
+        ...(reply && toReply(reply, { from, to })),
+        headers: { 'auto-submitted': reply ? 'auto-replied' : 'auto-generated' },
         disableFileAccess: true,
         disableUrlAccess: true,
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       })
     },
+  }
+}
+
+function toReply({ from, messageId, inReplyTo, references }: MailReply, house: { from: string; to: string }) {
+  const [bounces] = addressparser(house.from, { flatten: true })
+  return {
+    from,
+    envelope: { from: bounces?.address ?? from.address, to: house.to },
+    messageId,
+    ...(inReplyTo !== null && { inReplyTo }),
+    references: [...references],
   }
 }
 

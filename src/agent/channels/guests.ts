@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../core/pairing-code.ts'
 import { openStateFile } from './state-file.ts'
 
 const Guest = z.object({ id: z.string(), name: z.string() })
@@ -14,12 +14,6 @@ const GuestState = z.object({ people: z.array(Person), pairings: z.array(Pairing
 export type Pairing = z.infer<typeof Pairing>
 /** `isConfigured`: one whom the agent's settings name. They stay until those change, and nobody knows since when. */
 export type ListedPerson = { id: string; name: string | null; since: string | null; isConfigured: boolean }
-
-const MAX_WAITING = 20
-const CODE_LASTS_MS = 60 * 60 * 1000
-const CODE_CHARS = 8
-/** Without those that are taken for one another. */
-const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 
 /** Who may speak to the agent by one channel. */
 export type Guests = {
@@ -56,9 +50,9 @@ export async function openGuests(
         const pairings = listCurrent(state.pairings)
         const known = pairings.find(({ id }) => id === person.id)
         if (known) return { state, result: known.isDenied ? null : known.code }
-        if (pairings.length >= MAX_WAITING) return { state, result: null }
-        const expiresAt = new Date(clock.now().getTime() + CODE_LASTS_MS).toISOString()
-        const pairing = { ...person, chatId, code: newCode(), expiresAt, isDenied: false }
+        if (pairings.length >= MAX_PAIRINGS) return { state, result: null }
+        const expiresAt = new Date(clock.now().getTime() + PAIRING_LASTS_MS).toISOString()
+        const pairing = { ...person, chatId, code: newPairingCode(), expiresAt, isDenied: false }
         return { state: { ...state, pairings: [...pairings, pairing] }, result: pairing.code }
       }),
     listPeople: () => [
@@ -86,8 +80,4 @@ export async function openGuests(
         return { state: { ...state, people }, result: undefined }
       }),
   }
-}
-
-function newCode(): string {
-  return Array.from({ length: CODE_CHARS }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join('')
 }

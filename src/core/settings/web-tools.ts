@@ -40,6 +40,12 @@ export const WEB_TOOLS = {
     .min(8, 'must have at least 8 characters')
     .optional()
     .describe('`whsec_` secret of `POST /api/webhooks/email` (Svix, Standard Webhooks); unset: 503'),
+  AGENT_MAIL_ADDRESS: z
+    .string()
+    .toLowerCase()
+    .regex(/^[\w.+-]*\{agent\}@[a-z0-9.-]+$/, 'must be an address such as {agent}@agents.example.org')
+    .optional()
+    .describe('Address of agents that answer mail, with `{agent}` for the id of one; unset: none can'),
   EMAIL_ALLOWED_SENDERS: list
     .transform((emails) => emails.map((email) => email.toLowerCase()))
     .describe(

@@ -29,6 +29,7 @@ import { createSteadyClock } from './watchdog/steady-clock.ts'
 
 type AgentsSettings = Pick<
   Config,
+  | 'agentMail'
   | 'agents'
   | 'agentsDomain'
   | 'ai'
@@ -92,6 +93,7 @@ export function openAgents(
     checkTokens: createTokenCheck({ tryTokens: createTokenTrial(channelUrls, base.fetch), runtimes }),
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
+    agentMail: settings.agentMail,
     agentsFolder: join(dataDir, 'agents'),
     snapshotDir: join(dataDir, 'backups', 'agents'),
     agentTurns,

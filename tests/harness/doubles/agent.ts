@@ -14,7 +14,9 @@ export function startAgentDouble(answer: Answer) {
     hostname: '127.0.0.1',
     idleTimeout: 0,
     async fetch(request) {
-      if (new URL(request.url).pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
+      const { pathname } = new URL(request.url)
+      if (pathname === '/channels') return Response.json({ channels: [] })
+      if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })
       const { messages } = ChatBody.parse(await request.json())
       const sessionKey = request.headers.get('x-session-key')
       const question = { message: messages.at(-1)?.content ?? '', sessionKey, signal: request.signal }

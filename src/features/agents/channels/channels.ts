@@ -5,33 +5,64 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { findEndpoint } from '../registry/endpoint.ts'
 import { getAgent } from '../registry/list.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import type { ChannelList } from './schemas.ts'
+import { type AgentMail, findOpenChannel, toAgentAddress, WELCOME_JOB } from './mail.ts'
+import { decideWaiting, listLetIn, listWaiting, removeLetIn } from './people.ts'
+import type { AgentChannel, ChannelList } from './schemas.ts'
+import { PLATFORM_CHANNELS, type PlatformChannel } from './tables.ts'
 
 export type ChannelDeps = {
   db: Db
   clock: Clock
   sealer: Sealer
+  enqueue: Enqueue
+  agentMail: AgentMail
   gateway: Pick<AgentGateway, 'channels' | 'decidePairing' | 'removePerson'>
 }
 
 type UserPrincipal = Extract<Principal, { kind: 'user' }>
 
 /** Who decides, and from where. */
-type Decider = { principal: UserPrincipal; address: string | null }
+export type Decider = { principal: UserPrincipal; address: string | null }
 
-/** By which messengers an agent can be spoken to, and by whom. @throws AppError `not_found`; what asking the agent throws. */
+/** How an agent can be spoken to besides its gateway, and by whom. @throws AppError `not_found`; what asking the agent throws. */
 export async function listAgentChannels(deps: ChannelDeps, principal: UserPrincipal, id: string): Promise<ChannelList> {
   const agent = getAgent(deps.db, principal, id)
-  if (agent.kind === 'openclaw') return { channels: [], untold: 'openclaw' }
+  const channels = listPlatformChannels(deps, id)
+  if (agent.kind === 'openclaw') return { channels, untold: 'openclaw' }
   // Those that can be spoken to by a messenger do not sleep.
-  if (agent.status === 'sleeping') return { channels: [], untold: null }
+  if (agent.status === 'sleeping') return { channels, untold: null }
   const endpoint = findRunning(deps, agent)
-  if (!endpoint) return { channels: [], untold: 'not_running' }
-  return { channels: await deps.gateway.channels(endpoint), untold: null }
+  if (!endpoint) return { channels, untold: 'not_running' }
+  return { channels: [...(await deps.gateway.channels(endpoint)), ...channels], untold: null }
+}
+
+/** Those of the platform's that are on. */
+function listPlatformChannels(deps: ChannelDeps, agentId: string): AgentChannel[] {
+  return PLATFORM_CHANNELS.flatMap((channel) => {
+    const open = findOpenChannel(deps.db, agentId, channel)
+    if (!open) return []
+    const { since, lastError, lastErrorAt } = open
+    return [
+      {
+        name: channel,
+        connected: true,
+        since: since?.toISOString() ?? null,
+        account: toAgentAddress(deps.agentMail, agentId),
+        lastError: lastError && lastErrorAt ? { message: lastError, at: lastErrorAt.toISOString() } : null,
+        people: listLetIn(deps.db, { agentId, channel }),
+        pairings: listWaiting(deps.db, deps, { agentId, channel }),
+      },
+    ]
+  })
+}
+
+function isPlatformChannel(name: string): name is PlatformChannel {
+  return (PLATFORM_CHANNELS as readonly string[]).includes(name)
 }
 
 /**
@@ -45,6 +76,7 @@ export async function decideChannelPairing(
   decision: { channel: string; code: string; approve: boolean },
 ): Promise<void> {
   const { channel, approve } = decision
+  if (isPlatformChannel(channel)) return decideHere(deps, by, id, { ...decision, channel })
   const endpoint = requireRunning(deps, getAgent(deps.db, by.principal, id))
   const found = (await deps.gateway.channels(endpoint)).find(({ name }) => name === channel)
   const pairing = found?.pairings.find(({ code }) => code === decision.code.toUpperCase())
@@ -52,6 +84,23 @@ export async function decideChannelPairing(
   const detail = { channel, personId: pairing.id, name: pairing.name }
   await audit(deps, by, { action: approve ? 'agent.channel-approve' : 'agent.channel-deny', target: id, detail })
   await deps.gateway.decidePairing(endpoint, { ...decision, code: pairing.code })
+}
+
+async function decideHere(
+  deps: ChannelDeps,
+  { principal, address }: Decider,
+  agentId: string,
+  { channel, ...decision }: { channel: PlatformChannel; code: string; approve: boolean },
+): Promise<void> {
+  await write(deps.db, (tx) => {
+    getAgent(tx, principal, agentId)
+    const { personId, name } = decideWaiting(tx, deps, { agentId, channel }, decision)
+    if (decision.approve)
+      deps.enqueue(tx, WELCOME_JOB, { agentId, personId }, { key: `${WELCOME_JOB}:${agentId}:${personId}` })
+    const action = decision.approve ? 'agent.channel-approve' : 'agent.channel-deny'
+    const entry = { actor: principal.user.id, address, action, target: agentId, detail: { channel, personId, name } }
+    recordAudit(tx, entry, deps.clock.now())
+  })
 }
 
 /**
@@ -64,6 +113,12 @@ export async function removeChannelPerson(
   id: string,
   person: { channel: string; personId: string },
 ): Promise<void> {
+  const { channel, personId } = person
+  if (isPlatformChannel(channel)) {
+    getAgent(deps.db, by.principal, id)
+    await write(deps.db, (tx) => removeLetIn(tx, { agentId: id, channel }, personId))
+    return audit(deps, by, { action: 'agent.channel-remove', target: id, detail: person })
+  }
   const endpoint = requireRunning(deps, getAgent(deps.db, by.principal, id))
   await deps.gateway.removePerson(endpoint, person)
   await audit(deps, by, { action: 'agent.channel-remove', target: id, detail: person })

@@ -14,7 +14,7 @@ export type ChannelPerson = z.infer<typeof ChannelPerson>
 export const ChannelPairing = z.object({ code: z.string(), id: z.string(), name: z.string(), expiresAt: z.string() })
 export type ChannelPairing = z.infer<typeof ChannelPairing>
 
-/** A messenger that an agent listens to. `account` is the agent's name there; an error stays to be seen after it has passed. */
+/** A messenger that an agent listens to, or `mail`, which the platform keeps for it. `account` is the agent's name there; an error stays to be seen after it has passed. */
 export const AgentChannel = z.object({
   name: z.string(),
   connected: z.boolean(),
@@ -32,6 +32,11 @@ export const ChannelList = z.object({
   untold: z.enum(['not_running', 'openclaw']).nullable(),
 })
 export type ChannelList = z.infer<typeof ChannelList>
+
+/** `GET` and `PUT /api/agents/:id/channels/mail`. `missing` names what the operator has to set before it can be switched on. */
+export const MailChannel = z.object({ isOn: z.boolean(), address: z.string().nullable(), missing: z.array(z.string()) })
+export type MailChannel = z.infer<typeof MailChannel>
+export const MailChannelRequest = action({ isOn: z.boolean('isOn must be true or false') })
 
 export const PairingDecision = action({ approve: z.boolean('approve must be true or false') })
 export const ChannelChanged = z.object({ success: z.literal(true) })

@@ -3,8 +3,10 @@ import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../registry/list.ts'
 import { type ChannelDeps, decideChannelPairing, listAgentChannels, removeChannelPerson } from './channels.ts'
-import { ChannelChanged, ChannelList, PairingDecision } from './schemas.ts'
+import { showMailChannel, switchMailChannel } from './mail.ts'
+import { ChannelChanged, ChannelList, MailChannel, MailChannelRequest, PairingDecision } from './schemas.ts'
 
 export type ChannelsWebDeps = ChannelDeps & { guards: Guards }
 
@@ -19,6 +21,19 @@ export function channelsWeb(deps: ChannelsWebDeps) {
 
   app.get('/api/agents/:id/channels', answers({ 200: ChannelList }, 'not_found'), signedIn, async (c) =>
     c.json(await listAgentChannels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))),
+  )
+
+  app.get('/api/agents/:id/channels/mail', answers({ 200: MailChannel }, 'not_found'), signedIn, (c) => {
+    const { id } = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
+    return c.json(showMailChannel(deps.db, deps.agentMail, id))
+  })
+
+  app.put(
+    '/api/agents/:id/channels/mail',
+    answers({ 200: MailChannel }, 'not_found', 'unavailable'),
+    signedIn,
+    validate('json', MailChannelRequest),
+    async (c) => c.json(await switchMailChannel(deps, toDecider(c), c.req.param('id'), c.req.valid('json'))),
   )
 
   app.post(

@@ -128,7 +128,15 @@ describe('when storage is full', () => {
 
   test('mail is refused with 507 until there is room, so that its service tells of it again', async () => {
     const { platform, agent, fill } = await openTestHouse()
-    const mail = { from: 'bo@example.com', to: `${agent.id}@x.example`, subject: 'S', body: 'B', authentication: null }
+    const mail = {
+      from: 'bo@example.com',
+      to: `${agent.id}@x.example`,
+      subject: 'S',
+      body: 'B',
+      authentication: null,
+      headers: [],
+      messageId: null,
+    }
     const receive = () => write(platform.db, (tx) => receiveMail(platform, tx, mail))
     await fill(100)
     expect(await receive().catch(({ kind }) => kind)).toBe('storage_full')
@@ -214,7 +222,15 @@ describe('what is used', () => {
       await ask('POST', '/api/memory', { agentId: id, memory: { a: 'ä'.repeat(100), b: [1, 2] } })
       await ask('POST', '/api/memory', { agentId: id, key: 'a', memory: 'short' })
     }
-    const mail = { from: 'bo@example.com', to: `${agent.id}@x.example`, subject: 'S', body: 'B', authentication: null }
+    const mail = {
+      from: 'bo@example.com',
+      to: `${agent.id}@x.example`,
+      subject: 'S',
+      body: 'B',
+      authentication: null,
+      headers: [],
+      messageId: null,
+    }
     await write(platform.db, (tx) => receiveMail(platform, tx, mail))
     await write(platform.db, (tx) => tx.update(inboxMessages).set({ reply: 'A long reply' }).run())
     const call = { name: 'read_file', arguments: '{}', result: 'ü'.repeat(4000), success: true, durationMs: 1 }

@@ -1,16 +1,17 @@
 import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
-import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
-import type { Clock } from '../../../core/clock.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { AgentChatRequest, AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
-import type { Db } from '../../../db/open.ts'
+import { type Sealer, sha256 } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
+import { findOpenChannel } from '../../agents/channels/mail.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { requireEndpoint } from '../chat/endpoint.ts'
+import { type AnswerDeps, putAnswerOnItsWay } from './answer.ts'
 import { DELIVER_JOB } from './receive.ts'
-import { type InboxRow, inboxMessages } from './tables.ts'
+import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
 /** About three hours: an agent that is stopped for lunch still gets its mail. */
 const MAX_ATTEMPTS = 40
@@ -18,9 +19,12 @@ const MAX_REPLY_CHARACTERS = 20_000
 
 const MailJob = z.object({ id: z.string() })
 
-export type DeliverDeps = { db: Db; clock: Clock; sealer: Sealer; gateway: Pick<AgentGateway, 'chat'> }
+export type DeliverDeps = AnswerDeps & { sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn'> }
 
-/** Gives mails to their agents: at least once, for an agent may have read one when the process died. */
+/** What the sender is told when the agent ended in the middle of its answer, which it must not begin again. */
+const INTERRUPTED = 'I was interrupted before I had answered. Please send your mail again.'
+
+/** Gives mails to their agents. A built-in agent answers each once, however often it is asked for. */
 export function deliverMailJob(deps: DeliverDeps): JobKind {
   return defineJob({
     kind: DELIVER_JOB,
@@ -43,18 +47,59 @@ async function deliverMail(deps: DeliverDeps, id: string, signal: AbortSignal): 
   if (!found) return
   const { mail, agent } = found
   const endpoint = requireEndpoint(deps.sealer, agent)
-  const request = { sessionKey: `mail:${mail.sender}`.slice(0, 200), message: toMessage(mail) }
-  const reply = await deps.gateway.chat(endpoint, request, signal)
-  await setOutcome(deps, id, {
-    status: 'delivered',
-    reply: reply.slice(0, MAX_REPLY_CHARACTERS),
-    deliveredAt: deps.clock.now(),
+  const isAnswered = findOpenChannel(deps.db, agent.id, 'mail') !== null
+  const images = mail.files.flatMap(({ path, mediaType }) => (path && mediaType.startsWith('image/') ? [path] : []))
+  const message = toMessage(mail, isAnswered)
+  const request = { sessionKey: toSessionKey(mail, isAnswered), message, images, turnId: mail.id }
+  const outcome = await ask(deps, endpoint, request, signal)
+  await write(deps.db, (tx) => {
+    const delivered = { ...mail, ...outcome, deliveredAt: deps.clock.now() }
+    const { status, reply, error, deliveredAt } = delivered
+    const answer = putAnswerOnItsWay(deps, tx, delivered)
+    tx.update(inboxMessages)
+      .set({ status, reply, error, deliveredAt, ...answer })
+      .where(eq(inboxMessages.id, id))
+      .run()
   })
 }
 
+type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>
+
+async function ask(
+  { gateway }: DeliverDeps,
+  endpoint: AgentEndpoint,
+  request: AgentChatRequest,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  let reply = ''
+  try {
+    for await (const event of gateway.streamTurn(endpoint, request, signal))
+      if (event.type === 'text') reply += event.text
+  } catch (error) {
+    if (!(error instanceof AppError) || error.extra.code !== 'TURN_INTERRUPTED') throw error
+    return { status: 'failed', reply: INTERRUPTED, error: 'The agent ended in the middle of its answer' }
+  }
+  return { status: 'delivered', reply: reply.slice(0, MAX_REPLY_CHARACTERS), error: null }
+}
+
+/** Each thread of a sender is a conversation of its own; whoever is not answered has one. */
+function toSessionKey({ sender, threadId }: InboxRow, isAnswered: boolean): string {
+  const thread = isAnswered && threadId !== null ? `:${sha256(threadId).slice(0, 16)}` : ''
+  return `mail:${sender.slice(0, 180)}${thread}`
+}
+
 /** What a mail says comes from outside: the agent is told so. */
-function toMessage({ sender, subject, text }: InboxRow): string {
-  return `An e-mail has arrived in your inbox. What follows was written by its sender.\n\nFrom: ${sender}\nSubject: ${subject}\n\n${text}`
+function toMessage({ sender, subject, text, files, automatic }: InboxRow, isAnswered: boolean): string {
+  const isSent = isAnswered && automatic === null
+  const head = `An e-mail has arrived in your inbox. ${isSent ? 'What you say now is sent to its sender as an e-mail, as it stands. ' : ''}What follows was written by its sender.`
+  const written = `From: ${sender}\nSubject: ${subject}\n\n${text}`
+  return [head, written, ...files.map(toNote)].join('\n\n')
+}
+
+function toNote({ name, path, textPath, mediaType, sizeBytes, problem }: MailFile): string {
+  if (path === null) return `[Attached file ${name}, which was not kept: ${problem}]`
+  const text = textPath === null || textPath === path ? '' : `; its text is at ${textPath}`
+  return `[Attached file, in your workspace at ${path}: ${mediaType}, ${sizeBytes} bytes${text}]`
 }
 
 async function giveUp(deps: DeliverDeps, id: string, error: unknown): Promise<void> {

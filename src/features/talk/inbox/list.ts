@@ -50,5 +50,11 @@ function toInboxMessage({ sequence: _, sender, receivedAt, deliveredAt, ...mail 
     error: mail.error,
     receivedAt: receivedAt.toISOString(),
     deliveredAt: deliveredAt?.toISOString() ?? null,
+    files: mail.files.map(({ name, path, problem }) => ({ name, path, problem })),
+    answer: mail.answerStatus && {
+      status: mail.answerStatus,
+      error: mail.answerError,
+      sentAt: mail.answeredAt?.toISOString() ?? null,
+    },
   }
 }

@@ -3,11 +3,15 @@ import { convert } from 'html-to-text'
 import addressparser from 'nodemailer/lib/addressparser'
 import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import { type AgentMail, findOpenChannel, toAgentAddress } from '../../agents/channels/mail.ts'
+import { askToBeLetIn, isLetIn } from '../../agents/channels/people.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
-import { inboxMessages } from './tables.ts'
+import { CODE_JOB } from './answer.ts'
+import { describeAutomatic, isVouchedFor, type MailHeaders, readThread } from './headers.ts'
+import { inboxMessages, type MailFile } from './tables.ts'
 
 /** Gives a mail to its agent; `jobs.ts` does it. */
 export const DELIVER_JOB = 'inbox.deliver'
@@ -18,9 +22,13 @@ const MAX_TEXT_CHARACTERS = 5000
 const MAX_SUBJECT_CHARACTERS = 300
 const MAX_HTML_CHARACTERS = 200_000
 const MAX_ADDRESSES_CHARACTERS = 10_000
+const MAX_NAME_CHARACTERS = 100
 
 /** A mail as a service tells of it; a missing body is null. `authentication` is the header Authentication-Results. */
 export type IncomingMail = {
+  headers: MailHeaders
+  /** What the service tells beside the headers, null where it does not. */
+  messageId: string | null
   from: string
   to: string
   subject: string
@@ -28,35 +36,82 @@ export type IncomingMail = {
   authentication: string | null
 }
 
-/** What became of a mail: for an agent, turned away, too many of one sender, or without anything to read. */
-export type MailOutcome = 'processed' | 'rejected' | 'rate_limited' | 'fetch_error'
+/** What became of a mail: for an agent, turned away, turned away with a code, too many of one sender, or without anything to read. */
+export type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
 
 export type ReceiveDeps = {
   clock: Clock
   enqueue: Enqueue
   storage: Pick<StorageQuota, 'within'>
   webhooks: { allowedSenders: readonly string[] }
+  agentMail: AgentMail
+}
+
+/** For which agent a mail is, and whether its sender is let in; null for one that nobody gets. */
+export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: string; isLetIn: boolean }
+
+/** Changes nothing. */
+export function addressMail(
+  deps: Pick<ReceiveDeps, 'webhooks' | 'agentMail'>,
+  db: Db | Tx,
+  mail: IncomingMail,
+): Addressed | null {
+  const sender = readSender(mail)
+  const agent = sender === null ? null : findAddressee(db, mail.to)
+  if (!sender || !agent || sender === toAgentAddress(deps.agentMail, agent.id)) return null
+  const isOpen = findOpenChannel(db, agent.id, 'mail') !== null
+  const isKnown = isOpen && isLetIn(db, { agentId: agent.id, channel: 'mail' }, sender)
+  return { agent, sender, isLetIn: isKnown || deps.webhooks.allowedSenders.includes(sender) }
 }
 
 /**
  * Puts a mail of an allowed sender into the inbox of the agent it is addressed to, `<agentId>@…` or `…+<agentId>@…`, and
  * has it delivered. @throws AppError `storage_full` when its owner has no space: the service that tells of it does so again.
  */
-export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail): MailOutcome {
-  const sender = readSender(mail)
-  if (!sender || !deps.webhooks.allowedSenders.includes(sender)) return 'rejected'
-  const agent = findAddressee(tx, mail.to)
-  if (!agent) return 'rejected'
+export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail, files: MailFile[] = []): MailOutcome {
+  const addressed = addressMail(deps, tx, mail)
+  if (!addressed) return 'rejected'
+  const { agent, sender } = addressed
+  if (!addressed.isLetIn) return tellCode(deps, tx, addressed, mail)
   const now = deps.clock.now()
   if (isBusy(tx, sender, now)) return 'rate_limited'
   const text = toText(mail.body)
-  if (!text) return 'fetch_error'
+  if (!text && files.length === 0) return 'fetch_error'
   const id = newId('mail')
   const subject = mail.subject.slice(0, MAX_SUBJECT_CHARACTERS)
-  const row = { id, agentId: agent.id, sender, subject, text, status: 'queued', receivedAt: now } as const
+  const thread = readThread(mail.headers, mail.messageId)
+  const automatic = describeAutomatic(mail.headers, sender)
+  const row = {
+    id,
+    agentId: agent.id,
+    sender,
+    subject,
+    text,
+    status: 'queued',
+    receivedAt: now,
+    ...thread,
+    automatic,
+    files,
+  } as const
   deps.storage.within(tx, agent.ownerId, () => tx.insert(inboxMessages).values(row).run())
   deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}` })
   return 'processed'
+}
+
+/**
+ * A stranger is told a code when the agent answers mail and the domain of the address vouches for it: what is forged must
+ * not make the agent write to whoever is named.
+ */
+function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: IncomingMail): MailOutcome {
+  const isTold = findOpenChannel(tx, agent.id, 'mail') && isVouchedFor(mail.authentication)
+  if (!isTold || describeAutomatic(mail.headers, sender) !== null) return 'rejected'
+  const name = (addressparser(mail.from, { flatten: true })[0]?.name ?? '').slice(0, MAX_NAME_CHARACTERS)
+  const code = askToBeLetIn(tx, deps, { agentId: agent.id, channel: 'mail' }, { id: sender, name: name || sender })
+  if (code === null) return 'rejected'
+  const { messageId, references } = readThread(mail.headers, mail.messageId)
+  const subject = mail.subject.slice(0, MAX_SUBJECT_CHARACTERS)
+  deps.enqueue(tx, CODE_JOB, { agentId: agent.id, to: sender, code, subject, messageId, references })
+  return 'pairing'
 }
 
 /** Null unless exactly one address stands there, and for a mail whose own domain says that it is forged. */
@@ -72,7 +127,7 @@ function readAddresses(text: string): string[] {
 }
 
 /** The first agent that one of the addresses names. */
-function findAddressee(tx: Tx, to: string): Pick<AgentRow, 'id' | 'ownerId'> | null {
+function findAddressee(tx: Db | Tx, to: string): Pick<AgentRow, 'id' | 'ownerId'> | null {
   for (const address of readAddresses(to)) {
     const local = address.slice(0, address.lastIndexOf('@'))
     const id = local.slice(local.lastIndexOf('+') + 1)

@@ -9,7 +9,10 @@ export const InboxQuery = z.object({
 })
 export type InboxQuery = z.infer<typeof InboxQuery>
 
-/** `queued` waits for its agent to run, `failed` was given up; `reply` is what the agent said to it. */
+/**
+ * `queued` waits for its agent to run, `failed` was given up; `reply` is what the agent said to it. `answer` is what became of
+ * the mail with that reply: `withheld` has its reason in `error`; null of an agent that answers no mail.
+ */
 export const InboxMessage = z.object({
   id: z.string(),
   agentId: z.string(),
@@ -21,6 +24,14 @@ export const InboxMessage = z.object({
   error: z.string().nullable(),
   receivedAt: z.string(),
   deliveredAt: z.string().nullable(),
+  files: z.array(z.object({ name: z.string(), path: z.string().nullable(), problem: z.string().nullable() })),
+  answer: z
+    .object({
+      status: z.enum(['queued', 'sent', 'withheld', 'failed']),
+      error: z.string().nullable(),
+      sentAt: z.string().nullable(),
+    })
+    .nullable(),
 })
 export type InboxMessage = z.infer<typeof InboxMessage>
 

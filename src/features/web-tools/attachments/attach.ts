@@ -6,7 +6,7 @@ import { requireQuota } from '../../../core/require-quota.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { SignedInUser } from '../../../http/env.ts'
+import type { Principal, SignedInUser } from '../../../http/env.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
 import { MAX_EXCERPT_CHARACTERS } from '../../talk/chat/attachments.ts'
@@ -41,27 +41,37 @@ export async function attachFile(
   agent: AgentRow,
   { name, bytes }: { name: string; bytes: Uint8Array },
 ): Promise<AttachmentRow> {
+  await write(deps.db, (tx) => requireRoom(deps.clock, tx, user.id))
+  const { kept, text } = await keepFile(deps, { kind: 'user', user }, agent.id, { name, bytes })
+  const excerpt = text?.slice(0, MAX_EXCERPT_CHARACTERS) ?? null
+  const row = { ...kept, userId: user.id, agentId: agent.id, excerpt, createdAt: deps.clock.now() }
+  return write(deps.db, (tx) => {
+    requireRoom(deps.clock, tx, user.id)
+    return deps.storage.within(tx, agent.ownerId, () => tx.insert(chatAttachments).values(row).returning().get())
+  })
+}
+
+/** A file in the workspace of an agent; `textPath` is the file with what can be read in it, null for an image. */
+export type KeptFile = Pick<AttachmentRow, 'id' | 'kind' | 'mediaType' | 'name' | 'sizeBytes' | 'path' | 'textPath'>
+
+/**
+ * Puts a file into the workspace of an agent, the text of a PDF beside it.
+ * @throws as `attachFile`, but for `limited`.
+ */
+export async function keepFile(
+  deps: Omit<AttachDeps, 'clock'>,
+  principal: Principal,
+  agentId: string,
+  { name, bytes }: { name: string; bytes: Uint8Array },
+): Promise<{ kept: KeptFile; text: string | null }> {
   const kind = toFileKind(bytes)
-  const workspace = openWorkspace(deps, { kind: 'user', user }, agent.id)
+  const workspace = openWorkspace(deps, principal, agentId)
   const text = await readText(deps, kind, bytes)
   const id = newId('att')
   const path = `${FOLDER}/${id}-${toFileName(name)}`
   const textPath = kind.kind === 'pdf' ? `${path}.txt` : path
   const files = [{ path, bytes }, ...(kind.kind === 'pdf' ? [{ path: textPath, bytes: Buffer.from(text ?? '') }] : [])]
   const addedBytes = files.reduce((sum, file) => sum + file.bytes.length + ENTRY_BYTES, ENTRY_BYTES)
-  const row = {
-    id,
-    userId: user.id,
-    agentId: agent.id,
-    ...kind,
-    name,
-    sizeBytes: bytes.length,
-    path,
-    excerpt: text?.slice(0, MAX_EXCERPT_CHARACTERS) ?? null,
-    textPath: text === null ? null : textPath,
-    createdAt: deps.clock.now(),
-  }
-  await write(deps.db, (tx) => requireRoom(deps.clock, tx, user.id))
   await deps.oneAtATime(workspace, () =>
     withinWorkspaceQuota(deps, workspace, addedBytes, () =>
       workspace.use(async (folder) => {
@@ -70,13 +80,14 @@ export async function attachFile(
       }),
     ),
   )
-  return write(deps.db, (tx) => {
-    requireRoom(deps.clock, tx, user.id)
-    return deps.storage.within(tx, agent.ownerId, () => tx.insert(chatAttachments).values(row).returning().get())
-  })
+  return { kept: { id, ...kind, name, sizeBytes: bytes.length, path, textPath: text === null ? null : textPath }, text }
 }
 
-async function readText({ pdf }: AttachDeps, { kind }: FileKind, bytes: Uint8Array): Promise<string | null> {
+async function readText(
+  { pdf }: Pick<AttachDeps, 'pdf'>,
+  { kind }: FileKind,
+  bytes: Uint8Array,
+): Promise<string | null> {
   if (kind === 'image') return null
   return kind === 'pdf' ? pdf.read(bytes) : toText(bytes)
 }

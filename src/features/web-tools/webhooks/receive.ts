@@ -6,8 +6,9 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import { type ReceiveDeps, receiveMail } from '../../talk/inbox/receive.ts'
+import { addressMail, type IncomingMail, type ReceiveDeps, receiveMail } from '../../talk/inbox/receive.ts'
 import { applyStreamEvent } from '../radio/events.ts'
+import { keepMailFiles, type MailFilesDeps } from './mail-files.ts'
 import { MailEvent, VideoEvent } from './schemas.ts'
 import { webhookEvents } from './tables.ts'
 
@@ -15,7 +16,7 @@ const RECEIVED = 'received'
 const DAYS_KEPT = 7
 const HOUR_MS = 3_600_000
 
-export type WebhookDeps = ReceiveDeps & { db: Db; clock: Clock }
+export type WebhookDeps = ReceiveDeps & MailFilesDeps & { db: Db; clock: Clock }
 
 /** Acts on an event of the video service, once. @throws AppError `invalid` when it has another form. */
 export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Promise<void> {
@@ -33,16 +34,28 @@ export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Pr
  */
 export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint8Array): Promise<{ action?: string }> {
   const { type, data } = parse(MailEvent, body)
-  const outcome = await actOnce(deps, { source: 'email', id, type, subject: null }, (tx) => {
-    if (type !== 'email.received') return RECEIVED
-    const authentication = data.headers.find(([name]) => name.toLowerCase() === 'authentication-results')?.[1]
-    return receiveMail(deps, tx, {
-      ...data,
-      body: data.html || data.text || null,
-      authentication: typeof authentication === 'string' ? authentication : null,
-    })
-  })
+  const mail = toMail(data)
+  const event = { source: 'email', id, type, subject: null } as const
+  // Only for a mail that somebody gets, and before its agent is told of it.
+  const addressed = type === 'email.received' && !findEarlier(deps.db, event) ? addressMail(deps, deps.db, mail) : null
+  const files = addressed?.isLetIn ? await keepMailFiles(deps, addressed.agent.id, data.attachments) : []
+  const outcome = await actOnce(deps, event, (tx) =>
+    type === 'email.received' ? receiveMail(deps, tx, mail, files) : RECEIVED,
+  )
   return outcome === RECEIVED ? {} : { action: outcome }
+}
+
+function toMail({ headers, message_id: messageId, from, to, subject, html, text }: MailEvent['data']): IncomingMail {
+  const authentication = headers.find(([name]) => name.toLowerCase() === 'authentication-results')?.[1]
+  return {
+    from,
+    to,
+    subject,
+    headers,
+    messageId: messageId ?? null,
+    body: html || text || null,
+    authentication: typeof authentication === 'string' ? authentication : null,
+  }
 }
 
 /** Forgets events a week after they came: their senders have given up repeating them by then. */
@@ -62,8 +75,7 @@ type NewEvent = Pick<typeof webhookEvents.$inferInsert, 'source' | 'id' | 'type'
 /** What was done about an event; about one that came before, nothing is done again. */
 function actOnce(deps: WebhookDeps, event: NewEvent, applyEvent: (tx: Tx) => string): Promise<string> {
   return write(deps.db, (tx) => {
-    const isSame = and(eq(webhookEvents.source, event.source), eq(webhookEvents.id, event.id))
-    const earlier = tx.select().from(webhookEvents).where(isSame).get()
+    const earlier = findEarlier(tx, event)
     if (earlier) return earlier.outcome
     const outcome = applyEvent(tx)
     tx.insert(webhookEvents)
@@ -71,6 +83,11 @@ function actOnce(deps: WebhookDeps, event: NewEvent, applyEvent: (tx: Tx) => str
       .run()
     return outcome
   })
+}
+
+function findEarlier(db: Db | Tx, { source, id }: Pick<NewEvent, 'source' | 'id'>) {
+  const isSame = and(eq(webhookEvents.source, source), eq(webhookEvents.id, id))
+  return db.select().from(webhookEvents).where(isSame).get()
 }
 
 function parse<T>(schema: ZodType<T>, body: Uint8Array): T {

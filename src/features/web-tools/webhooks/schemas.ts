@@ -28,6 +28,18 @@ const Headers = z
   .default([])
   .catch([])
 
+const Attachment = z.object({
+  filename: z.string().default('').catch(''),
+  content_type: z.string().max(200).default('application/octet-stream').catch('application/octet-stream'),
+  /** In base64, null of a service that keeps it to itself. */
+  content: z
+    .string()
+    .nullish()
+    .catch(null)
+    .transform((content) => content ?? null),
+})
+export type MailAttachment = z.infer<typeof Attachment>
+
 /** An event of a mail service. Only mail that was received is looked into. */
 export const MailEvent = z.object({
   type: z.string().max(200),
@@ -39,8 +51,10 @@ export const MailEvent = z.object({
       text: z.string().nullish().catch(null),
       html: z.string().nullish().catch(null),
       headers: Headers,
+      attachments: z.array(Attachment).max(100).default([]).catch([]),
+      message_id: z.string().max(500).nullish().catch(null),
     })
-    .default({ from: '', to: '', subject: '', headers: [] }),
+    .default({ from: '', to: '', subject: '', headers: [], attachments: [] }),
 })
 export type MailEvent = z.infer<typeof MailEvent>
 

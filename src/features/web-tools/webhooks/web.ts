@@ -1,8 +1,9 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import { answers, Received } from '../../../http/answers.ts'
-import { receiveBytes } from '../../../http/bodies/body.ts'
+import { MAX_LARGE_BODY_BYTES, receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
 import { MailReceived } from './schemas.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'
@@ -31,6 +32,7 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post(
     '/api/webhooks/email',
+    routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES }),
     answers({ 200: MailReceived }, 'invalid', 'unauthenticated', 'unavailable'),
     async (c) => {
       if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')

@@ -238,6 +238,8 @@ test('POST /api/webhooks/email: 200 processed puts a mail into the inbox of its 
       error: null,
       receivedAt: expect.any(String),
       deliveredAt: expect.any(String),
+      files: [],
+      answer: null,
     },
   ])
   expect(questions).toHaveLength(1)

@@ -1,0 +1,273 @@
+import { expect, test } from 'bun:test'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { Webhook } from 'standardwebhooks'
+import { z } from 'zod'
+import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
+import { startAgentDouble } from '../../../../tests/harness/doubles/agent.ts'
+import { startMailServer } from '../../../../tests/harness/doubles/mail-server.ts'
+import { startJobs } from '../../../../tests/harness/jobs.ts'
+import { read } from '../../../../tests/harness/requests.ts'
+import { until } from '../../../../tests/harness/until.ts'
+import { write } from '../../../db/write.ts'
+import { ChannelList, MailChannel } from '../../agents/channels/schemas.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { users } from '../../people/users/tables.ts'
+import { Inbox } from './schemas.ts'
+
+const SECRET = `whsec_${Buffer.from('a secret of the mail service').toString('base64')}`
+const Received = z.object({ action: z.string() })
+const ADA = 'ada@example.com'
+const BOB = 'bob@example.org'
+
+/** Ada's agent, which answers mail by a real mail server and says what `answer` says. */
+async function open(answer: () => string | Response = () => 'At four.') {
+  const server = await startMailServer()
+  const agent = startAgentDouble(answer)
+  const house = await agentOwner({
+    environment: {
+      WEBHOOK_EMAIL_SECRET: SECRET,
+      SMTP_URL: server.url,
+      MAIL_FROM: 'Stead <house@stead.example>',
+      AGENT_MAIL_ADDRESS: 'post+{agent}@agents.example',
+    },
+  })
+  const { platform, clock, web } = house
+  const jobs = startJobs(platform)
+  await write(platform.db, (tx) => {
+    tx.update(agents).set({ port: agent.port, runtime: 'process' }).where(eq(agents.id, house.agent.id)).run()
+    tx.update(users).set({ emailVerifiedAt: clock.now() }).where(eq(users.id, house.user.id)).run()
+  })
+  mkdirSync(join(platform.agentsFolder, house.agent.id, 'state', 'workspace'), { recursive: true })
+  let sent = 0
+  const path = `/api/agents/${house.agent.id}/channels`
+  return {
+    ...house,
+    server,
+    agent,
+    path,
+    address: `post+${house.agent.id}@agents.example`,
+    turn: (isOn: boolean) => house.asOwner(`${path}/mail`, 'PUT', { isOn }),
+    async receive(data: { from?: string; headers?: Record<string, string> } & Record<string, unknown> = {}) {
+      const mail = { from: ADA, to: this.address, subject: 'Tea', text: 'When?', ...data }
+      const body = JSON.stringify({ type: 'email.received', data: mail })
+      sent += 1
+      const id = `msg_${sent}`
+      const headers = {
+        'svix-id': id,
+        'svix-timestamp': String(Math.floor(Date.now() / 1000)),
+        'svix-signature': new Webhook(SECRET).sign(id, new Date(), body),
+      }
+      const response = await web.request('/api/webhooks/email', { method: 'POST', body, headers })
+      return (await read(Received, response)).action
+    },
+    inbox: async () => (await read(Inbox, house.asOwner('/api/inbox'))).messages,
+    channel: async () => (await read(ChannelList, house.asOwner(path))).channels.find(({ name }) => name === 'mail'),
+    async [Symbol.asyncDispose]() {
+      await jobs[Symbol.asyncDispose]()
+      await Promise.all([server[Symbol.asyncDispose](), agent[Symbol.asyncDispose]()])
+    },
+  }
+}
+
+const sentMails = ({ server }: { server: { received: unknown[] } }, count: number) =>
+  until(`${count} mails`, () => server.received.length === count)
+const header = (raw: string, name: string) =>
+  new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(raw)?.[1]?.replace(/\r\n\s+/g, ' ')
+
+test('POST /api/webhooks/email: an agent whose mail is on answers in the thread, as an automatic answer whose bounces come to the house', async () => {
+  await using house = await open()
+  expect((await house.turn(true)).status).toBe(200)
+  const headers = { 'Message-ID': '<two@example.com>', References: '<one@example.com> <answer@agents.example>' }
+  expect(await house.receive({ headers })).toBe('processed')
+  await sentMails(house, 1)
+  const [mail] = house.server.received
+  expect(mail).toMatchObject({ from: 'house@stead.example', to: [ADA], subject: 'Re: Tea' })
+  const raw = mail?.raw ?? ''
+  expect(raw).toContain('At four.')
+  expect(header(raw, 'From')).toBe(`Bo <${house.address}>`)
+  expect(header(raw, 'In-Reply-To')).toBe('<two@example.com>')
+  expect(header(raw, 'References')).toBe('<one@example.com> <answer@agents.example> <two@example.com>')
+  expect(header(raw, 'Auto-Submitted')).toBe('auto-replied')
+  expect(header(raw, 'Message-ID')).toMatch(/^<mail_\w+@agents\.example>$/)
+  const [kept] = await until('that it is noted', async () => {
+    const list = await house.inbox()
+    return list[0]?.answer?.status === 'sent' ? list : null
+  })
+  expect(kept).toMatchObject({ status: 'delivered', reply: 'At four.', answer: { error: null } })
+  expect(house.agent.questions[0]?.message).toContain('What you say now is sent to its sender')
+})
+
+test('POST /api/webhooks/email: mails of one thread are one conversation, another thread is another', async () => {
+  await using house = await open()
+  await house.turn(true)
+  await house.receive({ headers: { 'Message-ID': '<one@example.com>' } })
+  await sentMails(house, 1)
+  const answered = header(house.server.received[0]?.raw ?? '', 'Message-ID') ?? ''
+  const references = `<one@example.com> ${answered}`
+  await house.receive({ headers: { 'Message-ID': '<two@example.com>', References: references }, subject: 'Re: Tea' })
+  await house.receive({ headers: { 'Message-ID': '<three@example.com>' } })
+  await sentMails(house, 3)
+  const [first, second, third] = house.agent.questions.map(({ sessionKey }) => sessionKey)
+  expect(second).toBe(first ?? null)
+  expect(third).not.toBe(first ?? null)
+  expect(house.server.received.map(({ subject }) => subject)).toEqual(['Re: Tea', 'Re: Tea', 'Re: Tea'])
+})
+
+const AUTOMATIC: [string, Record<string, unknown>][] = [
+  ['Auto-Submitted', { headers: { 'Auto-Submitted': 'auto-replied' } }],
+  ['Precedence', { headers: { Precedence: 'bulk' } }],
+  ['List-Id', { headers: { 'List-Id': '<tea.example.com>' } }],
+  ['Return-Path', { headers: { 'Return-Path': '<>' } }],
+  ['X-Auto-Response-Suppress', { headers: { 'X-Auto-Response-Suppress': 'All' } }],
+  ['a report', { headers: { 'Content-Type': 'multipart/report; report-type=delivery-status' } }],
+]
+test.each(AUTOMATIC)(
+  'POST /api/webhooks/email: what a program has written (%s) is read and never answered',
+  async (_name, data) => {
+    await using house = await open()
+    await house.turn(true)
+    expect(await house.receive(data)).toBe('processed')
+    const kept = await until('the delivery', async () =>
+      (await house.inbox()).find(({ status }) => status === 'delivered'),
+    )
+    expect(kept.answer).toMatchObject({ status: 'withheld', error: expect.any(String) })
+    expect(await house.receive({ headers: { 'Auto-Submitted': 'no' } })).toBe('processed')
+    await sentMails(house, 1)
+  },
+)
+
+test('POST /api/webhooks/email: two programs that write to one another end after five answers in a thread; mail from itself is rejected', async () => {
+  await using house = await open()
+  await house.turn(true)
+  const headers = { References: '<one@example.com>' }
+  for (let mails = 0; mails < 7; mails++) expect(await house.receive({ headers })).toBe('processed')
+  const list = await until('the end', async () => {
+    const all = await house.inbox()
+    const areOver = all.every(({ answer }) => answer?.status === 'sent' || answer?.status === 'withheld')
+    return all.length === 7 && areOver ? all : null
+  })
+  expect(list.filter(({ answer }) => answer?.status === 'sent')).toHaveLength(5)
+  expect(house.server.received).toHaveLength(5)
+  expect(list.find(({ answer }) => answer?.status === 'withheld')?.answer?.error).toContain('5 times in this thread')
+  expect(await house.receive({ from: house.address })).toBe('rejected')
+})
+
+test('POST /api/agents/:id/channels/:name/pairings/:code: a stranger whose domain vouches for them gets a code once, and is read once the owner lets them in', async () => {
+  await using house = await open()
+  const vouched = {
+    from: `Bob <${BOB}>`,
+    headers: { 'Authentication-Results': 'mx; dmarc=pass', 'Message-ID': '<b@x>' },
+  }
+  expect(await house.receive(vouched)).toBe('rejected')
+  await house.turn(true)
+  expect(await house.receive({ from: BOB })).toBe('rejected')
+  expect(await house.receive({ ...vouched, headers: { ...vouched.headers, Precedence: 'list' } })).toBe('rejected')
+  expect(await house.receive(vouched)).toBe('pairing')
+  expect(await house.receive(vouched)).toBe('rejected')
+  await sentMails(house, 1)
+  const waiting = await house.channel()
+  expect(waiting).toMatchObject({
+    connected: true,
+    account: house.address,
+    people: [{ id: ADA, isConfigured: true }],
+    pairings: [{ id: BOB, name: 'Bob' }],
+  })
+  const code = waiting?.pairings[0]?.code ?? ''
+  expect(house.server.received[0]).toMatchObject({ to: [BOB] })
+  expect(house.server.received[0]?.raw).toContain(code)
+  expect(house.agent.questions).toHaveLength(0)
+  expect((await house.asStranger(`${house.path}/mail/pairings/${code}`, 'POST', { approve: true })).status).toBe(404)
+  expect((await house.asOwner(`${house.path}/mail/pairings/${code}`, 'POST', { approve: true })).status).toBe(200)
+  await sentMails(house, 2)
+  expect(await house.receive(vouched)).toBe('processed')
+  await sentMails(house, 3)
+  const person = `${house.path}/mail/people/${encodeURIComponent(BOB)}`
+  expect((await house.asOwner(`${house.path}/mail/people/${ADA}`, 'DELETE')).status).toBe(409)
+  expect((await house.asOwner(person, 'DELETE')).status).toBe(200)
+  expect((await house.asOwner(person, 'DELETE')).status).toBe(404)
+  expect((await house.channel())?.people).toHaveLength(1)
+})
+
+test('POST /api/agents/:id/channels/:name/pairings/:code: who was denied gets no other code within the hour; 404 for a wrong code', async () => {
+  await using house = await open()
+  await house.turn(true)
+  const vouched = { from: BOB, headers: { 'Authentication-Results': 'mx; dmarc=pass' } }
+  await house.receive(vouched)
+  const code = (await house.channel())?.pairings[0]?.code ?? ''
+  expect((await house.asOwner(`${house.path}/mail/pairings/WRONGONE`, 'POST', { approve: false })).status).toBe(404)
+  expect((await house.asOwner(`${house.path}/mail/pairings/${code}`, 'POST', { approve: false })).status).toBe(200)
+  expect(await house.receive(vouched)).toBe('rejected')
+  house.clock.advance(61 * 60_000)
+  expect(await house.receive(vouched)).toBe('pairing')
+})
+
+test('POST /api/webhooks/email: files lie in the workspace and are told to the agent; one of another kind is told as lost', async () => {
+  await using house = await open()
+  await house.turn(true)
+  const file = (filename: string, bytes: Buffer) => ({
+    filename,
+    content_type: 'x/y',
+    content: bytes.toString('base64'),
+  })
+  await house.receive({
+    attachments: [
+      file('tea.txt', Buffer.from('Green tea')),
+      file('x.bin', Buffer.from([0, 1, 2])),
+      { filename: 'far.pdf' },
+    ],
+  })
+  await sentMails(house, 1)
+  const [mail] = await house.inbox()
+  const path = mail?.files[0]?.path
+  expect(mail?.files).toMatchObject([
+    { name: 'tea.txt', path: expect.stringMatching(/^attachments\/att_\w+-tea\.txt$/), problem: null },
+    { name: 'x.bin', path: null, problem: expect.stringContaining('Only PNG') },
+    { name: 'far.pdf', path: null, problem: 'The mail service did not send it' },
+  ])
+  const asked = house.agent.questions[0]?.message ?? ''
+  expect(asked).toContain(`in your workspace at ${path}: text/plain, 9 bytes`)
+  expect(asked).toContain('[Attached file x.bin, which was not kept:')
+})
+
+test('an agent that ended in the middle of its answer is not asked again: the sender is told', async () => {
+  const interrupted = () =>
+    Response.json({ error: { message: 'Interrupted', type: 'conflict', code: 'TURN_INTERRUPTED' } }, { status: 409 })
+  await using house = await open(interrupted)
+  await house.turn(true)
+  await house.receive()
+  await sentMails(house, 1)
+  expect(house.server.received[0]?.raw).toContain('I was interrupted')
+  expect(await house.inbox()).toMatchObject([
+    { status: 'failed', error: 'The agent ended in the middle of its answer' },
+  ])
+})
+
+test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED names what is missing, 400 for another form; GET says so; a stranger’s 404', async () => {
+  const house = await agentOwner({ environment: { WEBHOOK_EMAIL_SECRET: SECRET } })
+  const path = `/api/agents/${house.agent.id}/channels/mail`
+  const refused = await house.asOwner(path, 'PUT', { isOn: true })
+  expect([refused.status, await refused.json()]).toEqual([
+    503,
+    { error: 'Mail of agents is not configured: set AGENT_MAIL_ADDRESS, SMTP_URL', code: 'NOT_CONFIGURED' },
+  ])
+  expect(await read(MailChannel, house.asOwner(path))).toEqual({
+    isOn: false,
+    address: null,
+    missing: ['AGENT_MAIL_ADDRESS', 'SMTP_URL'],
+  })
+  expect((await house.asOwner(path, 'PUT', { isOn: 'yes' })).status).toBe(400)
+  expect((await house.asOwner(path, 'PUT', { isOn: false })).status).toBe(200)
+  for (const method of ['GET', 'PUT'] as const) {
+    expect((await house.asStranger(path, method, { isOn: false })).status).toBe(404)
+  }
+})
+
+test('an agent whose mail is switched off reads what allowed senders write and answers nobody', async () => {
+  await using house = await open()
+  await house.turn(true)
+  await house.turn(false)
+  expect(await house.receive()).toBe('rejected')
+  expect(await house.channel()).toBeUndefined()
+})

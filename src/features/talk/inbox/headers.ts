@@ -1,0 +1,56 @@
+/** The headers of a mail as its service tells them, in their order. */
+export type MailHeaders = readonly (readonly [string, unknown])[]
+
+const MESSAGE_ID = /<[^<>\s]{1,250}>/g
+const MAX_REFERENCES = 20
+/** Senders of which nobody reads what comes back. */
+const UNREAD_SENDER =
+  /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|owner-.*|.*-(?:request|bounces?))$/i
+const LIST_HEADERS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'list-owner'] as const
+
+/** Where a mail stands: `threadId` is the first mail of its thread, null for one whose service tells no ids. */
+export type MailThread = { messageId: string | null; references: string[]; threadId: string | null }
+
+/** By RFC 5322, 3.6.4. `told` is what the service says beside the headers. */
+export function readThread(headers: MailHeaders, told: string | null): MailThread {
+  const [messageId = null] = readIds(findHeader(headers, 'message-id') ?? told)
+  const named = readIds(findHeader(headers, 'references'))
+  const references = named.length > 0 ? named : readIds(findHeader(headers, 'in-reply-to')).slice(0, 1)
+  const bounded =
+    references.length > MAX_REFERENCES
+      ? [...references.slice(0, 1), ...references.slice(1 - MAX_REFERENCES)]
+      : references
+  return { messageId, references: bounded, threadId: references[0] ?? messageId }
+}
+
+/**
+ * Why a mail must not be answered by a program (RFC 3834, 2; RFC 5230, 4.6), null for one that a person has written: what
+ * programs, lists and bulk senders send is never answered, so that no two programs write to one another.
+ */
+export function describeAutomatic(headers: MailHeaders, sender: string): string | null {
+  const value = (name: string) => findHeader(headers, name)?.trim().toLowerCase()
+  const submitted = value('auto-submitted')
+  if (submitted !== undefined && submitted !== '' && !/^no\b/.test(submitted)) return 'It was written by a program'
+  if (/\b(?:bulk|junk|list)\b/.test(value('precedence') ?? '')) return 'It was sent in bulk'
+  if (LIST_HEADERS.some((name) => value(name) !== undefined)) return 'It came by a mailing list'
+  if (value('return-path') === '<>') return 'Its sender wants nothing back'
+  if (/\b(?:all|autoreply)\b/.test(value('x-auto-response-suppress') ?? ''))
+    return 'Its sender wants no automatic answer'
+  if (/^multipart\/report\b/.test(value('content-type') ?? '')) return 'It is a report of a mail server'
+  if (UNREAD_SENDER.test(sender.slice(0, sender.lastIndexOf('@')))) return 'Nobody reads what comes back to its sender'
+  return null
+}
+
+/** Does the service say that the domain of the sender vouches for the mail? */
+export function isVouchedFor(authentication: string | null): boolean {
+  return /\bdmarc=pass\b/i.test(authentication ?? '')
+}
+
+function findHeader(headers: MailHeaders, name: string): string | null {
+  const found = headers.find(([header]) => header.toLowerCase() === name)?.[1]
+  return typeof found === 'string' ? found : null
+}
+
+function readIds(text: string | null): string[] {
+  return text?.slice(0, 10_000).match(MESSAGE_ID) ?? []
+}
