@@ -77,11 +77,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     search: { searxngUrl: env.SEARXNG_URL, braveApiKey: env.BRAVE_API_KEY },
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
     browseRoot: env.BROWSE_ROOT,
-    agentMail: {
-      address: env.AGENT_MAIL_ADDRESS,
-      receives: env.WEBHOOK_EMAIL_SECRET !== undefined,
-      sends: env.SMTP_URL !== undefined,
-    },
+    agentMail: toAgentMail(env),
     webhooks: {
       videoSecret: env.WEBHOOK_VIDEO_SECRET,
       emailSecret: env.WEBHOOK_EMAIL_SECRET,
@@ -220,6 +216,11 @@ function toIdpA(env: Settings) {
     tokenUrl: env.IDP_A_TOKEN_URL,
     apiUrl: env.IDP_A_API_URL,
   }
+}
+
+/** Mail of agents takes an address for them, what hands it in, and what carries answers away. */
+function toAgentMail({ AGENT_MAIL_ADDRESS, WEBHOOK_EMAIL_SECRET, SMTP_URL }: Settings) {
+  return { address: AGENT_MAIL_ADDRESS, receives: WEBHOOK_EMAIL_SECRET !== undefined, sends: SMTP_URL !== undefined }
 }
 
 function toVideo(env: Settings) {

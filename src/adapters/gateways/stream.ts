@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { z } from 'zod'
+import { EarlyEnd } from '../../core/agents/turn-limits.ts'
 import { AppError } from '../../core/errors.ts'
-import { EarlyEnd } from '../../core/turn-limits.ts'
 import {
   BrokenConnection,
   type Call,

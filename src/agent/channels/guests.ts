@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../core/agents/pairing-code.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../core/pairing-code.ts'
 import { openStateFile } from './state-file.ts'
 
 const Guest = z.object({ id: z.string(), name: z.string() })

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { EarlyEnd } from '../../core/agents/turn-limits.ts'
 import type { ErrorKind } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
-import { EarlyEnd } from '../../core/turn-limits.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const Event = z.discriminatedUnion('type', [

@@ -1,8 +1,8 @@
+import type { EarlyEnd } from '../../core/agents/turn-limits.ts'
 import { errorMessage } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
-import type { EarlyEnd } from '../../core/turn-limits.ts'
 
 /** One use of a tool. */
 export type ToolUse = { toolName: string; success: boolean; durationMs: number }

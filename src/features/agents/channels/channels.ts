@@ -4,12 +4,12 @@ import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { findEndpoint } from '../registry/endpoint.ts'
 import { getAgent } from '../registry/list.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import type { Decider, UserPrincipal } from './decider.ts'
 import { type AgentMail, findOpenChannel, toAgentAddress, WELCOME_JOB } from './mail.ts'
 import { decideWaiting, listLetIn, listWaiting, removeLetIn } from './people.ts'
 import type { AgentChannel, ChannelList } from './schemas.ts'
@@ -23,11 +23,6 @@ export type ChannelDeps = {
   agentMail: AgentMail
   gateway: Pick<AgentGateway, 'channels' | 'decidePairing' | 'removePerson'>
 }
-
-type UserPrincipal = Extract<Principal, { kind: 'user' }>
-
-/** Who decides, and from where. */
-export type Decider = { principal: UserPrincipal; address: string | null }
 
 /** How an agent can be spoken to besides its gateway, and by whom. @throws AppError `not_found`; what asking the agent throws. */
 export async function listAgentChannels(deps: ChannelDeps, principal: UserPrincipal, id: string): Promise<ChannelList> {

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { getAgent } from '../registry/list.ts'
-import type { Decider } from './channels.ts'
+import type { Decider } from './decider.ts'
 import type { MailChannel } from './schemas.ts'
 import { type AgentChannelRow, agentChannels, type PlatformChannel } from './tables.ts'
 

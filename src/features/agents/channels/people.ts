@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
+import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../../core/agents/pairing-code.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../../core/pairing-code.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { users } from '../../people/users/tables.ts'

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
+import { EarlyEnd } from '../../../core/agents/turn-limits.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { EarlyEnd } from '../../../core/turn-limits.ts'
 import type { Db } from '../../../db/open.ts'
 import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'

@@ -1,6 +1,6 @@
 import { and, eq, gt } from 'drizzle-orm'
+import type { EarlyEnd } from '../../../core/agents/turn-limits.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { EarlyEnd } from '../../../core/turn-limits.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { getAgent } from '../../agents/registry/list.ts'

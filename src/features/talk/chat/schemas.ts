@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { END_REASONS } from '../../../core/agents/turn-limits.ts'
 import { PageLimit } from '../../../core/page-limit.ts'
-import { END_REASONS } from '../../../core/turn-limits.ts'
 
 export const MAX_ATTACHMENTS = 8
 

@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { END_REASONS } from '../../../core/turn-limits.ts'
+import { END_REASONS } from '../../../core/agents/turn-limits.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { users } from '../../people/users/tables.ts'

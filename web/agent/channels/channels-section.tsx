@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { ConfigRequest, type ShownConfig, type WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
-import { Button } from '../ui/button.tsx'
-import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { Notice } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { SecretSetting } from './secret-setting.tsx'
-import { fieldOfConfig, useChangeConfig } from './use-config.ts'
+import { ConfigRequest, type ShownConfig, type WebAgent } from '../../../src/features/agents/registry/schemas.ts'
+import { FormNotice } from '../../settings/form-notice.tsx'
+import { Button } from '../../ui/button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { useForm } from '../../ui/form.ts'
+import { Notice } from '../../ui/notice.tsx'
+import { Section } from '../../ui/section.tsx'
+import { SecretSetting } from '../secret-setting.tsx'
+import { fieldOfConfig, useChangeConfig } from '../use-config.ts'
 
 type ChannelsSectionProps = { agent: WebAgent; config: ShownConfig }
 

@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { ChannelChanged, ChannelList } from '../../src/features/agents/channels/schemas.ts'
-import { agentPath, agentQuery } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { ChannelChanged, ChannelList } from '../../../src/features/agents/channels/schemas.ts'
+import { agentPath, agentQuery } from '../../agents/agents-api.ts'
+import { request } from '../../api/request.ts'
 
 /** The messengers of an agent; looked at often, for somebody may wait. */
 export function channelsQuery(agentId: string) {
