@@ -15,6 +15,7 @@ import { findUser } from './account/session.ts'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
+import { PathSearch } from './files/path-search.ts'
 import { LineSearch } from './logs/line-search.ts'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -106,6 +107,12 @@ const agentLogs = createRoute({
   path: '/agents/$agentId/logs',
   validateSearch: LineSearch,
   component: lazyRouteComponent(() => import('./logs/logs-page.tsx'), 'LogsPage'),
+})
+const agentFiles = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/files',
+  validateSearch: PathSearch,
+  component: lazyRouteComponent(() => import('./files/files-page.tsx'), 'FilesPage'),
 })
 const agentSettings = createRoute({
   getParentRoute: () => signedIn,
@@ -239,6 +246,7 @@ const routeTree = root.addChildren([
     agent,
     agentOverview,
     agentLogs,
+    agentFiles,
     agentSettings,
     approvals,
     cost,

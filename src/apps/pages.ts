@@ -13,6 +13,7 @@ export const PAGES = [
   '/agents/$agentId',
   '/agents/$agentId/overview',
   '/agents/$agentId/logs',
+  '/agents/$agentId/files',
   '/agents/$agentId/settings',
   '/cost',
   '/skills',

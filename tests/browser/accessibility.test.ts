@@ -57,7 +57,9 @@ test.skipIf(!hasBrowser())(
     await using provider = await startProvider({ text: ANSWER })
     await using house = await openHouse({ environment: withProvider(provider) })
     const { web } = (await house.start()).urls
-    const agentId = await createAgent(await signUp(web), { model: 'openai/gpt-4o-mini' })
+    const ada = await signUp(web)
+    const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
+    await ada.post(`/api/browse/write?agentId=${agentId}`, { path: 'notes/plan.md', content: '# Plan\n\n- a *tea*\n' })
     await using browser = await openBrowser(web)
     const { page } = browser
     // Fading in is no state to judge colours by.
@@ -74,6 +76,8 @@ test.skipIf(!hasBrowser())(
       agent,
       `${agent}/overview`,
       `${agent}/logs`,
+      `${agent}/files`,
+      `${agent}/files?path=notes%2Fplan.md`,
       `${agent}/settings`,
       '/agents',
       '/agents/new',

@@ -19,6 +19,7 @@ const places = [
   { to: '/agents/$agentId', label: 'Chat' },
   { to: '/agents/$agentId/overview', label: 'Overview' },
   { to: '/agents/$agentId/logs', label: 'Logs' },
+  { to: '/agents/$agentId/files', label: 'Files' },
   { to: '/agents/$agentId/settings', label: 'Settings' },
 ] as const
 

@@ -1,0 +1,201 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useBlocker } from '@tanstack/react-router'
+import { createTwoFilesPatch } from 'diff'
+import { ArrowLeft, Download, FileDiff, Save } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { ApiError, hasCode, messageFor } from '../api/request.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button, buttonClass, IconButton } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { changesQuery, downloadPath, fileQuery, filesKey, type OpenedFile, writeText } from './files-api.ts'
+import { Patch } from './patch.tsx'
+
+const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx')).CodeEditor }))
+
+type FilePaneProps = { agentId: string; path: string; line: number | null; isGitRepo: boolean; onClose: () => void }
+
+/** One file: to read, to change, to compare. */
+export function FilePane({ agentId, path, ...rest }: FilePaneProps) {
+  const query = useQuery(fileQuery(agentId, path))
+  const error = query.data ? null : query.error
+  if (error instanceof ApiError && error.status === 400) {
+    return <Unreadable agentId={agentId} path={path} reason={error.message} onClose={rest.onClose} />
+  }
+  return (
+    <Loaded
+      query={query}
+      what="The file"
+      problemClassName="p-4"
+      placeholder={
+        <LoadingShapes what="the file" className="grid gap-2 p-4">
+          <Skeleton className="h-8 w-1/2" />
+          <Skeleton className="h-5 w-4/5" />
+          <Skeleton className="h-5 w-3/5" />
+        </LoadingShapes>
+      }
+    >
+      {(file) => <Editing key={path} agentId={agentId} file={file} {...rest} />}
+    </Loaded>
+  )
+}
+
+type EditingProps = Omit<FilePaneProps, 'path'> & { file: OpenedFile }
+
+/** `base` is what is being changed: what the server had when it was read. The server's own may be another one by now. */
+function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
+  const client = useQueryClient()
+  const [base, setBase] = useState({ content: file.content, hash: file.hash })
+  const [text, setText] = useState(base.content)
+  const [isComparing, setComparing] = useState(false)
+  const isDirty = text !== base.content
+  const isBehind = file.hash !== base.hash
+  if (isBehind && !isDirty) {
+    setBase({ content: file.content, hash: file.hash })
+    setText(file.content)
+  }
+  const saving = useMutation({
+    mutationFn: (ifMatch: string | undefined) => writeText(agentId, file.path, text, ifMatch),
+    onSuccess: ({ hash }) => {
+      client.setQueryData(fileQuery(agentId, file.path).queryKey, { ...file, content: text, hash })
+      setBase({ content: text, hash })
+    },
+    onError: () => client.invalidateQueries({ queryKey: fileQuery(agentId, file.path).queryKey }),
+    onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId, 'status') }),
+  })
+  useBlocker({
+    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving your changes?'),
+    enableBeforeUnload: isDirty,
+  })
+  const save = () => isDirty && !saving.isPending && saving.mutate(base.hash)
+  const takeTheirs = () => {
+    setBase({ content: file.content, hash: file.hash })
+    setText(file.content)
+    saving.reset()
+  }
+  return (
+    <>
+      <PaneHead agentId={agentId} path={file.path} isDirty={isDirty} onClose={onClose}>
+        <Button aria-pressed={isComparing} look="ghost" onClick={() => setComparing(!isComparing)}>
+          <FileDiff aria-hidden className="size-4" />
+          Compare
+        </Button>
+        <Button look="primary" isPending={saving.isPending} disabled={!isDirty} onClick={save}>
+          {!saving.isPending && <Save aria-hidden className="size-4" />}
+          Save
+        </Button>
+      </PaneHead>
+      {isBehind && isDirty && (
+        <Conflict
+          path={file.path}
+          onTheirs={takeTheirs}
+          onMine={() => saving.mutate(file.hash)}
+          onCompare={() => setComparing(true)}
+        />
+      )}
+      {saving.error && !hasCode(saving.error, 'FILE_CHANGED') && (
+        <div className="p-3">
+          <Notice tone="problem" title={`${file.path} was not saved`}>
+            {messageFor(saving.error)}
+          </Notice>
+        </div>
+      )}
+      {isComparing ? (
+        <Comparison agentId={agentId} file={file} text={text} isGitRepo={isGitRepo} />
+      ) : (
+        <Suspense fallback={<p className="p-4 text-sm text-muted">Loading the editor…</p>}>
+          <CodeEditor path={file.path} text={text} version={base.hash} line={line} onChange={setText} onSave={save} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+type ConflictProps = { path: string; onTheirs: () => void; onMine: () => void; onCompare: () => void }
+
+/** Somebody else, often the agent itself, has changed the file meanwhile: nothing is lost unless one says so. */
+function Conflict({ path, onTheirs, onMine, onCompare }: ConflictProps) {
+  return (
+    <div className="p-3">
+      <Notice tone="warning" role="alert" title="The file has changed on the server">
+        <p>{path} is not as it was when you opened it. Your text is still here, unsaved.</p>
+        <div className="flex flex-wrap gap-2">
+          <Button onClick={onCompare}>Compare</Button>
+          <Button onClick={onTheirs}>Take theirs</Button>
+          <Button onClick={onMine}>Save mine over it</Button>
+        </div>
+      </Notice>
+    </div>
+  )
+}
+
+type ComparisonProps = { agentId: string; file: OpenedFile; text: string; isGitRepo: boolean }
+
+/** What is not saved yet against the server's file; where nothing differs, the file against its last commit. */
+function Comparison({ agentId, file, text, isGitRepo }: ComparisonProps) {
+  const isSaved = text === file.content
+  const query = useQuery({ ...changesQuery(agentId, file.path), enabled: isSaved && isGitRepo })
+  if (!isSaved) {
+    const patch = createTwoFilesPatch('on the server', 'yours', file.content, text)
+    return <Patch label="What is not saved" text={patch} />
+  }
+  if (!isGitRepo)
+    return (
+      <p className="p-4 text-sm text-muted">Everything is saved, and there is no Git repository to compare with.</p>
+    )
+  return (
+    <Loaded query={query} what="The changes" problemClassName="p-4" placeholder={<Skeleton className="m-4 h-24" />}>
+      {({ unstaged, staged }) => {
+        const patch = [staged, unstaged].filter(Boolean).join('\n')
+        return patch ? (
+          <Patch label="What is not committed" text={patch} />
+        ) : (
+          <p className="p-4 text-sm text-muted">It is as in the last commit, or Git does not know it yet.</p>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+type PaneHeadProps = {
+  agentId: string
+  path: string
+  isDirty?: boolean
+  onClose: () => void
+  children?: React.ReactNode
+}
+
+function PaneHead({ agentId, path, isDirty = false, onClose, children }: PaneHeadProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2">
+      <IconButton label="Back to the files" className="lg:hidden" onClick={onClose}>
+        <ArrowLeft aria-hidden className="size-4.5" />
+      </IconButton>
+      <h2 className="min-w-32 flex-1 truncate font-mono text-sm" title={path}>
+        {path}
+      </h2>
+      {isDirty && <Badge tone="warning">Not saved</Badge>}
+      <a href={downloadPath(agentId, path)} download className={buttonClass('ghost')}>
+        <Download aria-hidden className="size-4" />
+        Download
+      </a>
+      {children}
+    </div>
+  )
+}
+
+type UnreadableProps = { agentId: string; path: string; reason: string; onClose: () => void }
+
+function Unreadable({ agentId, path, reason, onClose }: UnreadableProps) {
+  return (
+    <>
+      <PaneHead agentId={agentId} path={path} onClose={onClose} />
+      <div className="p-4">
+        <Notice tone="note" title="This file cannot be shown here">
+          <p>{reason}</p>
+          <p>Text files of at most 1 MB can be read and changed; any file can be downloaded.</p>
+        </Notice>
+      </div>
+    </>
+  )
+}

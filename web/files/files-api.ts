@@ -1,0 +1,131 @@
+import { queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import {
+  ChangedPath,
+  FileContent,
+  FileTree,
+  FoundFiles,
+  GitDiff,
+  GitLog,
+  GitStatus,
+  GitSynced,
+  WrittenFile,
+} from '../../src/features/web-tools/browse/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** As deep as the server looks. */
+const DEPTH = '4'
+const LONG_MS = 90_000
+
+export type Folder = z.infer<typeof FileTree>['root']
+export type Entry = Folder['children'][number]
+export type OpenedFile = z.infer<typeof FileContent>
+type Written = z.infer<typeof WrittenFile>
+
+/** The files of an agent, asked for again while a page shows them: the agent works on them too. */
+export function treeQuery(agentId: string) {
+  return queryOptions({
+    queryKey: filesKey(agentId, 'tree'),
+    queryFn: ({ signal }) => request(FileTree, pathTo('tree', { agentId, depth: DEPTH }), { signal }),
+    refetchInterval: 10_000,
+  })
+}
+
+/** A text file with the hash that a change of it is made against. */
+export function fileQuery(agentId: string, path: string) {
+  return queryOptions({
+    queryKey: filesKey(agentId, 'file', path),
+    queryFn: ({ signal }) => request(FileContent, pathTo('read', { agentId, path }), { signal }),
+    refetchInterval: 10_000,
+    gcTime: 0,
+  })
+}
+
+/** What differs from the last commit; `isGitRepo` is false where there is none. */
+export function statusQuery(agentId: string) {
+  return queryOptions({
+    queryKey: filesKey(agentId, 'status'),
+    queryFn: ({ signal }) => request(GitStatus, pathTo('git-status', { agentId }), { signal }),
+    refetchInterval: 15_000,
+  })
+}
+
+/** What differs from the last commit in one file, as Git shows it. */
+export function changesQuery(agentId: string, path: string) {
+  return queryOptions({
+    queryKey: filesKey(agentId, 'changes', path),
+    queryFn: ({ signal }) => request(GitDiff, pathTo('git-diff', { agentId, path }), { signal }),
+  })
+}
+
+/** The latest commits, newest first. */
+export function historyQuery(agentId: string) {
+  return queryOptions({
+    queryKey: filesKey(agentId, 'history'),
+    queryFn: ({ signal }) => request(GitLog, pathTo('git-log', { agentId, limit: '50' }), { signal }),
+  })
+}
+
+/** Files whose name holds `text`, and lines that do. */
+export function searchQuery(agentId: string, text: string) {
+  const find = (where: 'name' | 'content', signal: AbortSignal) =>
+    request(FoundFiles, pathTo('search', { agentId, q: text, in: where }), { signal })
+  return queryOptions({
+    queryKey: filesKey(agentId, 'search', text),
+    queryFn: async ({ signal }) => {
+      const [names, lines] = await Promise.all([find('name', signal), find('content', signal)])
+      return { matches: [...names.matches, ...lines.matches], isComplete: names.isComplete && lines.isComplete }
+    },
+    enabled: text !== '',
+  })
+}
+
+/** Writes a text. `ifMatch` is the hash that the file must still have, null for one that must not be there yet. */
+export function writeText(agentId: string, path: string, content: string, ifMatch?: string | null): Promise<Written> {
+  const body = { path, content, ...(ifMatch !== undefined && { ifMatch }) }
+  return request(WrittenFile, pathTo('write', { agentId }), { method: 'POST', body })
+}
+
+/** Puts a file of any kind there, in place of what has its name. */
+export function uploadFile(agentId: string, path: string, file: Blob): Promise<Written> {
+  return request(WrittenFile, pathTo('upload', { agentId, path }), { method: 'POST', file, timeoutMs: LONG_MS })
+}
+
+export function makeFolder(agentId: string, path: string) {
+  return request(ChangedPath, pathTo('mkdir', { agentId }), { method: 'POST', body: { path } })
+}
+
+export function renameEntry(agentId: string, from: string, to: string) {
+  return request(ChangedPath, pathTo('rename', { agentId }), { method: 'POST', body: { from, to } })
+}
+
+export function deleteEntry(agentId: string, path: string) {
+  return request(z.object({ ok: z.literal(true) }), pathTo('delete', { agentId, path }), { method: 'DELETE' })
+}
+
+/** Stages everything, commits it and pushes it where there is a remote. */
+export function commitAll(agentId: string, message: string) {
+  const body = message ? { message } : {}
+  return request(GitSynced, pathTo('git-sync', { agentId }), { method: 'POST', body, timeoutMs: LONG_MS })
+}
+
+/** What Git's letters for the index and the working tree say. */
+export function describeStatus(letters: string): string {
+  if (/[?A]/.test(letters)) return 'new'
+  if (letters.includes('D')) return 'deleted'
+  return letters.includes('R') ? 'moved' : 'changed'
+}
+
+/** Where the browser saves a file from. */
+export function downloadPath(agentId: string, path: string): string {
+  return pathTo('download', { agentId, path })
+}
+
+/** Everything that is known of an agent's files, or one part of it. */
+export function filesKey(agentId: string, ...parts: string[]): readonly string[] {
+  return ['files', agentId, ...parts]
+}
+
+function pathTo(verb: string, query: Record<string, string>): string {
+  return `/api/browse/${verb}?${new URLSearchParams(query)}`
+}

@@ -1,0 +1,122 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { GitBranch, GitCommitHorizontal } from 'lucide-react'
+import { type SyntheticEvent, useState } from 'react'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
+import { commitAll, describeStatus, filesKey, historyQuery, statusQuery } from './files-api.ts'
+
+/** Below the files: what differs from the last commit, the way to commit it, and what was committed. */
+export function GitSection({ agentId, onOpen }: { agentId: string; onOpen: (path: string) => void }) {
+  const query = useQuery(statusQuery(agentId))
+  return (
+    <section aria-label="Git" className="grid grid-cols-1 gap-3 border-t border-line p-3">
+      <Loaded query={query} what="Its Git status" placeholder={<Skeleton className="h-16" />}>
+        {(status) =>
+          status.isGitRepo ? (
+            <>
+              <h2 className="flex items-center gap-2 text-sm font-semibold">
+                <GitBranch aria-hidden className="size-4 text-muted" />
+                <span className="min-w-0 truncate">{status.branch}</span>
+              </h2>
+              {status.changes.length > 0 && (
+                <ul aria-label="Not committed" className="max-h-36 overflow-y-auto">
+                  {status.changes.map((change) => (
+                    <li key={change.path}>
+                      <button
+                        type="button"
+                        onClick={() => onOpen(change.path)}
+                        className="flex min-h-7 w-full items-center gap-2 rounded px-1 text-left text-sm hover:bg-sunken"
+                      >
+                        <span className="min-w-0 flex-1 truncate">{change.path}</span>
+                        <span className="shrink-0 text-xs text-warn">{describeStatus(change.status)}</span>
+                      </button>
+                    </li>
+                  ))}
+                </ul>
+              )}
+              <CommitBar agentId={agentId} count={status.changes.length} remote={status.remote} />
+              <History agentId={agentId} />
+            </>
+          ) : (
+            <p className="text-sm text-muted">
+              No Git repository: changes here have no history. The agent can make one in its workspace with{' '}
+              <code className="font-mono">git init</code>.
+            </p>
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}
+
+type CommitBarProps = { agentId: string; count: number; remote: string | null }
+
+function CommitBar({ agentId, count, remote }: CommitBarProps) {
+  const client = useQueryClient()
+  const [message, setMessage] = useState('')
+  const commit = useMutation({
+    mutationFn: () => commitAll(agentId, message.trim()),
+    onSuccess: () => setMessage(''),
+    onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId) }),
+  })
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault()
+    if (!commit.isPending && count > 0) commit.mutate()
+  }
+  return (
+    <form onSubmit={submit} className="grid grid-cols-1 gap-2">
+      <input
+        aria-label="What was changed"
+        placeholder={count === 0 ? 'Nothing to commit' : 'What was changed'}
+        value={message}
+        disabled={count === 0}
+        maxLength={10_000}
+        onChange={({ target }) => setMessage(target.value)}
+        className="min-h-9 w-full rounded-md border border-edge bg-surface px-3 text-base text-ink placeholder:text-muted disabled:opacity-60 sm:text-sm"
+      />
+      <Button type="submit" isPending={commit.isPending} disabled={count === 0}>
+        {!commit.isPending && <GitCommitHorizontal aria-hidden className="size-4" />}
+        {count === 0 ? 'Commit' : `Commit ${count} ${count === 1 ? 'change' : 'changes'}`}
+        {remote && ' and push'}
+      </Button>
+      {commit.error && (
+        <Notice tone="problem" title="Nothing was committed">
+          {messageFor(commit.error)}
+        </Notice>
+      )}
+      {commit.data && <Notice tone={commit.data.pushed || !remote ? 'good' : 'warning'}>{commit.data.message}</Notice>}
+    </form>
+  )
+}
+
+function History({ agentId }: { agentId: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const query = useQuery({ ...historyQuery(agentId), enabled: isOpen })
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)} className="text-sm">
+      <summary className="cursor-pointer text-muted hover:text-ink">History</summary>
+      {isOpen && (
+        <Loaded query={query} what="The history" placeholder={<Skeleton className="mt-2 h-16" />}>
+          {({ commits }) =>
+            commits.length === 0 ? (
+              <p className="pt-2 text-muted">Nothing was committed yet.</p>
+            ) : (
+              <ol aria-label="Commits" className="mt-2 grid max-h-60 grid-cols-1 gap-2 overflow-y-auto">
+                {commits.map((commit) => (
+                  <li key={commit.hash}>
+                    <p className="break-words">{commit.subject}</p>
+                    <p className="text-xs text-muted">
+                      <code className="font-mono">{commit.shortHash}</code> {commit.author}, {commit.date}
+                    </p>
+                  </li>
+                ))}
+              </ol>
+            )
+          }
+        </Loaded>
+      )}
+    </details>
+  )
+}
