@@ -17,6 +17,7 @@ import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
 import { PathSearch } from './files/path-search.ts'
 import { LineSearch } from './logs/line-search.ts'
+import { readRange } from './metrics/metrics-api.ts'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 import { Shell } from './shell/shell.tsx'
 
@@ -113,6 +114,17 @@ const agentFiles = createRoute({
   path: '/agents/$agentId/files',
   validateSearch: PathSearch,
   component: lazyRouteComponent(() => import('./files/files-page.tsx'), 'FilesPage'),
+})
+const agentMetrics = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/metrics',
+  validateSearch: readRange,
+  component: lazyRouteComponent(() => import('./metrics/metrics-page.tsx'), 'MetricsPage'),
+})
+const agentActivity = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/activity',
+  component: lazyRouteComponent(() => import('./activity/activity-page.tsx'), 'ActivityPage'),
 })
 const agentSettings = createRoute({
   getParentRoute: () => signedIn,
@@ -247,6 +259,8 @@ const routeTree = root.addChildren([
     agentOverview,
     agentLogs,
     agentFiles,
+    agentMetrics,
+    agentActivity,
     agentSettings,
     approvals,
     cost,

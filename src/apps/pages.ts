@@ -14,6 +14,8 @@ export const PAGES = [
   '/agents/$agentId/overview',
   '/agents/$agentId/logs',
   '/agents/$agentId/files',
+  '/agents/$agentId/metrics',
+  '/agents/$agentId/activity',
   '/agents/$agentId/settings',
   '/cost',
   '/skills',

@@ -78,6 +78,8 @@ test.skipIf(!hasBrowser())(
       `${agent}/logs`,
       `${agent}/files`,
       `${agent}/files?path=notes%2Fplan.md`,
+      `${agent}/metrics`,
+      `${agent}/activity`,
       `${agent}/settings`,
       '/agents',
       '/agents/new',

@@ -10,6 +10,7 @@ import { AgentFrame } from './agent-frame.tsx'
 import { ChannelPeopleSection } from './channels/channel-people-section.tsx'
 import { ChannelsSection } from './channels/channels-section.tsx'
 import { MailChannelSection } from './channels/mail-channel-section.tsx'
+import { DangerSection } from './danger-section.tsx'
 import { LimitsSection } from './limits-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
 import { TokenSection } from './token-section.tsx'
@@ -31,6 +32,7 @@ export function AgentSettingsPage() {
           <McpSection agent={agent} />
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />
+          <DangerSection agent={agent} />
         </div>
       )}
     </AgentFrame>

@@ -106,10 +106,7 @@ function Events({ events }: { events: AgentWatchdog['events'] }) {
       <ol className="divide-y divide-line text-sm">
         {events.map((event) => (
           <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 px-4 py-2">
-            <span>
-              {kinds[event.kind] ?? event.kind}
-              {isEnd(event.kind) && hasEnded(event) && <span className="text-muted">, {describeExit(event)}</span>}
-            </span>
+            <span>{describeWatchdogEvent(event)}</span>
             <span className="text-muted">
               <Moment at={event.at} as="minute" />
             </span>
@@ -118,6 +115,12 @@ function Events({ events }: { events: AgentWatchdog['events'] }) {
       </ol>
     </section>
   )
+}
+
+/** What the watchdog noted, with how the agent ended where that is known. */
+export function describeWatchdogEvent(event: AgentWatchdog['events'][number]): string {
+  const what = kinds[event.kind] ?? event.kind
+  return isEnd(event.kind) && hasEnded(event) ? `${what}, ${describeExit(event)}` : what
 }
 
 type Exit = { exitCode: number | null; outOfMemory: boolean }

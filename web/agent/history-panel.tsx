@@ -15,14 +15,43 @@ import { ReturnDialog } from './operation-dialogs.tsx'
 import type { useOperation } from './use-operation.ts'
 import { findImage, kindOf, whyNot } from './work.ts'
 
-type HistoryPanelProps = { agent: WebAgent; operation: ReturnType<typeof useOperation> }
+type Operating = ReturnType<typeof useOperation>
+type HistoryPanelProps = { agent: WebAgent; operation: Operating }
+
+/** The way back to an earlier image: which one runs, whether it can be left now, and which one was chosen. */
+export function useReturn(agent: WebAgent, deployments: readonly Deployment[] | undefined, operation: Operating) {
+  const [image, setImage] = useState<string | null>(null)
+  return {
+    current: deployments ? findImage([...deployments]) : null,
+    isBlocked: operation.isPending || whyNot(agent.status, 'update') !== null,
+    onReturn: setImage,
+    image,
+    operation,
+  }
+}
+
+/** Asks before an agent goes back to the image that was chosen. */
+export function ReturnQuestion({ agent, way }: { agent: WebAgent; way: ReturnType<typeof useReturn> }) {
+  const { image, onReturn, operation } = way
+  if (image === null) return null
+  return (
+    <ReturnDialog
+      agent={agent}
+      image={image}
+      onConfirm={(wanted) => {
+        operation.mutate(wanted)
+        onReturn(null)
+      }}
+      onClose={() => onReturn(null)}
+      onCloseFocus={focusHeading}
+    />
+  )
+}
 
 /** What was done to an agent, newest first, with the way back to an earlier image. */
 export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
   const query = useQuery(deploymentsQuery(agent.id))
-  const [image, setImage] = useState<string | null>(null)
-  const current = query.data ? findImage(query.data) : null
-  const isBlocked = operation.isPending || whyNot(agent.status, 'update') !== null
+  const way = useReturn(agent, query.data, operation)
   return (
     <Panel title="History">
       <Loaded
@@ -48,31 +77,14 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
             >
               <ol className="divide-y divide-line">
                 {deployments.map((deployment) => (
-                  <Row
-                    key={deployment.id}
-                    deployment={deployment}
-                    current={current}
-                    isBlocked={isBlocked}
-                    onReturn={setImage}
-                  />
+                  <DeploymentRow key={deployment.id} deployment={deployment} {...way} />
                 ))}
               </ol>
             </section>
           )
         }
       </Loaded>
-      {image && (
-        <ReturnDialog
-          agent={agent}
-          image={image}
-          onConfirm={(wanted) => {
-            operation.mutate(wanted)
-            setImage(null)
-          }}
-          onClose={() => setImage(null)}
-          onCloseFocus={focusHeading}
-        />
-      )}
+      <ReturnQuestion agent={agent} way={way} />
     </Panel>
   )
 }
@@ -93,7 +105,8 @@ type RowProps = {
   onReturn: (image: string) => void
 }
 
-function Row({ deployment, current, isBlocked, onReturn }: RowProps) {
+/** One line of the history: what, when, by whom, what became of it. */
+export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowProps) {
   const { image, previousImage, reason, logTail, durationMs, backupPath } = deployment
   const earlier = previousImage !== current ? previousImage : null
   return (

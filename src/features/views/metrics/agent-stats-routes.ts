@@ -1,9 +1,11 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
+import { getAgentHistory } from './agent-history.ts'
 import { findAgentStats, type StatsDeps } from './agent-stats.ts'
-import { AgentStats } from './schemas.ts'
+import { AgentHistory, AgentHistoryQuery, AgentStats } from './schemas.ts'
 
 /** What an agent uses and has done, the same on both faces (Interface 4.4). */
 export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
@@ -13,6 +15,17 @@ export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<Backe
     const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
     return c.json({ stats: await findAgentStats(deps, agent), status: 'ok' })
   })
+
+  app.get(
+    '/api/agents/:id/metrics',
+    answers({ 200: AgentHistory }, 'not_found'),
+    guard,
+    validate('query', AgentHistoryQuery),
+    (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json(getAgentHistory(deps, agent, c.req.valid('query').range))
+    },
+  )
 
   return app
 }

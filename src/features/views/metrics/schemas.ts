@@ -102,3 +102,32 @@ export const MetricsSummary = z.object({
   skills: z.object({ active: z.null(), total: z.null(), growth: z.null() }),
 })
 export type MetricsSummary = z.infer<typeof MetricsSummary>
+
+/** `GET /api/agents/:id/metrics`. */
+export const AgentHistoryQuery = z.object({
+  range: z.enum(['1h', '24h', '7d', '30d'], 'range must be 1h, 24h, 7d or 30d').default('24h'),
+})
+export type AgentHistoryQuery = z.infer<typeof AgentHistoryQuery>
+
+/** Messages that the agent was sent, those of them without an answer, and what models did for it. */
+const AgentUse = z.object({
+  messages: z.number(),
+  failed: z.number(),
+  calls: z.number(),
+  tokens: z.number(),
+  costUsd: z.number(),
+})
+
+/**
+ * One agent in parts of `loadSeconds` and `useSeconds`, oldest first, each named by its beginning. CPU in percent of a core,
+ * memory in percent of the limit; null: not measured. `totals` are the sums of `use`.
+ */
+export const AgentHistory = z.object({
+  range: AgentHistoryQuery.shape.range.unwrap(),
+  loadSeconds: z.number(),
+  useSeconds: z.number(),
+  load: z.array(z.object({ at: z.string(), cpu: Measured, memory: Measured })),
+  use: z.array(AgentUse.extend({ at: z.string() })),
+  totals: AgentUse,
+})
+export type AgentHistory = z.infer<typeof AgentHistory>

@@ -1,0 +1,143 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { deploymentsQuery, watchdogQuery } from '../agent/agent-api.ts'
+import type { AgentPageProps } from '../agent/agent-frame.tsx'
+import { AgentFrame } from '../agent/agent-frame.tsx'
+import { describeWatchdogEvent } from '../agent/health-panel.tsx'
+import { DeploymentRow, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
+import { useOperation } from '../agent/use-operation.ts'
+import { messageFor } from '../api/request.ts'
+import { Loaded } from '../ui/loaded.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { Panel } from '../ui/panel.tsx'
+import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
+
+const route = getRouteApi('/signed-in/agents/$agentId/activity')
+const choices = [
+  { wanted: 'all', label: 'Everything' },
+  { wanted: 'deployment', label: 'Deployments' },
+  { wanted: 'watchdog', label: 'Watchdog' },
+] as const
+
+/** `/agents/$agentId/activity`: what was done to one agent and what the watchdog noted, with the ways back. */
+export function ActivityPage() {
+  const { agentId } = route.useParams()
+  return (
+    <AgentFrame agentId={agentId} title="Activity">
+      {(page) => <Activity {...page} />}
+    </AgentFrame>
+  )
+}
+
+function Activity({ agent }: AgentPageProps) {
+  const [wanted, setWanted] = useState<Wanted>('all')
+  const deployments = useQuery(deploymentsQuery(agent.id))
+  const watchdog = useQuery(watchdogQuery(agent.id))
+  const operation = useOperation(agent.id)
+  const way = useReturn(agent, deployments.data, operation)
+  const events = watchdog.data?.events ?? []
+  return (
+    <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
+      <fieldset className="flex gap-0.5 justify-self-start rounded-lg bg-sunken p-0.5">
+        <legend className="sr-only">What is shown</legend>
+        {choices.map((choice) => (
+          <button
+            key={choice.wanted}
+            type="button"
+            aria-pressed={wanted === choice.wanted}
+            onClick={() => setWanted(choice.wanted)}
+            className="inline-flex min-h-8 items-center rounded-md border border-transparent px-2.5 text-sm font-medium text-muted hover:text-ink aria-pressed:border-line aria-pressed:bg-surface aria-pressed:text-ink aria-pressed:shadow-xs"
+          >
+            {choice.label}
+          </button>
+        ))}
+      </fieldset>
+      {operation.isError && (
+        <Notice tone="problem" title="It did not go back">
+          {messageFor(operation.error)}
+        </Notice>
+      )}
+      {watchdog.error && !watchdog.data && (
+        <LoadProblem what="What the watchdog noted" error={watchdog.error} onRetry={watchdog.refetch} />
+      )}
+      <Loaded
+        query={deployments}
+        what="What was done"
+        placeholder={
+          <LoadingShapes what="what happened" className="grid gap-3">
+            <Skeleton className="h-24 rounded-xl" />
+            <Skeleton className="h-24 rounded-xl" />
+          </LoadingShapes>
+        }
+      >
+        {(known) => (
+          <>
+            <Timeline happenings={toTimeline(known, events, wanted)} way={way} />
+            <Snapshots paths={known.flatMap(({ backupPath }) => backupPath ?? [])} />
+          </>
+        )}
+      </Loaded>
+      <ReturnQuestion agent={agent} way={way} />
+    </div>
+  )
+}
+
+type TimelineProps = { happenings: readonly Happening[]; way: ReturnType<typeof useReturn> }
+
+function Timeline({ happenings, way }: TimelineProps) {
+  if (happenings.length === 0) {
+    return (
+      <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
+        Nothing of this kind has happened yet.
+      </p>
+    )
+  }
+  return byDay(happenings).map(([day, ofDay]) => (
+    <section key={day} aria-label={day} className="grid grid-cols-1 gap-2">
+      <h2 className="text-sm font-semibold text-muted">
+        <Moment at={ofDay[0]?.at ?? day} />
+      </h2>
+      <ol className="divide-y divide-line rounded-xl border border-line bg-surface">
+        {ofDay.map((happening) =>
+          happening.kind === 'deployment' ? (
+            <DeploymentRow key={happening.id} deployment={happening.deployment} {...way} />
+          ) : (
+            <li key={happening.id} className="flex items-baseline justify-between gap-x-4 px-4 py-3 text-sm">
+              <span>
+                <span className="text-muted">Watchdog:</span> {describeWatchdogEvent(happening.event)}
+              </span>
+              <span className="text-muted">
+                <Moment at={happening.at} as="clock" />
+              </span>
+            </li>
+          ),
+        )}
+      </ol>
+    </section>
+  ))
+}
+
+/** What was kept before something that cannot be undone. */
+function Snapshots({ paths }: { paths: readonly string[] }) {
+  return (
+    <Panel title="Snapshots">
+      <div className="grid gap-2 border-t border-line px-4 py-4 text-sm">
+        <p className="text-muted">
+          Before an update and a memory reset all that the agent has stored is kept in the data folder of the server,
+          the newest three of them.
+        </p>
+        {paths.length > 0 && (
+          <ul className="grid gap-1 font-mono text-[0.8125rem]">
+            {paths.slice(0, 3).map((path) => (
+              <li key={path} className="break-all">
+                {path}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </Panel>
+  )
+}

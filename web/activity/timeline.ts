@@ -1,0 +1,34 @@
+import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
+import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
+
+export type WatchdogEvent = AgentWatchdog['events'][number]
+/** One thing that happened to an agent, at a time of ISO 8601. */
+export type Happening =
+  | { kind: 'deployment'; at: string; id: string; deployment: Deployment }
+  | { kind: 'watchdog'; at: string; id: string; event: WatchdogEvent }
+export type Wanted = 'all' | Happening['kind']
+
+/** What was done to an agent and what the watchdog noted, newest first. */
+export function toTimeline(
+  deployments: readonly Deployment[],
+  events: readonly WatchdogEvent[],
+  wanted: Wanted,
+): Happening[] {
+  const happenings: Happening[] = [
+    ...deployments.map((deployment) => ({
+      kind: 'deployment' as const,
+      at: deployment.requestedAt,
+      id: `deployment ${deployment.id}`,
+      deployment,
+    })),
+    ...events.map((event) => ({ kind: 'watchdog' as const, at: event.at, id: `watchdog ${event.id}`, event })),
+  ]
+  return happenings
+    .filter(({ kind }) => wanted === 'all' || kind === wanted)
+    .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+}
+
+/** The same by days of the reader, each with its newest first. */
+export function byDay(happenings: readonly Happening[]): [day: string, happenings: Happening[]][] {
+  return [...Map.groupBy(happenings, ({ at }) => new Date(at).toDateString()).entries()]
+}

@@ -1,0 +1,105 @@
+import {
+  Area,
+  Bar,
+  CartesianGrid,
+  ComposedChart,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  type TooltipContentProps,
+  XAxis,
+  YAxis,
+} from 'recharts'
+import type { Mark } from './marks.ts'
+
+/** One figure over a time; `at` in ms, a value that nobody measured is null. */
+export type Point = { at: number; value: number | null }
+
+type MetricChartProps = {
+  title: string
+  points: readonly Point[]
+  /** What is used is bars, what is held a line. */
+  shape: 'bars' | 'line'
+  format: (value: number) => string
+  formatTime: (at: number) => string
+  marks: readonly Mark[]
+  fill: string
+}
+
+/** One figure over a time, with marks of what happened. The charts of a page share one pointer, which the arrow keys move. */
+export function MetricChart({ title, points, shape, format, formatTime, marks, fill }: MetricChartProps) {
+  const data = [...points]
+  return (
+    <ResponsiveContainer width="100%" height={150}>
+      <ComposedChart
+        data={data}
+        syncId="agent"
+        syncMethod={(_ticks, { activeLabel }) => data.findIndex(({ at }) => at === Number(activeLabel))}
+        title={title}
+        margin={{ top: 8, right: 8, bottom: 0, left: 0 }}
+        accessibilityLayer
+      >
+        <CartesianGrid vertical={false} stroke="var(--line)" />
+        <XAxis
+          dataKey="at"
+          type="number"
+          scale="time"
+          domain={['dataMin', 'dataMax']}
+          padding={shape === 'bars' ? { left: 16, right: 16 } : {}}
+          tickFormatter={formatTime}
+          tick={tick}
+          tickLine={false}
+          axisLine={{ stroke: 'var(--edge)' }}
+          minTickGap={32}
+        />
+        <YAxis tickFormatter={format} tick={tick} tickLine={false} axisLine={false} width={64} tickCount={4} />
+        <Tooltip
+          cursor={{ stroke: 'var(--edge)', fill: 'var(--sunken)' }}
+          isAnimationActive={false}
+          content={(props) => <Tip {...props} title={title} format={format} formatTime={formatTime} />}
+        />
+        {shape === 'bars' ? (
+          <Bar dataKey="value" fill={fill} radius={[3, 3, 0, 0]} maxBarSize={28} isAnimationActive={false} />
+        ) : (
+          <Area
+            dataKey="value"
+            type="linear"
+            stroke={fill}
+            strokeWidth={1.5}
+            fill={fill}
+            fillOpacity={0.12}
+            dot={false}
+            isAnimationActive={false}
+          />
+        )}
+        {marks.map(({ at, kind, text }) => (
+          <ReferenceLine
+            key={`${at} ${text}`}
+            x={at}
+            ifOverflow="extendDomain"
+            stroke={kind === 'crash' ? 'var(--bad)' : 'var(--accent)'}
+            strokeDasharray={kind === 'crash' ? '2 2' : '6 3'}
+          />
+        ))}
+      </ComposedChart>
+    </ResponsiveContainer>
+  )
+}
+
+const tick = { fill: 'var(--muted)', fontSize: 12 }
+
+type TipProps = Pick<TooltipContentProps, 'active' | 'label' | 'payload'> &
+  Pick<MetricChartProps, 'title' | 'format' | 'formatTime'>
+
+function Tip({ active, label, payload, title, format, formatTime }: TipProps) {
+  const value = payload?.[0]?.value
+  if (!active || label === undefined) return null
+  return (
+    <div className="grid gap-0.5 rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-lifted">
+      <p className="text-muted">{formatTime(Number(label))}</p>
+      <p className="tabular-nums">
+        {title} <span className="font-medium">{typeof value === 'number' ? format(value) : 'not measured'}</span>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,22 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { AgentHistory, AgentHistoryQuery } from '../../src/features/views/metrics/schemas.ts'
+import { agentPath, agentQuery } from '../agents/agents-api.ts'
+import { request } from '../api/request.ts'
+
+export type Range = AgentHistoryQuery['range']
+export const RANGES: readonly Range[] = ['1h', '24h', '7d', '30d']
+
+/** What one agent used in each part of a range; the figures of the last range stay until the next have come. */
+export function historyQuery(agentId: string, range: Range) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'metrics', range],
+    queryFn: ({ signal }) => request(AgentHistory, `${agentPath(agentId)}/metrics?range=${range}`, { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: range === '1h' ? 30_000 : 120_000,
+  })
+}
+
+/** `?range=` of the page. */
+export function readRange(search: Record<string, unknown>): { range: Range } {
+  return { range: AgentHistoryQuery.shape.range.catch('24h').parse(search.range) }
+}
