@@ -48,6 +48,8 @@ export type Service = {
   write(place: Place, text: string, answerTo: string | null): Promise<string>
   /** Buttons that the message had are gone then. */
   edit(place: Place, messageId: string, text: string): Promise<void>
+  /** The text as it is written, without any letter that the service takes for a mark; at most twice as long. */
+  toLiteral(text: string): string
   /** Writes a message with buttons; services without buttons have none of it. */
   writeChoices?(place: Place, text: string, choices: readonly Choice[]): Promise<string>
   /** The chat with one person alone; the service makes it where there is none. */

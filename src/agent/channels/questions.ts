@@ -1,15 +1,18 @@
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { toVisible } from '../../core/text/visible-text.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { ChannelName, Choice, Place, Pressed, Service } from './channel.ts'
+import { splitText } from './split.ts'
 
 const Asked = z.object({ status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
 export type QuestionStatus = z.infer<typeof Asked>['status']
 
 const PRESSED = /^(approve|deny):(apr_\w+)$/
-/** What a message shows of the arguments: the dashboard shows all of them. */
-const MAX_SHOWN_CHARS = 1200
+/** Left of a message for the words around the arguments, and for what became of the question. */
+const ROOM_FOR_WORDS_CHARS = 300
+const MAX_SHOWN_TOOL_CHARS = 100
 const MAX_KEPT = 100
 /** What is paid for is decided on the dashboard alone, in a session of the owner. */
 const NEVER_ASKED: ReadonlySet<string> = new Set(['paid_request'])
@@ -17,12 +20,13 @@ const NEVER_ASKED: ReadonlySet<string> = new Set(['paid_request'])
 /** A channel with the people whom the settings name as owners. */
 export type OwnerChannel = { name: ChannelName; service: Service; owners: readonly string[] }
 
+type Shown = { tool: string; json: string }
 type Sent = { service: Service; place: Place; messageId: string; text: string }
 
 /** Questions to the owner, put to them with buttons wherever they can be reached. */
 export type Questions = {
   /** Nobody waits for this: the dashboard has the question, too. */
-  put(id: string, question: { tool: string; json: string }): void
+  put(id: string, question: Shown): void
   /** What became of it, wherever it was decided. */
   settle(id: string, status: QuestionStatus): void
   /** Somebody has pressed a button. Returns what they are told. */
@@ -35,9 +39,10 @@ export function createQuestions(deps: {
   log: Log
 }): Questions {
   const kept = new Map<string, Promise<Sent[]>>()
-  const putTo = async ({ service }: OwnerChannel, personId: string, text: string, choices: Choice[]) => {
+  const putTo = async ({ service }: OwnerChannel, personId: string, id: string, question: Shown) => {
     const place = await service.findDirect(personId)
-    const messageId = await service.writeChoices?.(place, text, choices)
+    const { text, isWhole } = toText(service, question)
+    const messageId = await service.writeChoices?.(place, text, toChoices(id, isWhole))
     return messageId === undefined ? [] : [{ service, place, messageId, text }]
   }
   const show = async ({ service, place, messageId, text }: Sent, sentence: string) => {
@@ -46,12 +51,11 @@ export function createQuestions(deps: {
     })
   }
   return {
-    put(id, { tool, json }) {
-      if (kept.has(id) || NEVER_ASKED.has(tool)) return
-      const text = `May I use ${tool}?\n${json.length > MAX_SHOWN_CHARS ? `${json.slice(0, MAX_SHOWN_CHARS)}… (the dashboard shows all of it)` : json}`
+    put(id, question) {
+      if (kept.has(id) || NEVER_ASKED.has(question.tool)) return
       const puts = deps.listChannels().flatMap((channel) =>
         channel.owners.map((owner) =>
-          putTo(channel, owner, text, toChoices(id)).catch((error: unknown) => {
+          putTo(channel, owner, id, question).catch((error: unknown) => {
             // The ids of owners belong to several messengers, and nobody knows which to which.
             deps.log.info({ channel: channel.name, error: errorMessage(error) }, 'an owner was not asked here')
             return []
@@ -102,11 +106,21 @@ async function decide(call: PlatformCall, id: string, decision: object): Promise
   return status === null ? null : `Decided elsewhere before: ${describe(status)}`
 }
 
-function toChoices(id: string): Choice[] {
-  return [
-    { label: 'Approve', value: `approve:${id}` },
-    { label: 'Deny', value: `deny:${id}` },
-  ]
+/** Nobody approves by a button what the message above it does not show. */
+function toChoices(id: string, isWhole: boolean): Choice[] {
+  const deny = { label: 'Deny', value: `deny:${id}` }
+  return isWhole ? [{ label: 'Approve', value: `approve:${id}` }, deny] : [deny]
+}
+
+/** Nothing in it is hidden, or taken for a mark of the service: what an agent asks for may be somebody else's words. */
+function toText({ maxChars, toLiteral }: Service, { tool, json }: Shown): { text: string; isWhole: boolean } {
+  const name = toLiteral(toVisible(tool).slice(0, MAX_SHOWN_TOOL_CHARS))
+  const visible = toVisible(json)
+  const shown = toLiteral(visible)
+  const room = maxChars - ROOM_FOR_WORDS_CHARS - name.length
+  if (shown.length <= room) return { text: `May I use ${name}?\n${shown}`, isWhole: true }
+  const start = toLiteral(splitText(visible, Math.floor(room / 2))[0] ?? '')
+  return { text: `May I use ${name}?\n${start}…\nThis is not all of it: the dashboard shows the rest.`, isWhole: false }
 }
 
 function describe(status: QuestionStatus): string {

@@ -23,6 +23,8 @@ const UNKNOWN_MESSAGE = 10_008
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 404])
 /** The text of an agent calls nobody, whatever names stand in it. */
 const NOBODY = { parse: [] as AllowedMentionsTypes[], replied_user: false }
+/** What Markdown, mentions and links of Discord begin with. */
+const MARKS = /[\\`*_~|<>[\]()#@:-]/g
 /** A message, or a chat. */
 const Created = z.object({ id: z.string() })
 
@@ -52,6 +54,7 @@ export function createDiscordService(settings: { editEveryMs: number }, rest: RE
         if (!(error instanceof DiscordAPIError && error.code === UNKNOWN_MESSAGE)) throw error
       }
     },
+    toLiteral: (text) => text.replace(MARKS, String.raw`\$&`),
     async writeChoices({ chatId }, text, choices) {
       const components = choices.map(
         ({ label, value }) =>

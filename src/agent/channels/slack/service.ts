@@ -49,6 +49,8 @@ export function createSlackService(settings: SlackServiceSettings, web: WebClien
         if (codeOf(error) !== 'message_not_found') throw error
       }
     },
+    // `toSlackText` sees to it.
+    toLiteral: (text) => text,
     async findDirect(personId) {
       const { channel } = Opened.parse(await web.conversations.open({ users: personId }))
       return { chatId: channel.id, threadId: null, isDirect: true }

@@ -39,6 +39,8 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
         if (!isRefusal(error) || !/not modified|to edit not found/.test(error.description)) throw error
       }
     },
+    // Text without a parse mode has no marks.
+    toLiteral: (text) => text,
     async writeChoices(place, text, choices) {
       const buttons = choices.map(({ label, value }) => ({ text: label, callback_data: value }))
       const sent = await api.sendMessage(place.chatId, text, {

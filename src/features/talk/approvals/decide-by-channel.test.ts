@@ -84,19 +84,20 @@ async function startAskingAgent(openMessenger: typeof openTelegram | typeof open
   }
 }
 
+/** Each with how it is told that `{"path":"a.md"}` is to be deleted: Discord takes punctuation for marks. */
 const MESSENGERS = [
-  ['Telegram', openTelegram],
-  ['Discord', openDiscord],
+  ['Telegram', openTelegram, 'May I use delete_file?\n{"path":"a.md"}'],
+  ['Discord', openDiscord, 'May I use delete\\_file?\n{"path"\\:"a.md"}'],
 ] as const
 
 test.each(MESSENGERS)(
   'POST /v1/approvals/:id/decision: on %s the owner approves by a button, and the audit log says where',
-  async (_name, openMessenger) => {
+  async (_name, openMessenger, question) => {
     await using agent = await startAskingAgent(openMessenger)
     const { messenger } = agent
     const removal = agent.remove()
     await agent.asked()
-    expect(messenger.shown().at(-1)?.text).toBe('May I use delete_file?\n{"path":"a.md"}')
+    expect(messenger.shown().at(-1)?.text).toBe(question)
     messenger.press('eve', 'Approve')
     expect((await agent.list())[0]?.status).toBe('waiting')
     messenger.press('ada', 'Approve')
@@ -132,6 +133,32 @@ test.each(MESSENGERS)(
     await agent.decide(id, 'approve')
     expect(await second).toContain('movedTo')
     await agent.ends('Approved.')
+  },
+)
+
+test.each(MESSENGERS)('on %s a question hides no letter of what is asked for', async (name, openMessenger) => {
+  await using agent = await startAskingAgent(openMessenger)
+  const removal = agent.running.runTool('delete_file', { path: '||a\u202Edm.b||\u200B [c](https://eve.example)' })
+  await agent.asked()
+  const text = agent.messenger.shown().at(-1)?.text ?? ''
+  const visible = String.raw`{"path":"||a\u202edm.b||\u200b [c](https://eve.example)"}`
+  expect(name === 'Discord' ? text.replace(/\\([^0-9A-Za-z\s])/g, '$1') : text).toEndWith(visible)
+  if (name === 'Discord') expect(text).toContain(String.raw`\|\|a\\u202edm.b\|\|\\u200b \[c\]\(https\://eve.example\)`)
+  agent.messenger.press('ada', 'Deny')
+  expect(await removal).toContain('Your owner has denied it')
+})
+
+test.each(MESSENGERS)(
+  'on %s what does not fit in a message can be denied there, not approved',
+  async (_name, openMessenger) => {
+    await using agent = await startAskingAgent(openMessenger)
+    const removal = agent.running.runTool('delete_file', { path: `${'_'.repeat(4200)}a.md` })
+    await until('the question', () => agent.messenger.shown().at(-1)?.buttons.length)
+    const shown = agent.messenger.shown().at(-1)
+    expect(shown?.buttons).toHaveLength(1)
+    expect(shown?.text).toEndWith('…\nThis is not all of it: the dashboard shows the rest.')
+    agent.messenger.press('ada', 'Deny')
+    expect(await removal).toContain('Your owner has denied it')
   },
 )
 
