@@ -105,6 +105,27 @@ describe.skipIf(found === null)('agents in containers', () => {
   )
 
   test(
+    'stead agents update --all: a good image reaches everybody; with a broken one the first goes back, and no other is touched',
+    async () => {
+      const ids = [await createAgent(person, { name: 'First' }), await createAgent(person, { name: 'Second' })]
+      const update = (image: string) =>
+        house.run(['agents', 'update', '--all', '--first', 'First', '--image', image, '--as', person.email])
+      const imagesInUse = async () =>
+        (await listContainers(docker, await readInstance(house))).map(({ Labels }) => Labels[LABELS.image])
+      expect(await update(images.better)).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^2 updated$/m) })
+      expect(await imagesInUse()).toEqual([images.better, images.better])
+
+      const failed = await update(images.broken)
+      expect(failed).toMatchObject({ exitCode: 1, stderr: '' })
+      expect(failed.stdout).toMatch(/^First was not updated: .*The agent went back.*\n1 failed, 1 kept\n$/)
+      expect(await imagesInUse()).toEqual([images.better, images.better])
+      expect((await readHistory(person, ids[1] ?? ''))[0]).toMatchObject({ kind: 'update', result: 'succeeded' })
+      for (const id of ids) await person.delete(`/api/agents/${id}`)
+    },
+    PATIENCE_MS,
+  )
+
+  test(
     'POST /api/agents/:id/update: one that was never deployed gets the image that is named, or stays as it is',
     async () => {
       const { id } = await read(CreatedAgent, person.post('/api/agents', { name: 'Bo' }))

@@ -1,20 +1,18 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { AppError } from '../../core/errors.ts'
 import { LogHistory } from '../../features/agents/logs/schemas.ts'
-import { WebAgent } from '../../features/agents/registry/schemas.ts'
 import { SentMessage } from '../../features/talk/chat/schemas.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import type { ServerClient } from './client.ts'
+import { findAgent, findAgents } from './find-agent.ts'
+import { readCount } from './read-count.ts'
+import { updateCommand } from './rollout/command.ts'
 import { addServerOptions, type ServerOptions, withServer } from './server.ts'
 import { toPlain, toTable } from './table.ts'
 
 const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 75 no server answers, 78 a setting is bad.'
 const MAX_LOG_LINES = 1000
-
-/** `GET /api/agents/provision`: unlike the public list it refuses a key that is none. */
-const AgentList = z.object({ agents: z.array(WebAgent) })
 
 /** What is done to one agent, and what is said afterwards. */
 const ACTIONS: readonly [name: string, description: string, said: string][] = [
@@ -22,7 +20,6 @@ const ACTIONS: readonly [name: string, description: string, said: string][] = [
   ['stop', 'stops an agent; what it keeps stays', 'is stopped'],
   ['restart', 'stops an agent and starts it again', 'is started again'],
   ['repair', 'puts an agent that does not work right', 'is repaired'],
-  ['update', 'gives an agent the newest image; the old one comes back when that fails', 'is up to date'],
 ]
 
 /** Adds `agents`: one's own agents at a running server. */
@@ -44,6 +41,7 @@ export function agentsCommand(program: Command): void {
       .description(description)
       .action((agent: string, options: ServerOptions) => run(options, (server) => act(server, name, agent, said)))
   }
+  updateCommand(withOptions(agents, 'update [agent]', 'update Ada\n  stead agents update --all --everybody'))
   withOptions(agents, 'delete <agent>', 'delete Ada --yes')
     .description('deletes an agent with all it keeps')
     .option('--yes', 'really delete it', false)
@@ -80,10 +78,6 @@ async function listAgents(server: ServerClient): Promise<Report> {
   }
 }
 
-async function findAgents(server: ServerClient): Promise<WebAgent[]> {
-  return (await server.ask(AgentList, 'GET', '/api/agents/provision')).agents
-}
-
 async function readLogs(server: ServerClient, wanted: string, limit: number): Promise<Report> {
   const { id } = await findAgent(server, wanted)
   const { lines, entries } = await server.ask(
@@ -115,26 +109,4 @@ async function chat(server: ServerClient, wanted: string, message: string): Prom
   const { id } = await findAgent(server, wanted)
   const sent = await server.ask(SentMessage, 'POST', '/api/chat', { agentId: id, message })
   return { text: toPlain(sent.reply), json: sent }
-}
-
-/** By its id, or by its name, however that is written. @throws AppError `not_found`, `invalid` when several have the name. */
-async function findAgent(server: ServerClient, wanted: string): Promise<WebAgent> {
-  const agents = await findAgents(server)
-  const byId = agents.find(({ id }) => id === wanted)
-  if (byId) return byId
-  const [named, ...others] = agents.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
-  if (named && others.length === 0) return named
-  if (named) {
-    const ids = [named, ...others].map(({ id }) => id).join(', ')
-    throw new AppError('invalid', `${others.length + 1} agents are called ${wanted}: name one of ${ids}`)
-  }
-  const names = agents.slice(0, 10).map(({ name }) => toPlain(name))
-  const known = names.length > 0 ? `; there are ${names.join(', ')}` : ', nor any other'
-  throw new AppError('not_found', `There is no agent ${wanted}${known}`)
-}
-
-function readCount(option: string, text: string, most: number): number {
-  const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= most) return count
-  throw new UsageError(`${option}: must be a whole number from 1 to ${most}`)
 }

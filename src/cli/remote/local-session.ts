@@ -1,4 +1,4 @@
-import { asc, eq } from 'drizzle-orm'
+import { asc, eq, inArray, isNotNull } from 'drizzle-orm'
 import { findServerAddress } from '../../apps/server-address.ts'
 import { systemClock } from '../../core/clock.ts'
 import { type Config, readConfig } from '../../core/config.ts'
@@ -6,6 +6,7 @@ import { AppError } from '../../core/errors.ts'
 import { createLog } from '../../core/log.ts'
 import { isServed } from '../../db/instance-lock.ts'
 import type { Db } from '../../db/open.ts'
+import { agents } from '../../features/agents/registry/tables.ts'
 import { createSessions } from '../../features/people/sessions/sessions.ts'
 import { type UserRow, users } from '../../features/people/users/tables.ts'
 import { companionOf, SESSION_COOKIE } from '../../http/sessions/cookie.ts'
@@ -25,19 +26,51 @@ export async function withLocalSession<T>(
   email: string | undefined,
   work: (server: ServerClient) => Promise<T>,
 ): Promise<T> {
+  return withSessionsOf(
+    (db) => [findAccount(db, email)],
+    // There is one, or finding it has thrown.
+    ([server]) => work(server as ServerClient),
+  )
+}
+
+/** As `withLocalSession`, with a session of each account that has agents. */
+export function withOwnersSessions<T>(work: (servers: readonly ServerClient[]) => Promise<T>): Promise<T> {
+  return withSessionsOf(
+    (db) =>
+      db
+        .select()
+        .from(users)
+        .where(inArray(users.id, ownersOf(db)))
+        .all(),
+    work,
+  )
+}
+
+function ownersOf(db: Db) {
+  return db.select({ id: agents.ownerId }).from(agents).where(isNotNull(agents.ownerId))
+}
+
+async function withSessionsOf<T>(
+  find: (db: Db) => readonly UserRow[],
+  work: (servers: readonly ServerClient[]) => Promise<T>,
+): Promise<T> {
   const { web } = requireServer(readConfig(readEnvironment()))
   return withDatabase(async ({ db }, config) => {
-    const user = findAccount(db, email)
     const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
     const sessions = createSessions({ db, clock: systemClock, log: createLog('silent'), rules })
-    const token = await sessions.create(user.id, { userAgent: 'stead, the command line', address: null })
+    const tokens: string[] = []
     try {
-      const cookie = `${SESSION_COOKIE}=${token}; __Host-${SESSION_COOKIE}=${companionOf(token)}`
-      return await work(createServerClient(web, { cookie }))
+      for (const user of find(db))
+        tokens.push(await sessions.create(user.id, { userAgent: 'stead, the command line', address: null }))
+      return await work(tokens.map((token) => createServerClient(web, { cookie: toCookie(token) })))
     } finally {
-      await sessions.end(token)
+      for (const token of tokens) await sessions.end(token)
     }
   })
+}
+
+function toCookie(token: string): string {
+  return `${SESSION_COOKIE}=${token}; __Host-${SESSION_COOKIE}=${companionOf(token)}`
 }
 
 /** @throws NotRunningError: a killed server leaves its address behind, and who listens there now is a stranger. */

@@ -8,6 +8,9 @@ import { openHouse } from '../../../tests/harness/server.ts'
 
 const NEVER_MS = 600_000
 const Agents = z.object({ agents: z.array(z.looseObject({ id: z.string(), name: z.string(), status: z.string() })) })
+const Fleet = z.object({
+  agents: z.array(z.object({ id: z.string(), name: z.string(), fate: z.string(), reason: z.null() })),
+})
 const Keys = z.object({ keys: z.array(z.looseObject({ id: z.string(), name: z.string() })) })
 const Sessions = z.object({ sessions: z.array(z.unknown()) })
 
@@ -53,6 +56,46 @@ test(
     const deleted = await house.run(['agents', 'delete', 'Ada', '--yes', '--json'])
     expect(JSON.parse(deleted.stdout)).toEqual({ id, deleted: true })
     expect(await statusOf()).toBeUndefined()
+  },
+  NEVER_MS,
+)
+
+test(
+  'agents update: one by its name; --all in waves, of everybody where that is said; nobody who was stopped is started',
+  async () => {
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
+    const { urls } = await house.start()
+    const ada = await signUp(urls.web)
+    const bo = await signUp(urls.web, 'bo@example.com')
+    for (const { email } of [ada, bo]) await house.run(['user', 'set-plan', email, 'network'])
+    const create = (person: typeof ada, name: string) => createAgent(person, { name, model: 'local/echo' })
+    await Promise.all([create(ada, 'One'), create(ada, 'Two'), create(bo, 'Three')])
+    const stopped = await create(ada, 'Four')
+    const asAda = ['--as', ada.email]
+    await house.run(['agents', 'stop', 'Four', ...asAda])
+
+    expect(await house.run(['agents', 'update', 'two', ...asAda])).toEqual({
+      exitCode: 0,
+      stdout: 'Two is up to date\n',
+      stderr: '',
+    })
+    const own = await house.run(['agents', 'update', '--all', '--first', 'Two', ...asAda])
+    expect(own).toEqual({ exitCode: 0, stdout: 'Two is up to date\nOne is up to date\n2 updated\n', stderr: '' })
+    const all = await house.run(['agents', 'update', '--all', '--everybody', '--json'])
+    const names = Fleet.parse(JSON.parse(all.stdout)).agents.map(({ name, fate }) => `${name} ${fate}`)
+    expect(names.sort()).toEqual(['One updated', 'Three updated', 'Two updated'])
+    const list = Agents.parse(JSON.parse((await house.run(['agents', 'list', '--json', ...asAda])).stdout)).agents
+    expect(list.find(({ id }) => id === stopped)?.status).toBe('stopped')
+
+    for (const [words, reason] of [
+      [['update'], 'agents update: name an agent, or say --all'],
+      [['update', 'One', '--all'], 'agents update: name an agent, or say --all'],
+      [['update', 'One', '--everybody'], '--everybody: goes with --all'],
+      [['update', '--all', '--at-once', '33'], '--at-once: must be a whole number from 1 to 32'],
+      [['update', '--all', '--first', 'Four', ...asAda], '--first: no agent Four runs'],
+    ] as const) {
+      expect(await house.run(['agents', ...words])).toMatchObject({ exitCode: 2, stderr: `stead: ${reason}\n` })
+    }
   },
   NEVER_MS,
 )

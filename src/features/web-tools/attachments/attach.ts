@@ -41,12 +41,12 @@ export async function attachFile(
   agent: AgentRow,
   { name, bytes }: { name: string; bytes: Uint8Array },
 ): Promise<AttachmentRow> {
-  await write(deps.db, (tx) => requireQuota(deps.clock, tx, user.id))
+  await write(deps.db, (tx) => requireFewWaiting(deps.clock, tx, user.id))
   const { kept, text } = await keepFile(deps, { kind: 'user', user }, agent.id, { name, bytes })
   const excerpt = text?.slice(0, MAX_EXCERPT_CHARACTERS) ?? null
   const row = { ...kept, userId: user.id, agentId: agent.id, excerpt, createdAt: deps.clock.now() }
   return write(deps.db, (tx) => {
-    requireQuota(deps.clock, tx, user.id)
+    requireFewWaiting(deps.clock, tx, user.id)
     return deps.storage.within(tx, agent.ownerId, () => tx.insert(chatAttachments).values(row).returning().get())
   })
 }
@@ -93,7 +93,7 @@ async function readText(
 }
 
 /** What was never sent is forgotten after a day; the file stays with the agent. */
-function requireQuota(clock: Clock, tx: Tx, userId: string): void {
+function requireFewWaiting(clock: Clock, tx: Tx, userId: string): void {
   const isWaiting = and(eq(chatAttachments.userId, userId), isNull(chatAttachments.messageId))
   tx.delete(chatAttachments)
     .where(and(isWaiting, lt(chatAttachments.createdAt, addDays(clock.now(), -WAITING_DAYS))))
