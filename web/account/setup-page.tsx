@@ -3,11 +3,11 @@ import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-route
 import { SetupRequest, SetupResponse } from '../../src/features/people/setup/schemas.ts'
 import { ApiError, request } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { PasswordField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
+import { IdentityFields } from './identity-fields.tsx'
 import { setUp, signIn } from './session.ts'
 
 const route = getRouteApi('/setup')
@@ -50,22 +50,7 @@ function SetupForm({ token }: { token: string }) {
       {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
       {problem?.fields.token !== undefined && <DeadLink />}
       <input type="hidden" name="token" value={token} />
-      <TextField
-        label="Name"
-        name="name"
-        autoComplete="name"
-        maxLength={100}
-        hint="Optional. Shown in your account only."
-        error={problem?.fields.name}
-      />
-      <TextField label="Email" name="email" type="email" autoComplete="username" error={problem?.fields.email} />
-      <PasswordField
-        label="Password"
-        name="password"
-        autoComplete="new-password"
-        hint="At least 8 characters. A sentence works well."
-        error={problem?.fields.password}
-      />
+      <IdentityFields problem={problem} />
       <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
         Create the first account
       </Button>

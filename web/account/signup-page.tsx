@@ -4,12 +4,13 @@ import { useState } from 'react'
 import { RegisterRequest } from '../../src/features/people/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
-import { PasswordField, TextField } from '../ui/field.tsx'
+import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 import { Patience } from '../ui/patience.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { Honeypot } from './honeypot.tsx'
+import { IdentityFields } from './identity-fields.tsx'
 import { OtherWays } from './other-ways.tsx'
 import { register, signIn } from './session.ts'
 
@@ -46,22 +47,7 @@ export function SignupPage() {
     >
       <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
         {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
-        <TextField
-          label="Name"
-          name="name"
-          autoComplete="name"
-          maxLength={100}
-          hint="Optional. Shown in your account only."
-          error={problem?.fields.name}
-        />
-        <TextField label="Email" name="email" type="email" autoComplete="username" error={problem?.fields.email} />
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="new-password"
-          hint="At least 8 characters. A sentence works well."
-          error={problem?.fields.password}
-        />
+        <IdentityFields problem={problem} />
         {isInviteAsked && (
           <TextField
             label="Invite code"

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { McpServer } from '../../src/features/talk/mcp-servers/schemas.ts'
 import { messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
+import { SectionForm } from '../settings/section-form.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, PasswordField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
@@ -89,31 +89,30 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
 
 function NewServer({ agentId }: { agentId: string }) {
   const client = useQueryClient()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     ServerForm,
     async (server) => {
       await addServer(client, agentId, server)
-      formRef.current?.reset()
+      form.formRef.current?.reset()
     },
     () => null,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
+    <SectionForm form={form} action="Add server">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <TextField
           label="Name of the server"
           name="name"
           autoComplete="off"
           placeholder="weather"
-          error={problem?.fields.name}
+          error={form.problem?.fields.name}
         />
         <TextField
           label="Address of the server"
           name="url"
           autoComplete="off"
           placeholder="https://mcp.example.com/mcp"
-          error={problem?.fields.url}
+          error={form.problem?.fields.url}
         />
       </div>
       <PasswordField
@@ -121,11 +120,8 @@ function NewServer({ agentId }: { agentId: string }) {
         name="bearer"
         autoComplete="off"
         hint="Kept sealed, shown to this server alone. Empty for none."
-        error={problem?.fields.bearer}
+        error={form.problem?.fields.bearer}
       />
-      <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Add server
-      </Button>
-    </form>
+    </SectionForm>
   )
 }

@@ -4,7 +4,7 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/models/breakers/schemas.ts'
 import { agentPath, agentQuery } from '../agents/agents-api.ts'
 import { messageFor, request } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
+import { SectionForm } from '../settings/section-form.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -89,7 +89,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
 
 function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breaker }) {
   const client = useQueryClient()
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+  const form = useForm(
     CapsForm,
     async (body) => {
       const breaker = await request(Breaker, `${agentPath(agentId)}/breaker`, { method: 'PUT', body })
@@ -98,9 +98,8 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
     () => null,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
-      {isDone && <Notice tone="good">The limits are saved.</Notice>}
+    <SectionForm form={form} action="Save limits">
+      {form.isDone && <Notice tone="good">The limits are saved.</Notice>}
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <TextField
           label="Tokens a day"
@@ -110,7 +109,7 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
           placeholder="No limit"
           defaultValue={caps.tokensPerDay ?? ''}
           hint={`${usedToday.tokens.toLocaleString('en')} used today`}
-          error={problem?.fields.tokensPerDay}
+          error={form.problem?.fields.tokensPerDay}
         />
         <TextField
           label="US dollars a day"
@@ -120,12 +119,9 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
           placeholder="No limit"
           defaultValue={caps.costUsdPerDay ?? ''}
           hint={`$${usedToday.costUsd.toFixed(4)} used today`}
-          error={problem?.fields.costUsdPerDay}
+          error={form.problem?.fields.costUsdPerDay}
         />
       </div>
-      <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Save limits
-      </Button>
-    </form>
+    </SectionForm>
   )
 }

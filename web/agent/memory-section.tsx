@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
+import { SectionForm } from '../settings/section-form.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
@@ -72,18 +72,17 @@ function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, u
 
 function FactFields({ agent }: { agent: WebAgent }) {
   const client = useQueryClient()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     FactForm,
     async ({ key, fact }) => {
       await saveFact(agent.id, key, fact)
-      formRef.current?.reset()
+      form.formRef.current?.reset()
       await client.invalidateQueries({ queryKey: memoryQuery(agent.id).queryKey })
     },
     () => null,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
+    <SectionForm form={form} action="Remember">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
         <TextField
           label="Name of the fact"
@@ -91,20 +90,17 @@ function FactFields({ agent }: { agent: WebAgent }) {
           maxLength={200}
           autoComplete="off"
           placeholder="favourite-tea"
-          error={problem?.fields.key}
+          error={form.problem?.fields.key}
         />
         <TextField
           label="What to remember"
           name="fact"
           autoComplete="off"
           placeholder="Likes green tea, no sugar"
-          error={problem?.fields.fact}
+          error={form.problem?.fields.fact}
         />
       </div>
-      <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Remember
-      </Button>
-    </form>
+    </SectionForm>
   )
 }
 

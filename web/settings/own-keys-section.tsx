@@ -7,7 +7,7 @@ import { useForm } from '../ui/form.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
-import { FormNotice } from './form-notice.tsx'
+import { SectionForm } from './section-form.tsx'
 import { billingQuery, disableOwnKeys, enableOwnKey } from './settings-api.ts'
 
 const PROVIDERS = [
@@ -61,18 +61,17 @@ function Enabled({ providers }: { providers: string[] }) {
 
 function OwnKeyForm() {
   const client = useQueryClient()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     OwnKeyWish,
     async (wish) => {
       await enableOwnKey(wish)
-      formRef.current?.reset()
+      form.formRef.current?.reset()
       await client.invalidateQueries({ queryKey: billingQuery.queryKey })
     },
     () => 'apiKey',
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
+    <SectionForm form={form} action="Use this key" look="primary">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <SelectField label="Provider" name="provider">
           {PROVIDERS.map(({ id, name }) => (
@@ -81,12 +80,9 @@ function OwnKeyForm() {
             </option>
           ))}
         </SelectField>
-        <PasswordField label="API key" name="apiKey" autoComplete="off" error={problem?.fields.apiKey} />
+        <PasswordField label="API key" name="apiKey" autoComplete="off" error={form.problem?.fields.apiKey} />
       </div>
-      <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
-        Use this key
-      </Button>
-    </form>
+    </SectionForm>
   )
 }
 

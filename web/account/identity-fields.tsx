@@ -1,0 +1,26 @@
+import { PasswordField, TextField } from '../ui/field.tsx'
+import type { FormProblem } from '../ui/form.ts'
+
+/** Who somebody is to be here: the fields that every new account begins with. */
+export function IdentityFields({ problem }: { problem: FormProblem | null }) {
+  return (
+    <>
+      <TextField
+        label="Name"
+        name="name"
+        autoComplete="name"
+        maxLength={100}
+        hint="Optional. Shown in your account only."
+        error={problem?.fields.name}
+      />
+      <TextField label="Email" name="email" type="email" autoComplete="username" error={problem?.fields.email} />
+      <PasswordField
+        label="Password"
+        name="password"
+        autoComplete="new-password"
+        hint="At least 8 characters. A sentence works well."
+        error={problem?.fields.password}
+      />
+    </>
+  )
+}
