@@ -55,6 +55,7 @@ function writeRoute(name: string, operation: Operation): string {
   const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 300)
   return [
     `### ${name}`,
+    `${operation.summary}.`,
     `${ways.length === 0 ? 'For everybody' : `With ${ways.join(', ')}`}${scope}. ${refusals.length === 0 ? '' : `Also ${refusals.join(', ')}.`}`,
     `\`\`\`\n${lines.join('\n')}\n\`\`\``,
   ].join('\n\n')

@@ -5,6 +5,10 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import type { ApiDocument } from '../src/apps/api-document/document.ts'
+import { WINGS } from '../src/apps/api-document/operations/operations.ts'
+import { listRoutes } from '../src/apps/api-document/routes.ts'
+import { createEmptyApp } from '../src/apps/empty-app.ts'
+import { readConfig } from '../src/core/config.ts'
 import { answers } from '../src/http/answers.ts'
 import type { BaseEnv, Face } from '../src/http/env.ts'
 import { requireDocumented } from './harness/documents/documented.ts'
@@ -18,7 +22,13 @@ const ROUTES = readFileSync(join(import.meta.dir, 'endpoints.txt'), 'utf8')
 
 function readRoute(line: string) {
   const [method = '', path = '', face = '', guard = ''] = line.split(' ')
-  return { method: method.toLowerCase(), path: path.replaceAll(/:(\w+)/g, '{$1}'), face, guard }
+  return {
+    name: `${method} ${path}`,
+    method: method.toLowerCase(),
+    path: path.replaceAll(/:(\w+)/g, '{$1}'),
+    face,
+    guard,
+  }
 }
 
 async function readDocument(face: Face): Promise<ApiDocument> {
@@ -57,6 +67,69 @@ test.each(FACES)(
     expect(listed.filter((name) => !known.has(name))).toEqual([])
   },
 )
+
+test('GET /openapi.json: every operation has a summary, verb first and at most ten words, and a tag of its wing', async () => {
+  const documents = await Promise.all(FACES.map(readDocument))
+  const wrong = documents.flatMap(({ paths, tags, 'x-tagGroups': groups }) =>
+    Object.values(paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter(({ summary, tags: [tag = ''] }) => {
+        const isSentence = /^[A-Z][a-z]+s,? \S/.test(summary) && summary.split(' ').length <= 10
+        return (
+          !isSentence || !tags.some(({ name }) => name === tag) || !groups.some((group) => group.tags.includes(tag))
+        )
+      })
+      .map(({ operationId, summary, tags: [tag] }) => `${operationId}: ${summary} (${tag})`),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('each line of the operations is that of a route, and no route has two', () => {
+  const routes = new Set(ROUTES.flatMap(({ name, face }) => [name, `${name} ${face}`]))
+  const lines = Object.values(WINGS).flatMap((wing) => Object.values(wing).flatMap((room) => Object.keys(room.routes)))
+  expect(lines.filter((line) => !routes.has(line))).toEqual([])
+  expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([])
+})
+
+test('a body that its schema does not teach has examples, and every example is one that its route takes', () => {
+  const bodies = listRoutes(createEmptyApp(readConfig({})).routes).flatMap(({ method, path, parts }) =>
+    parts.flatMap(({ target, schema }) => (target === 'json' ? [{ name: `${method} ${path}`, schema }] : [])),
+  )
+  const dull = bodies.filter(({ schema }) => !schema.meta()?.examples && hasUntypedPlace(toInputSchema(schema)))
+  expect(dull.map(({ name }) => name)).toEqual([])
+  const refused = bodies.flatMap(({ name, schema }) =>
+    readExamples(schema).flatMap((example) => {
+      const { error } = schema.safeParse(example)
+      return error ? [`${name}: ${JSON.stringify(example)}: ${error.issues[0]?.message}`] : []
+    }),
+  )
+  expect(refused).toEqual([])
+  expect(toInputSchema(z.object({ a: z.unknown() }))).toSatisfy(hasUntypedPlace)
+})
+
+function toInputSchema(schema: z.ZodType): unknown {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+}
+
+function readExamples(schema: z.ZodType): unknown[] {
+  const examples = schema.meta()?.examples
+  return Array.isArray(examples) ? examples : []
+}
+
+/** Where anything at all may stand. */
+function hasUntypedPlace(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  const { default: _default, ...said } = { default: null, ...schema }
+  return Object.entries(said).some(([key, value]) =>
+    key === 'properties' && typeof value === 'object' && value !== null
+      ? Object.values(value).some((property) => isEmpty(property) || hasUntypedPlace(property))
+      : (['additionalProperties', 'items'].includes(key) && isEmpty(value)) || hasUntypedPlace(value),
+  )
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
 
 test('GET /openapi.json: what a body takes and an answer gives is what the schemas say', async () => {
   const { paths } = await readDocument('web')

@@ -6,6 +6,7 @@ import { type Answer, type CheckedPart, partsOfAnswer } from '../../http/answers
 import type { Face } from '../../http/env.ts'
 import { statusOf } from '../../http/errors.ts'
 import { SESSION_COOKIE } from '../../http/sessions/cookie.ts'
+import { describeOperation, WINGS } from './operations/operations.ts'
 import { errorKindsOf, securityOf } from './refusals.ts'
 import type { DeclaredRoute } from './routes.ts'
 
@@ -15,6 +16,7 @@ export type Content = Record<string, { schema?: Schema }>
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
 export type Operation = {
   operationId: string
+  summary: string
   tags: string[]
   security: Record<string, string[]>[]
   'x-required-scope'?: string
@@ -25,6 +27,9 @@ export type Operation = {
 export type ApiDocument = {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string }
+  tags: { name: string; description: string }[]
+  /** Wings of the house, as pages that show the document group its tags. */
+  'x-tagGroups': { name: string; tags: string[] }[]
   paths: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> }
 }
@@ -74,6 +79,7 @@ export async function writeApiDocument(routes: readonly DeclaredRoute[], face: F
   return {
     openapi: '3.1.0',
     info: { title: `Stead, ${face}`, version: VERSION, description: DESCRIPTIONS[face] },
+    ...toTags(paths),
     paths,
     components: { schemas, securitySchemes: SECURITY_SCHEMES },
   }
@@ -83,13 +89,14 @@ type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
 
 function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
-  const [first = 'root', second] = words
+  const { tag, summary } = describeOperation(route.method, route.path, route.face)
   const scope = route.traits.find((trait) => trait.scope)?.scope
   const parameters = [...toPathParameters(path), ...route.parts.flatMap((part) => toQueryParameters(part, toSchema))]
   const body = route.parts.find(({ target }) => target === 'json')
   return {
     operationId: [route.method.toLowerCase(), ...words.map(capitalize)].join(''),
-    tags: [first === 'api' || first === 'v1' ? (second ?? first) : first],
+    summary,
+    tags: [tag],
     security: securityOf(route),
     ...(scope && { 'x-required-scope': scope }),
     ...(parameters.length > 0 && { parameters }),
@@ -100,6 +107,21 @@ function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Op
       },
     }),
     responses: toResponses(route, toSchema),
+  }
+}
+
+/** The tags that the paths have, in the order of the wings. */
+function toTags(paths: ApiDocument['paths']): Pick<ApiDocument, 'tags' | 'x-tagGroups'> {
+  const used = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)))
+  const wings = Object.entries(WINGS).map(([name, wing]) => ({
+    name,
+    rooms: Object.entries(wing).filter(([tag]) => used.has(tag)),
+  }))
+  return {
+    tags: wings.flatMap(({ rooms }) => rooms.map(([name, { about }]) => ({ name, description: about }))),
+    'x-tagGroups': wings
+      .filter(({ rooms }) => rooms.length > 0)
+      .map(({ name, rooms }) => ({ name, tags: rooms.map(([tag]) => tag) })),
   }
 }
 

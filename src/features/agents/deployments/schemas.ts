@@ -22,7 +22,7 @@ export const DeploymentRequest = action({
     aiProvider: z.enum(AI_PROVIDERS, 'Unsupported aiProvider').optional(),
     model: Word('model').optional(),
   }).default({}),
-})
+}).meta({ examples: [{ agentId: 'ada', userId: 'user_1', config: { model: 'openai/gpt-4o', plan: 'solo' } }] })
 export type DeploymentRequest = z.infer<typeof DeploymentRequest>
 
 /** `POST /api/agents/:id/update`: without `image` the agent restarts on the current version. */
@@ -32,7 +32,7 @@ export const UpdateImageRequest = action({
     .refine((image) => ImageReference.safeParse(image).success, 'Invalid docker image value')
     .transform((image) => ImageReference.parse(image))
     .optional(),
-})
+}).meta({ examples: [{}, { image: 'ghcr.io/openclaw/openclaw:2026.5.1' }] })
 
 /** One line of `GET /api/agents/:id/deployments`: what was asked of an agent, by whom, and what became of it. */
 export const Deployment = z.object({

@@ -92,25 +92,27 @@ export const PlainSettings = z
 export type PlainSettings = z.infer<typeof PlainSettings>
 
 /** `PUT /api/agents/:id/config`: what is left out stays, null takes it away. */
-export const ConfigRequest = z.object({
-  model: Model.optional(),
-  aiProvider: aiProvider.optional(),
-  plan: text('plan', 40).optional(),
-  apiKey: SecretSettings.shape.apiKey.nullish(),
-  telegramToken: SecretSettings.shape.telegramToken.nullish(),
-  discordBotToken: SecretSettings.shape.discordBotToken.nullish(),
-  whatsappToken: SecretSettings.shape.whatsappToken.nullish(),
-  slackBotToken: SecretSettings.shape.slackBotToken.nullish(),
-  slackAppToken: SecretSettings.shape.slackAppToken.nullish(),
-  webhookUrl: SecretSettings.shape.webhookUrl.nullish(),
-  telegramUserId: PlainSettings.shape.telegramUserId.nullish(),
-  ownerIds: PlainSettings.shape.ownerIds.nullish(),
-  skills: PlainSettings.shape.skills.nullish(),
-  template: PlainSettings.shape.template.nullish(),
-  brain: PlainSettings.shape.brain.nullish(),
-  tier: PlainSettings.shape.tier.nullish(),
-  agentType: PlainSettings.shape.agentType.nullish(),
-})
+export const ConfigRequest = z
+  .object({
+    model: Model.optional(),
+    aiProvider: aiProvider.optional(),
+    plan: text('plan', 40).optional(),
+    apiKey: SecretSettings.shape.apiKey.nullish(),
+    telegramToken: SecretSettings.shape.telegramToken.nullish(),
+    discordBotToken: SecretSettings.shape.discordBotToken.nullish(),
+    whatsappToken: SecretSettings.shape.whatsappToken.nullish(),
+    slackBotToken: SecretSettings.shape.slackBotToken.nullish(),
+    slackAppToken: SecretSettings.shape.slackAppToken.nullish(),
+    webhookUrl: SecretSettings.shape.webhookUrl.nullish(),
+    telegramUserId: PlainSettings.shape.telegramUserId.nullish(),
+    ownerIds: PlainSettings.shape.ownerIds.nullish(),
+    skills: PlainSettings.shape.skills.nullish(),
+    template: PlainSettings.shape.template.nullish(),
+    brain: PlainSettings.shape.brain.nullish(),
+    tier: PlainSettings.shape.tier.nullish(),
+    agentType: PlainSettings.shape.agentType.nullish(),
+  })
+  .meta({ examples: [{ model: 'openai/gpt-4o', telegramToken: '123456:ABC-DEF', webhookUrl: null }] })
 export type ConfigRequest = z.infer<typeof ConfigRequest>
 
 /**
@@ -171,12 +173,14 @@ const ProvisionConfig = ConfigRequest.omit({ model: true }).extend({ plan: Agent
  * `POST /api/agents/provision` (Interface 4.4, web). Without `model` the best configured one is taken; `tier` is `starter`, `pro` or
  * `enterprise`, and any other is the smallest.
  */
-export const ProvisionRequest = z.object({
-  name: Name,
-  model: Model.optional(),
-  config: ProvisionConfig.optional(),
-  tier: text('tier', 40).optional(),
-})
+export const ProvisionRequest = z
+  .object({
+    name: Name,
+    model: Model.optional(),
+    config: ProvisionConfig.optional(),
+    tier: text('tier', 40).optional(),
+  })
+  .meta({ examples: [{ name: 'Ada', model: 'openai/gpt-4o', tier: 'starter' }] })
 export type ProvisionRequest = z.infer<typeof ProvisionRequest>
 
 /** `POST /api/agents` (Interface 4.4): a row without a container. */

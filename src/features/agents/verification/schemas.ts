@@ -23,6 +23,14 @@ export const VerifyRequest = action({
     .nullish(),
   verified: z.unknown().optional(),
   metadata: z.unknown().optional(),
+}).meta({
+  examples: [
+    {
+      verificationType: 'ens',
+      walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
+      signature: `0x${'ab'.repeat(65)}`,
+    },
+  ],
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 

@@ -44,28 +44,30 @@ export const EstimateRequest = z.object({
 export type EstimateRequest = z.infer<typeof EstimateRequest>
 
 /** `POST /api/ai/chat` (Interface 4.5). */
-export const ChatRequest = z.object({
-  messages: z
-    .array(
-      z.object({
-        role: z.enum(['user', 'assistant', 'system'], 'role must be user, assistant or system'),
-        content: z.string('content must be text'),
-      }),
-      'Messages array is required',
-    )
-    .min(1, 'Messages array is required'),
-  model: ModelName.optional(),
-  temperature: Numeric('temperature')
-    .pipe(z.number().min(0, 'temperature must be 0 to 2').max(2, 'temperature must be 0 to 2'))
-    .optional(),
-  top_p: Numeric('top_p').pipe(z.number().min(0, 'top_p must be 0 to 1').max(1, 'top_p must be 0 to 1')).optional(),
-  max_tokens: Numeric('max_tokens')
-    .pipe(z.number().int('max_tokens must be whole').positive('max_tokens must be positive'))
-    .optional(),
-  taskType: TaskType,
-  fallbacks: Fallbacks,
-  stream: z.boolean('stream must be true or false').nullish(),
-})
+export const ChatRequest = z
+  .object({
+    messages: z
+      .array(
+        z.object({
+          role: z.enum(['user', 'assistant', 'system'], 'role must be user, assistant or system'),
+          content: z.string('content must be text'),
+        }),
+        'Messages array is required',
+      )
+      .min(1, 'Messages array is required'),
+    model: ModelName.optional(),
+    temperature: Numeric('temperature')
+      .pipe(z.number().min(0, 'temperature must be 0 to 2').max(2, 'temperature must be 0 to 2'))
+      .optional(),
+    top_p: Numeric('top_p').pipe(z.number().min(0, 'top_p must be 0 to 1').max(1, 'top_p must be 0 to 1')).optional(),
+    max_tokens: Numeric('max_tokens')
+      .pipe(z.number().int('max_tokens must be whole').positive('max_tokens must be positive'))
+      .optional(),
+    taskType: TaskType,
+    fallbacks: Fallbacks,
+    stream: z.boolean('stream must be true or false').nullish(),
+  })
+  .meta({ examples: [{ messages: [{ role: 'user', content: 'Say hello' }], taskType: 'general' }] })
 export type ChatRequest = z.infer<typeof ChatRequest>
 
 /** How much of something is used; `limit` and `remaining` are null without one. */
@@ -98,16 +100,18 @@ export const MyUsage = z.object({
 export type MyUsage = z.infer<typeof MyUsage>
 
 /** `POST /v1/embeddings`: the OpenAI form. */
-export const EmbeddingRequest = z.looseObject({
-  model: z.string('model is required').min(1, 'model is required').max(200, 'model is too long'),
-  input: z.union(
-    [z.string().min(1), z.array(z.union([z.string(), z.number(), z.array(z.number())])).min(1)],
-    'input must be text or a list',
-  ),
-  fallbacks: Fallbacks,
-  models: Fallbacks,
-  taskType: TaskType,
-})
+export const EmbeddingRequest = z
+  .looseObject({
+    model: z.string('model is required').min(1, 'model is required').max(200, 'model is too long'),
+    input: z.union(
+      [z.string().min(1), z.array(z.union([z.string(), z.number(), z.array(z.number())])).min(1)],
+      'input must be text or a list',
+    ),
+    fallbacks: Fallbacks,
+    models: Fallbacks,
+    taskType: TaskType,
+  })
+  .meta({ examples: [{ model: 'openai/text-embedding-3-small', input: ['Say hello'] }] })
 export type EmbeddingRequest = z.infer<typeof EmbeddingRequest>
 
 /** Long conversations pass here with every call: their other fields are the provider's business. */
@@ -119,19 +123,21 @@ function hasRole(message: unknown): boolean {
 const Count = (name: string) => z.number(`${name} must be a number`).nullish()
 
 /** `POST /v1/chat/completions`: the OpenAI form. Only what we use is checked, the rest goes to the provider untouched. */
-export const CompletionRequest = z.looseObject({
-  messages: z
-    .array(z.custom<{ role: string }>(hasRole, 'role must be text'), 'messages must be an array')
-    .min(1, 'messages must not be empty'),
-  model: z.string('model must be text').max(200, 'model is too long').optional(),
-  stream: z.boolean('stream must be true or false').nullish(),
-  n: Count('n'),
-  max_tokens: Count('max_tokens'),
-  max_completion_tokens: Count('max_completion_tokens'),
-  fallbacks: Fallbacks,
-  models: Fallbacks,
-  taskType: TaskType,
-})
+export const CompletionRequest = z
+  .looseObject({
+    messages: z
+      .array(z.custom<{ role: string }>(hasRole, 'role must be text'), 'messages must be an array')
+      .min(1, 'messages must not be empty'),
+    model: z.string('model must be text').max(200, 'model is too long').optional(),
+    stream: z.boolean('stream must be true or false').nullish(),
+    n: Count('n'),
+    max_tokens: Count('max_tokens'),
+    max_completion_tokens: Count('max_completion_tokens'),
+    fallbacks: Fallbacks,
+    models: Fallbacks,
+    taskType: TaskType,
+  })
+  .meta({ examples: [{ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Say hello' }], stream: false }] })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
 /** Which providers answer, by their ids; one that does not makes all `degraded`. */

@@ -5,29 +5,36 @@ const MISSING = 'API key and provider required'
 const subscriptionId = z.string().max(255).optional()
 
 /** `POST /api/billing`: what is to be done, and what that takes. `pack` and `amount` are two names of one thing. */
-export const BillingRequest = z.discriminatedUnion(
-  'action',
-  [
-    z.object({
-      action: z.literal('enable-byok'),
-      apiKey: z.string(MISSING).trim().min(1, MISSING).max(512, 'API key is too long'),
-      provider: z.string(MISSING).min(1, MISSING).max(40, 'provider is too long'),
-    }),
-    z.object({ action: z.literal('disable-byok') }),
-    z.object({ action: z.literal('get-usage') }),
-    z.object({ action: z.literal('create-checkout'), plan: z.string('Invalid plan').max(40, 'Invalid plan') }),
-    z.object({
-      action: z.literal('buy-credits'),
-      pack: z.coerce.string().max(40, 'Invalid pack').optional(),
-      amount: z.coerce.string().max(40, 'Invalid pack').optional(),
-    }),
-    z.object({ action: z.literal('change-plan'), plan: z.string('Invalid plan').max(40, 'Invalid plan') }),
-    z.object({ action: z.literal('open-portal') }),
-    z.object({ action: z.literal('cancel'), subscriptionId }),
-    z.object({ action: z.literal('restore'), subscriptionId }),
-  ],
-  'Invalid action',
-)
+export const BillingRequest = z
+  .discriminatedUnion(
+    'action',
+    [
+      z.object({
+        action: z.literal('enable-byok'),
+        apiKey: z.string(MISSING).trim().min(1, MISSING).max(512, 'API key is too long'),
+        provider: z.string(MISSING).min(1, MISSING).max(40, 'provider is too long'),
+      }),
+      z.object({ action: z.literal('disable-byok') }),
+      z.object({ action: z.literal('get-usage') }),
+      z.object({ action: z.literal('create-checkout'), plan: z.string('Invalid plan').max(40, 'Invalid plan') }),
+      z.object({
+        action: z.literal('buy-credits'),
+        pack: z.coerce.string().max(40, 'Invalid pack').optional(),
+        amount: z.coerce.string().max(40, 'Invalid pack').optional(),
+      }),
+      z.object({ action: z.literal('change-plan'), plan: z.string('Invalid plan').max(40, 'Invalid plan') }),
+      z.object({ action: z.literal('open-portal') }),
+      z.object({ action: z.literal('cancel'), subscriptionId }),
+      z.object({ action: z.literal('restore'), subscriptionId }),
+    ],
+    'Invalid action',
+  )
+  .meta({
+    examples: [
+      { action: 'create-checkout', plan: 'solo' },
+      { action: 'buy-credits', pack: '500' },
+    ],
+  })
 export type BillingRequest = z.infer<typeof BillingRequest>
 
 /** What an action that worked says. */

@@ -25,7 +25,7 @@ export const PaidCall = action({
       return z.NEVER
     })
     .default(1_000_000),
-})
+}).meta({ examples: [{ url: 'https://api.example.com/report', method: 'GET', maxAmount: '0.05' }] })
 export type PaidCall = z.infer<typeof PaidCall>
 
 /** As an owner makes it for an agent of theirs, or from their own wallet. */

@@ -55,7 +55,9 @@ export const CreateSkillRequest = action({
 export type CreateSkillRequest = z.infer<typeof CreateSkillRequest>
 
 /** `POST /api/skills/:name`: which fields it takes is the skill's business. */
-export const UseSkillRequest = z.looseObject({}, 'Invalid action')
+export const UseSkillRequest = z
+  .looseObject({}, 'Invalid action')
+  .meta({ examples: [{ action: 'list' }, { action: 'list_pending' }] })
 export type UseSkillRequest = z.infer<typeof UseSkillRequest>
 
 /** A skill of the marketplace. Nobody rates skills here, so `rating` is null. `checksum` is the SHA-256 of its file. */

@@ -44,24 +44,39 @@ export const positiveAmount = (name: string) => {
 const badRecipients = `recipients must be a list of 1 to ${MAX_RECIPIENTS} {address, share}`
 
 /** `POST /api/underground/splits` (Interface 4.8). A user who asks may leave out who they are. */
-export const CreateSplitRequest = z.object({
-  userId: named('userId').optional(),
-  agentId: named('agentId'),
-  fromAddress: chainAddress('fromAddress'),
-  name: named('name', 200),
-  totalAmount: positiveAmount('totalAmount'),
-  recipients: z
-    .array(
-      z.object({ address: chainAddress('recipients.address'), share: percentage('recipients.share') }),
-      badRecipients,
-    )
-    .min(1, badRecipients)
-    .max(MAX_RECIPIENTS, badRecipients)
-    .refine(
-      (list) => list.reduce((sum, { share }) => sum + share, 0) === WHOLE,
-      'The shares must add up to exactly 100',
-    ),
-})
+export const CreateSplitRequest = z
+  .object({
+    userId: named('userId').optional(),
+    agentId: named('agentId'),
+    fromAddress: chainAddress('fromAddress'),
+    name: named('name', 200),
+    totalAmount: positiveAmount('totalAmount'),
+    recipients: z
+      .array(
+        z.object({ address: chainAddress('recipients.address'), share: percentage('recipients.share') }),
+        badRecipients,
+      )
+      .min(1, badRecipients)
+      .max(MAX_RECIPIENTS, badRecipients)
+      .refine(
+        (list) => list.reduce((sum, { share }) => sum + share, 0) === WHOLE,
+        'The shares must add up to exactly 100',
+      ),
+  })
+  .meta({
+    examples: [
+      {
+        agentId: 'ada',
+        fromAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
+        name: 'Summer night',
+        totalAmount: '100',
+        recipients: [
+          { address: '0x52908400098527886E0F7030069857D2E4169EE7', share: '60' },
+          { address: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', share: '40' },
+        ],
+      },
+    ],
+  })
 export type CreateSplitRequest = z.infer<typeof CreateSplitRequest>
 
 export const QueuedSplit = z.object({ success: z.literal(true), splitId: z.number(), status: z.literal('queued') })

@@ -33,15 +33,29 @@ const badPrice = 'ticketPriceUsdc must be a decimal text in USDC with at most 6 
 const badTickets = 'totalTickets must be a whole number from 1 to 10000000'
 
 /** `POST /api/underground/events` (Interface 4.8). */
-export const CreateEventRequest = z.object({
-  agentId: required('agentId', 100),
-  name: required('name', 200),
-  description: required('description', 10_000),
-  venue: required('venue', 300),
-  eventDate: time('eventDate'),
-  ticketPriceUsdc: z.string(badPrice).refine((text) => parseMicroUsd(text) !== null, badPrice),
-  totalTickets: z.int(badTickets).min(1, badTickets).max(10_000_000, badTickets),
-})
+export const CreateEventRequest = z
+  .object({
+    agentId: required('agentId', 100),
+    name: required('name', 200),
+    description: required('description', 10_000),
+    venue: required('venue', 300),
+    eventDate: time('eventDate'),
+    ticketPriceUsdc: z.string(badPrice).refine((text) => parseMicroUsd(text) !== null, badPrice),
+    totalTickets: z.int(badTickets).min(1, badTickets).max(10_000_000, badTickets),
+  })
+  .meta({
+    examples: [
+      {
+        agentId: 'ada',
+        name: 'Summer night',
+        description: 'Open air',
+        venue: 'Old harbour',
+        eventDate: '2027-07-01T20:00:00Z',
+        ticketPriceUsdc: '12.50',
+        totalTickets: 200,
+      },
+    ],
+  })
 export type CreateEventRequest = z.infer<typeof CreateEventRequest>
 
 const badLimit = 'limit must be a whole number from 1 to 1000'
@@ -71,10 +85,25 @@ export type UndergroundEvent = z.infer<typeof UndergroundEvent>
 export const UndergroundEventList = z.array(UndergroundEvent)
 
 /** `POST /api/underground/bus/send` (Interface 4.8): what is signed stands in the rest, which is given on as it came. */
-export const SendRequest = z.looseObject({
-  messageId: required('messageId', 200),
-  action: required('action', 100),
-})
+export const SendRequest = z
+  .looseObject({
+    messageId: required('messageId', 200),
+    action: required('action', 100),
+  })
+  .meta({
+    examples: [
+      {
+        messageId: 'msg-1',
+        action: 'BOOKING_OFFER',
+        version: '1.0',
+        timestamp: '2026-12-01T20:00:00Z',
+        from: { agentId: 'ada', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7' },
+        to: { agentId: 'bo' },
+        payload: { talentName: 'Bo', amount: '500' },
+        signature: '0x…',
+      },
+    ],
+  })
 export type SendRequest = z.infer<typeof SendRequest>
 
 /** `POST /v1/bus/send`: what an agent whose wallet is kept here says to another. */
@@ -83,6 +112,10 @@ export const OwnMessage = action({
   to: z.object({ agentId: required('to.agentId', 300), agentType: z.string().max(100).optional() }, 'to is required'),
   action: required('action', 100),
   payload: z.unknown().optional(),
+}).meta({
+  examples: [
+    { to: { agentId: 'bo' }, action: 'BOOKING_OFFER', payload: { talentName: 'Bo', amount: '500', deposit: '100' } },
+  ],
 })
 export type OwnMessage = z.infer<typeof OwnMessage>
 

@@ -40,7 +40,9 @@ export const CreateWalletRequest = z.object({
 })
 
 /** `POST /api/wallet/cdp`: a private key is never taken over HTTP. */
-export const CdpRequest = z.object({ privateKey: z.unknown().optional(), agentId })
+export const CdpRequest = z
+  .object({ privateKey: z.unknown().optional(), agentId })
+  .meta({ examples: [{}, { agentId: 'ada' }] })
 
 /** `PATCH /api/wallet/policy`: what is not given stays. */
 export const PolicyChange = action({
@@ -58,7 +60,7 @@ export const PolicyChange = action({
     .nullable()
     .optional(),
   frozen: z.boolean('frozen must be true or false').optional(),
-})
+}).meta({ examples: [{ perPayment: '5', perDay: '20', approvalAbove: '2.50' }, { frozen: true }] })
 export type PolicyChange = z.infer<typeof PolicyChange>
 
 /** `POST /api/wallet/send`: a transfer from one's own wallet, or from that of an agent. */
@@ -72,7 +74,7 @@ export const SendRequest = action({
     return z.NEVER
   }),
   currency: z.enum(['USDC', 'pathUSD'], 'currency must be USDC or pathUSD').default('USDC'),
-})
+}).meta({ examples: [{ recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: '2.50', currency: 'USDC' }] })
 export type SendRequest = z.infer<typeof SendRequest>
 
 /** `POST /api/wallet/payments/:id/resolve`. */

@@ -1,10 +1,16 @@
 import { z } from 'zod'
 
 /** The body of `POST /api/x402`: each action checks its own fields, in the order of Interface 4.7. */
-export const X402Request = z.looseObject(
-  { action: z.unknown().optional(), agentId: z.unknown().optional() },
-  'Invalid request',
-)
+export const X402Request = z
+  .looseObject({ action: z.unknown().optional(), agentId: z.unknown().optional() }, 'Invalid request')
+  .meta({
+    examples: [
+      { action: 'endpoints' },
+      { action: 'fitness', agentId: 'ada' },
+      { action: 'join-colony', agentId: 'ada', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7' },
+      { action: 'pay', agentId: 'ada', recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: 0.05 },
+    ],
+  })
 export type X402Request = z.infer<typeof X402Request>
 
 /** Scores are 0 to 100, null where nothing has happened yet. */

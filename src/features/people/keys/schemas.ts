@@ -43,6 +43,12 @@ export const CreateKeyRequest = z
   .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
     error: 'Give expiresInDays or expiresAt, not both',
   })
+  .meta({
+    examples: [
+      { name: 'Backup script', scopes: ['read'], expiresInDays: 90 },
+      { name: 'Chat', monthlyBudgetUsd: 10, requestsPerMinute: 60 },
+    ],
+  })
 export type CreateKeyRequest = z.infer<typeof CreateKeyRequest>
 
 /** `PATCH /api/keys/:id`. */

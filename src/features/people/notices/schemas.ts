@@ -49,7 +49,7 @@ export const ChangeNoticeSettings = action({
   quietHours: QuietHours.nullable().optional(),
   resendMinutes: z.int(badMinutes).min(5, badMinutes).max(10_080, badMinutes).nullable().optional(),
   mutedAgents: z.array(z.string().max(100)).max(1000).optional(),
-})
+}).meta({ examples: [{ quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }, resendMinutes: 60 }] })
 export type ChangeNoticeSettings = z.infer<typeof ChangeNoticeSettings>
 
 const Address = z.url({ protocol: /^https?$/, error: 'url must be an http or https address' }).max(2000)
@@ -60,27 +60,35 @@ const Common = {
 }
 
 /** `POST /api/notices/channels`. What it takes to write there is tried before it is kept, and never shown again. */
-export const CreateChannelRequest = z.discriminatedUnion(
-  'kind',
-  [
-    z.strictObject({
-      kind: z.literal('telegram'),
-      botToken: Secret('botToken').regex(/^\d+:[\w-]+$/, 'botToken must look like 123456:ABC…'),
-      chatId: Secret('chatId').regex(/^(?:-?\d+|@\w+)$/, 'chatId must be a number or @name'),
-      ...Common,
-    }),
-    z.strictObject({ kind: z.literal('discord'), url: Address, ...Common }),
-    z.strictObject({
-      kind: z.literal('ntfy'),
-      server: Address.default('https://ntfy.sh'),
-      topic: Secret('topic').regex(/^[\w-]{1,64}$/, 'topic must be 1 to 64 letters, digits, - or _'),
-      token: Secret('token').optional(),
-      ...Common,
-    }),
-    z.strictObject({ kind: z.literal('webhook'), url: Address, ...Common }),
-  ],
-  { error: `kind must be one of ${CHANNEL_KINDS.join(', ')}` },
-)
+export const CreateChannelRequest = z
+  .discriminatedUnion(
+    'kind',
+    [
+      z.strictObject({
+        kind: z.literal('telegram'),
+        botToken: Secret('botToken').regex(/^\d+:[\w-]+$/, 'botToken must look like 123456:ABC…'),
+        chatId: Secret('chatId').regex(/^(?:-?\d+|@\w+)$/, 'chatId must be a number or @name'),
+        ...Common,
+      }),
+      z.strictObject({ kind: z.literal('discord'), url: Address, ...Common }),
+      z.strictObject({
+        kind: z.literal('ntfy'),
+        server: Address.default('https://ntfy.sh'),
+        topic: Secret('topic').regex(/^[\w-]{1,64}$/, 'topic must be 1 to 64 letters, digits, - or _'),
+        token: Secret('token').optional(),
+        ...Common,
+      }),
+      z.strictObject({ kind: z.literal('webhook'), url: Address, ...Common }),
+    ],
+    { error: `kind must be one of ${CHANNEL_KINDS.join(', ')}` },
+  )
+  .meta({
+    examples: [
+      { kind: 'webhook', url: 'https://hooks.example.com/stead' },
+      { kind: 'telegram', botToken: '123456:ABC-DEF', chatId: '4711' },
+      { kind: 'ntfy', topic: 'my-agents' },
+    ],
+  })
 export type CreateChannelRequest = z.infer<typeof CreateChannelRequest>
 
 /** `PATCH /api/notices/channels/:id`. */

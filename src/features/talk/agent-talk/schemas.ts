@@ -72,6 +72,14 @@ export const AgentActionRequest = z
       'Invalid action',
     ),
   )
+  .meta({
+    examples: [
+      { action: 'chat', message: 'What is on today?' },
+      { action: 'create-session' },
+      { action: 'update-skill', skillId: 'event-ticketing', enabled: true },
+      { action: 'set-credential', key: 'telegram', value: '123456:ABC-DEF' },
+    ],
+  })
 export type AgentActionRequest = z.infer<typeof AgentActionRequest>
 
 /** `GET /v1/agents`: the other agents of the same owner. */

@@ -12,11 +12,13 @@ const Arguments = z
   .refine(isJsonObject, 'arguments must be the JSON text of an object')
 
 /** `POST /v1/approvals`: an agent asks its owner whether it may use a tool with these arguments. */
-export const ApprovalRequest = z.object({
-  tool: Tool,
-  arguments: Arguments,
-  session: z.string('session must be text').max(256, 'session is too long').optional(),
-})
+export const ApprovalRequest = z
+  .object({
+    tool: Tool,
+    arguments: Arguments,
+    session: z.string('session must be text').max(256, 'session is too long').optional(),
+  })
+  .meta({ examples: [{ tool: 'http_request', arguments: '{"url":"https://api.example.com"}' }] })
 export type ApprovalRequest = z.infer<typeof ApprovalRequest>
 
 /** `POST /v1/approvals/:id/use`: what is about to be done must be what was approved. */

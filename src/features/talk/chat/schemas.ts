@@ -26,22 +26,29 @@ export const OneAttachment = z.object({ attachment: ChatAttachment })
  * server-sent events. `replaces` is an earlier message of the caller's: this one takes its place, and that of all after it.
  * `attachments` are ids of `POST /api/chat/attachments`; left out beside `replaces`, the files of the earlier message stay.
  */
-export const SendMessageRequest = z.object({
-  message: z
-    .string('Message required')
-    .trim()
-    .min(1, 'Message required')
-    .max(100_000, 'Message must be at most 100000 characters'),
-  topic: z.string('topic must be text').trim().max(200, 'topic must be at most 200 characters').optional(),
-  agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
-  sessionId: z.string('sessionId must be text').max(100, 'sessionId must be at most 100 characters').optional(),
-  replaces: z.string('replaces must be text').max(100, 'replaces must be at most 100 characters').optional(),
-  attachments: z
-    .array(z.string().max(100), 'attachments must be a list of ids')
-    .max(MAX_ATTACHMENTS, `A message has at most ${MAX_ATTACHMENTS} attachments`)
-    .optional(),
-  stream: z.boolean('stream must be true or false').optional(),
-})
+export const SendMessageRequest = z
+  .object({
+    message: z
+      .string('Message required')
+      .trim()
+      .min(1, 'Message required')
+      .max(100_000, 'Message must be at most 100000 characters'),
+    topic: z.string('topic must be text').trim().max(200, 'topic must be at most 200 characters').optional(),
+    agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
+    sessionId: z.string('sessionId must be text').max(100, 'sessionId must be at most 100 characters').optional(),
+    replaces: z.string('replaces must be text').max(100, 'replaces must be at most 100 characters').optional(),
+    attachments: z
+      .array(z.string().max(100), 'attachments must be a list of ids')
+      .max(MAX_ATTACHMENTS, `A message has at most ${MAX_ATTACHMENTS} attachments`)
+      .optional(),
+    stream: z.boolean('stream must be true or false').optional(),
+  })
+  .meta({
+    examples: [
+      { message: 'What is on today?', agentId: 'ada' },
+      { message: 'And tomorrow?', sessionId: 'session_1', stream: true },
+    ],
+  })
 export type SendMessageRequest = z.infer<typeof SendMessageRequest>
 
 /** The answer to a message; also the data of the `done` event of a stream. */

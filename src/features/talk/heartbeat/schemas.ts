@@ -10,19 +10,21 @@ const LONGEST_MS = 24 * UNITS.h
 export const DEFAULT_FREQUENCY = '3h'
 
 /** `POST /api/heartbeat`: what is left out stays as it is. `agentId` limits it to one agent, null takes the limit away. */
-export const ChangeHeartbeatRequest = z.object({
-  frequency: z
-    .string(BAD_FREQUENCY)
-    .refine((text) => toMs(text) !== null, BAD_FREQUENCY)
-    .optional(),
-  enabled: z.boolean('enabled must be true or false').optional(),
-  agentId: z
-    .string('agentId must be text')
-    .min(1, 'agentId must not be empty')
-    .max(100, 'agentId must be at most 100 characters')
-    .nullable()
-    .optional(),
-})
+export const ChangeHeartbeatRequest = z
+  .object({
+    frequency: z
+      .string(BAD_FREQUENCY)
+      .refine((text) => toMs(text) !== null, BAD_FREQUENCY)
+      .optional(),
+    enabled: z.boolean('enabled must be true or false').optional(),
+    agentId: z
+      .string('agentId must be text')
+      .min(1, 'agentId must not be empty')
+      .max(100, 'agentId must be at most 100 characters')
+      .nullable()
+      .optional(),
+  })
+  .meta({ examples: [{ frequency: '3h', enabled: true }] })
 export type ChangeHeartbeatRequest = z.infer<typeof ChangeHeartbeatRequest>
 
 /** Times are ISO 8601; `nextHeartbeat` is null while it is off, `agentId` for all agents. */

@@ -24,7 +24,7 @@ export const AddServerRequest = action({
   allowedTools: Tools.nullable().default(null),
   trustedTools: Tools.default([]),
   enabled: z.boolean('enabled must be true or false').default(true),
-})
+}).meta({ examples: [{ name: 'weather', url: 'https://mcp.example.com/mcp', bearer: 'secret' }] })
 export type AddServerRequest = z.infer<typeof AddServerRequest>
 
 /**
@@ -45,15 +45,17 @@ export type ChangeServerRequest = z.infer<typeof ChangeServerRequest>
 export const TryRequest = action({
   tool: z.string('tool is required').min(1, 'tool is required').max(1000),
   arguments: z.record(z.string(), z.unknown()).default({}),
-})
+}).meta({ examples: [{ tool: 'forecast', arguments: { city: 'Berlin' } }] })
 
 /** `POST /v1/mcp/call`: `arguments` is JSON text, so that what an owner has approved is what is sent. */
-export const CallRequest = z.object({
-  server: Name,
-  tool: z.string('tool is required').min(1, 'tool is required').max(1000),
-  arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
-  approvalId: z.string().max(100).nullish(),
-})
+export const CallRequest = z
+  .object({
+    server: Name,
+    tool: z.string('tool is required').min(1, 'tool is required').max(1000),
+    arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
+    approvalId: z.string().max(100).nullish(),
+  })
+  .meta({ examples: [{ server: 'weather', tool: 'forecast', arguments: '{"city":"Berlin"}' }] })
 export type CallRequest = z.infer<typeof CallRequest>
 
 /** Of the headers only their names are shown. */

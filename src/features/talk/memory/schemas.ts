@@ -19,11 +19,18 @@ const NamedKey = z
   .max(MAX_KEY_CHARACTERS, `key must be at most ${MAX_KEY_CHARACTERS} characters`)
 
 /** `POST /api/memory`: one value with its `key`, or without a key an object of values. */
-export const SaveMemoryRequest = z.object({
-  agentId: AgentId,
-  key: Key.optional(),
-  memory: z.unknown().optional(),
-})
+export const SaveMemoryRequest = z
+  .object({
+    agentId: AgentId,
+    key: Key.optional(),
+    memory: z.unknown().optional(),
+  })
+  .meta({
+    examples: [
+      { agentId: 'ada', key: 'favourite-tea', memory: 'Green, no sugar' },
+      { agentId: 'ada', memory: { city: 'Berlin', language: 'German' } },
+    ],
+  })
 export type SaveMemoryRequest = z.infer<typeof SaveMemoryRequest>
 
 /** `GET /api/memory?agentId=&q=&limit=&before=`: all agents without one, or with `all`; `before` is `next` of the page before. */
@@ -49,22 +56,24 @@ export const InstructionsRequest = z.object({
 export const Instructions = z.object({ text: z.string().nullable() })
 
 /** `POST /api/memory/import`: files of an OpenClaw workspace, by their paths in it. */
-export const WorkspaceImport = z.object({
-  agentId: AgentId,
-  files: z
-    .array(
-      z.object({
-        path: z
-          .string('path must be text')
-          .min(1, 'path required')
-          .max(MAX_KEY_CHARACTERS, `path must be at most ${MAX_KEY_CHARACTERS} characters`),
-        text: z.string('text must be text'),
-      }),
-      'files required',
-    )
-    .min(1, 'files required')
-    .max(MAX_FILES, `files must be at most ${MAX_FILES}`),
-})
+export const WorkspaceImport = z
+  .object({
+    agentId: AgentId,
+    files: z
+      .array(
+        z.object({
+          path: z
+            .string('path must be text')
+            .min(1, 'path required')
+            .max(MAX_KEY_CHARACTERS, `path must be at most ${MAX_KEY_CHARACTERS} characters`),
+          text: z.string('text must be text'),
+        }),
+        'files required',
+      )
+      .min(1, 'files required')
+      .max(MAX_FILES, `files must be at most ${MAX_FILES}`),
+  })
+  .meta({ examples: [{ agentId: 'ada', files: [{ path: 'MEMORY.md', text: '- likes green tea' }] }] })
 export type WorkspaceImport = z.infer<typeof WorkspaceImport>
 
 /** What became of each file: now a fact or part of the instructions, there before, or left out and why. */

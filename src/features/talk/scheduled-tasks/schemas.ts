@@ -24,15 +24,27 @@ const TimeZone = z.string(BAD_ZONE).max(64, BAD_ZONE).refine(isTimeZone, BAD_ZON
 const TaskId = z.string('taskId required').min(1, 'taskId required').max(100, 'taskId required')
 
 /** `POST /api/scheduled-tasks`. The clock is that of `timezone`, UTC unless it is given. */
-export const CreateTaskRequest = z.object({
-  name: required('name', 100),
-  cronSchedule: required('cronSchedule', 100),
-  prompt: required('prompt', MAX_PROMPT),
-  agentId: required('agentId', 100),
-  description: Description,
-  timezone: TimeZone.default('UTC'),
-  enabled: z.boolean(BAD_ENABLED).default(true),
-})
+export const CreateTaskRequest = z
+  .object({
+    name: required('name', 100),
+    cronSchedule: required('cronSchedule', 100),
+    prompt: required('prompt', MAX_PROMPT),
+    agentId: required('agentId', 100),
+    description: Description,
+    timezone: TimeZone.default('UTC'),
+    enabled: z.boolean(BAD_ENABLED).default(true),
+  })
+  .meta({
+    examples: [
+      {
+        name: 'Morning news',
+        agentId: 'ada',
+        cronSchedule: '0 7 * * 1-5',
+        timezone: 'Europe/Berlin',
+        prompt: 'Sum up the news.',
+      },
+    ],
+  })
 export type CreateTaskRequest = z.infer<typeof CreateTaskRequest>
 
 /** `POST /v1/scheduled-tasks`: an agent's own. */

@@ -40,12 +40,14 @@ export function idOf(member: Member): string {
 }
 
 /** `POST /api/swarms` (Interface 4.15). `summarizer` is one of the agents: it sums up what all have answered. */
-export const CreateSwarmRequest = z.object({
-  name: Name,
-  description: Description.optional(),
-  agents: Members.default([]),
-  summarizer: Summarizer.optional(),
-})
+export const CreateSwarmRequest = z
+  .object({
+    name: Name,
+    description: Description.optional(),
+    agents: Members.default([]),
+    summarizer: Summarizer.optional(),
+  })
+  .meta({ examples: [{ name: 'Editors', agents: ['ada', { id: 'bo', role: 'critic' }], summarizer: 'ada' }] })
 export type CreateSwarmRequest = z.infer<typeof CreateSwarmRequest>
 
 /** `PATCH /api/swarms/:id`. */

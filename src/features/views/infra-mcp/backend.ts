@@ -10,10 +10,9 @@ import { DOCUMENTATION_URL, EXAMPLES, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS
 import { ServerExamples, ServerHealth, ServerInfo, ServerSetup, ServerTools, ValidConfig } from './schemas.ts'
 import { findKeyProblems } from './validate-key.ts'
 
-const ConfigRequest = z.object({
-  api_key: z.unknown().optional(),
-  endpoint: z.string('endpoint must be text').optional(),
-})
+const ConfigRequest = z
+  .object({ api_key: z.unknown().optional(), endpoint: z.string('endpoint must be text').optional() })
+  .meta({ examples: [{ api_key: 'rnd_0123456789abcdef0123456789abcdef' }] })
 
 /** About a third-party infrastructure MCP server (Interface 4.13): information only, nothing is called. */
 export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGuard }) {

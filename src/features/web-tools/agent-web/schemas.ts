@@ -13,10 +13,12 @@ export const SearchRequest = z.object({
 /**
  * `POST /v1/http`: `arguments` is JSON text (schema `HttpArguments`), so that what an owner has approved is what is sent.
  */
-export const HttpRequest = z.object({
-  arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
-  approvalId: z.string().max(100).nullish(),
-})
+export const HttpRequest = z
+  .object({
+    arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
+    approvalId: z.string().max(100).nullish(),
+  })
+  .meta({ examples: [{ arguments: '{"url":"https://api.example.com/weather","method":"GET"}' }] })
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export const HttpArguments = z.object({

@@ -47,7 +47,7 @@ export const WriteRequest = action({
   path: Path,
   content: z.string('content required'),
   ifMatch: IfMatch.optional(),
-})
+}).meta({ examples: [{ path: 'notes/today.md', content: 'Buy tea' }] })
 
 export const UploadQuery = z.object({ agentId, path: Path, ifMatch: z.string().min(1, 'ifMatch is empty').optional() })
 

@@ -14,27 +14,34 @@ const list = (name: string) => {
 }
 
 /** `POST /api/generate-video`: `type` says which fields are asked for. */
-export const GenerateVideoRequest = z.discriminatedUnion(
-  'type',
-  [
-    z.object({
-      type: z.literal('demo'),
-      agentName: words('agentName', 200),
-      agentDescription: words('agentDescription'),
-    }),
-    z.object({ type: z.literal('marketing'), productName: words('productName', 200), features: list('features') }),
-    z.object({
-      type: z.literal('screenshot'),
-      imageUrl: z
-        .url({ protocol: /^https?$/, error: 'imageUrl must be an http or https URL' })
-        .max(2000)
-        .transform(withoutUserinfo),
-      description: words('description'),
-    }),
-    z.object({ type: z.literal('tutorial'), topic: words('topic', 500), steps: list('steps') }),
-  ],
-  'Invalid video type',
-)
+export const GenerateVideoRequest = z
+  .discriminatedUnion(
+    'type',
+    [
+      z.object({
+        type: z.literal('demo'),
+        agentName: words('agentName', 200),
+        agentDescription: words('agentDescription'),
+      }),
+      z.object({ type: z.literal('marketing'), productName: words('productName', 200), features: list('features') }),
+      z.object({
+        type: z.literal('screenshot'),
+        imageUrl: z
+          .url({ protocol: /^https?$/, error: 'imageUrl must be an http or https URL' })
+          .max(2000)
+          .transform(withoutUserinfo),
+        description: words('description'),
+      }),
+      z.object({ type: z.literal('tutorial'), topic: words('topic', 500), steps: list('steps') }),
+    ],
+    'Invalid video type',
+  )
+  .meta({
+    examples: [
+      { type: 'demo', agentName: 'Ada', agentDescription: 'Plans my day' },
+      { type: 'tutorial', topic: 'Brewing tea', steps: ['Boil water', 'Wait'] },
+    ],
+  })
 export type GenerateVideoRequest = z.infer<typeof GenerateVideoRequest>
 
 /** A video that is not finished: `url` gives it once it is. */
