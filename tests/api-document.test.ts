@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import type { ApiDocument } from '../src/apps/api-document/document.ts'
+import { type ApiDocument, examplesOf } from '../src/apps/api-document/document.ts'
 import { WINGS } from '../src/apps/api-document/operations/operations.ts'
 import { listRoutes } from '../src/apps/api-document/routes.ts'
 import { createEmptyApp } from '../src/apps/empty-app.ts'
@@ -95,10 +95,10 @@ test('a body that its schema does not teach has examples, and every example is o
   const bodies = listRoutes(createEmptyApp(readConfig({})).routes).flatMap(({ method, path, parts }) =>
     parts.flatMap(({ target, schema }) => (target === 'json' ? [{ name: `${method} ${path}`, schema }] : [])),
   )
-  const dull = bodies.filter(({ schema }) => !schema.meta()?.examples && hasUntypedPlace(toInputSchema(schema)))
+  const dull = bodies.filter(({ schema }) => examplesOf(schema).length === 0 && hasUntypedPlace(toInputSchema(schema)))
   expect(dull.map(({ name }) => name)).toEqual([])
   const refused = bodies.flatMap(({ name, schema }) =>
-    readExamples(schema).flatMap((example) => {
+    examplesOf(schema).flatMap((example) => {
       const { error } = schema.safeParse(example)
       return error ? [`${name}: ${JSON.stringify(example)}: ${error.issues[0]?.message}`] : []
     }),
@@ -109,11 +109,6 @@ test('a body that its schema does not teach has examples, and every example is o
 
 function toInputSchema(schema: z.ZodType): unknown {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-}
-
-function readExamples(schema: z.ZodType): unknown[] {
-  const examples = schema.meta()?.examples
-  return Array.isArray(examples) ? examples : []
 }
 
 /** Where anything at all may stand. */
@@ -134,6 +129,8 @@ function isEmpty(value: unknown): boolean {
 test('GET /openapi.json: what a body takes and an answer gives is what the schemas say', async () => {
   const { paths } = await readDocument('web')
   const create = paths['/api/keys']?.post
+  const channel = paths['/api/notices/channels']?.post?.requestBody?.content['application/json']
+  expect(channel?.examples?.example3).toEqual({ value: { kind: 'ntfy', topic: 'my-agents' } })
   expect(create?.security).toEqual([{ session: [] }])
   expect(create?.requestBody?.content['application/json']?.schema).toMatchObject({
     required: ['name'],

@@ -12,7 +12,7 @@ import type { DeclaredRoute } from './routes.ts'
 
 /** JSON Schema, as zod writes it and OpenAPI 3.1 takes it. */
 export type Schema = Record<string, unknown>
-export type Content = Record<string, { schema?: Schema }>
+export type Content = Record<string, { schema?: Schema; examples?: Record<string, { value: unknown }> }>
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
 export type Operation = {
   operationId: string
@@ -100,12 +100,7 @@ function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Op
     security: securityOf(route),
     ...(scope && { 'x-required-scope': scope }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: {
-        required: !body.isOptional,
-        content: { 'application/json': { schema: toSchema(body.schema, 'input') } },
-      },
-    }),
+    ...(body && { requestBody: { required: !body.isOptional, content: toBody(body.schema, toSchema) } }),
     responses: toResponses(route, toSchema),
   }
 }
@@ -123,6 +118,21 @@ function toTags(paths: ApiDocument['paths']): Pick<ApiDocument, 'tags' | 'x-tagG
       .filter(({ rooms }) => rooms.length > 0)
       .map(({ name, rooms }) => ({ name, tags: rooms.map(([tag]) => tag) })),
   }
+}
+
+/** Examples stand beside the schema: zod leaves them out of one that changes what it is given. */
+function toBody(body: z.ZodType, toSchema: ToSchema): Content {
+  const { examples: _examples, ...schema } = toSchema(body, 'input')
+  const examples = examplesOf(body).map((value, index) => [`example${index + 1}`, { value }] as const)
+  return {
+    'application/json': { schema, ...(examples.length > 0 && { examples: Object.fromEntries(examples) }) },
+  }
+}
+
+/** The examples that a schema is given by `.meta({ examples: [] })`. */
+export function examplesOf(schema: z.ZodType): readonly unknown[] {
+  const examples = schema.meta()?.examples
+  return Array.isArray(examples) ? examples : []
 }
 
 function toResponses(route: DeclaredRoute, toSchema: ToSchema): Operation['responses'] {

@@ -10,6 +10,7 @@ export const AGENTS: Wing = {
       'GET /api/agents/:id': 'Shows an agent',
       'PUT /api/agents/:id': 'Changes the plan or provider of an agent',
       'PATCH /api/agents/:id': 'Renames an agent',
+      'PUT /api/agents/:id/labels': 'Replaces the labels of an agent',
       'GET /api/agents/:id/config': 'Shows the settings of an agent, secrets masked',
       'PUT /api/agents/:id/config': 'Changes settings of an agent',
       'GET /api/agents/provision': 'Lists your agents as provisioning clients read them',

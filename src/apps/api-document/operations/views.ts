@@ -28,6 +28,14 @@ export const VIEWS: Wing = {
       'GET /api/runtime/instances/:id/stats': 'Shows what a running agent uses',
     },
   },
+  Fleet: {
+    about: 'All agents of somebody, in pages, with what they cost and how they are.',
+    routes: {
+      'GET /api/fleet': 'Lists agents with status, labels, uptime and cost',
+      'GET /api/fleet/events': 'Streams changes of your agents',
+      'POST /api/fleet/changes': 'Changes many agents at once',
+    },
+  },
   'Mission control': {
     about: 'All agents at a glance: how they work together, what they do and cost.',
     routes: {

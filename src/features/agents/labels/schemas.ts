@@ -19,4 +19,4 @@ export const LabelsRequest = z.object({
 })
 
 /** The labels of an agent in the order of the alphabet. */
-export const LabelsAnswer = z.object({ labels: z.array(z.string()) })
+export const Labels = z.object({ labels: z.array(z.string()) })

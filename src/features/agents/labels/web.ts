@@ -5,7 +5,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { LabelsAnswer, LabelsRequest } from './schemas.ts'
+import { Labels, LabelsRequest } from './schemas.ts'
 import { setLabels } from './set.ts'
 
 /** The labels of one's agents. */
@@ -14,7 +14,7 @@ export function labelsWeb(deps: { db: Db; guards: Pick<Guards, 'signedIn'> }) {
 
   app.put(
     '/api/agents/:id/labels',
-    answers({ 200: LabelsAnswer }, 'not_found'),
+    answers({ 200: Labels }, 'not_found'),
     routeTraits({ scope: 'agents' }),
     deps.guards.signedIn,
     validate('json', LabelsRequest),
