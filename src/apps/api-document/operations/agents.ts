@@ -63,6 +63,8 @@ export const AGENTS: Wing = {
     about: 'Messengers in which an agent can be spoken to, and who may.',
     routes: {
       'GET /api/agents/:id/channels': 'Lists the messengers of an agent and its people',
+      'GET /api/agents/:id/channels/mail': 'Shows whether an agent answers mail',
+      'PUT /api/agents/:id/channels/mail': 'Changes whether and whom an agent answers by mail',
       'POST /api/agents/:id/channels/:name/pairings/:code': 'Lets somebody in who showed a code',
       'DELETE /api/agents/:id/channels/:name/people/:personId': 'Takes somebody off a messenger of an agent',
     },

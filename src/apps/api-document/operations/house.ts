@@ -12,4 +12,15 @@ export const HOUSE: Wing = {
       'GET /api/admin/audit': 'Lists who did what',
     },
   },
+  Backups: {
+    about: 'Backups of the whole house, and trials that they come back.',
+    routes: {
+      'GET /api/admin/backups': 'Lists backups and how their trials went',
+      'POST /api/admin/backups': 'Makes a backup now',
+      'GET /api/admin/backups/:name/download': 'Downloads a backup',
+      'POST /api/admin/backups/:name/verify': 'Checks that a backup is whole',
+      'POST /api/admin/backups/:name/drill': 'Restores a backup on trial and tells what came back',
+      'POST /api/admin/backups/:name/restore': 'Restores one agent from a backup',
+    },
+  },
 }
