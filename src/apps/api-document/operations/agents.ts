@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** What agents are, and what is done with them. */
 export const AGENTS: Wing = {

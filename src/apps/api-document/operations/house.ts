@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** What operators do. */
 export const HOUSE: Wing = {

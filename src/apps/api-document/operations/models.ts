@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** Language models, what was used of them, and what keeps use within bounds. */
 export const MODELS: Wing = {

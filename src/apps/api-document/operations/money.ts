@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** What is paid, by whom, for what. */
 export const MONEY: Wing = {

@@ -6,12 +6,7 @@ import { PEOPLE } from './people.ts'
 import { TALK } from './talk.ts'
 import { VIEWS } from './views.ts'
 import { WEB_TOOLS } from './web-tools.ts'
-
-/**
- * Rooms of a wing by the title of their tag: what the room is about, and what each of its routes does, verb first. A route is
- * `GET /api/keys`; where ports differ, that of one port has its name behind it, `POST /api/heartbeat backend`.
- */
-export type Wing = Readonly<Record<string, Readonly<{ about: string; routes: Readonly<Record<string, string>> }>>>
+import type { Wing } from './wing.ts'
 
 /** The whole interface in plain words, by wing, in the order in which a newcomer reads it. */
 export const WINGS: Readonly<Record<string, Wing>> = {

@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** Who somebody is. */
 export const PEOPLE: Wing = {

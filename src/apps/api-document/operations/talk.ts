@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** What is said to agents, and what they remember and do of themselves. */
 export const TALK: Wing = {

@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** What others wrote, in figures. */
 export const VIEWS: Wing = {

@@ -1,4 +1,4 @@
-import type { Wing } from './operations.ts'
+import type { Wing } from './wing.ts'
 
 /** Files of agents, and what they fetch from elsewhere. */
 export const WEB_TOOLS: Wing = {
