@@ -6,6 +6,7 @@ export const MONEY: Wing = {
     about: 'Plans, credits, cards, the ledger and receipts.',
     routes: {
       'GET /api/billing': 'Shows plan, credits and what can be bought',
+      'GET /api/plans': 'Lists plans and prices',
       'POST /api/billing': 'Buys, changes or cancels, by action',
       'POST /api/subscriptions/deploy': 'Activates a plan on the word of the operator',
       'GET /api/payments/checkout': 'Leads to the page where a plan is paid',

@@ -20,6 +20,7 @@ export const VIEWS: Wing = {
     routes: {
       'GET /api/metrics': 'Shows figures of your agents and the platform',
       'GET /api/agents/:id/stats': 'Shows what an agent uses now',
+      'GET /api/agents/:id/metrics': 'Shows figures of an agent over a time',
       'GET /api/metrics/:userId/historical': 'Shows figures of a user by hour',
       'GET /api/metrics/:userId/performance': 'Shows how well the agents of a user run',
       'GET /api/metrics/:userId/summary': 'Shows business figures, all null: none is measured',
@@ -27,6 +28,10 @@ export const VIEWS: Wing = {
       'GET /api/runtime/instances': 'Lists running agents',
       'GET /api/runtime/instances/:id/stats': 'Shows what a running agent uses',
     },
+  },
+  Overview: {
+    about: 'What the first page of the dashboard shows.',
+    routes: { 'GET /api/overview': 'Shows what matters now, in one answer' },
   },
   Fleet: {
     about: 'All agents of somebody, in pages, with what they cost and how they are.',
