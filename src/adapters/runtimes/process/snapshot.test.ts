@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createWriteStream, existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, readlink, realpath, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -62,6 +62,13 @@ test.each([
     'a file through a link',
     [{ name: 'out', type: 'symlink', linkname: '/tmp' } as const, { name: 'out/stead-escaped', text: 'x' }],
   ],
+  [
+    'a link below a link',
+    [
+      { name: 'a/b/c/up', type: 'symlink', linkname: '../../..' } as const,
+      { name: 'a/b/c/up/out', type: 'symlink', linkname: '../../../..' } as const,
+    ],
+  ],
   ['a device', [{ name: 'null', type: 'character-device', devmajor: 1, devminor: 3 } as const]],
   ['a hard link', [{ name: 'hard', type: 'link', linkname: '/etc/passwd' } as const]],
 ])('an archive with %s is refused, and nothing has changed', async (_what, entries) => {
@@ -74,6 +81,17 @@ test.each([
   expect((await readdir(agent.folder.dir)).sort()).toEqual(['secrets', 'state', 'tmp'])
   expect(existsSync('/tmp/stead-escaped')).toBe(false)
   expect(existsSync(join(agent.folder.root, 'escaped'))).toBe(false)
+})
+
+test('a link that steps back behind another one leads where it says, and not outside', async () => {
+  using agent = await openAgent()
+  await writeArchive(agent.file, [
+    { name: 'a/b/up', type: 'symlink', linkname: '../..' },
+    { name: 'out', type: 'symlink', linkname: 'a/b/up/../..' },
+  ])
+  await restoreSnapshot(agent.folder, agent.file)
+  const { state } = agent.folder
+  expect(await realpath(join(state, 'out'))).toBe(await realpath(join(state, 'a')))
 })
 
 test.each([

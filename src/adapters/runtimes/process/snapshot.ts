@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { chmod, lstat, mkdir, open, readdir, readlink, rename, rm, symlink, utimes } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, symlink, utimes } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -128,10 +128,19 @@ async function unpack(file: string, root: string, finalRoot: string): Promise<vo
       : new AppError('invalid', 'The snapshot cannot be read', {}, { cause: error })
   }
   // Last, so that nothing was written through one.
-  for (const { path, target } of links) {
-    await makeFolder(dirname(path))
-    await symlink(target, path)
-  }
+  for (const { path, target } of links) await makeLink(root, path, target)
+}
+
+/**
+ * @throws AppError `invalid` where the folder of the link is reached by another one: it would stand, and lead, elsewhere than
+ * its path says.
+ */
+async function makeLink(root: string, path: string, target: string): Promise<void> {
+  const parent = dirname(path)
+  await makeFolder(parent)
+  const isPlain = relative(await realpath(root), await realpath(parent)) === relative(root, parent)
+  if (!isPlain) throw new AppError('invalid', `The snapshot holds a link below a link: ${relative(root, path)}`)
+  await symlink(target, path)
 }
 
 async function makeFolder(path: string, mode = 0o700): Promise<void> {
@@ -159,8 +168,11 @@ function requireInside(root: string, name: string): string {
   throw new AppError('invalid', `The snapshot holds a path that lies outside: ${name}`)
 }
 
+/** @returns where the link leads, without steps back behind a folder, which could be another link. */
 function requireLink(root: string, name: string, target: string): string {
-  if (target !== '' && isInside(root, resolve(dirname(join(root, name)), target))) return target
+  const from = dirname(join(root, name))
+  const to = resolve(from, target)
+  if (target !== '' && isInside(root, to)) return relative(from, to) || '.'
   throw new AppError('invalid', `The snapshot holds a link that leads outside: ${name}`)
 }
 
