@@ -25,6 +25,14 @@ export function clientAddress(socketAddress: string, forwardedFor: string | null
   return socketAddress
 }
 
+/** Any of these says that a request came through somebody else, whose own address is no proof. */
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+
+/** Does a proxy say that it hands the request on? */
+export function isForwarded(headers: Headers): boolean {
+  return FORWARDED.some((name) => headers.has(name))
+}
+
 /** What counts as one caller for rate limits: an IPv4 address, or the /64 that one IPv6 customer holds. */
 export function addressKey(address: string | null): string {
   if (!address || !ipaddr.isValid(address)) return 'unknown'

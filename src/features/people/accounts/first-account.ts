@@ -2,14 +2,12 @@ import { createMiddleware } from 'hono/factory'
 import ipaddr from 'ipaddr.js'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { isForwarded } from '../../../http/address.ts'
 import { refuses } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { hasAccounts, type SignUp } from './register.ts'
 
 export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserOwnsHouse'>; appUrl: string }
-
-/** Any of these says that the request came through somebody else, whose own address is no proof. */
-const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 /**
  * At home the first account owns the house. Until there is one, only somebody at this very machine may make it without the
@@ -34,7 +32,7 @@ export function requireOwnerSetUp(deps: FirstAccountDeps) {
  * that tells nothing of itself, `APP_URL` says that there is one.
  */
 function isAtThisMachine(request: Request, address: string | null, appUrl: string): boolean {
-  if (FORWARDED.some((name) => request.headers.has(name))) return false
+  if (isForwarded(request.headers)) return false
   const names = [new URL(request.url).hostname, new URL(appUrl).hostname]
   return (
     isLoopback(address ?? '') && names.every((name) => name === 'localhost' || isLoopback(name.replace(/^\[|\]$/g, '')))

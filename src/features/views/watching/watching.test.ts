@@ -165,6 +165,8 @@ test.each([
   [null, {}, 403],
   ['127.0.0.1', { 'x-forwarded-for': '203.0.113.7' }, 403],
   ['127.0.0.1', { forwarded: 'for=203.0.113.7' }, 403],
+  ['127.0.0.1', { via: '1.1 caddy' }, 403],
+  ['127.0.0.1', { 'x-forwarded-proto': 'https' }, 403],
 ] as const)(
   'GET /metrics: without METRICS_TOKEN a caller from %p with %j gets %i',
   async (address, headers, status) => {
