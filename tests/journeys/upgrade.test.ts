@@ -133,6 +133,38 @@ test(
 )
 
 test(
+  'upgrade --from: 1 when the former state cannot be kept, and the service that was stopped for it runs again',
+  async () => {
+    await using it = await openInstalled()
+    await createUser(it)
+    it.layOther(`exec "${it.real}" "$@"`)
+    using folder = tempFolder()
+    using service = Bun.serve({ port: 0, fetch: () => new Response('well') })
+    const [calls, units, commands] = ['calls', 'config/systemd/user', 'bin'].map((name) => folder.file(name))
+    mkdirSync(units, { recursive: true })
+    mkdirSync(commands)
+    writeFileSync(join(units, 'stead.service'), `[Service]\nWorkingDirectory=${it.dataDir}\n`)
+    writeFileSync(join(commands, 'systemctl'), `#!/bin/sh\necho "$2" >> "${calls}"\n`, { mode: 0o755 })
+    // A folder is in the way of the database that is to be kept.
+    mkdirSync(join(it.dataDir, 'backups', 'before-upgrade.db', 'x'), { recursive: true })
+    const environment = {
+      XDG_CONFIG_HOME: folder.file('config'),
+      PATH: `${commands}:/usr/bin:/bin`,
+      WEB_PORT: String(service.port),
+    }
+    const { exitCode, stderr } = await it.run(['upgrade', '--from', it.other, '--yes', '--user'], { environment })
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^stead: upgrade: nothing was changed: .+\n$/),
+    })
+    expect(it.isAsBefore()).toBe(true)
+    const actions = readFileSync(calls, 'utf8').split('\n')
+    expect(actions.filter((action) => action === 'stop' || action === 'start')).toEqual(['stop', 'start'])
+  },
+  PATIENCE_MS,
+)
+
+test(
   'upgrade --from: 1 and nothing changed for no file, no Stead, a wrong checksum, no consent, and beside a running service',
   async () => {
     await using it = await openInstalled()

@@ -13,6 +13,9 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 
+/** A cold disk reads a large file in seconds. */
+const VERSION_TIMEOUT_MS = 20_000
+
 const Version = z.object({ stead: z.string() })
 
 /**
@@ -41,7 +44,11 @@ function findChecksum(file: string): string | null {
  * Lays the file beside the executable, on the same disk, and has it tell its version there.
  * @throws AppError `unavailable` when the folder cannot be written, `invalid` when the file does not run or is no Stead.
  */
-export function layBeside(file: string, target: string): { path: string; version: string } {
+export function layBeside(
+  file: string,
+  target: string,
+  versionTimeoutMs = VERSION_TIMEOUT_MS,
+): { path: string; version: string } {
   const path = `${target}.new`
   try {
     copyWhole(file, path)
@@ -54,15 +61,17 @@ export function layBeside(file: string, target: string): { path: string; version
       { cause: error },
     )
   }
-  const version = findVersion(path)
+  const version = findVersion(path, versionTimeoutMs)
   if (version !== null) return { path, version }
   rmSync(path, { force: true })
   throw new AppError('invalid', `upgrade: ${file} does not run on this machine, or is no Stead`)
 }
 
-function findVersion(path: string): string | null {
+/** What does not answer is no Stead: without an end to that, a program that reads or waits would hold the upgrade for ever. */
+function findVersion(path: string, timeout: number): string | null {
+  const options = { stdin: 'ignore', stderr: 'ignore', timeout, killSignal: 'SIGKILL' } as const
   try {
-    const { success, stdout } = Bun.spawnSync([path, 'version', '--json'], { stdin: 'ignore', stderr: 'ignore' })
+    const { success, stdout } = Bun.spawnSync([path, 'version', '--json'], options)
     return success ? Version.parse(JSON.parse(stdout.toString())).stead : null
   } catch {
     // Not of this machine's kind, or it says something else: either way it is none that can take over.

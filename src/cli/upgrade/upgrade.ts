@@ -126,8 +126,11 @@ type Replacement = { config: Config; host: Host; target: string; next: string }
 async function replace({ config, host, target, next }: Replacement): Promise<number> {
   const { swapBack, swapIn } = await import('./executable.ts')
   await host.stop()
-  const kept = await keepDatabase(config)
-  const former = swapIn(next, target)
+  const { kept, former } = await keepFormer().catch(async (error: unknown) => {
+    // Nothing is replaced yet, so what ran before runs on.
+    if (host.isRunning) await host.startWell()
+    throw new AppError('unavailable', `upgrade: nothing was changed: ${errorMessage(error)}`, {}, { cause: error })
+  })
   try {
     await host.startWell()
   } catch (error) {
@@ -143,6 +146,10 @@ async function replace({ config, host, target, next }: Replacement): Promise<num
   if (kept !== null) rmSync(kept)
   say(`Upgraded. The former executable is ${former}.`)
   return 0
+
+  async function keepFormer() {
+    return { kept: await keepDatabase(config), former: swapIn(next, target) }
+  }
 }
 
 /** The database as it is between the two versions; the backup is of a moment before. */
