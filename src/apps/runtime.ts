@@ -10,6 +10,7 @@ import { createSwarmRuntime } from '../adapters/runtimes/swarm/swarm.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
+import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { bringRestoredStates, type FindWaiting } from './restored-states.ts'
 
 /** `instance` names this installation in an engine that others may share; `digestKey` is a secret of its own. */
@@ -73,7 +74,8 @@ export async function whyNoContainers(
   config: Pick<Config['agents'], 'runtime' | 'dockerHost' | 'image'>,
 ): Promise<string | null> {
   const engine = createEngine(config.dockerHost)
-  if (!(await engine.isAnswering())) return `no container engine answers at DOCKER_HOST=${config.dockerHost}`
+  if (!(await engine.isAnswering()))
+    return `no container engine answers at DOCKER_HOST=${withoutUserinfo(config.dockerHost)}`
   const reason = config.runtime === 'swarm' ? await whyNoSwarm(engine).catch(() => null) : null
   if (reason !== null) return reason
   if (await hasImage(engine, config.image).catch(() => false)) return null

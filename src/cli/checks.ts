@@ -7,6 +7,7 @@ import { listKeyFiles } from '../apps/keys/key-file.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { createSealer } from '../core/secrets.ts'
+import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
 import { findObjection } from '../features/agents/residence/settle.ts'
@@ -213,7 +214,7 @@ async function checkRuntime({ agents }: Config): Promise<Check> {
   if (agents.runtime === 'process') return ok(name, 'run as processes of this machine')
   const { whyNoContainers } = await import('../apps/runtime.ts')
   const reason = await whyNoContainers(agents)
-  if (reason === null) return ok(name, `run in containers of the engine at ${agents.dockerHost}`)
+  if (reason === null) return ok(name, `run in containers of the engine at ${withoutUserinfo(agents.dockerHost)}`)
   if (agents.runtime === 'auto') return ok(name, `run as processes of this machine: ${reason}`)
   return broken(name, `AGENT_RUNTIME=${agents.runtime} cannot run them: ${reason}`)
 }

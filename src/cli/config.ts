@@ -74,7 +74,18 @@ function toTextSchema(name: string, schema: unknown): unknown {
 export function showSettings(environment: Record<string, string | undefined>): Record<string, unknown> {
   readConfig(environment)
   const settings: Record<string, unknown> = readSettings(environment)
-  return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, showValue(name, settings[name])]))
+  const defaults = z.toJSONSchema(Environment, { io: 'input', unrepresentable: 'any' }).properties ?? {}
+  const show = (name: string) => {
+    const value = settings[name]
+    // What is made of the text is of another form, which nobody could set.
+    if (!isRecord(value) || isSecretSetting(name)) return showValue(name, value)
+    return environment[name] || Shown.parse(defaults[name]).default
+  }
+  return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, show(name)]))
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function showValue(name: string, value: unknown): unknown {

@@ -81,6 +81,26 @@ test(
 )
 
 test(
+  'what config print prints is a file of settings again, and doctor tells no password of an address',
+  async () => {
+    await using house = await openHouse({ environment: { AGENT_RUNTIME: '' } })
+    const file = writeSettings(
+      house,
+      'BACKUP_SCHEDULE=0 3 * * * Europe/Berlin\nAGENT_RUNTIME=docker\nDOCKER_HOST=tcp://ada:secret-canary@127.0.0.1:1\n',
+    )
+    const { stdout } = await house.run(['config', 'print'])
+    expect(stdout).toContain('BACKUP_SCHEDULE=0 3 * * * Europe/Berlin\n')
+    expect(stdout).toContain('BACKUP_KEEP=7d 4w 6m\n')
+    const doctor = await house.run(['doctor'])
+    expect(doctor.stdout).toContain('no container engine answers at DOCKER_HOST=tcp://127.0.0.1:1')
+    expect(stdout + doctor.stdout + doctor.stderr).not.toContain('secret-canary')
+    writeFileSync(file, stdout.replaceAll(/^.*\[set\]\n/gm, ''))
+    expect((await house.run(['config', 'print'])).stdout).toBe(stdout)
+  },
+  PATIENCE_MS,
+)
+
+test(
   'serve takes its ports from the file, every other command too; secrets are masked, and named files are read',
   async () => {
     await using house = await openHouse({ environment: { WEB_PORT: '' } })
