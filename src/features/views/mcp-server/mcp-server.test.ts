@@ -5,6 +5,7 @@ import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { appendLines } from '../../agents/logs/store.ts'
+import { apiKeys } from '../../people/keys/tables.ts'
 
 const Made = z.object({ key: z.string() })
 
@@ -91,6 +92,39 @@ test('/mcp: somebody else’s agent is not found by any tool', async () => {
   }
 })
 
+test('/mcp: 401 for a key that is revoked while its message comes, whatever it was limited to', async () => {
+  await using platform = await open()
+  const key = await platform.makeKey(['read'])
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'talk_to_agent', arguments: {} } }
+  const text = JSON.stringify({
+    ...message,
+    params: { ...message.params, arguments: { agentId: platform.agent.id, message: 'Hi' } },
+  })
+  const { db } = platform.platform
+  const body = new ReadableStream(
+    {
+      async pull(controller) {
+        // The guard has let it in by now.
+        await write(db, (tx) => tx.delete(apiKeys).run())
+        controller.enqueue(new TextEncoder().encode(text))
+        controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'transfer-encoding': 'chunked',
+  }
+  const response = await platform.app.fetch(new Request(platform.url, { method: 'POST', headers, body }), {
+    face: 'web',
+    address: '203.0.113.7',
+  })
+  expect(response.status).toBe(401)
+})
+
 test('/mcp: 401 without a key and with a wrong one, 405 for GET and DELETE, and what is no message is refused', async () => {
   await using platform = await open()
   const ask = async (method: string, key: string | null, body?: string) => {
@@ -108,4 +142,5 @@ test('/mcp: 401 without a key and with a wrong one, 405 for GET and DELETE, and 
   expect([await ask('GET', key), await ask('DELETE', key)]).toEqual([405, 405])
   expect([await ask('POST', key, '{'), await ask('POST', key, '{}')]).toEqual([400, 400])
   expect(await ask('POST', key, list)).toBe(200)
+  expect(await ask('POST', key, ` [${list},${list}]`)).toBe(400)
 })

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import { answers } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
@@ -65,8 +66,8 @@ const STATUSES = [200, 202, 400, 404, 405, 406, 413, 415] as const
 async function answerMcp(deps: McpServerDeps, c: Context<WebEnv>): Promise<Response> {
   const body = await receiveText(c)
   c.env.keepOpen?.(c.req.raw)
-  const key = readBearer(c.req.header('authorization'))
-  const scopes = (key?.startsWith('sk_') && deps.verifyKey(key)?.scopes) || []
+  const scopes = findScopes(deps, readBearer(c.req.header('authorization')))
+  requireOneMessage(body)
   // Whoever runs no such client pays nothing for it.
   const { McpServer, WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server')
   const server = new McpServer({ name: 'stead', version: VERSION })
@@ -82,6 +83,19 @@ async function answerMcp(deps: McpServerDeps, c: Context<WebEnv>): Promise<Respo
   } finally {
     await server.close()
   }
+}
+
+/** None for a session. @throws AppError `unauthenticated` for a key that was revoked while the body came. */
+function findScopes({ verifyKey }: McpServerDeps, key: string | null): readonly string[] {
+  if (!key?.startsWith('sk_')) return []
+  const known = verifyKey(key)
+  if (!known) throw new AppError('unauthenticated', 'Unauthorized')
+  return known.scopes
+}
+
+/** The protocol has no batches any more, and the rate limit counts requests. @throws AppError `invalid`. */
+function requireOneMessage(body: string): void {
+  if (/^\s*\[/.test(body)) throw new AppError('invalid', 'Send one message at a time: batches are not served')
 }
 
 function refuseMethod(c: Context): Response {
