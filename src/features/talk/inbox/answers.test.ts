@@ -50,16 +50,17 @@ async function open(answer: () => string | Response = () => 'At four.') {
     address: `post+${house.agent.id}@agents.example`,
     turn: (isOn: boolean) => house.asOwner(`${path}/mail`, 'PUT', { isOn }),
     async receive(data: { from?: string; headers?: Record<string, string> } & Record<string, unknown> = {}) {
-      const mail = { from: ADA, to: this.address, subject: 'Tea', text: 'When?', ...data }
+      const headers = { 'Authentication-Results': 'mx; dmarc=pass', ...data.headers }
+      const mail = { from: ADA, to: this.address, subject: 'Tea', text: 'When?', ...data, headers }
       const body = JSON.stringify({ type: 'email.received', data: mail })
       sent += 1
       const id = `msg_${sent}`
-      const headers = {
+      const signed = {
         'svix-id': id,
         'svix-timestamp': String(Math.floor(Date.now() / 1000)),
         'svix-signature': new Webhook(SECRET).sign(id, new Date(), body),
       }
-      const response = await web.request('/api/webhooks/email', { method: 'POST', body, headers })
+      const response = await web.request('/api/webhooks/email', { method: 'POST', body, headers: signed })
       return (await read(Received, response)).action
     },
     inbox: async () => (await read(Inbox, house.asOwner('/api/inbox'))).messages,
@@ -115,6 +116,27 @@ test('POST /api/webhooks/email: mails of one thread are one conversation, anothe
   expect(house.server.received.map(({ subject }) => subject)).toEqual(['Re: Tea', 'Re: Tea', 'Re: Tea'])
 })
 
+test.each([
+  'mx',
+  'mx; spf=pass smtp.mailfrom="a;dmarc=pass"@eve.example',
+  'mx; spf=pass smtp.mailfrom=dmarc=pass@eve.example',
+  'mx (dmarc=pass; dmarc=pass); dkim=pass',
+  'mx; dmarc = fail (p=none); dkim=pass',
+  'mx; dmarc=pass; dmarc=none',
+])(
+  'POST /api/webhooks/email: who says to be the owner, and by %j is not, reaches no agent and is told no code',
+  async (authentication) => {
+    await using house = await open()
+    await house.turn(true)
+    const headers = { 'Authentication-Results': authentication }
+    expect(await house.receive({ headers })).toBe('rejected')
+    expect(await house.receive({ headers, from: BOB })).toBe('rejected')
+    expect(
+      await house.receive({ headers: { 'Authentication-Results': 'mx; spf=fail; dmarc/1=pass (p=reject)' } }),
+    ).toBe('processed')
+  },
+)
+
 const AUTOMATIC: [string, Record<string, unknown>][] = [
   ['Auto-Submitted', { headers: { 'Auto-Submitted': 'auto-replied' } }],
   ['Precedence', { headers: { Precedence: 'bulk' } }],
@@ -162,7 +184,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: a stranger whose domai
   }
   expect(await house.receive(vouched)).toBe('rejected')
   await house.turn(true)
-  expect(await house.receive({ from: BOB })).toBe('rejected')
+  expect(await house.receive({ from: BOB, headers: { 'Authentication-Results': 'mx' } })).toBe('rejected')
   expect(await house.receive({ ...vouched, headers: { ...vouched.headers, Precedence: 'list' } })).toBe('rejected')
   expect(await house.receive(vouched)).toBe('pairing')
   expect(await house.receive(vouched)).toBe('rejected')

@@ -3,6 +3,8 @@ export type MailHeaders = readonly (readonly [string, unknown])[]
 
 const MESSAGE_ID = /<[^<>\s]{1,250}>/g
 const MAX_REFERENCES = 20
+/** Of a structured header (RFC 5322, 3.2.2 and 3.2.4), comments of one level. */
+const QUOTED_OR_COMMENT = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/g
 /** Senders of which nobody reads what comes back. */
 const UNREAD_SENDER =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|owner-.*|.*-(?:request|bounces?))$/i
@@ -41,9 +43,16 @@ export function describeAutomatic(headers: MailHeaders, sender: string): string 
   return null
 }
 
-/** Does the service say that the domain of the sender vouches for the mail? */
-export function isVouchedFor(authentication: string | null): boolean {
-  return /\bdmarc=pass\b/i.test(authentication ?? '')
+/**
+ * What the service found of DMARC, in small letters, such as `pass` and `none`; null where it tells nothing (RFC 8601, 2.2).
+ * Only what a result begins with counts: what follows, as the address of the envelope, are words of the sender. Of several
+ * results one that is not `pass` counts.
+ */
+export function readDmarc(authentication: string | null): string | null {
+  const plain = (authentication ?? '').replace(QUOTED_OR_COMMENT, ' ')
+  const results = plain.split(';').flatMap((result) => /^\s*dmarc(?:\s*\/\s*\d+)?\s*=\s*(\w+)/i.exec(result)?.[1] ?? [])
+  const found = results.map((result) => result.toLowerCase())
+  return found.find((result) => result !== 'pass') ?? found[0] ?? null
 }
 
 function findHeader(headers: MailHeaders, name: string): string | null {

@@ -10,7 +10,7 @@ import { askToBeLetIn, isLetIn } from '../../agents/channels/people.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { CODE_JOB } from './answer.ts'
-import { describeAutomatic, isVouchedFor, type MailHeaders, readThread } from './headers.ts'
+import { describeAutomatic, type MailHeaders, readDmarc, readThread } from './headers.ts'
 import { inboxMessages, type MailFile } from './tables.ts'
 
 /** Gives a mail to its agent; `jobs.ts` does it. */
@@ -60,7 +60,9 @@ export function addressMail(
   const agent = sender === null ? null : findAddressee(db, mail.to)
   if (!sender || !agent || sender === toAgentAddress(deps.agentMail, agent.id)) return null
   const isOpen = findOpenChannel(db, agent.id, 'mail') !== null
-  const isKnown = isOpen && isLetIn(db, { agentId: agent.id, channel: 'mail' }, sender)
+  // Anybody can write the name of the owner: only the operator may trust a service that proves nothing.
+  const isProved = readDmarc(mail.authentication) === 'pass'
+  const isKnown = isOpen && isProved && isLetIn(db, { agentId: agent.id, channel: 'mail' }, sender)
   return { agent, sender, isLetIn: isKnown || deps.webhooks.allowedSenders.includes(sender) }
 }
 
@@ -103,7 +105,7 @@ export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail, files
  * not make the agent write to whoever is named.
  */
 function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: IncomingMail): MailOutcome {
-  const isTold = findOpenChannel(tx, agent.id, 'mail') && isVouchedFor(mail.authentication)
+  const isTold = findOpenChannel(tx, agent.id, 'mail') && readDmarc(mail.authentication) === 'pass'
   if (!isTold || describeAutomatic(mail.headers, sender) !== null) return 'rejected'
   const name = (addressparser(mail.from, { flatten: true })[0]?.name ?? '').slice(0, MAX_NAME_CHARACTERS)
   const code = askToBeLetIn(tx, deps, { agentId: agent.id, channel: 'mail' }, { id: sender, name: name || sender })
@@ -116,7 +118,7 @@ function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail:
 
 /** Null unless exactly one address stands there, and for a mail whose own domain says that it is forged. */
 function readSender({ from, authentication }: IncomingMail): string | null {
-  if (/\bdmarc=(?!pass\b)\w+/i.test(authentication ?? '')) return null
+  if ((readDmarc(authentication) ?? 'pass') !== 'pass') return null
   const [address, another] = readAddresses(from)
   return another === undefined ? (address ?? null) : null
 }
