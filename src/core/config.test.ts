@@ -315,6 +315,18 @@ describe('secrets in files', () => {
     expect(failure.message).not.toContain('\n')
   })
 
+  test.each(['', ' \n'])(
+    'a file that is named and holds %j stops the boot: without its secret backups would lie open',
+    (text) => {
+      using folder = tempFolder()
+      const file = folder.file('secret')
+      writeFileSync(file, text, { mode: 0o600 })
+      for (const name of ['BACKUP_PASSPHRASE', 'ENCRYPTION_KEY', 'INTERNAL_API_KEY', 'METRICS_TOKEN']) {
+        expect(failureOf({ [`${name}_FILE`]: file }).message).toBe(`${name}_FILE: ${file} is empty`)
+      }
+    },
+  )
+
   test('a bad value in a file names the variable and does not tell the value', () => {
     using folder = tempFolder()
     writeFileSync(folder.file('secret'), 'short-secret')

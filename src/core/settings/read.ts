@@ -47,13 +47,24 @@ function withSecretFiles(environment: Record<string, string | undefined>) {
     const file = environment[`${name}_FILE`]
     if (!file) continue
     if (name === 'BACKUP_PASSPHRASE') requireOwnFile(`${name}_FILE`, file)
-    try {
-      result[name] = readFileSync(file, 'utf8').trim()
-    } catch (error) {
-      throw new StartupError(`${name}_FILE: cannot be read (${errorMessage(error)})`)
-    }
+    result[name] = readSecretFile(`${name}_FILE`, file)
   }
   return result
+}
+
+/**
+ * Whoever names a file wants a secret: one that is empty, as after a command that failed, must not leave backups open or make
+ * another key. @throws StartupError
+ */
+function readSecretFile(name: string, file: string): string {
+  let secret: string
+  try {
+    secret = readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new StartupError(`${name}: cannot be read (${errorMessage(error)})`)
+  }
+  if (secret === '') throw new StartupError(`${name}: ${file} is empty`)
+  return secret
 }
 
 /** What opens every backup is nobody else's to read, nor to change. @throws StartupError */
