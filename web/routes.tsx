@@ -1,10 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query'
 import {
-  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
-  Outlet,
   parseSearchWith,
   redirect,
   stringifySearchWith,
@@ -15,13 +13,9 @@ import { findUser } from './account/session.ts'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
-import { PathSearch } from './files/path-search.ts'
-import { LineSearch } from './logs/line-search.ts'
-import { readRange } from './metrics/metrics-api.ts'
+import { agentRoutes } from './routes/agent.tsx'
+import { root, signedIn } from './routes/base.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
-import { Shell } from './shell/shell.tsx'
-
-const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet })
 
 const toAgents = () => {
   throw redirect({ to: '/agents' })
@@ -74,14 +68,6 @@ const verifyEmail = createRoute({
   component: lazyRouteComponent(() => import('./account/verify-email-page.tsx'), 'VerifyEmailPage'),
 })
 
-const signedIn = createRoute({
-  getParentRoute: () => root,
-  id: 'signed-in',
-  beforeLoad: async ({ context, location }) => {
-    if (!(await findUser(context.client))) throw redirect({ to: '/login', search: { redirect: location.href } })
-  },
-  component: Shell,
-})
 const agents = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents',
@@ -92,44 +78,6 @@ const createAgent = createRoute({
   path: '/agents/new',
   validateSearch: CreateSearch,
   component: lazyRouteComponent(() => import('./agents/create-page.tsx'), 'CreatePage'),
-})
-const agent = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId',
-  component: lazyRouteComponent(() => import('./chat/chat-page.tsx'), 'ChatPage'),
-})
-const agentOverview = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId/overview',
-  component: lazyRouteComponent(() => import('./agent/overview-page.tsx'), 'OverviewPage'),
-})
-const agentLogs = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId/logs',
-  validateSearch: LineSearch,
-  component: lazyRouteComponent(() => import('./logs/logs-page.tsx'), 'LogsPage'),
-})
-const agentFiles = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId/files',
-  validateSearch: PathSearch,
-  component: lazyRouteComponent(() => import('./files/files-page.tsx'), 'FilesPage'),
-})
-const agentMetrics = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId/metrics',
-  validateSearch: readRange,
-  component: lazyRouteComponent(() => import('./metrics/metrics-page.tsx'), 'MetricsPage'),
-})
-const agentActivity = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId/activity',
-  component: lazyRouteComponent(() => import('./activity/activity-page.tsx'), 'ActivityPage'),
-})
-const agentSettings = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/agents/$agentId/settings',
-  component: lazyRouteComponent(() => import('./agent/agent-settings-page.tsx'), 'AgentSettingsPage'),
 })
 const approvals = createRoute({
   getParentRoute: () => signedIn,
@@ -255,13 +203,7 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     agents,
     createAgent,
-    agent,
-    agentOverview,
-    agentLogs,
-    agentFiles,
-    agentMetrics,
-    agentActivity,
-    agentSettings,
+    ...agentRoutes,
     approvals,
     cost,
     skills,

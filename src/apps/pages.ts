@@ -16,6 +16,7 @@ export const PAGES = [
   '/agents/$agentId/files',
   '/agents/$agentId/metrics',
   '/agents/$agentId/activity',
+  '/agents/$agentId/schedule',
   '/agents/$agentId/settings',
   '/cost',
   '/skills',

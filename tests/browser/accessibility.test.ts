@@ -78,6 +78,7 @@ test.skipIf(!hasBrowser())(
       `${agent}/logs`,
       `${agent}/files`,
       `${agent}/files?path=notes%2Fplan.md`,
+      `${agent}/schedule`,
       `${agent}/metrics`,
       `${agent}/activity`,
       `${agent}/settings`,

@@ -20,6 +20,7 @@ const places = [
   { to: '/agents/$agentId/overview', label: 'Overview' },
   { to: '/agents/$agentId/logs', label: 'Logs' },
   { to: '/agents/$agentId/files', label: 'Files' },
+  { to: '/agents/$agentId/schedule', label: 'Schedule' },
   { to: '/agents/$agentId/metrics', label: 'Metrics' },
   { to: '/agents/$agentId/activity', label: 'Activity' },
   { to: '/agents/$agentId/settings', label: 'Settings' },

@@ -1,0 +1,61 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { PathSearch } from '../files/path-search.ts'
+import { LineSearch } from '../logs/line-search.ts'
+import { readRange } from '../metrics/metrics-api.ts'
+import { signedIn } from './base.tsx'
+
+const agent = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId',
+  component: lazyRouteComponent(() => import('../chat/chat-page.tsx'), 'ChatPage'),
+})
+const agentOverview = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/overview',
+  component: lazyRouteComponent(() => import('../agent/overview-page.tsx'), 'OverviewPage'),
+})
+const agentLogs = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/logs',
+  validateSearch: LineSearch,
+  component: lazyRouteComponent(() => import('../logs/logs-page.tsx'), 'LogsPage'),
+})
+const agentFiles = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/files',
+  validateSearch: PathSearch,
+  component: lazyRouteComponent(() => import('../files/files-page.tsx'), 'FilesPage'),
+})
+const agentMetrics = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/metrics',
+  validateSearch: readRange,
+  component: lazyRouteComponent(() => import('../metrics/metrics-page.tsx'), 'MetricsPage'),
+})
+const agentActivity = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/activity',
+  component: lazyRouteComponent(() => import('../activity/activity-page.tsx'), 'ActivityPage'),
+})
+const agentSettings = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/settings',
+  component: lazyRouteComponent(() => import('../agent/agent-settings-page.tsx'), 'AgentSettingsPage'),
+})
+const agentSchedule = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$agentId/schedule',
+  component: lazyRouteComponent(() => import('../schedule/schedule-page.tsx'), 'SchedulePage'),
+})
+
+/** The pages of one agent. */
+export const agentRoutes = [
+  agent,
+  agentOverview,
+  agentLogs,
+  agentFiles,
+  agentMetrics,
+  agentActivity,
+  agentSettings,
+  agentSchedule,
+] as const
