@@ -7,12 +7,12 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router'
-import { CostQuery } from '../src/features/models/usage/schemas.ts'
 import { LoginSearch, SignupSearch, TokenSearch } from './account/return-path.ts'
 import { findUser } from './account/session.ts'
 import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
+import { CostSearch } from './cost/cost-search.ts'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
@@ -87,7 +87,7 @@ const approvals = createRoute({
 const cost = createRoute({
   getParentRoute: () => signedIn,
   path: '/cost',
-  validateSearch: (search) => ({ period: CostQuery.shape.period.catch('7d').parse(search.period) }),
+  validateSearch: CostSearch,
   component: lazyRouteComponent(() => import('./cost/cost-page.tsx'), 'CostPage'),
 })
 const skills = createRoute({

@@ -109,9 +109,13 @@ async function talk(page: Page): Promise<void> {
 async function readCost(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Cost' }).click()
   await page.getByTitle('$0.0018', { exact: true }).waitFor()
-  const row = page.getByRole('row', { name: /Lovelace/ })
-  expect(await row.textContent()).toContain('openai/gpt-4o-mini')
-  expect(await row.getByRole('cell').allTextContents()).toEqual(['$0.0018', '4', '6K', '$0.00045'])
+  for (const [table, name] of [
+    ['agent', 'Lovelace'],
+    ['model', 'openai/gpt-4o-mini'],
+  ]) {
+    const row = page.getByRole('group', { name: `Cost by ${table}` }).getByRole('row', { name })
+    expect(await row.getByRole('cell').allTextContents()).toEqual(['$0.0018', '4', '6K'])
+  }
   expect(await page.getByText('Sample data').count()).toBe(0)
 }
 

@@ -579,6 +579,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   // The offline model is not part of the demo.
   'POST /api/demo/chat web': { status: 503, body: () => ({ message: 'Hi' }) },
   'GET /api/me/usage web': reached,
+  'GET /api/usage/by-day web': reached,
+  'GET /api/usage/calls web': reached,
   'GET /api/usage/export web': reached,
   'GET /api/feeds web': reached,
   'GET /api/health web': reached,

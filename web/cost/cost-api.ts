@@ -1,7 +1,8 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { MyUsage } from '../../src/features/models/gateway/schemas.ts'
-import { CostDashboard, type CostQuery } from '../../src/features/models/usage/schemas.ts'
+import { CallList, CostDashboard, type CostQuery, UsageByDay } from '../../src/features/models/usage/schemas.ts'
 import { request } from '../api/request.ts'
+import type { Chosen } from './explore.ts'
 
 /** What the caller's agents cost in a period; the figures of the last period stay until the next have come. */
 export function costQuery(period: CostQuery['period']) {
@@ -11,6 +12,36 @@ export function costQuery(period: CostQuery['period']) {
     placeholderData: keepPreviousData,
     staleTime: 30_000,
   })
+}
+
+/** What was used on each day of a period, by agent and model. */
+export function byDayQuery(days: number) {
+  return queryOptions({
+    queryKey: ['cost', 'by-day', days],
+    queryFn: ({ signal }) => request(UsageByDay, `/api/usage/by-day?days=${days}`, { signal }),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+  })
+}
+
+/** Each call of a model, newest first. */
+export function callsQuery({ agent, model, status }: Chosen & { status: 'succeeded' | 'failed' | undefined }) {
+  const wanted = { ...(agent && { agentId: agent }), ...(model && { model }), ...(status && { status }) }
+  return infiniteQueryOptions({
+    queryKey: ['cost', 'calls', wanted],
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ ...wanted, ...(pageParam !== null && { before: String(pageParam) }) })
+      return request(CallList, `/api/usage/calls?${query}`, { signal })
+    },
+    initialPageParam: null as number | null,
+    getNextPageParam: ({ nextBefore }) => nextBefore,
+    staleTime: 30_000,
+  })
+}
+
+/** How many days a period has, today included (UTC). */
+export function daysOf(period: CostQuery['period']): number {
+  return { '7d': 7, '30d': 30, mtd: new Date().getUTCDate() }[period]
 }
 
 /** What is used of the plan this month. */

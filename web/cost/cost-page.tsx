@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
 import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { costQuery, exportPath } from './cost-api.ts'
+import { byDayQuery, costQuery, daysOf, exportPath } from './cost-api.ts'
 import { AgentCosts, ModelShares } from './cost-tables.tsx'
 import { DailyCost } from './daily-cost.tsx'
+import { type Chosen, forecastMonth } from './explore.ts'
+import { Explored } from './explored.tsx'
 import { formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
 import { MonthMeter } from './month-meter.tsx'
 
@@ -39,6 +42,7 @@ export function CostPage() {
       }
     >
       <MonthMeter />
+      {data && !data.isMockData && <Forecast />}
       {error && <LoadProblem what="The figures" error={error} onRetry={refetch} />}
       {data && !(error && isPlaceholderData) && (
         <div
@@ -55,6 +59,10 @@ export function CostPage() {
 
 function Figures({ data }: { data: CostDashboard }) {
   const { summary } = data
+  const { period, ...chosen } = route.useSearch()
+  const navigate = useNavigate()
+  const usage = useQuery(byDayQuery(daysOf(period)))
+  const choose = (next: Chosen) => void navigate({ to: '/cost', search: { period, ...next } })
   return (
     <>
       {data.isMockData && (
@@ -62,6 +70,35 @@ function Figures({ data }: { data: CostDashboard }) {
           {data.message ?? 'These figures are invented. Yours appear once an agent has answered.'}
         </Notice>
       )}
+      {(summary.estimatedTokens > 0 || summary.estimatedCost > 0) && (
+        <p className="text-sm text-muted">
+          <span className="font-medium text-ink tabular-nums">
+            {formatShare(summary.estimatedTokens, summary.totalTokens)}
+          </span>{' '}
+          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost)} of the cost are estimated: calls
+          that were left or cut off before the model had counted them, and models that do not count.
+        </p>
+      )}
+      {data.isMockData ? (
+        <Sample data={data} />
+      ) : summary.totalCalls === 0 ? (
+        <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
+          Nothing was used in this period.
+        </p>
+      ) : (
+        <Loaded query={usage} what="The days" placeholder={<Skeleton className="h-80 rounded-xl" />}>
+          {(days) => <Explored usage={days} chosen={chosen} onChoose={choose} />}
+        </Loaded>
+      )}
+    </>
+  )
+}
+
+/** Invented figures in the place of one's own. */
+function Sample({ data }: { data: CostDashboard }) {
+  const { summary } = data
+  return (
+    <>
       <dl className="grid grid-cols-2 overflow-hidden rounded-xl border border-line bg-line gap-px lg:grid-cols-4">
         <Tile label="Total cost" value={formatCost(summary.totalCost)} exact={`$${summary.totalCost}`} />
         <Tile label="Tokens" value={formatCompact(summary.totalTokens)} exact={formatCount(summary.totalTokens)} />
@@ -72,29 +109,26 @@ function Figures({ data }: { data: CostDashboard }) {
           exact={`$${summary.avgCostPerCall}`}
         />
       </dl>
-      {(summary.estimatedTokens > 0 || summary.estimatedCost > 0) && (
-        <p className="text-sm text-muted">
-          <span className="font-medium text-ink tabular-nums">
-            {formatShare(summary.estimatedTokens, summary.totalTokens)}
-          </span>{' '}
-          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost)} of the cost are estimated: calls
-          that were left or cut off before the model had counted them, and models that do not count.
-        </p>
-      )}
-      {summary.totalCalls === 0 ? (
-        <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
-          Nothing was used in this period.
-        </p>
-      ) : (
-        <>
-          <DailyCost daily={data.daily} />
-          <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
-            <AgentCosts agents={data.agents} />
-            <ModelShares models={data.modelBreakdown} />
-          </div>
-        </>
-      )}
+      <DailyCost daily={data.daily} />
+      <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
+        <AgentCosts agents={data.agents} />
+        <ModelShares models={data.modelBreakdown} />
+      </div>
     </>
+  )
+}
+
+/** What the month will have cost when it goes on like this; nothing while too little is known. */
+function Forecast() {
+  const { data } = useQuery(byDayQuery(daysOf('mtd')))
+  const forecast = data && forecastMonth(data.rows, new Date())
+  if (!forecast) return null
+  return (
+    <p className="text-sm text-muted">
+      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.soFar)}</span> this month so far; about{' '}
+      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.atEnd)}</span> at its end, if it goes on
+      like this.
+    </p>
   )
 }
 

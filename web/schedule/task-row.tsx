@@ -21,12 +21,10 @@ export function TaskRow({ task }: { task: Task }) {
   const [isAsking, setAsking] = useState(false)
   const [shownId, setShownId] = useState<string | null>(null)
   const runs = useQuery(runsQuery(task.id))
-  const refresh = () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey })
   const switching = useMutation({
     mutationFn: () => changeTask({ taskId: task.id, enabled: !task.enabled }),
-    onSettled: refresh,
+    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey }),
   })
-  const removal = useMutation({ mutationFn: () => deleteTask(task.id), onSettled: refresh })
   const starting = useMutation({
     mutationFn: () => runTask(task.id),
     onSuccess: ({ id }) => setShownId(id),
@@ -85,19 +83,28 @@ export function TaskRow({ task }: { task: Task }) {
         <RunSquares name={task.name} runs={runs.data} shownId={shownId} onShow={setShownId} />
       )}
       {shown && <RunOutput key={shown.id} agentId={agentId} run={shown} />}
-      {isAsking && (
-        <AskDialog
-          title={`Delete ${task.name}?`}
-          lead="It does not run any more, and its history goes with it. What the agent said stays in its conversation."
-          verb="Delete task"
-          isPending={removal.isPending}
-          error={removal.error}
-          onConfirm={() => removal.mutate()}
-          onClose={() => setAsking(false)}
-          onCloseFocus={focusHeading}
-        />
-      )}
+      {isAsking && <DeleteQuestion task={task} onClose={() => setAsking(false)} />}
     </li>
+  )
+}
+
+function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => deleteTask(task.id),
+    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(task.agentId).queryKey }),
+  })
+  return (
+    <AskDialog
+      title={`Delete ${task.name}?`}
+      lead="It does not run any more, and its history goes with it. What the agent said stays in its conversation."
+      verb="Delete task"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={focusHeading}
+    />
   )
 }
 

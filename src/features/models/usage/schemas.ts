@@ -97,3 +97,61 @@ export const ToolUsage = z.array(
   z.object({ tool_name: z.string(), calls: z.number(), successes: z.number(), avg_ms: z.number().nullable() }),
 )
 export type ToolUsage = z.infer<typeof ToolUsage>
+
+/** `GET /api/usage/by-day` `?days=30`: what was used on each day (UTC) by an agent with a model; `agentId` is `direct` without one. */
+export const UsageByDay = z.object({
+  days: z.array(z.string()),
+  rows: z.array(
+    z.object({
+      day: z.string(),
+      agentId: z.string(),
+      agentName: z.string().nullable(),
+      model: z.string(),
+      calls: z.number(),
+      tokens: z.number(),
+      costUsd: z.number(),
+    }),
+  ),
+})
+export type UsageByDay = z.infer<typeof UsageByDay>
+
+const badLimit = 'limit must be a whole number from 1 to 100'
+const badBefore = 'before must be the id of a call'
+const Id = z.string().min(1).max(255).optional()
+/** `GET /api/usage/calls`: those of an agent, with a model, by a key, that succeeded or failed; older than the call `before`. */
+export const CallQuery = z.object({
+  agentId: Id,
+  model: Id,
+  keyId: Id,
+  status: z.enum(['succeeded', 'failed'], 'status must be succeeded or failed').optional(),
+  before: z.coerce.number(badBefore).int(badBefore).positive(badBefore).optional(),
+  limit: z.coerce.number(badLimit).int(badLimit).min(1, badLimit).max(100, badLimit).default(50),
+})
+export type CallQuery = z.infer<typeof CallQuery>
+
+/** One call of a model. `isEstimated`: nobody reported what was used; `attempts` counts every provider that was asked. */
+export const ModelCall = z.object({
+  id: z.number(),
+  at: z.string(),
+  agentId: z.string(),
+  agentName: z.string().nullable(),
+  keyId: z.string().nullable(),
+  keyName: z.string().nullable(),
+  model: z.string(),
+  provider: z.string(),
+  endpoint: z.string().nullable(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  costUsd: z.number(),
+  latencyMs: z.number().nullable(),
+  attempts: z.number(),
+  succeeded: z.boolean(),
+  error: z.string().nullable(),
+  isOwnKey: z.boolean(),
+  isEstimated: z.boolean(),
+})
+export type ModelCall = z.infer<typeof ModelCall>
+
+/** Newest first; `nextBefore` is where to go on, null at the end. */
+export const CallList = z.object({ calls: z.array(ModelCall), nextBefore: z.number().nullable() })
+export type CallList = z.infer<typeof CallList>

@@ -7,10 +7,12 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { validate } from '../../../http/validate.ts'
+import { listUsageByDay } from './by-day.ts'
+import { listCalls } from './calls.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
 import { exportUsageCsv } from './export-csv.ts'
 import type { UsageRecorder } from './recording/record.ts'
-import { CostDashboard, CostQuery, MonthQuery } from './schemas.ts'
+import { CallList, CallQuery, CostDashboard, CostQuery, MonthQuery, UsageByDay } from './schemas.ts'
 
 export type UsageWebDeps = {
   db: Db
@@ -48,6 +50,28 @@ export function usageWeb(deps: UsageWebDeps) {
         type: 'text/csv; charset=utf-8; header=present',
         pieces: exportUsageCsv(deps, c.var.user.id, c.req.valid('query').days),
       }))
+    },
+  )
+
+  app.get(
+    '/api/usage/by-day',
+    answers({ 200: UsageByDay }),
+    deps.guards.signedIn,
+    validate('query', MonthQuery),
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(await listUsageByDay(deps, c.var.user.id, c.req.valid('query').days))
+    },
+  )
+
+  app.get(
+    '/api/usage/calls',
+    answers({ 200: CallList }),
+    deps.guards.signedIn,
+    validate('query', CallQuery),
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(listCalls(deps.db, c.var.user.id, c.req.valid('query')))
     },
   )
 

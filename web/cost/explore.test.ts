@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { addUp, chooseRows, forecastMonth, toShares, toStack } from './explore.ts'
+
+const row = (day: string, agentId: string, model: string, costUsd: number) => ({
+  day,
+  agentId,
+  agentName: agentId === 'direct' ? null : agentId.toUpperCase(),
+  model,
+  calls: 1,
+  tokens: 10,
+  costUsd,
+})
+const rows = [
+  row('2026-11-01', 'bo', 'small', 1),
+  row('2026-11-02', 'bo', 'large', 2),
+  row('2026-11-02', 'direct', 'small', 4),
+]
+
+test('chooseRows and addUp: one agent, one model, both, or all', () => {
+  expect(addUp(chooseRows(rows, {}))).toEqual({ calls: 3, tokens: 30, costUsd: 7 })
+  expect(addUp(chooseRows(rows, { agent: 'bo' })).costUsd).toBe(3)
+  expect(addUp(chooseRows(rows, { agent: 'bo', model: 'small' })).costUsd).toBe(1)
+})
+
+test('toShares: the most expensive first, calls without an agent by that name', () => {
+  expect(toShares(rows, 'agent').map(({ name, costUsd }) => [name, costUsd])).toEqual([
+    ['Without an agent', 4],
+    ['BO', 3],
+  ])
+  expect(toShares(rows, 'model').map(({ id }) => id)).toEqual(['small', 'large'])
+})
+
+test('toStack: every day has its parts, and the smallest are one', () => {
+  const many = Array.from({ length: 7 }, (_, index) => row('2026-11-02', `a${index}`, 'm', 7 - index))
+  const stack = toStack({ days: ['2026-11-01', '2026-11-02'], rows: many }, 'agent')
+  expect(stack.names).toEqual(['A0', 'A1', 'A2', 'A3', 'A4', '2 others'])
+  expect(stack.days).toEqual([
+    { day: '2026-11-01', parts: [0, 0, 0, 0, 0, 0] },
+    { day: '2026-11-02', parts: [7, 6, 5, 4, 3, 3] },
+  ])
+})
+
+test('forecastMonth: as it went so far; nothing of the first day, and none of nothing', () => {
+  expect(forecastMonth(rows, new Date('2026-11-16T00:00:00Z'))).toEqual({ soFar: 7, atEnd: 14 })
+  expect(forecastMonth(rows, new Date('2026-11-01T20:00:00Z'))).toBeNull()
+  expect(forecastMonth(rows, new Date('2026-12-16T00:00:00Z'))).toBeNull()
+})

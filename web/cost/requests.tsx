@@ -1,0 +1,167 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ModelCall } from '../../src/features/models/usage/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Modal } from '../ui/modal.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { callsQuery } from './cost-api.ts'
+import type { Chosen } from './explore.ts'
+import { formatCost, formatCount } from './figures.ts'
+
+type Status = 'succeeded' | 'failed' | undefined
+
+/** Each call of a model, newest first; a press tells all that is known of it. */
+export function Requests({ chosen }: { chosen: Chosen }) {
+  const [status, setStatus] = useState<Status>(undefined)
+  const [shown, setShown] = useState<ModelCall | null>(null)
+  const query = useInfiniteQuery(callsQuery({ ...chosen, status }))
+  return (
+    <Panel
+      title="Requests"
+      actions={
+        <select
+          aria-label="Result"
+          value={status ?? ''}
+          onChange={({ target }) =>
+            setStatus(target.value === 'failed' || target.value === 'succeeded' ? target.value : undefined)
+          }
+          className="min-h-9 rounded-md border border-edge bg-surface px-2 text-base text-ink sm:text-sm"
+        >
+          <option value="">All</option>
+          <option value="succeeded">Answered</option>
+          <option value="failed">Failed</option>
+        </select>
+      }
+    >
+      <Loaded
+        query={query}
+        what="The requests"
+        problemClassName="px-4 pb-4"
+        placeholder={<Skeleton className="mx-4 mb-4 h-40" />}
+      >
+        {({ pages }) => <CallTable calls={pages.flatMap(({ calls }) => calls)} onShow={setShown} />}
+      </Loaded>
+      {query.data && query.error && (
+        <div className="px-4 pb-4">
+          <LoadProblem what="Earlier requests" error={query.error} onRetry={() => query.fetchNextPage()} />
+        </div>
+      )}
+      {query.hasNextPage && !query.error && (
+        <div className="border-t border-line px-4 py-2">
+          <Button isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Earlier
+          </Button>
+        </div>
+      )}
+      {shown && <CallSheet call={shown} onClose={() => setShown(null)} />}
+    </Panel>
+  )
+}
+
+function CallTable({ calls, onShow }: { calls: readonly ModelCall[]; onShow: (call: ModelCall) => void }) {
+  if (calls.length === 0) {
+    return <p className="border-t border-line px-4 py-4 text-sm text-muted">No request is like that.</p>
+  }
+  return (
+    <TableFrame label="Requests">
+      <thead>
+        <tr>
+          <th scope="col" className={headClass('text')}>
+            When
+          </th>
+          <th scope="col" className={headClass('text')}>
+            Model
+          </th>
+          <th scope="col" className={headClass('text')}>
+            For
+          </th>
+          <th scope="col" className={headClass('number')}>
+            Tokens
+          </th>
+          <th scope="col" className={headClass('number')}>
+            Time
+          </th>
+          <th scope="col" className={headClass('number')}>
+            Cost
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {calls.map((call) => (
+          <tr key={call.id}>
+            <td className={cellClass('text')}>
+              <button
+                type="button"
+                onClick={() => onShow(call)}
+                className="min-h-8 text-accent underline underline-offset-2"
+              >
+                <Moment at={call.at} as="minute" />
+              </button>
+            </td>
+            <td className={`${cellClass('text')} max-w-56 truncate`}>
+              {call.model} {!call.succeeded && <Badge tone="problem">Failed</Badge>}
+            </td>
+            <td className={`${cellClass('text')} max-w-40 truncate`}>{callerOf(call)}</td>
+            <td className={cellClass('number')}>{formatCount(call.inputTokens + call.outputTokens)}</td>
+            <td className={cellClass('number')}>{formatTime(call.latencyMs)}</td>
+            <td className={cellClass('number')}>{formatCost(call.costUsd)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableFrame>
+  )
+}
+
+function CallSheet({ call, onClose }: { call: ModelCall; onClose: () => void }) {
+  const facts: [name: string, value: React.ReactNode][] = [
+    ['When', <Moment key="at" at={call.at} as="minute" />],
+    ['Result', call.succeeded ? 'Answered' : (call.error ?? 'Failed')],
+    ['Asked', `${call.model}${call.provider ? ` at ${call.provider}` : ''}`],
+    ['Attempts', describeAttempts(call.attempts)],
+    ['Took', formatTime(call.latencyMs)],
+    ['Tokens', `${formatCount(call.inputTokens)} read, ${formatCount(call.outputTokens)} written`],
+    ['Cost', formatCost(call.costUsd)],
+    ['Where that comes from', describePrice(call)],
+    ['For', callerOf(call)],
+    ...(call.endpoint ? [['By', call.endpoint] as [string, string]] : []),
+  ]
+  return (
+    <Modal label="Request" isLight onClose={onClose} className="grid max-w-lg gap-4 p-5">
+      <h2 className="text-lg font-semibold">Request</h2>
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-muted">{name}</dt>
+            <dd className="break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Button className="justify-self-end" onClick={onClose}>
+        Close
+      </Button>
+    </Modal>
+  )
+}
+
+function describeAttempts(attempts: number): string {
+  if (attempts <= 1) return 'One: the first that was asked'
+  return `${attempts}: those before it failed, and the next one was asked`
+}
+
+function describePrice({ isEstimated, isOwnKey }: ModelCall): string {
+  const tokens = isEstimated ? 'Nobody reported the tokens: they are estimated.' : 'The provider reported the tokens.'
+  return isOwnKey ? `${tokens} It was paid with a key of your own.` : tokens
+}
+
+function callerOf({ agentId, agentName, keyName }: ModelCall): string {
+  const agent = agentId === 'direct' ? null : (agentName ?? agentId)
+  return [agent, keyName && `key ${keyName}`].filter(Boolean).join(', ') || 'a call without an agent'
+}
+
+function formatTime(ms: number | null): string {
+  return ms === null ? 'not measured' : `${(ms / 1000).toFixed(1)} s`
+}
