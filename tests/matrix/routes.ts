@@ -585,6 +585,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/feeds web': reached,
   'GET /api/health web': reached,
   'GET /api/installations web': reached,
+  'GET /api/installations/address web': reached,
   'DELETE /api/installations/:id web': { names: INSTALLATION, status: 200 },
   'GET /api/instance/:userId web': instance(''),
   'POST /api/instance/:userId/repair web': instance('/repair'),

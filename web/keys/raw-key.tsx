@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'react'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { KeyExamples } from './key-examples.tsx'
 
 /** A key that was just made; `replacedUntil` is how long the one before it works, null when it works no more. */
 export type FreshKey = { name: string; key: string; replacedUntil?: string | null }
@@ -26,6 +27,7 @@ export function RawKey({ fresh, onDone }: { fresh: FreshKey; onDone: () => void 
         <CopyButton text={fresh.key} what="the key" />
         <Button onClick={onDone}>Done</Button>
       </div>
+      <KeyExamples secret={fresh.key} />
     </Notice>
   )
 }

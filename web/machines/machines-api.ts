@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { Installations } from '../../src/features/agents/installations/schemas.ts'
+import { BackendAddress, Installations } from '../../src/features/agents/installations/schemas.ts'
 import { request } from '../api/request.ts'
 
 /** The caller's machines; asked again every half minute, because they come and go by themselves. */
@@ -15,3 +15,13 @@ export function forgetMachine(id: string) {
   const path = `/api/installations/${encodeURIComponent(id)}`
   return request(z.object({ success: z.literal(true) }), path, { method: 'DELETE' })
 }
+
+/** Where this server's backend is reached: on the host of this page, at the port that the server listens on. */
+export const backendQuery = queryOptions({
+  queryKey: ['backend-address'],
+  queryFn: async ({ signal }) => {
+    const { port } = await request(BackendAddress, '/api/installations/address', { signal })
+    return `http://${window.location.hostname}:${port}`
+  },
+  staleTime: Number.POSITIVE_INFINITY,
+})

@@ -3,6 +3,7 @@ import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
+import { AddMachine } from './add-machine.tsx'
 import { MachineRow } from './machine-row.tsx'
 import { machinesQuery } from './machines-api.ts'
 
@@ -13,13 +14,8 @@ export function MachinesPage() {
       <Section title="Your machines" lead="One that is silent for 15 minutes is shown as inactive.">
         <Machines />
       </Section>
-      <Section title="Add one" lead="With one of your API keys in a file.">
-        <Command says="Run an agent on that machine" line="stead home --platform URL --key-file FILE" />
-        <Command
-          says="Link a gateway that runs there already, such as OpenClaw’s"
-          line="stead link --platform URL --key-file FILE --url http://127.0.0.1:18789 --token-file FILE"
-        />
-        <p className="text-sm text-muted">URL is the address of this platform’s backend, port 3001 by default.</p>
+      <Section title="Add one" lead="One command on the machine, and it is here.">
+        <AddMachine />
       </Section>
     </SettingsFrame>
   )
@@ -47,14 +43,5 @@ function Machines() {
         </ul>
       )}
     </Loaded>
-  )
-}
-
-function Command({ says, line }: { says: string; line: string }) {
-  return (
-    <div className="grid grid-cols-1 gap-1">
-      <p className="text-sm">{says}</p>
-      <code className="rounded-md bg-sunken px-3 py-2 font-mono text-[0.8125rem] wrap-anywhere">{line}</code>
-    </div>
   )
 }

@@ -38,6 +38,7 @@ type AgentsSettings = Pick<
   | 'dataDir'
   | 'databaseFile'
   | 'minFreeDiskBytes'
+  | 'ports'
   | 'siweChainId'
   | 'verification'
   | 'watchdog'
@@ -81,6 +82,7 @@ export function openAgents(
   const wake = createWaker({ ...base, ...placing, gateway, agentTurns })
   return {
     ...placing,
+    backendPort: settings.ports.backend,
     clearMemory,
     bookClonePayment,
     openAgentWallet,

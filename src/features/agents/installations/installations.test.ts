@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { CreatedKey } from '../../people/keys/schemas.ts'
-import { Installations } from './schemas.ts'
+import { BackendAddress, Installations } from './schemas.ts'
 import { markSilent } from './seen.ts'
 import { installations } from './tables.ts'
 
@@ -259,4 +259,11 @@ test('with the account its machines go', async () => {
   const response = await web.request('/api/settings/account', json('DELETE', { confirm: ada.user.email }, ada.cookie))
   expect(response.status).toBe(200)
   expect(rows()).toEqual([])
+})
+
+test('GET /api/installations/address: the port of the backend, to those who are signed in', async () => {
+  const { web, ada } = await openTestHouse({ BACKEND_PORT: '4321' })
+  const address = web.request('/api/installations/address', { headers: ada.cookie })
+  expect(await read(BackendAddress, address)).toEqual({ port: 4321 })
+  expect((await web.request('/api/installations/address')).status).toBe(401)
 })

@@ -63,3 +63,6 @@ export const RegisteredInstallation = z.object({
 
 /** `POST /api/heartbeat` of the backend. */
 export const NotedHeartbeat = z.object({ success: z.literal(true), timestamp: z.string() })
+
+/** `GET /api/installations/address`: where machines of users, and programs with keys, ask; on the host of the dashboard. */
+export const BackendAddress = z.object({ port: z.number() })

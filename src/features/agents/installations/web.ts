@@ -8,10 +8,10 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { deleteInstallation } from './delete.ts'
 import { listInstallations } from './list.ts'
-import { Installations } from './schemas.ts'
+import { BackendAddress, Installations } from './schemas.ts'
 
 /** Their own machines, as users see them. */
-export function installationsWeb(deps: { db: Db; log: Log; guards: Guards }) {
+export function installationsWeb(deps: { db: Db; log: Log; guards: Guards; backendPort: number }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -19,6 +19,10 @@ export function installationsWeb(deps: { db: Db; log: Log; guards: Guards }) {
     const pieces = listInstallations(deps.db, { kind: 'user', user: c.var.user })
     return sendPieces(c, deps, { type: 'application/json', pieces })
   })
+
+  app.get('/api/installations/address', answers({ 200: BackendAddress }), signedIn, (c) =>
+    c.json({ port: deps.backendPort }),
+  )
 
   app.delete(
     '/api/installations/:id',
