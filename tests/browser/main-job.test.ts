@@ -112,7 +112,7 @@ async function readCost(page: Page): Promise<void> {
   for (const [table, name] of [
     ['agent', 'Lovelace'],
     ['model', 'openai/gpt-4o-mini'],
-  ]) {
+  ] as const) {
     const row = page.getByRole('group', { name: `Cost by ${table}` }).getByRole('row', { name })
     expect(await row.getByRole('cell').allTextContents()).toEqual(['$0.0018', '4', '6K'])
   }

@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, lt, lte, or, type SQL } from 'drizzle-orm'
+import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -47,7 +48,7 @@ function isOlder(db: Db, userId: string, before: number): SQL | undefined {
   )
 }
 
-type Columns = Pick<typeof usageLogs, 'agentId' | 'model' | 'keyId' | 'success'>
+type Columns = Readonly<Record<'agentId' | 'model' | 'keyId' | 'success', AnySQLiteColumn>>
 
 function isWanted(columns: Columns, { agentId, model, keyId, status }: CallQuery): SQL | undefined {
   return and(
