@@ -30,7 +30,8 @@ export function KeyExamples({ secret }: { secret: string }) {
           </button>
         ))}
       </div>
-      <pre className="overflow-x-auto rounded-md bg-surface px-2.5 py-2 font-mono text-[0.8125rem]">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+      <pre tabIndex={0} className="overflow-x-auto rounded-md bg-surface px-2.5 py-2 font-mono text-[0.8125rem]">
         <code>{code}</code>
       </pre>
       <div>
