@@ -90,6 +90,7 @@ export const AGENTS: Wing = {
       'POST /api/register-link': 'Links a gateway that runs elsewhere',
       'POST /api/heartbeat backend': 'Tells that a machine lives',
       'GET /api/installations': 'Lists registered machines',
+      'GET /api/installations/address': 'Tells the port of the backend',
       'DELETE /api/installations/:id': 'Forgets a machine',
       'GET /api/served': 'Tells a proxy whether a host name is ours',
     },
