@@ -20,6 +20,8 @@ type MetricChartProps = {
   points: readonly Point[]
   /** What is used is bars, what is held a line. */
   shape: 'bars' | 'line'
+  /** What is counted has no halves, so the axis has none. */
+  isCount?: boolean
   format: (value: number) => string
   formatTime: (at: number) => string
   marks: readonly Mark[]
@@ -27,7 +29,16 @@ type MetricChartProps = {
 }
 
 /** One figure over a time, with marks of what happened. The charts of a page share one pointer, which the arrow keys move. */
-export function MetricChart({ title, points, shape, format, formatTime, marks, fill }: MetricChartProps) {
+export function MetricChart({
+  title,
+  points,
+  shape,
+  isCount = false,
+  format,
+  formatTime,
+  marks,
+  fill,
+}: MetricChartProps) {
   const data = [...points]
   return (
     <ResponsiveContainer width="100%" height={150}>
@@ -52,7 +63,15 @@ export function MetricChart({ title, points, shape, format, formatTime, marks, f
           axisLine={{ stroke: 'var(--edge)' }}
           minTickGap={32}
         />
-        <YAxis tickFormatter={format} tick={tick} tickLine={false} axisLine={false} width={64} tickCount={4} />
+        <YAxis
+          tickFormatter={format}
+          tick={tick}
+          tickLine={false}
+          axisLine={false}
+          width={64}
+          tickCount={4}
+          allowDecimals={!isCount}
+        />
         <Tooltip
           cursor={{ stroke: 'var(--edge)', fill: 'var(--sunken)' }}
           isAnimationActive={false}

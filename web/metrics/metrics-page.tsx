@@ -98,8 +98,22 @@ function Shown({ agentId, history }: { agentId: string; history: AgentHistory })
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <Figure title="CPU" note="of a core" points={loadOf('cpu')} fill="var(--accent)" {...loadChart} />
         <Figure title="Memory" note="of its limit" points={loadOf('memory')} fill="var(--plot-e)" {...loadChart} />
-        <Figure title="Messages" points={partsOf('messages')} fill="var(--plot-b)" format={formatCount} {...useChart} />
-        <Figure title="Tokens" points={partsOf('tokens')} fill="var(--tokens)" format={formatCompact} {...useChart} />
+        <Figure
+          title="Messages"
+          points={partsOf('messages')}
+          fill="var(--plot-b)"
+          format={formatCount}
+          isCount
+          {...useChart}
+        />
+        <Figure
+          title="Tokens"
+          points={partsOf('tokens')}
+          fill="var(--tokens)"
+          format={formatCompact}
+          isCount
+          {...useChart}
+        />
         <Figure title="Cost" points={partsOf('costUsd')} fill="var(--accent)" format={formatCost} {...useChart} />
         <Marks marks={marks} />
       </div>
