@@ -31,6 +31,11 @@ async function runIn({ docker }: TestEngine, agentId: string, line: string): Pro
   expect((await execution.inspect()).ExitCode).toBe(0)
 }
 
+async function hasContainer({ docker }: TestEngine, agentId: string): Promise<boolean> {
+  const found = await docker.listContainers({ filters: { label: [`stead.agent=${agentId}`] } })
+  return found.length > 0
+}
+
 async function isRunning(person: Person, agentId: string): Promise<boolean> {
   const { agent } = await read(WebAgentDetail, person.get(`/api/agents/${agentId}`))
   return agent.status === 'running'
@@ -104,7 +109,11 @@ test.skipIf(!possible.includes('docker'))(
 
       const restored = await house.run(['backup', 'restore', file, '--agent', agentId])
       expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
-      expect((await person.post(`/api/agents/${agentId}/start`, {})).status).toBe(200)
+      // On a busy machine it may sleep again before anybody looks into it.
+      await until('the agent awake', async () => {
+        expect((await person.post(`/api/agents/${agentId}/start`, {})).status).toBe(200)
+        return hasContainer(engine, agentId)
+      })
       await runIn(engine, agentId, 'read said < /data/memory && [ "$said" = "Tea at four" ]')
       await program.stop()
     } finally {
