@@ -4,11 +4,36 @@ type Answer = { status?: number; body: object; headers?: Record<string, string> 
 type Socket = Bun.ServerWebSocket<{ app: ReturnType<typeof createApp> }>
 type User = { id: string; name: string; real_name?: string }
 /** A message of the app as the channel shows it, with every text that it has had. */
-type Shown = { ts: string; channel: string; text: string; texts: string[]; thread: string | null }
-type Sent = { id: string; event: Record<string, unknown>; isConfirmed: boolean }
+type Button = { label: string; value: string }
+type Shown = { ts: string; channel: string; text: string; texts: string[]; thread: string | null; buttons: Button[] }
+type Sent = { id: string; type: 'events_api' | 'interactive'; payload: object; isConfirmed: boolean }
 
-const Post = z.object({ channel: z.string(), text: z.string(), thread_ts: z.string().optional() })
-const Update = z.object({ channel: z.string(), ts: z.string(), text: z.string() })
+const Text = z.object({ type: z.literal('plain_text'), text: z.string().min(1).max(3000) })
+const Blocks = z.array(
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('section'), text: Text }),
+    z.object({
+      type: z.literal('actions'),
+      elements: z.array(
+        z.object({
+          type: z.literal('button'),
+          text: Text,
+          action_id: z.string().max(255),
+          value: z.string().max(2000),
+        }),
+      ),
+    }),
+  ]),
+)
+/** Lists travel in a form as JSON. */
+const InForm = z
+  .string()
+  .transform((text) => JSON.parse(text))
+  .pipe(Blocks)
+  .default([])
+const Post = z.object({ channel: z.string(), text: z.string(), thread_ts: z.string().optional(), blocks: InForm })
+const Update = z.object({ channel: z.string(), ts: z.string(), text: z.string(), blocks: InForm })
+const Ephemeral = z.object({ channel: z.string(), user: z.string(), text: z.string().min(1) })
 
 const MAX_UPDATE_CHARS = 4000
 const OWN_ID = 'U0BOT'
@@ -60,6 +85,7 @@ function createApp(botToken: string, appToken: string, url: string) {
   const sockets = new Set<Socket>()
   const tickets = new Set<string>()
   const sent: Sent[] = []
+  const whispers: string[] = []
   let tokens = [botToken, appToken]
   let lastTs = 1_700_000_000
   const newTs = () => {
@@ -68,35 +94,36 @@ function createApp(botToken: string, appToken: string, url: string) {
   }
   const offer = (one: Sent, retry = 0) => {
     const [socket] = sockets
-    const payload = { type: 'event_callback', event: one.event }
     socket?.send(
       JSON.stringify({
-        type: 'events_api',
+        type: one.type,
         envelope_id: one.id,
-        payload,
+        payload: one.payload,
         accepts_response_payload: false,
         retry_attempt: retry,
       }),
     )
   }
-  const deliver = (event: Record<string, unknown>) => {
-    const one = { id: crypto.randomUUID(), event, isConfirmed: false }
+  const deliver = (event: Record<string, unknown>) => deliverPayload('events_api', { type: 'event_callback', event })
+  const deliverPayload = (type: Sent['type'], payload: object) => {
+    const one = { id: crypto.randomUUID(), type, payload, isConfirmed: false }
     sent.push(one)
     offer(one)
   }
   const post = (input: unknown): Answer => {
-    const { channel, text, thread_ts: thread = null } = Post.parse(input)
+    const { channel, text, thread_ts: thread = null, blocks } = Post.parse(input)
     if (text.trim() === '') return refuse('no_text')
     const ts = newTs()
-    shown.push({ ts, channel, text, texts: [text], thread })
+    shown.push({ ts, channel, text, texts: [text], thread, buttons: toButtons(blocks) })
     return { body: { ok: true, channel, ts } }
   }
   const update = (input: unknown): Answer => {
-    const { channel, ts, text } = Update.parse(input)
+    const { channel, ts, text, blocks } = Update.parse(input)
     const message = shown.find((one) => one.channel === channel && one.ts === ts)
     if (!message) return refuse('message_not_found')
     if (text.length > MAX_UPDATE_CHARS) return refuse('msg_too_long')
     message.text = text
+    message.buttons = toButtons(blocks)
     message.texts.push(text)
     return { body: { ok: true, channel, ts, text } }
   }
@@ -150,6 +177,19 @@ function createApp(botToken: string, appToken: string, url: string) {
         deliver({ type: channel === undefined ? 'message' : 'app_mention', ...event })
       return ts
     },
+    /** What the app has told one person alone. */
+    whispers,
+    /** Somebody presses a button of the message that has it. */
+    press(from: User, { ts, channel, text, buttons }: Shown, label: string) {
+      const value = buttons.find((button) => button.label === label)?.value
+      deliverPayload('interactive', {
+        type: 'block_actions',
+        user: { id: from.id },
+        channel: { id: channel },
+        message: { type: 'message', ts, text },
+        actions: [{ type: 'button', action_id: value, value }],
+      })
+    },
     /** Delivers again what was said last, as Slack does with what nobody confirms. */
     redeliver() {
       const last = sent.at(-1)
@@ -190,6 +230,9 @@ function createApp(botToken: string, appToken: string, url: string) {
           return post(fields)
         case 'chat.update':
           return update(fields)
+        case 'chat.postEphemeral':
+          whispers.push(Ephemeral.parse(fields).text)
+          return { body: { ok: true, message_ts: newTs() } }
         case 'users.info': {
           const user = users.get(z.object({ user: z.string() }).parse(fields).user)
           return user ? { body: { ok: true, user } } : refuse('user_not_found')
@@ -203,6 +246,12 @@ function createApp(botToken: string, appToken: string, url: string) {
       }
     },
   }
+}
+
+function toButtons(blocks: z.infer<typeof Blocks>): Button[] {
+  return blocks.flatMap((block) =>
+    block.type === 'actions' ? block.elements.map(({ text, value }) => ({ label: text.text, value })) : [],
+  )
 }
 
 function refuse(error: string) {

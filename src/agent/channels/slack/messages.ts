@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Incoming } from '../channel.ts'
+import type { Incoming, Pressed } from '../channel.ts'
 
 /** A message as Slack's Events API tells it, as far as it matters here. */
 const MessageEvent = z.object({
@@ -16,6 +16,23 @@ const MessageEvent = z.object({
 })
 /** The payload of an envelope that holds an event. */
 export const EventPayload = z.object({ event: MessageEvent })
+
+/** The payload of an envelope of the type `interactive`: somebody has pressed a button. */
+export const InteractivePayload = z.object({
+  type: z.literal('block_actions'),
+  user: z.object({ id: z.string() }),
+  channel: z.object({ id: z.string() }),
+  message: z.object({ ts: z.string(), text: z.string().default(''), thread_ts: z.string().optional() }),
+  actions: z.array(z.object({ type: z.string(), value: z.string().optional() })).min(1),
+})
+
+/** Null for what is no button. Questions to owners stand in direct chats. */
+export function toPressed({ user, channel, message, actions }: z.infer<typeof InteractivePayload>): Pressed | null {
+  const value = actions.find(({ type }) => type === 'button')?.value
+  if (value === undefined) return null
+  const place = { chatId: channel.id, threadId: message.thread_ts ?? null, isDirect: true }
+  return { personId: user.id, value, place, messageId: message.ts, text: toPlainText(message.text) }
+}
 
 /** Those that a person writes: with nothing but text, with files, or to a thread and its channel at once. */
 const WRITTEN: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast'])
@@ -55,7 +72,7 @@ async function toReadableText(text: string, ownId: string, findName: (id: string
   const rest = own?.[1] === ownId ? text.slice(own[0].length) : text
   const ids = [...new Set([...rest.matchAll(MENTION)].map(([, id = '']) => id))]
   const names = new Map(await Promise.all(ids.map(async (id) => [id, await findName(id)] as const)))
-  return rest
+  const readable = rest
     .replace(MENTION, (_mention, id: string) => `@${names.get(id) ?? id}`)
     .replace(/<#\w+\|([^>]*)>/g, '#$1')
     .replace(
@@ -63,8 +80,9 @@ async function toReadableText(text: string, ownId: string, findName: (id: string
       (link, label: string) => `${label} (${link.slice(1, link.indexOf('|'))})`,
     )
     .replace(/<((?:https?|mailto):[^>]*)>/g, '$1')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&')
-    .trim()
+  return toPlainText(readable).trim()
+}
+
+function toPlainText(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }

@@ -43,7 +43,7 @@ export function createSlackService(settings: SlackServiceSettings, web: WebClien
     },
     async edit({ chatId }, messageId, text) {
       try {
-        await web.chat.update({ channel: chatId, ts: messageId, text: toSlackText(text) })
+        await web.chat.update({ channel: chatId, ts: messageId, text: toSlackText(text), blocks: [] })
       } catch (error) {
         // Somebody has deleted it.
         if (codeOf(error) !== 'message_not_found') throw error
@@ -51,6 +51,25 @@ export function createSlackService(settings: SlackServiceSettings, web: WebClien
     },
     // `toSlackText` sees to it.
     toLiteral: (text) => text,
+    async writeChoices(place, text, choices) {
+      const buttons = choices.map(({ label, value }) => ({
+        type: 'button' as const,
+        text: { type: 'plain_text' as const, text: label },
+        action_id: value,
+        value,
+      }))
+      const sent = await web.chat.postMessage({
+        channel: place.chatId,
+        // What notices show, and what the message says once it is decided.
+        text: toSlackText(text),
+        blocks: [
+          { type: 'section', text: { type: 'plain_text', text } },
+          { type: 'actions', elements: buttons },
+        ],
+        ...toThread(place),
+      })
+      return Written.parse(sent).ts
+    },
     async findDirect(personId) {
       const { channel } = Opened.parse(await web.conversations.open({ users: personId }))
       return { chatId: channel.id, threadId: null, isDirect: true }

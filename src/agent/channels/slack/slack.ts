@@ -3,9 +3,10 @@ import { LogLevel, WebAPIHTTPError, WebAPIRequestError, WebClient } from '@slack
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Connection, Receive } from '../channel.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Connection, Press, Receive } from '../channel.ts'
 import { createStateKeeper } from '../connection-state.ts'
-import { EventPayload, toIncoming } from './messages.ts'
+import { EventPayload, InteractivePayload, toIncoming, toPressed } from './messages.ts'
 import { codeOf, createSlackService, type SlackServiceSettings } from './service.ts'
 import { listenToSocket } from './socket.ts'
 
@@ -43,7 +44,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 /** One app by Socket Mode. Loads Slack's library, so import this module only for an app that is configured. */
 export function createSlackConnection(
   settings: SlackSettings,
-  deps: { clock: Clock; fetch: typeof fetch },
+  deps: { clock: Clock; fetch: typeof fetch; log: Log },
 ): Connection {
   const state = createStateKeeper(deps.clock)
   const options = {
@@ -56,8 +57,22 @@ export function createSlackConnection(
   const app = new WebClient(settings.appToken, { ...options, fetch: deps.fetch })
   const findName = createNameFinder(web)
 
+  /** Slack shows a warning when a button is not confirmed within three seconds, so nobody waits for what is decided. */
+  const answerPress = (payload: unknown, press: Press) => {
+    const parsed = InteractivePayload.safeParse(payload).data
+    const pressed = parsed ? toPressed(parsed) : null
+    if (!pressed) return
+    const tell = async () => {
+      const text = await press(pressed)
+      await web.chat.postEphemeral({ channel: pressed.place.chatId, user: pressed.personId, text })
+    }
+    tell().catch((error: unknown) =>
+      deps.log.warn({ error: errorMessage(error) }, 'a button of Slack was not answered'),
+    )
+  }
+
   /** Until somebody switches Socket Mode off, or what is asked for fails. */
-  const listen = async (receive: Receive, signal: AbortSignal) => {
+  const listen = async (receive: Receive, signal: AbortSignal, press: Press) => {
     const me = Me.parse(await web.auth.test())
     while (!signal.aborted) {
       const { url } = Opened.parse(await app.apps.connections.open())
@@ -66,6 +81,7 @@ export function createSlackConnection(
         signal,
         connected: () => state.setConnected(`@${me.user}`),
         async receive({ type, payload }) {
+          if (type === 'interactive') return answerPress(payload, press)
           const event = type === 'events_api' ? EventPayload.safeParse(payload).data?.event : undefined
           const incoming = event && (await toIncoming(event, me.user_id, findName))
           if (incoming) await receive(incoming, true)
@@ -80,10 +96,10 @@ export function createSlackConnection(
   return {
     state: state.read,
     service: createSlackService(settings, web, deps.fetch),
-    async run(receive, signal) {
+    async run(receive, signal, press) {
       while (!signal.aborted) {
         try {
-          await listen(receive, signal)
+          await listen(receive, signal, press)
         } catch (error) {
           if (signal.aborted) break
           state.setFailed(describe(error))

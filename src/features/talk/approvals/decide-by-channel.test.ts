@@ -3,6 +3,7 @@ import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { startDiscordDouble } from '../../../../tests/harness/doubles/discord.ts'
+import { startSlackDouble } from '../../../../tests/harness/doubles/slack.ts'
 import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
 import { startOwnedAgent } from '../../../../tests/harness/owned-agent.ts'
 import { until } from '../../../../tests/harness/until.ts'
@@ -19,6 +20,8 @@ const ON_DISCORD = {
   ada: { id: '7000000000000000007', username: 'ada' },
   eve: { id: '6600000000000000066', username: 'eve' },
 }
+
+const ON_SLACK = { ada: { id: 'U7', name: 'ada' }, eve: { id: 'U66', name: 'eve' } }
 
 type Question = { text: string; buttons: readonly object[] }
 
@@ -58,7 +61,25 @@ function openDiscord() {
   }
 }
 
-async function startAskingAgent(openMessenger: typeof openTelegram | typeof openDiscord) {
+function openSlack() {
+  const slack = startSlackDouble()
+  const app = slack.addApp('xoxb-1', 'xapp-1')
+  const { ada, eve } = ON_SLACK
+  const shown = () => app.shown.filter(({ channel }) => channel === app.directChannelOf(ada))
+  return {
+    name: 'slack',
+    ownerId: ada.id,
+    settings: { slack: { token: 'xoxb-1', appToken: 'xapp-1', apiUrl: slack.url, people: [ada.id] } },
+    shown: (): Question[] => shown(),
+    press(who: 'ada' | 'eve', label: string) {
+      const message = shown().at(-1)
+      if (message) app.press(who === 'ada' ? ada : eve, message, label)
+    },
+    stop: slack.stop,
+  }
+}
+
+async function startAskingAgent(openMessenger: typeof openTelegram | typeof openDiscord | typeof openSlack) {
   const messenger = openMessenger()
   onTestFinished(() => messenger.stop())
   const agent = await startOwnedAgent({}, { channels: { ...messenger.settings, retryMs: 20, editEveryMs: 20 } })
@@ -88,6 +109,7 @@ async function startAskingAgent(openMessenger: typeof openTelegram | typeof open
 const MESSENGERS = [
   ['Telegram', openTelegram, 'May I use delete_file?\n{"path":"a.md"}'],
   ['Discord', openDiscord, 'May I use delete\\_file?\n{"path"\\:"a.md"}'],
+  ['Slack', openSlack, 'May I use delete_file?\n{"path":"a.md"}'],
 ] as const
 
 test.each(MESSENGERS)(

@@ -28,7 +28,7 @@ export type ApprovalUse = z.infer<typeof ApprovalUse>
 /** `POST /v1/approvals/:id/decision`: the owner has pressed a button where the agent can be spoken to. */
 export const ChannelDecision = z.object({
   decision: z.enum(['approve', 'deny'], 'decision must be approve or deny'),
-  channel: z.enum(['telegram', 'discord'], 'channel must be telegram or discord'),
+  channel: z.enum(['telegram', 'discord', 'slack'], 'channel must be telegram, discord or slack'),
   personId: z.string('personId must be text').min(1, 'personId is required').max(100, 'personId is too long'),
 })
 export type ChannelDecision = z.infer<typeof ChannelDecision>
