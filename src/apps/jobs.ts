@@ -41,6 +41,7 @@ import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/talk/inb
 import { deliverMailJob } from '../features/talk/inbox/jobs.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/talk/scheduled-tasks/jobs.ts'
 import { askJob, summarizeJob } from '../features/talk/swarms/jobs.ts'
+import { answerByWebhookJob, askByWebhookJob, webhookDeliveriesJob } from '../features/talk/webhook-channel/jobs.ts'
 import { sampleJob } from '../features/views/metrics/jobs.ts'
 import { abandonStreamJob } from '../features/web-tools/radio/abandon.ts'
 import { videoFilesJob, videoJob } from '../features/web-tools/video/jobs.ts'
@@ -68,6 +69,8 @@ export function jobKinds({ people, agents, money, talk, webTools, house }: Platf
     answerMailJob(talk),
     codeMailJob(talk),
     welcomeMailJob(talk),
+    askByWebhookJob(talk),
+    answerByWebhookJob(talk),
     resumeJob(talk),
     videoJob(webTools),
     abandonStreamJob(webTools),
@@ -116,6 +119,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     heartbeatJob(talk),
     expireApprovalsJob(talk),
     webhookEventsJob(webTools),
+    webhookDeliveriesJob(talk),
     videoFilesJob(webTools),
     cleanUpJob(people),
     retentionJob(house),

@@ -9,13 +9,22 @@ import { DELIVER_JOB } from '../features/talk/inbox/receive.ts'
 import { RUN_JOB } from '../features/talk/scheduled-tasks/runs.ts'
 import { SUMMARIZE_JOB } from '../features/talk/swarms/ask.ts'
 import { ASK_JOB } from '../features/talk/swarms/start-run.ts'
+import { ASK_JOB as WEBHOOK_ASK_JOB } from '../features/talk/webhook-channel/receive.ts'
 import type { Enqueue } from '../jobs/queue.ts'
 
 /** What callers are told in a copy. Where the original is, is the operator's business. */
 export const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
 
 /** Work that is done to agents or with them. */
-const OF_AGENTS: ReadonlySet<string> = new Set([DEPLOY_JOB, REMOVE_JOB, RUN_JOB, ASK_JOB, SUMMARIZE_JOB, DELIVER_JOB])
+const OF_AGENTS: ReadonlySet<string> = new Set([
+  DEPLOY_JOB,
+  REMOVE_JOB,
+  RUN_JOB,
+  ASK_JOB,
+  SUMMARIZE_JOB,
+  DELIVER_JOB,
+  WEBHOOK_ASK_JOB,
+])
 
 /** Runtimes that touch no agent (decisions, 42). */
 export function leaveAlone({ runtime }: Config['agents']): Runtimes {

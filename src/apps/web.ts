@@ -58,6 +58,7 @@ import { mcpServersWeb } from '../features/talk/mcp-servers/web.ts'
 import { memoryWeb } from '../features/talk/memory/web.ts'
 import { scheduledTasksWeb } from '../features/talk/scheduled-tasks/web.ts'
 import { swarmsWeb } from '../features/talk/swarms/web.ts'
+import { webhookChannelWeb } from '../features/talk/webhook-channel/web.ts'
 import { colonyWeb } from '../features/views/colony/web.ts'
 import { fleetWeb } from '../features/views/fleet/web.ts'
 import { probes } from '../features/views/health/probes.ts'
@@ -136,6 +137,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', agentTalkWeb(talk))
   app.route('/', memoryWeb(talk))
   app.route('/', inboxWeb(talk))
+  app.route('/', webhookChannelWeb(talk))
   app.route('/', webhooksWeb(webTools))
   app.route('/', radioWeb(webTools))
   app.route('/', videoWeb(webTools))

@@ -30,6 +30,7 @@ export type SealedPlace =
   | 'provider_keys'
   | 'sign_in_attempts:secrets'
   | 'users:twoFactorSecret'
+  | 'webhook_channels'
 
 /** The place and the key of the row; or what is sealed for a few minutes and kept nowhere. */
 export type SealPurpose = `${SealedPlace}:${string}` | 'sign-in waiting for a second factor'

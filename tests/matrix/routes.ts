@@ -437,6 +437,13 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /api/agents/:id web': { names: AGENT, status: 200, foreign: 200, missing: 200 },
   'GET /api/agents/:id web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/channels web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/webhook-channel web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/webhook-channel web': {
+    names: AGENT,
+    status: 200,
+    body: () => ({ url: 'https://answers.example/' }),
+  },
+  'DELETE /api/agents/:id/webhook-channel web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/channels/mail web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/channels/mail web': { names: AGENT, status: 200, body: () => ({ isOn: false }) },
   'POST /api/agents/:id/channels/:name/pairings/:code web': {
@@ -748,6 +755,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: () => ({ type: 'demo', agentName: 'Ada', agentDescription: 'Answers' }),
   },
   'GET /api/videos/:id web': { names: VIDEO, status: 202 },
+  'POST /api/webhooks/agents/:id web': { status: 401, path: () => '/api/webhooks/agents/nobody' },
   'POST /api/webhooks/email web': { status: 503 },
   'POST /api/webhooks/video web': { status: 503 },
   'POST /api/wallet-auth web': { status: 400, body: () => ({}) },

@@ -10,6 +10,7 @@ import { AgentFrame } from './agent-frame.tsx'
 import { ChannelPeopleSection } from './channels/channel-people-section.tsx'
 import { ChannelsSection } from './channels/channels-section.tsx'
 import { MailChannelSection } from './channels/mail-channel-section.tsx'
+import { WebhookChannelSection } from './channels/webhook-channel-section.tsx'
 import { DangerSection } from './danger-section.tsx'
 import { LimitsSection } from './limits-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
@@ -59,6 +60,7 @@ function Configured({ agent }: { agent: WebAgent }) {
           <ProviderSection agent={agent} config={config} />
           <ChannelsSection agent={agent} config={config} />
           <MailChannelSection agent={agent} />
+          <WebhookChannelSection agent={agent} />
           <ChannelPeopleSection agent={agent} />
         </>
       )}

@@ -19,6 +19,7 @@ const COUNTED: readonly Counted[] = [
   },
   { table: 'chat_attachments', column: 'message_bytes', texts: ['name', 'path', 'excerpt'] },
   { table: 'agent_memory', column: 'memory_bytes', texts: ['key', 'value', 'session', 'page'] },
+  { table: 'webhook_deliveries', column: 'inbox_bytes', texts: ['text', 'reply'] },
   { table: 'inbox_messages', column: 'inbox_bytes', texts: ['subject', 'text', 'reply'] },
 ]
 

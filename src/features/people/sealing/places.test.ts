@@ -43,6 +43,7 @@ async function openSealed() {
   await send('PUT', `/api/browse/git-credentials?agentId=${id}`, GIT)
   const server = { name: 'weather', url: 'https://mcp.example/', bearer: 'bearer-of-weather' }
   await send('POST', `/api/agents/${id}/mcp-servers`, server)
+  await send('PUT', `/api/agents/${id}/webhook-channel`, { url: receiver.url })
   await send('POST', '/api/agent', { action: 'set-credential', key: 'openai', value: 'sk-for-skills' })
   await send('POST', '/api/billing', { action: 'enable-byok', apiKey: 'sk-vendor-own-0123456789', provider: 'openai' })
   await send('POST', '/api/wallet', { action: 'create' })

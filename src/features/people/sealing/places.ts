@@ -23,6 +23,7 @@ export const PLACES: Readonly<Record<SealedPlace, Place>> = {
   provider_keys: { table: 'provider_keys', column: 'sealed_key', row: ['user_id', 'provider'] },
   'sign_in_attempts:secrets': { table: 'sign_in_attempts', column: 'secrets', row: ['state_hash'] },
   'users:twoFactorSecret': { table: 'users', column: 'two_factor_secret', row: ['id'] },
+  webhook_channels: { table: 'webhook_channels', column: 'sealed_channel', row: ['agent_id'] },
 }
 
 /** One value and what it was sealed for. */

@@ -1,0 +1,161 @@
+import { and, eq, lt } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Message, Recipient } from '../../../adapters/channels/messenger.ts'
+import type { Sent } from '../../../adapters/egress/outbound.ts'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { requireEndpoint } from '../chat/endpoint.ts'
+import { ANSWER_JOB, ASK_JOB } from './receive.ts'
+import { findWebhookChannel, openWebhookChannel } from './settings.ts'
+import { type WebhookDeliveryRow, webhookChannels, webhookDeliveries } from './tables.ts'
+
+/** About three hours for an agent that is stopped, an hour and a half for a receiver that is away. */
+const ASK_ATTEMPTS = 40
+const ANSWER_ATTEMPTS = 24
+const MAX_REPLY_CHARACTERS = 20_000
+const DAYS_KEPT = 7
+const HOUR_MS = 3_600_000
+
+const Payload = z.object({ id: z.string() })
+
+export type WebhookJobsDeps = {
+  db: Db
+  clock: Clock
+  sealer: Sealer
+  enqueue: Enqueue
+  gateway: Pick<AgentGateway, 'streamTurn'>
+  openMessenger: (recipient: Recipient) => (message: Message, signal: AbortSignal) => Promise<Sent>
+}
+
+/** Asks the agent. A built-in one answers each once, however often it is asked for. */
+export function askByWebhookJob(deps: WebhookJobsDeps): JobKind {
+  return defineJob({
+    kind: ASK_JOB,
+    payload: Payload,
+    maxAttempts: ASK_ATTEMPTS,
+    isSlow: true,
+    run: ({ id }, signal) => ask(deps, id, signal),
+    onDead: ({ id }, error) =>
+      finish(deps, id, {
+        status: 'failed',
+        reply: null,
+        error: error instanceof AppError ? error.message : 'The agent could not be reached',
+      }),
+  })
+}
+
+async function ask(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Promise<void> {
+  const found = deps.db
+    .select({ delivery: webhookDeliveries, agent: agents })
+    .from(webhookDeliveries)
+    .innerJoin(agents, eq(agents.id, webhookDeliveries.agentId))
+    .where(and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.status, 'queued')))
+    .get()
+  if (!found) return
+  const { conversation, text } = found.delivery
+  const endpoint = requireEndpoint(deps.sealer, found.agent)
+  const request = { sessionKey: `webhook:${conversation}`, message: text, turnId: id }
+  let reply = ''
+  try {
+    for await (const event of deps.gateway.streamTurn(endpoint, request, signal)) {
+      if (event.type === 'text') reply += event.text
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.extra.code !== 'TURN_INTERRUPTED') throw error
+    const interrupted = 'The agent ended in the middle of its answer: send the message again'
+    return finish(deps, id, { status: 'failed', reply: null, error: interrupted })
+  }
+  await finish(deps, id, { status: 'answered', reply: reply.slice(0, MAX_REPLY_CHARACTERS), error: null })
+}
+
+type Outcome = Pick<WebhookDeliveryRow, 'status' | 'reply' | 'error'>
+
+/** Also what failed is told. */
+async function finish({ db, clock, enqueue }: WebhookJobsDeps, id: string, outcome: Outcome): Promise<void> {
+  await write(db, (tx) => {
+    const change = { ...outcome, answerStatus: 'queued', answeredAt: clock.now() } as const
+    tx.update(webhookDeliveries).set(change).where(eq(webhookDeliveries.id, id)).run()
+    enqueue(tx, ANSWER_JOB, { id }, { key: `${ANSWER_JOB}:${id}` })
+  })
+}
+
+/** Posts the answer, signed with the same secret; a receiver tells repetitions by `webhook-id`. */
+export function answerByWebhookJob(deps: WebhookJobsDeps): JobKind {
+  return defineJob({
+    kind: ANSWER_JOB,
+    payload: Payload,
+    maxAttempts: ANSWER_ATTEMPTS,
+    run: ({ id }, signal) => answer(deps, id, signal),
+    onDead: ({ id }) => noteAnswer(deps, id, 'failed', null),
+  })
+}
+
+/** @throws AppError `undelivered` when it was not taken. */
+async function answer(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Promise<void> {
+  const isWaiting = and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.answerStatus, 'queued'))
+  const delivery = deps.db.select().from(webhookDeliveries).where(isWaiting).get()
+  const channel = delivery && findWebhookChannel(deps.db, delivery.agentId)
+  if (!delivery) return
+  if (!channel) return noteAnswer(deps, id, 'failed', 'The channel was switched off')
+  const send = deps.openMessenger({ kind: 'webhook', ...openWebhookChannel(deps.sealer, channel) })
+  const { error } = await send(toMessage(delivery, deps.clock.now()), signal)
+  await noteAnswer(deps, id, error === null ? 'sent' : 'queued', error && `The address ${error}`)
+  if (error !== null) throw new AppError('undelivered', `The address ${error}`)
+}
+
+function toMessage(
+  { id, agentId, deliveryId, conversation, status, reply, error, answeredAt }: WebhookDeliveryRow,
+  at: Date,
+): Message {
+  const data = { id, agentId, deliveryId, conversation, status, text: reply, error }
+  const timestamp = (answeredAt ?? at).toISOString()
+  const body = JSON.stringify({ version: 1, type: 'agent.answer', timestamp, data })
+  return { id, title: 'An answer', text: reply ?? error ?? '', isUrgent: false, body, at }
+}
+
+type AnswerStatus = NonNullable<WebhookDeliveryRow['answerStatus']>
+
+async function noteAnswer(
+  { db, clock }: WebhookJobsDeps,
+  id: string,
+  answerStatus: AnswerStatus,
+  error: string | null,
+): Promise<void> {
+  await write(db, (tx) => {
+    const now = clock.now()
+    const kept = error === null && answerStatus === 'failed' ? {} : { answerError: error }
+    const [row] = tx
+      .update(webhookDeliveries)
+      .set({ answerStatus, ...kept })
+      .where(eq(webhookDeliveries.id, id))
+      .returning({ agentId: webhookDeliveries.agentId })
+      .all()
+    if (!row) return
+    const isOfAgent = eq(webhookChannels.agentId, row.agentId)
+    const change = error === null ? { lastSentAt: now } : { lastError: error, lastErrorAt: now }
+    if (answerStatus !== 'failed' || error !== null) tx.update(webhookChannels).set(change).where(isOfAgent).run()
+  })
+}
+
+/** Forgets after a week what came in. */
+export function webhookDeliveriesJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+  return {
+    name: 'webhook-channel.forget',
+    everyMs: HOUR_MS,
+    async run() {
+      await deleteInBatches(
+        deps.db,
+        webhookDeliveries,
+        lt(webhookDeliveries.receivedAt, addDays(deps.clock.now(), -DAYS_KEPT)),
+      )
+    },
+  }
+}

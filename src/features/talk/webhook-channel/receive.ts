@@ -1,0 +1,86 @@
+import { and, eq } from 'drizzle-orm'
+import { Webhook } from 'standardwebhooks'
+import type { ZodType } from 'zod'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { type WebhookAccepted, WebhookMessage } from './schemas.ts'
+import { findWebhookChannel, openWebhookChannel, type WebhookSettingsDeps } from './settings.ts'
+import { webhookChannels, webhookDeliveries } from './tables.ts'
+
+/** Asks the agent, and sends what it says; `jobs.ts` does both. */
+export const ASK_JOB = 'webhook-channel.ask'
+export const ANSWER_JOB = 'webhook-channel.answer'
+
+const MAX_BODY_BYTES = 64 * 1024
+const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/
+
+export type ReceiveWebhookDeps = WebhookSettingsDeps & { enqueue: Enqueue; storage: Pick<StorageQuota, 'within'> }
+type Signed = { header: (name: string) => string | undefined; body: Uint8Array }
+
+/**
+ * Takes a signed message for an agent, once for each id: a repetition gets what became of the first. The signature is that of
+ * Standard Webhooks: HMAC-SHA256 over id, time and body, at most five minutes old.
+ * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that nobody learns which
+ * agents there are; `invalid`, `too_large`, `storage_full`.
+ */
+export async function receiveForAgent(
+  deps: ReceiveWebhookDeps,
+  agentId: string,
+  signed: Signed,
+): Promise<{ accepted: WebhookAccepted; isNew: boolean }> {
+  if (signed.body.length > MAX_BODY_BYTES) throw new AppError('too_large', 'A message has at most 64 KB')
+  const channel = findWebhookChannel(deps.db, agentId)
+  const deliveryId = verify(channel ? openWebhookChannel(deps.sealer, channel).secret : null, signed)
+  const message = parse(WebhookMessage, signed.body)
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const isThis = and(eq(webhookDeliveries.agentId, agentId), eq(webhookDeliveries.deliveryId, deliveryId))
+    const earlier = tx.select().from(webhookDeliveries).where(isThis).get()
+    if (earlier) return { accepted: { id: earlier.id, status: earlier.status }, isNew: false }
+    const id = newId('whd')
+    keep(deps, tx, { agentId, deliveryId, id, ...message, status: 'queued', receivedAt: now })
+    tx.update(webhookChannels).set({ lastReceivedAt: now }).where(eq(webhookChannels.agentId, agentId)).run()
+    deps.enqueue(tx, ASK_JOB, { id }, { key: `${ASK_JOB}:${id}` })
+    return { accepted: { id, status: 'queued' as const }, isNew: true }
+  })
+}
+
+function keep({ storage }: ReceiveWebhookDeps, tx: Tx, row: typeof webhookDeliveries.$inferInsert): void {
+  const { ownerId } = getAgent(tx, { kind: 'operator' }, row.agentId)
+  storage.within(tx, ownerId, () => tx.insert(webhookDeliveries).values(row).run())
+}
+
+/** @returns the id that the sender gave the message. */
+function verify(secret: string | null, { header, body }: Signed): string {
+  const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(header)
+  if (!id || !timestamp || !signature) throw new AppError('unauthenticated', 'Missing signature headers')
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
+  try {
+    if (secret === null) throw new Error('There is no such channel')
+    new Webhook(secret).verify(Buffer.from(body), headers, { jsonParse: false })
+  } catch (error) {
+    throw new AppError('unauthenticated', 'Invalid signature', {}, { cause: error })
+  }
+  if (!DELIVERY_ID.test(id)) throw new AppError('invalid', 'webhook-id must be 1 to 200 visible ASCII characters')
+  return id
+}
+
+function parse<T>(schema: ZodType<T>, body: Uint8Array): T {
+  const parsed = schema.safeParse(parseJson(body))
+  if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'Invalid payload')
+  return parsed.data
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new AppError('invalid', 'The body must be JSON', {}, { cause: error })
+    throw error
+  }
+}

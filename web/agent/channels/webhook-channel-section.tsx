@@ -1,0 +1,137 @@
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ChannelChanged } from '../../../src/features/agents/channels/schemas.ts'
+import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
+import {
+  ChangedWebhookChannel,
+  WebhookChannel,
+  WebhookChannelRequest,
+} from '../../../src/features/talk/webhook-channel/schemas.ts'
+import { agentPath, agentQuery } from '../../agents/agents-api.ts'
+import { messageFor, request } from '../../api/request.ts'
+import { FormNotice } from '../../settings/form-notice.tsx'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { useForm } from '../../ui/form.ts'
+import { Loaded } from '../../ui/loaded.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Notice, Skeleton } from '../../ui/notice.tsx'
+import { Section } from '../../ui/section.tsx'
+
+const pathOf = (agentId: string) => `${agentPath(agentId)}/webhook-channel`
+
+function webhookChannelQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'webhook-channel'],
+    queryFn: ({ signal }) => request(WebhookChannel, pathOf(agentId), { signal }),
+    refetchInterval: 10_000,
+  })
+}
+
+/** How a program of the owner's speaks to the agent, and what became of what it said. */
+export function WebhookChannelSection({ agent }: { agent: WebAgent }) {
+  const query = useQuery(webhookChannelQuery(agent.id))
+  return (
+    <Section
+      title="Webhook"
+      badge={query.data?.isOn ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>}
+      lead="A program of yours posts to it, signed with a secret, and gets the answer at an address of yours."
+    >
+      <Loaded query={query} what="Its webhook" placeholder={<Skeleton className="h-40" />}>
+        {(channel) => <Fields agentId={agent.id} channel={channel} />}
+      </Loaded>
+    </Section>
+  )
+}
+
+function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel }) {
+  const client = useQueryClient()
+  const [secret, setSecret] = useState<string | null>(null)
+  const { isOn, inbound, sendsTo, lastError, deliveries } = channel
+  const change = async (body: WebhookChannelRequest) => {
+    const changed = await request(ChangedWebhookChannel, pathOf(agentId), { method: 'PUT', body })
+    if (changed.secret) setSecret(changed.secret)
+    client.setQueryData(webhookChannelQuery(agentId).queryKey, changed.channel)
+  }
+  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+    WebhookChannelRequest.pick({ url: true }),
+    change,
+    () => 'url',
+  )
+  const end = useMutation({
+    mutationFn: () => request(ChannelChanged, pathOf(agentId), { method: 'DELETE' }),
+    onSettled: () => client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey }),
+  })
+  return (
+    <div className="grid grid-cols-1 gap-4">
+      {isOn && (
+        <p className="flex flex-wrap items-center gap-2 wrap-anywhere">
+          Post to <code className="font-mono text-sm">{inbound}</code>
+          <CopyButton text={inbound} what="where to post" />
+        </p>
+      )}
+      {secret && (
+        <Notice tone="good" title="The secret, shown this once">
+          <p className="flex flex-wrap items-center gap-2 wrap-anywhere">
+            <code className="font-mono text-sm">{secret}</code>
+            <CopyButton text={secret} what="the secret" />
+          </p>
+        </Notice>
+      )}
+      {lastError && (
+        <Notice tone="warning">
+          {lastError.message} (<Moment at={lastError.at} as="distance" />)
+        </Notice>
+      )}
+      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-xl grid-cols-1 gap-3">
+        {problem?.fields.url === undefined && <FormNotice problem={problem} />}
+        {isDone && !secret && <Notice tone="good">Saved.</Notice>}
+        <TextField
+          label="Where answers go"
+          name="url"
+          type="url"
+          autoComplete="off"
+          placeholder={sendsTo ?? 'https://…'}
+          hint={sendsTo ? `Now at ${sendsTo}` : 'An http or https address of yours.'}
+          error={problem?.fields.url}
+        />
+        <Button type="submit" className="justify-self-start" isPending={isPending}>
+          Save address
+        </Button>
+      </form>
+      {deliveries.length > 0 && (
+        <ul aria-label="What came by the webhook" className="divide-y divide-line rounded-md border border-line">
+          {deliveries.map((delivery) => (
+            <Delivery key={delivery.id} delivery={delivery} />
+          ))}
+        </ul>
+      )}
+      {end.isError && <Notice tone="problem">{messageFor(end.error)}</Notice>}
+      {isOn && (
+        <Button className="justify-self-start" isPending={end.isPending} onClick={() => end.mutate()}>
+          Switch off
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function Delivery({ delivery }: { delivery: WebhookChannel['deliveries'][number] }) {
+  const { deliveryId, conversation, status, error, answer, receivedAt } = delivery
+  const isGood = status === 'answered' && answer?.status === 'sent'
+  const isBad = status === 'failed' || answer?.status === 'failed'
+  const state = status === 'answered' ? `answered, ${answer?.status ?? 'queued'}` : status
+  return (
+    <li className="flex min-w-0 flex-wrap items-center gap-x-2.5 gap-y-1 p-3 wrap-anywhere">
+      <span className="font-medium">{deliveryId}</span>
+      <span className="text-sm text-muted">{conversation}</span>
+      <span className="text-sm text-muted">
+        <Moment at={receivedAt} as="distance" />
+      </span>
+      <Badge tone={isGood ? 'good' : isBad ? 'problem' : 'warning'}>{state}</Badge>
+      {(error ?? answer?.error) && <span className="text-sm text-muted">{error ?? answer?.error}</span>}
+    </li>
+  )
+}
