@@ -1,0 +1,87 @@
+import { expect, onTestFinished, test } from 'bun:test'
+import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { type Answer, type ProviderRequest, startProvider } from '../harness/doubles/provider.ts'
+import { startTelegramDouble } from '../harness/doubles/telegram.ts'
+import { json, read } from '../harness/requests.ts'
+import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from './main-job.ts'
+
+const TOKEN = '42:secret-of-the-bot'
+const ADA = { id: 7, first_name: 'Ada' }
+const SOON_MS = 2000
+
+/** Uses one tool for each thing that it is asked, and says what came of it. */
+function answerWithTools({ body }: ProviderRequest): Answer {
+  const lastUser = body.messages.findLastIndex(({ role }) => role === 'user')
+  const question = String(body.messages[lastUser]?.content)
+  const result = body.messages.slice(lastUser + 1).find(({ role }) => role === 'tool')
+  const use = (name: string, input: Record<string, unknown>): Answer =>
+    result ? { text: `${name}: ${String(result.content)}` } : { toolCalls: [{ name, arguments: input }] }
+  const [, page] = /Read (http\S+)/.exec(question) ?? []
+  if (page) return use('read_page', { url: page })
+  if (question.includes('Keep a note')) return use('write_file', { path: 'a.md', content: 'Tea' })
+  if (question.includes('Delete the note')) return use('delete_file', { path: 'a.md' })
+  if (question.includes('It is time')) return use('send_message', { action: 'send', to: `telegram:${ADA.id}`, text: 'Tea is ready' })
+  if (!question.includes('Remind me')) return { text: `You said: ${question}` }
+  const when = `@at ${new Date(Date.now() + SOON_MS).toISOString()}`
+  return use('schedule', { action: 'create', name: 'Tea', prompt: 'It is time for tea', when })
+}
+
+test('with a key of a provider and a token of Telegram alone: it answers, reads a page, reminds, and asks before it deletes', async () => {
+  const telegram = startTelegramDouble()
+  const bot = telegram.addBot(TOKEN)
+  const html = `<title>Tea</title><article>${'<p>Green tea wants eighty degrees and two minutes.</p>'.repeat(5)}</article>`
+  const site = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(html, { headers: { 'content-type': 'text/html' } }),
+  })
+  onTestFinished(async () => {
+    await Promise.all([telegram.stop(), site.stop(true)])
+  })
+  await using provider = await startProvider(answerWithTools)
+  const environment = {
+    ...withProvider(provider),
+    TELEGRAM_API_URL: telegram.url,
+    SUMMARIZER_ALLOW_PRIVATE: 'true',
+  }
+  await using house = await openHouse({ environment })
+  const startedAt = performance.now()
+  const took: Record<string, number> = {}
+  const shown = async (what: string, isShown: (text: string) => boolean) => {
+    await until(what, () => bot.textsIn(ADA.id).some(isShown))
+    took[what] = Math.round(performance.now() - startedAt)
+  }
+  const program = await house.start()
+  const ada = await signUp(program.urls.web)
+  const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
+  const config = { telegramToken: TOKEN, telegramUserId: String(ADA.id) }
+  const saved = await fetch(`${ada.web}/api/agents/${agentId}/config`, json('PUT', config, ada.cookie))
+  expect(saved.status).toBe(200)
+
+  bot.say(ADA, { text: 'Hello' })
+  await shown('the first answer', (text) => text === 'You said: Hello')
+  bot.say(ADA, { text: `Read ${site.url}tea` })
+  await shown('what the page says', (text) => text.startsWith('read_page:') && text.includes('eighty degrees'))
+  bot.say(ADA, { text: 'Remind me of tea' })
+  await shown('the reminder', (text) => text === 'Tea is ready')
+  bot.say(ADA, { text: 'Keep a note' })
+  await shown('the note', (text) => text.startsWith('write_file:'))
+  bot.say(ADA, { text: 'Delete the note' })
+  const question = await until('the question', () => bot.shown.find(({ buttons }) => buttons.length === 2))
+  expect(question.text).toContain('delete_file')
+  expect((await read(ApprovalList, ada.get('/api/approvals?status=waiting'))).approvals).toMatchObject([
+    { agentId, tool: 'delete_file' },
+  ])
+  bot.press(ADA, question, 'Approve')
+  await shown('the deletion', (text) => text.startsWith('delete_file:') && text.includes('movedTo'))
+
+  expect((await read(ApprovalList, ada.get('/api/approvals'))).approvals).toMatchObject([{ status: 'used' }])
+  const seen = async (path: string) => JSON.stringify(await (await ada.get(path)).json())
+  expect(await seen(`/api/agents/${agentId}/channels`)).toContain('"connected":true')
+  expect(await seen('/api/scheduled-tasks')).toContain('It is time for tea')
+  expect(await seen('/api/chat')).toContain('It is time for tea')
+  console.info(JSON.stringify(took))
+}, 600_000)
