@@ -23,7 +23,8 @@ function answerWithTools({ body }: ProviderRequest): Answer {
   if (page) return use('read_page', { url: page })
   if (question.includes('Keep a note')) return use('write_file', { path: 'a.md', content: 'Tea' })
   if (question.includes('Delete the note')) return use('delete_file', { path: 'a.md' })
-  if (question.includes('It is time')) return use('send_message', { action: 'send', to: `telegram:${ADA.id}`, text: 'Tea is ready' })
+  if (question.includes('It is time'))
+    return use('send_message', { action: 'send', to: `telegram:${ADA.id}`, text: 'Tea is ready' })
   if (!question.includes('Remind me')) return { text: `You said: ${question}` }
   const when = `@at ${new Date(Date.now() + SOON_MS).toISOString()}`
   return use('schedule', { action: 'create', name: 'Tea', prompt: 'It is time for tea', when })
