@@ -28,7 +28,7 @@ import type { UnderWay } from '../features/views/watching/exposition.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import type { Face } from '../http/env.ts'
 import { createJobQueue } from '../jobs/queue.ts'
-import { createFolderShelf } from './backups/shelf.ts'
+import { createShelf } from './backups/shelf.ts'
 import { gatewayOf, refuseAgentJobs } from './stand-back.ts'
 
 /** What differs between a server, a test and a command line: everything else is made here. */
@@ -105,7 +105,7 @@ export function openPlatform(parts: PlatformParts) {
       connection,
       // What is ordered on a copy would never be done.
       runStead: standsBack ? null : (parts.runStead ?? null),
-      shelf: createFolderShelf(settings.backups.to),
+      shelf: createShelf(settings.backups),
     }),
   }
 

@@ -82,6 +82,7 @@ test('without any variable the settings are the documented defaults', () => {
       keep: { days: 7, weeks: 4, months: 6 },
       to: resolve('data/backups'),
       passphrase: undefined,
+      s3: null,
     },
     retentionDays: { usage: 400, toolEvents: 90, messages: 0, audit: 400, securityEvents: 400, inbox: 90 },
     minFreeDiskBytes: 268_435_456,
@@ -358,12 +359,25 @@ test('BACKUP_SCHEDULE and BACKUP_KEEP: what they say, and what is none is refuse
     keep: { days: 3, weeks: 0, months: 2 },
     to: '/mnt/b',
     passphrase: undefined,
+    s3: null,
   })
   expect(readConfig({ BACKUP_SCHEDULE: '0 3 * * *' }).backups.schedule).toEqual({ cron: '0 3 * * *', timeZone: 'UTC' })
   for (const BACKUP_SCHEDULE of ['daily', '0 3 * *', '0 3 * * * Mars/Base', '0 25 * * *', '0 3 30 2 *']) {
     expect(() => readConfig({ BACKUP_SCHEDULE })).toThrow(/^BACKUP_SCHEDULE: must be five cron fields/)
   }
-  expect(() => readConfig({ BACKUP_TO: 's3://bucket/prefix' })).toThrow(/^BACKUP_TO: must be a folder/)
+  for (const BACKUP_TO of ['http://bucket/prefix', 's3://', 's3://B_cket/prefix']) {
+    expect(() => readConfig({ BACKUP_TO })).toThrow(/^BACKUP_TO: must be a folder, or s3:/)
+  }
+  const BACKUP_TO = 's3://bucket/prefix'
+  expect(() => readConfig({ BACKUP_TO })).toThrow(/^S3_ACCESS_KEY_ID: must be set for BACKUP_TO/)
+  expect(() => readConfig({ BACKUP_TO, S3_ACCESS_KEY_ID: 'k' })).toThrow(/^S3_SECRET_ACCESS_KEY: must be set/)
+  const there = readConfig({
+    BACKUP_TO,
+    S3_ACCESS_KEY_ID: 'k',
+    S3_SECRET_ACCESS_KEY: 's',
+    S3_ENDPOINT: 'http://m:9000/',
+  })
+  expect(there.backups).toMatchObject({ to: BACKUP_TO, s3: { endpoint: 'http://m:9000', accessKeyId: 'k' } })
   for (const BACKUP_KEEP of ['0d', '7', '4w 7d', '7 days']) {
     expect(() => readConfig({ BACKUP_KEEP })).toThrow(/^BACKUP_KEEP: must say how many/)
   }

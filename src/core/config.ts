@@ -144,7 +144,18 @@ function toBackups(env: Settings) {
     keep: env.BACKUP_KEEP,
     to: env.BACKUP_TO,
     passphrase: env.BACKUP_PASSPHRASE,
+    s3: toS3(env),
   }
+}
+
+/** @throws StartupError when backups are to go there and the credentials are missing. */
+function toS3(env: Settings) {
+  const { S3_ENDPOINT: endpoint, S3_REGION: region } = env
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
+  if (accessKeyId && secretAccessKey) return { endpoint, region, accessKeyId, secretAccessKey }
+  if (!env.BACKUP_TO.startsWith('s3://')) return null
+  const missing = accessKeyId ? 'S3_SECRET_ACCESS_KEY' : 'S3_ACCESS_KEY_ID'
+  throw new StartupError(`${missing}: must be set for BACKUP_TO=${env.BACKUP_TO}`)
 }
 
 function toAgents(env: Settings) {

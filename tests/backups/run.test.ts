@@ -23,7 +23,7 @@ async function openScheduled(keep = { days: 2, weeks: 0, months: 0 }) {
   const to = folder.file('to')
   const config: RunConfig = {
     ...installation,
-    backups: { schedule: undefined, drillSchedule: undefined, keep, to, passphrase: undefined },
+    backups: { schedule: undefined, drillSchedule: undefined, keep, to, passphrase: undefined, s3: null },
     minFreeDiskBytes: 0,
   }
   const list = () => readdirSync(to).sort()

@@ -25,7 +25,15 @@ async function openSealed() {
   const keep = { days: 1, weeks: 0, months: 0 }
   const config = {
     ...installation,
-    backups: { schedule: undefined, drillSchedule: undefined, keep, to, passphrase: PASSPHRASE, scryptWorkFactor: 10 },
+    backups: {
+      schedule: undefined,
+      drillSchedule: undefined,
+      keep,
+      to,
+      passphrase: PASSPHRASE,
+      scryptWorkFactor: 10,
+      s3: null,
+    },
     minFreeDiskBytes: 0,
   }
   return { folder, config, to }

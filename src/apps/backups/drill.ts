@@ -4,25 +4,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agentFolder } from '../../adapters/runtimes/process/files.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import { findDamage } from '../../db/copy.ts'
 import { openMigrated } from '../database.ts'
 import { toRestoredStates } from '../restored-states.ts'
 import type { Report } from './create.ts'
 import { restoreBackup } from './restore.ts'
+import { createShelf } from './shelf.ts'
 import { listAgents } from './states.ts'
-import { listBackups } from './verify.ts'
 
 export type DrillOrder = { file: string; givenKey: string | null; passphrase: string | null }
 /** What was found when the backup was restored and opened; it is of use when `problems` is empty. */
 export type Drill = { file: string; createdAt: string; agents: number; seconds: number; problems: string[] }
 
-/** The newest backup of a folder, by its name. @throws AppError `not_found`. */
-export async function findNewest(folder: string): Promise<string> {
-  const named = (await listBackups(folder)).map(({ file }) => file).sort()
-  const newest = named.at(-1)
-  if (newest === undefined) throw new AppError('not_found', `backup: there is none in ${folder}`)
-  return newest
+/** The newest backup at `BACKUP_TO`, by its name. @throws AppError `not_found`. */
+export async function findNewest(backups: Pick<Config['backups'], 'to' | 's3'>): Promise<string> {
+  const shelf = createShelf(backups)
+  const names = (await shelf.list()).map(({ name }) => name).sort()
+  const newest = names.at(-1)
+  if (newest === undefined) throw new AppError('not_found', `backup: there is none in ${backups.to}`)
+  return shelf.locate(newest)
 }
 
 /**

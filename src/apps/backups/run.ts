@@ -6,6 +6,8 @@ import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import { flush } from './archive.ts'
 import { type BackupConfig, type CreatedBackup, createBackup, type Report } from './create.ts'
+import type { Manifest } from './manifest.ts'
+import { createRemoteBackup, isRemote, openRemote } from './remote.ts'
 import { listOutdated } from './retention.ts'
 import { listBackups, verifyBackup } from './verify.ts'
 
@@ -14,7 +16,7 @@ export type RunConfig = BackupConfig & Pick<Config, 'backups' | 'minFreeDiskByte
 export type BackupRun = CreatedBackup & { verifiedAt: string; removed: string[] }
 
 /** The names that `create` gives: a file that somebody named is not deleted. */
-const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.tar|\.([a-z0-9]+)\.tar\.age)$/
+const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.([a-z0-9]+))?\.tar(?:\.age)?$/
 
 /**
  * Makes a backup at `BACKUP_TO`, proves it, and only then deletes those of this installation that `BACKUP_KEEP` does not keep.
@@ -25,19 +27,12 @@ export async function runBackup(
   report: Report = () => {},
 ): Promise<BackupRun> {
   const { to, keep } = config.backups
+  if (isRemote(to)) return runRemote({ config, clock }, report)
   await mkdir(to, { recursive: true, mode: 0o700 })
-  await requireSpace(config)
+  await requireSpace(config, to)
   const created = await createBackup({ config, clock }, to, report)
   report('proving the backup')
-  const { manifest, problems } = await verifyBackup(
-    created.file,
-    config.encryptionKey ?? null,
-    config.backups.passphrase ?? null,
-  )
-  if (manifest === null || problems.length > 0) {
-    await rm(created.file, { force: true })
-    throw new AppError('internal', `backup: what was written cannot be read back: ${problems.join('; ')}`)
-  }
+  const manifest = await prove(config, created.file)
   const verifiedAt = clock.now().toISOString()
   const known = await listOwn(to, manifest.instance)
   const removed = listOutdated(known, keep).map(({ file }) => file)
@@ -46,18 +41,54 @@ export async function runBackup(
   return { ...created, verifiedAt, removed }
 }
 
+/** The same at an address: it is proved before it is sent and compared after, and names alone tell whose it is. */
+async function runRemote({ config, clock }: { config: RunConfig; clock: Clock }, report: Report): Promise<BackupRun> {
+  const { to, keep } = config.backups
+  await requireSpace(config, config.dataDir)
+  const created = await createRemoteBackup(
+    { config, clock },
+    to,
+    report,
+    async (file) => void (await prove(config, file)),
+  )
+  const verifiedAt = clock.now().toISOString()
+  const store = openRemote(to, config.backups)
+  const instance = readOwnName(created.file)?.instance
+  const own = (await store.list()).flatMap(({ name }) => {
+    const found = readOwnName(name)
+    return found && found.instance === instance ? [{ name, createdAt: found.createdAt }] : []
+  })
+  const removed = listOutdated(own, keep).map(({ name }) => name)
+  for (const name of removed) await store.remove(name)
+  return { ...created, verifiedAt, removed: removed.map(store.locate) }
+}
+
+/** @throws AppError `internal` when it is not whole: it is deleted. */
+async function prove({ encryptionKey, backups }: RunConfig, file: string): Promise<Manifest> {
+  const { manifest, problems } = await verifyBackup(file, encryptionKey ?? null, backups.passphrase ?? null)
+  if (manifest !== null && problems.length === 0) return manifest
+  await rm(file, { force: true })
+  throw new AppError('internal', `backup: what was written cannot be read back: ${problems.join('; ')}`)
+}
+
+/** When it was made and, where the name tells, of which installation it is; null for a name that somebody gave. */
+function readOwnName(file: string): { createdAt: string; instance: string | undefined } | null {
+  const [, day, hours, minutes, seconds, milliseconds, instance] = OWN_NAME.exec(basename(file)) ?? []
+  return day === undefined ? null : { createdAt: `${day}T${hours}:${minutes}:${seconds}.${milliseconds}Z`, instance }
+}
+
 /** Those of this installation: a plain one says so in its manifest, a sealed one in its name. */
 async function listOwn(folder: string, instance: string): Promise<{ file: string; createdAt: string }[]> {
   const listed = await listBackups(folder)
   return listed.flatMap(({ file, manifest }) => {
-    const [, day, hours, minutes, seconds, milliseconds, sealedBy] = OWN_NAME.exec(basename(file)) ?? []
-    if (day === undefined || (manifest?.instance ?? sealedBy) !== instance) return []
-    return [{ file, createdAt: `${day}T${hours}:${minutes}:${seconds}.${milliseconds}Z` }]
+    const found = readOwnName(file)
+    if (found === null || (manifest?.instance ?? found.instance) !== instance) return []
+    return [{ file, createdAt: found.createdAt }]
   })
 }
 
 /** The copy of the database, its compressed form and the archive stand beside each other for a while. */
-async function requireSpace({ databaseFile, backups: { to }, minFreeDiskBytes }: RunConfig): Promise<void> {
+async function requireSpace({ databaseFile, minFreeDiskBytes }: RunConfig, to: string): Promise<void> {
   if (!existsSync(databaseFile)) return
   const { bavail, bsize } = await statfs(to)
   const sizes = await Promise.all([

@@ -1,14 +1,30 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
+import type { Config } from '../../core/config.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { BackupShelf, ShelvedBackup } from '../../features/house/backups/shelf.ts'
+import { isRemote, openRemote } from './remote.ts'
 
 const BACKUP = /^[\w.-]+\.tar(?:\.age)?$/
-const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.tar|\.[a-z0-9]+\.tar\.age)$/
+const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.[a-z0-9]+)?\.tar(?:\.age)?$/
+
+/** The backups at `BACKUP_TO`, a folder or an address. */
+export function createShelf({ to, s3 }: Pick<Config['backups'], 'to' | 's3'>): BackupShelf {
+  if (!isRemote(to)) return createFolderShelf(to)
+  const store = openRemote(to, { s3 })
+  return {
+    async list() {
+      const objects = (await store.list()).filter(({ name }) => BACKUP.test(name))
+      return newestFirst(objects.map(({ name, sizeBytes }) => toShelved(name, sizeBytes)))
+    },
+    read: store.read,
+    locate: store.locate,
+  }
+}
 
 /** The backups of a folder, which need not be there. */
-export function createFolderShelf(folder: string): BackupShelf {
+function createFolderShelf(folder: string): BackupShelf {
   const locate = (name: string) => join(folder, basename(name))
   return {
     async list() {

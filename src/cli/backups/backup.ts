@@ -10,6 +10,7 @@ import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { readEnvironment } from '../settings/environment.ts'
 import { drillCommand } from './drill.ts'
+import { printRemote, toPlace, withLocal } from './places.ts'
 import { createProgress } from './progress.ts'
 
 type Json = { json: boolean }
@@ -48,8 +49,10 @@ ${EXIT_CODES}`,
       const { createBackup } = await import('../../apps/backups/create.ts')
       const config = readConfig(readEnvironment())
       const target = out ?? output ?? config.backups.to
+      const { createRemoteBackup, isRemote } = await import('../../apps/backups/remote.ts')
+      const make = isRemote(target) ? createRemoteBackup : createBackup
       using progress = createProgress()
-      const created = await createBackup({ config, clock: systemClock }, target, progress.report)
+      const created = await make({ config, clock: systemClock }, target, progress.report)
       progress[Symbol.dispose]()
       process.stdout.write(json ? `${JSON.stringify(created)}\n` : describeCreated(created))
       process.exitCode = created.agents.some(({ state }) => state === 'missing') ? 1 : 0
@@ -88,8 +91,9 @@ function verifyCommand(backup: Command): void {
     .option('--json', 'print one JSON document', false)
     .action(async (name: string, { json }: Json) => {
       const { verifyBackup } = await import('../../apps/backups/verify.ts')
-      const file = resolve(name)
-      const { manifest, problems } = await verifyBackup(file, ...(await readKeys()))
+      const file = toPlace(name)
+      const keys = await readKeys()
+      const { manifest, problems } = await withLocal(file, (local) => verifyBackup(local, ...keys))
       const isWhole = problems.length === 0
       const text = isWhole
         ? `${file} is whole: made ${manifest?.createdAt}, ${manifest?.agents.length} agents\n${toLines(manifest?.agents ?? [])}`
@@ -111,8 +115,11 @@ function listCommand(backup: Command): void {
     .action(async (folder: string | undefined, { json }: Json) => {
       const { readConfig } = await import('../../core/config.ts')
       const { listBackups } = await import('../../apps/backups/verify.ts')
-      const { to, passphrase } = readConfig(readEnvironment()).backups
-      const backups = await listBackups(resolve(folder ?? to), passphrase ?? null)
+      const settings = readConfig(readEnvironment()).backups
+      const place = toPlace(folder ?? settings.to)
+      const { isRemote } = await import('../../apps/backups/remote.ts')
+      if (isRemote(place)) return printRemote(place, settings, json)
+      const backups = await listBackups(place, settings.passphrase ?? null)
       process.stdout.write(
         json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : backups.map(toLine).join(''),
       )
@@ -142,7 +149,7 @@ one that is there and stopped. ${EXIT_CODES}`,
             'restore: --agent brings one back into the installation of DATA_DIR: leave --data-dir out',
           )
         }
-        return restoreOneAgent(resolve(name), agent, replace, json)
+        return withLocal(toPlace(name), (file) => restoreOneAgent(file, agent, replace, json))
       }
       if (dataDir === undefined) throw new UsageError('restore: --data-dir says where to, or --agent which one')
       const { systemClock } = await import('../../core/clock.ts')
@@ -150,9 +157,11 @@ one that is there and stopped. ${EXIT_CODES}`,
       const folder = resolve(dataDir)
       requireOwnDatabase(folder)
       const [givenKey, passphrase] = await readKeys()
-      const order = { file: resolve(name), dataDir: folder, isInPlace: inPlace, givenKey, passphrase }
+      const order = { dataDir: folder, isInPlace: inPlace, givenKey, passphrase }
       using progress = createProgress()
-      const restored = await restoreBackup({ clock: systemClock }, order, progress.report)
+      const restored = await withLocal(toPlace(name), (file) =>
+        restoreBackup({ clock: systemClock }, { ...order, file }, progress.report),
+      )
       progress[Symbol.dispose]()
       process.stdout.write(json ? `${JSON.stringify(restored)}\n` : describeRestored(restored))
       process.exitCode = restored.agents.some(({ state }) => state === 'missing') ? 1 : 0

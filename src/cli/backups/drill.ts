@@ -1,7 +1,7 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addExample } from '../example.ts'
 import { readEnvironment } from '../settings/environment.ts'
+import { toPlace, withLocal } from './places.ts'
 import { createProgress } from './progress.ts'
 
 /** Adds `backup drill`: proves that a backup can be restored, by doing it. */
@@ -19,17 +19,19 @@ export function drillCommand(backup: Command): void {
       const { systemClock } = await import('../../core/clock.ts')
       const { drillBackup, findNewest } = await import('../../apps/backups/drill.ts')
       const { encryptionKey = null, backups } = readConfig(readEnvironment())
-      const file = name === undefined ? await findNewest(backups.to) : resolve(name)
-      const order = { file, givenKey: encryptionKey, passphrase: backups.passphrase ?? null }
+      const file = name === undefined ? await findNewest(backups) : toPlace(name)
+      const keys = { givenKey: encryptionKey, passphrase: backups.passphrase ?? null }
       using progress = createProgress()
-      const drill = await drillBackup({ clock: systemClock }, order, progress.report)
+      const drill = await withLocal(file, (local) =>
+        drillBackup({ clock: systemClock }, { ...keys, file: local }, progress.report),
+      )
       progress[Symbol.dispose]()
       const { createdAt, agents, seconds, problems } = drill
       const text =
         problems.length === 0
           ? `${file} can be restored: made ${createdAt}, ${agents} agents, ${seconds} s\n`
           : problems.map((problem) => `✗ ${problem}\n`).join('')
-      process.stdout.write(json ? `${JSON.stringify({ ...drill, ok: problems.length === 0 })}\n` : text)
+      process.stdout.write(json ? `${JSON.stringify({ ...drill, file, ok: problems.length === 0 })}\n` : text)
       process.exitCode = problems.length === 0 ? 0 : 1
     })
 }

@@ -1,7 +1,9 @@
 import { Cron } from 'croner'
 import { z } from 'zod'
+import { url } from './forms.ts'
 
 const SCHEDULE = /^((?:\S+\s+){4}\S+?)(?:\s+([A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)*))?$/
+const S3_ADDRESS = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/.*)?$/
 const KEEP = /^(?:(\d{1,4})d)?\s*(?:(\d{1,4})w)?\s*(?:(\d{1,4})m)?$/
 
 /** When a backup is made: a cron expression of five fields, and the IANA time zone that it is meant in. */
@@ -48,12 +50,21 @@ export const BACKUPS = {
   BACKUP_TO: z
     .string()
     .min(1)
-    .refine((to) => !/^\w+:\/\//.test(to), 'must be a folder: addresses such as s3:// are not served')
+    .refine((to) => !/^\w+:\/\//.test(to) || S3_ADDRESS.test(to), 'must be a folder, or s3://bucket/prefix')
     .optional()
     .meta({
-      description: 'The folder of scheduled backups; one on another disk outlives this one',
+      description:
+        'The folder of scheduled backups, or `s3://bucket/prefix`; one on another disk or machine outlives this one',
       otherwise: '`<DATA_DIR>/backups`',
+      form: 'folder or `s3://bucket/prefix`',
     }),
+  S3_ENDPOINT: url.optional().meta({
+    description: 'The server of an `s3://` address, where it is not AWS',
+    otherwise: 'that of AWS in `S3_REGION`',
+  }),
+  S3_REGION: z.string().min(1).default('us-east-1').describe('Its region'),
+  S3_ACCESS_KEY_ID: z.string().min(1).optional().describe('Who may read, write, list and delete below the prefix'),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('Its secret'),
   BACKUP_PASSPHRASE: z.string().min(12, 'must have at least 12 characters').optional().meta({
     description: 'Seals backups in the age format; without it nobody opens them, nor does Stead',
     otherwise: 'they are not sealed',

@@ -36,9 +36,14 @@ export function readSettings(environment: Record<string, string | undefined>) {
     AGENTS_DOMAIN: env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`,
     WALLET_EMAIL_DOMAIN: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
     BROWSE_ROOT: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(DATA_DIR, 'workspace'),
-    BACKUP_TO: env.BACKUP_TO ? resolve(env.BACKUP_TO) : join(DATA_DIR, 'backups'),
+    BACKUP_TO: toPlace(env.BACKUP_TO ?? join(DATA_DIR, 'backups')),
     RISC_ISSUER: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
   }
+}
+
+/** A folder by its whole path; an address stays as it is. */
+function toPlace(place: string): string {
+  return place.startsWith('s3://') ? place : resolve(place)
 }
 
 function withSecretFiles(environment: Record<string, string | undefined>) {

@@ -1,0 +1,27 @@
+import { resolve } from 'node:path'
+import type { Config } from '../../core/config.ts'
+import { readEnvironment } from '../settings/environment.ts'
+
+/** A file or folder by its whole path; an address stays as it is. */
+export function toPlace(place: string): string {
+  return place.startsWith('s3://') ? place : resolve(place)
+}
+
+/** Does `work` with a file, or with a copy of what stands at an address. */
+export async function withLocal<T>(place: string, work: (file: string) => Promise<T>): Promise<T> {
+  const { isRemote, withLocalBackup } = await import('../../apps/backups/remote.ts')
+  if (!isRemote(place)) return work(place)
+  const { readConfig } = await import('../../core/config.ts')
+  return withLocalBackup(place, readConfig(readEnvironment()).backups, work)
+}
+
+/** Lists what stands at an address, by names alone: to look into one takes all of it. */
+export async function printRemote(place: string, { s3 }: Pick<Config['backups'], 's3'>, json: boolean): Promise<void> {
+  const { createShelf } = await import('../../apps/backups/shelf.ts')
+  const shelf = createShelf({ to: place, s3 })
+  const backups = (await shelf.list()).toReversed().map(({ name, sizeBytes, createdAt }) => ({
+    ...{ file: shelf.locate(name), bytes: sizeBytes, createdAt: createdAt?.toISOString() ?? null, problem: null },
+  }))
+  const lines = backups.map(({ file, bytes, createdAt }) => `${file}\t${bytes} bytes\t${createdAt ?? ''}\n`)
+  process.stdout.write(json ? `${JSON.stringify({ backups })}\n` : lines.join(''))
+}

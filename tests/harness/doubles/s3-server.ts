@@ -1,0 +1,61 @@
+import S3rver from 's3rver'
+import { tempFolder } from '../temp-folder.ts'
+
+/** What becomes of a request before the server sees it; null passes it on. */
+export type S3Fault = (request: Request) => Response | null | 'reset'
+
+/** A server that speaks S3 with a bucket `backups`, behind an address at which `fault` may be set. */
+export async function startS3() {
+  const folder = tempFolder()
+  const bucket = { name: 'backups' }
+  const server = new S3rver({
+    ...{ port: 0, address: '127.0.0.1', silent: true, directory: folder.path },
+    configureBuckets: [bucket],
+  })
+  const { port } = await server.run()
+  let fault: S3Fault = () => null
+  const front = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request, serving) {
+      const answer = fault(request)
+      if (answer === 'reset') {
+        // Closes what is open without an answer.
+        void serving.stop(true)
+        return new Response(null, { status: 500 })
+      }
+      if (answer) return answer
+      const { pathname, search } = new URL(request.url)
+      const body = ['GET', 'HEAD'].includes(request.method) ? null : await request.arrayBuffer()
+      return fetch(`http://127.0.0.1:${port}${pathname}${search}`, {
+        method: request.method,
+        headers: request.headers,
+        body,
+      })
+    },
+  })
+  const settings = {
+    endpoint: `http://127.0.0.1:${front.port}`,
+    ...{ region: 'us-east-1', accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+  }
+  return {
+    settings,
+    /** Past the faults. */
+    behind: { ...settings, endpoint: `http://127.0.0.1:${port}` },
+    address: `s3://${bucket.name}/house`,
+    setFault: (next: S3Fault) => {
+      fault = next
+    },
+    async [Symbol.asyncDispose]() {
+      void front.stop(true)
+      await server.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** How a server of S3 refuses. */
+export function refuse(status: number, code: string): Response {
+  const text = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>Not now</Message></Error>`
+  return new Response(text, { status, headers: { 'content-type': 'application/xml' } })
+}
