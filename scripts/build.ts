@@ -27,10 +27,13 @@ async function build(outfile: string, webFolder: string, target: string): Promis
       join(root, 'src/db/wal/checkpoint-worker.ts'),
     ],
     minify: true,
+    // What the program and its workers share stands in the executable once, and is loaded when it is needed.
+    splitting: true,
     // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.
     bytecode: true,
     format: 'esm',
-    sourcemap: 'linked',
+    // A map of the sources would be a twelfth of the executable.
+    sourcemap: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [embedSqlite(platform)],
     // ssh2 does without the first; its native code is compiled on install, which we do not run. mppx would load the second
@@ -46,8 +49,6 @@ async function build(outfile: string, webFolder: string, target: string): Promis
     },
   })
   if (!result.success) throw new AggregateError(result.logs, 'The executable does not build')
-  // The executable carries its source map; the copy beside it is for nobody.
-  await rm(`${outfile}.map`, { force: true })
 }
 
 /** The entry of better-sqlite3 that names its native code literally, so that the bundler finds and embeds it. */
