@@ -13,6 +13,7 @@ import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
 import { CostSearch } from './cost/cost-search.ts'
+import { FleetSearch } from './fleet/fleet-search.ts'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
@@ -71,6 +72,7 @@ const verifyEmail = createRoute({
 const agents = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents',
+  validateSearch: FleetSearch,
   component: lazyRouteComponent(() => import('./agents/agents-page.tsx'), 'AgentsPage'),
 })
 const createAgent = createRoute({

@@ -25,6 +25,7 @@ export function useDeleteAgent(agentId: string) {
     onSuccess: () => {
       client.removeQueries({ queryKey: agentQuery(agentId).queryKey })
       client.setQueryData(agentsQuery.queryKey, (agents) => agents?.filter(({ id }) => id !== agentId))
+      return client.invalidateQueries({ queryKey: agentsQuery.queryKey })
     },
   })
 }

@@ -8,6 +8,7 @@ import {
   ScrollText,
   SlidersHorizontal,
   Square,
+  Tags,
   Trash2,
 } from 'lucide-react'
 import { useRef, useState } from 'react'
@@ -24,14 +25,24 @@ const pages = [
 ] as const
 
 type AgentMenuProps = {
-  agent: WebAgent
+  agent: Pick<WebAgent, 'id' | 'name' | 'status'>
   change: ReturnType<typeof useChangeAgent>
   isOpenOffered?: boolean
+  isOpenAtFirst?: boolean
+  /** Offers to change its labels. */
+  onLabels?: () => void
   onDeleted?: () => void
 }
 
 /** Everything that can be done with an agent. Deleting asks first. */
-export function AgentMenu({ agent, change, isOpenOffered = true, onDeleted }: AgentMenuProps) {
+export function AgentMenu({
+  agent,
+  change,
+  isOpenOffered = true,
+  isOpenAtFirst = false,
+  onLabels,
+  onDeleted,
+}: AgentMenuProps) {
   const navigate = useNavigate()
   const triggerRef = useRef<HTMLButtonElement>(null)
   const [isAsking, setAsking] = useState(false)
@@ -44,6 +55,7 @@ export function AgentMenu({ agent, change, isOpenOffered = true, onDeleted }: Ag
             <Ellipsis aria-hidden className="size-4.5" />
           </IconButton>
         }
+        isOpenAtFirst={isOpenAtFirst}
         onCloseFocus={(event) => isAsking && event.preventDefault()}
       >
         {isOpenOffered && (
@@ -69,6 +81,11 @@ export function AgentMenu({ agent, change, isOpenOffered = true, onDeleted }: Ag
         <MenuItem Icon={RotateCw} isDisabled={isBlocked('restart')} onSelect={() => change.mutate('restart')}>
           Restart
         </MenuItem>
+        {onLabels && (
+          <MenuItem Icon={Tags} onSelect={onLabels}>
+            Labels
+          </MenuItem>
+        )}
         <MenuItem Icon={Trash2} tone="danger" onSelect={() => setAsking(true)}>
           Delete
         </MenuItem>
@@ -85,6 +102,17 @@ export function AgentMenu({ agent, change, isOpenOffered = true, onDeleted }: Ag
         />
       )}
     </>
+  )
+}
+
+/** The same in a list of thousands: the menu is made when its button is pressed. */
+export function LazyAgentMenu(props: AgentMenuProps) {
+  const [isMade, setMade] = useState(false)
+  if (isMade) return <AgentMenu {...props} isOpenAtFirst />
+  return (
+    <IconButton label={`Actions for ${props.agent.name}`} aria-haspopup="menu" onClick={() => setMade(true)}>
+      <Ellipsis aria-hidden className="size-4.5" />
+    </IconButton>
   )
 }
 

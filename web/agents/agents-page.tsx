@@ -1,43 +1,68 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { useCallback, useState } from 'react'
+import type { FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import { BulkBar } from '../fleet/bulk-bar.tsx'
+import { fleetQuery, listFleetIds } from '../fleet/fleet-api.ts'
+import { FleetFilters } from '../fleet/fleet-filters.tsx'
+import { FleetList } from '../fleet/fleet-list.tsx'
+import { FleetRowShape } from '../fleet/fleet-row.tsx'
+import type { FleetSearch } from '../fleet/fleet-search.ts'
+import { useFleetEvents } from '../fleet/use-fleet-events.ts'
 import { Page } from '../shell/page.tsx'
-import { buttonClass } from '../ui/button.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { AgentRow } from './agent-row.tsx'
-import { agentsQuery } from './agents-api.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Notice } from '../ui/notice.tsx'
 import { FieldMark } from './field-mark.tsx'
 import { Totals } from './totals.tsx'
 
-/** `/agents`: the caller's agents and what they are doing now. */
+const route = getRouteApi('/signed-in/agents')
+
+/** `/agents`: all agents of somebody and what they are doing now, however many they are. */
 export function AgentsPage() {
-  const { data: agents, error, refetch } = useQuery(agentsQuery)
-  const isEmpty = agents?.length === 0
+  const search = route.useSearch()
+  useFleetEvents()
+  const query = useQuery({ ...fleetQuery(search, 0), placeholderData: keepPreviousData })
+  const { data: page, error } = query
+  const isEmpty = page?.total === 0 && isUnnarrowed(search)
   return (
-    <Page title="Agents" lead={agents && !isEmpty && summarize(agents)} actions={!isEmpty && <CreateLink />}>
-      {error && agents && (
+    <Page title="Agents" lead={page && page.total > 0 && summarize(page)} actions={!isEmpty && <CreateLink />}>
+      {error && page && (
         <Notice tone="warning" title="This list may be out of date">
           {error.message}
         </Notice>
       )}
-      {agents ? (
-        isEmpty ? (
-          <NoAgents />
-        ) : (
-          <ul aria-label="Your agents" className="divide-y divide-line rounded-xl border border-line bg-surface">
-            {agents.map((agent) => (
-              <AgentRow key={agent.id} agent={agent} />
-            ))}
-          </ul>
-        )
-      ) : error ? (
-        <LoadProblem what="Your agents" error={error} onRetry={refetch} />
-      ) : (
-        <Loading />
-      )}
-      {agents && !isEmpty && <Totals />}
+      <Loaded query={query} what="Your agents" placeholder={<Loading />}>
+        {(known) => (isEmpty ? <NoAgents /> : <Fleet page={known} search={search} />)}
+      </Loaded>
+      {page && !isEmpty && <Totals />}
     </Page>
+  )
+}
+
+function Fleet({ page, search }: { page: FleetPage; search: FleetSearch }) {
+  const navigate = useNavigate()
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const choose = useCallback((id: string, isChosen: boolean) => {
+    setChosen((before) => new Set(isChosen ? [...before, id] : [...before].filter((each) => each !== id)))
+  }, [])
+  const narrow = (next: FleetSearch) => void navigate({ to: '/agents', search: next, replace: true })
+  return (
+    <div className="grid grid-cols-1 gap-4">
+      <FleetFilters search={search} page={page} onSearch={narrow} />
+      {page.total === 0 ? (
+        <NothingFits onClear={() => void navigate({ to: '/agents', search: {} })} />
+      ) : (
+        <FleetList search={search} total={page.total} first={page.agents} chosen={chosen} onChoose={choose} />
+      )}
+      <BulkBar
+        chosen={chosen}
+        total={page.total}
+        onChooseAll={async () => setChosen(new Set(await listFleetIds(search)))}
+        onClear={() => setChosen(new Set())}
+      />
+    </div>
   )
 }
 
@@ -69,29 +94,36 @@ function NoAgents() {
   )
 }
 
-function Loading() {
+function NothingFits({ onClear }: { onClear: () => void }) {
   return (
-    <div aria-busy="true" className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
-      <p role="status" className="sr-only">
-        Loading your agents
+    <div className="grid justify-items-center gap-3 rounded-xl border border-dashed border-edge px-6 py-12 text-center">
+      <p role="status" className="text-muted">
+        None of your agents fits all of this.
       </p>
-      {['w-36', 'w-52', 'w-44'].map((width) => (
-        <div key={width} className="flex items-center gap-3 bg-surface px-4 py-3">
-          <Skeleton className="size-10" />
-          <div className="grid gap-2">
-            <Skeleton className={`h-4 ${width}`} />
-            <Skeleton className="h-3 w-28" />
-          </div>
-        </div>
-      ))}
+      <Button onClick={onClear}>Show all agents</Button>
     </div>
   )
 }
 
-function summarize(agents: WebAgent[]): string {
-  const running = agents.filter(({ status }) => status === 'running').length
-  const broken = agents.filter(({ status }) => status === 'error').length
-  const asleep = agents.filter(({ status }) => status === 'sleeping').length
-  const others = [...(asleep ? [`${asleep} asleep`] : []), ...(broken ? [`${broken} with an error`] : [])]
-  return [`${running} of ${agents.length} running`, ...others].join(', ')
+function Loading() {
+  return (
+    <LoadingShapes what="your agents" className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
+      {['first', 'second', 'third'].map((row) => (
+        <div key={row} className="h-17 bg-surface">
+          <FleetRowShape />
+        </div>
+      ))}
+    </LoadingShapes>
+  )
+}
+
+function isUnnarrowed({ search, status, label }: FleetSearch): boolean {
+  return !search && !status && !label
+}
+
+function summarize({ statuses }: FleetPage): string {
+  const { running = 0, error = 0, sleeping = 0 } = statuses
+  const total = Object.values(statuses).reduce((sum, agents) => sum + agents, 0)
+  const others = [...(sleeping ? [`${sleeping} asleep`] : []), ...(error ? [`${error} with an error`] : [])]
+  return [`${running} of ${total} running`, ...others].join(', ')
 }

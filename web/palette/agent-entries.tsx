@@ -1,14 +1,15 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import type { FleetAgent } from '../../src/features/views/fleet/schemas.ts'
 import { canChange } from '../agents/agent-changes.ts'
 import { type AgentVerb, agentsQuery, changeAgent } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { StatusBadge } from '../agents/status-badge.tsx'
+import { fleetQuery } from '../fleet/fleet-api.ts'
 import type { Entry } from './entries.tsx'
 import { Entries } from './entry-list.tsx'
 
-/** More would have to be read, and another letter is quicker. */
+/** Another letter is quicker than reading more. */
 const SHOWN = 6
 const verbs = { start: 'Start', stop: 'Stop', restart: 'Restart' } as const satisfies Record<AgentVerb, string>
 const pages = [
@@ -19,16 +20,20 @@ const pages = [
 
 /** The agents whose names fit: to talk to, and with a word more to start, stop or look at. */
 export function AgentEntries({ words, onChoose }: { words: string; onChoose: (entry: Entry) => void }) {
-  const { data: agents = [] } = useQuery(agentsQuery)
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  // One query a word: a verb beside a name finds nothing by itself.
+  const read = useQueries({
+    queries: (wanted.length > 0 ? wanted : [undefined]).slice(0, 3).map((search) => fleetQuery({ search }, 0)),
+  })
   const navigate = useNavigate()
   const client = useQueryClient()
-  const change = (agent: WebAgent, verb: AgentVerb) => {
+  const change = (agent: FleetAgent, verb: AgentVerb) => {
     const known = () => client.invalidateQueries({ queryKey: agentsQuery.queryKey })
     // The list of agents says what has become of it.
     void changeAgent(agent.id, verb).then(known, known)
     void navigate({ to: '/agents' })
   }
-  const toEntries = (agent: WebAgent): Entry[] => {
+  const toEntries = (agent: FleetAgent): Entry[] => {
     const params = { agentId: agent.id }
     const mark = <FieldMark seed={agent.id} className="size-5" />
     const more = [
@@ -48,18 +53,12 @@ export function AgentEntries({ words, onChoose }: { words: string; onChoose: (en
         : more.map(({ label, run }) => ({ id: `agent ${agent.id} ${label}`, label, mark, run }))),
     ]
   }
-  const fitting = listFitting(agents, words)
+  const found = read.flatMap(({ data }) => data?.agents.slice(0, SHOWN) ?? [])
+  const fitting = [...new Map(found.map((agent) => [agent.id, agent])).values()].slice(0, SHOWN)
   if (fitting.length === 0) return null
   return <Entries heading="Agents" entries={fitting.flatMap(toEntries)} onChoose={onChoose} />
 }
 
-function toVerbs(agent: WebAgent): AgentVerb[] {
+function toVerbs(agent: FleetAgent): AgentVerb[] {
   return (['start', 'stop', 'restart'] as const).filter((verb) => canChange(agent.status, verb))
-}
-
-/** The agents that one of the words names; without words the newest. */
-function listFitting(agents: readonly WebAgent[], words: string): WebAgent[] {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
-  const fits = ({ name }: WebAgent) => wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word))
-  return agents.filter(fits).slice(0, SHOWN)
 }

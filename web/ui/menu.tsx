@@ -5,14 +5,16 @@ import type { ReactElement, ReactNode } from 'react'
 type MenuProps = {
   trigger: ReactElement
   side?: 'top' | 'bottom'
+  /** Open from the beginning: its button was pressed before there was a menu. */
+  isOpenAtFirst?: boolean
   onCloseFocus?: (event: Event) => void
   children: ReactNode
 }
 
 /** A menu behind a button. Not modal: a modal one would lock scrolling with a style element, which our policy refuses. */
-export function Menu({ trigger, side = 'bottom', onCloseFocus, children }: MenuProps) {
+export function Menu({ trigger, side = 'bottom', isOpenAtFirst = false, onCloseFocus, children }: MenuProps) {
   return (
-    <DropdownMenu.Root modal={false}>
+    <DropdownMenu.Root modal={false} defaultOpen={isOpenAtFirst}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content

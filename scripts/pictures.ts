@@ -1,0 +1,126 @@
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../tests/harness/browser.ts'
+import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
+import { startProvider } from '../tests/harness/doubles/provider.ts'
+import { json } from '../tests/harness/requests.ts'
+import { addPast } from '../tests/harness/rows/past.ts'
+import { openHouse } from '../tests/harness/server.ts'
+import { until } from '../tests/harness/until.ts'
+
+const SIZES = [
+  { width: 360, height: 740 },
+  { width: 1440, height: 900 },
+]
+const THEMES = ['light', 'dark'] as const
+/** The picture of the README: the agents page in a window of this size. */
+const README = { width: 1120, height: 620 }
+const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
+const MODEL = 'openai/gpt-4o-mini'
+
+const strangers = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none', '/docs', '/no/such/page']
+const pages = [
+  '/',
+  '/agents',
+  '/agents?search=nobody-is-called-that',
+  '/agents/new',
+  '/approvals',
+  '/cost',
+  '/skills',
+  '/events',
+  '/settings',
+  '/settings/security',
+  '/settings/notices',
+  '/settings/keys',
+  '/settings/wallets',
+  '/settings/machines',
+  '/settings/account',
+  '/billing',
+  '/admin/users',
+  '/admin/audit',
+  '/admin/dead-letters',
+  '/no/such/page',
+]
+const agentPages = ['', '/overview', '/logs', '/settings']
+
+/** Takes a picture of every page in both themes, on a phone and on a desk; those named, or all. */
+async function takePictures(folder: string, wanted: readonly string[]): Promise<void> {
+  await buildDashboard()
+  await using provider = await startProvider({ text: 'The harbour opens at **six**. I have put it into `plan.md`.' })
+  await using house = await openHouse({
+    environment: { OPENROUTER_API_KEY: 'sk-or-the-double-takes-any', OPENROUTER_BASE_URL: provider.baseUrl },
+  })
+  const { web } = (await house.start()).urls
+  await using browser = await openBrowser(web)
+  const { page } = browser
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  const isWanted = (path: string) => wanted.length === 0 || wanted.includes(path)
+  const take = async (name: string, paths: readonly string[]) => {
+    for (const path of paths.filter(isWanted)) await takeAll(page, web + path, join(folder, toFile(name, path)))
+  }
+  await take('first', ['/'])
+  const ada = await signUp(web)
+  await take('stranger', strangers)
+  await signInOnPage(page, web)
+  await take('new', ['/', '/agents', '/cost'])
+  const agentId = await furnish(ada)
+  addPast(join(house.dataDir, 'stead.db'), new Date())
+  await take('own', pages)
+  await take(
+    'agent',
+    agentPages.map((path) => `/agents/${agentId}${path}`),
+  )
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  await page.setViewportSize(README)
+  await visit(page, `${web}/agents`)
+  await page.screenshot({ path: join(folder, 'readme.png') })
+}
+
+/** Four agents as somebody would have them: one was talked to, one is off. @returns the one that was talked to. */
+async function furnish(ada: Person): Promise<string> {
+  const names = ['Harbour master', 'Bookkeeper', 'Night watch', 'Librarian']
+  const ids: string[] = []
+  for (const name of names) ids.push(await createAgent(ada, { name, model: MODEL }))
+  const [first = '', second = '', , last = ''] = ids
+  const labels = json('PUT', { labels: ['coast', 'daily'] }, ada.cookie)
+  for (const id of [first, second]) await fetch(`${ada.web}/api/agents/${id}/labels`, labels)
+  await ada.post('/api/chat', { agentId: first, message: 'When does the harbour open?' })
+  await ada.post('/api/keys', { name: 'Deploy script' })
+  await ada.post(`/api/agents/${last}/stop`, {})
+  return first
+}
+
+async function takeAll(page: Page, url: string, file: string): Promise<void> {
+  for (const size of SIZES) {
+    await page.setViewportSize(size)
+    await visit(page, url)
+    for (const colorScheme of THEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.evaluate(PAINTED)
+      await page.screenshot({ path: `${file}.${size.width}.${colorScheme}.png` })
+    }
+  }
+}
+
+async function visit(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByRole('heading', { level: 1 }).first().waitFor()
+  // A page that follows events is never idle for long; what it reads at first is there by then.
+  await until('everything to be loaded', async () => (await page.locator('[aria-busy="true"]').count()) === 0)
+  await page.evaluate(PAINTED)
+}
+
+function toFile(name: string, path: string): string {
+  return `${name}${path.replace(/agent-[a-z0-9-]+|[a-z-]+-[0-9a-f]{8}/, 'one').replaceAll(/[^a-z0-9-]+/gi, '_')}`
+}
+
+if (import.meta.main) {
+  const [folder = join(tmpdir(), 'stead-pictures'), ...wanted] = process.argv.slice(2)
+  mkdirSync(folder, { recursive: true })
+  if (!hasBrowser()) process.exit(1)
+  await takePictures(folder, wanted)
+  console.log(`The pictures are in ${folder}`)
+  process.exit(0)
+}

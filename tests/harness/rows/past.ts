@@ -1,0 +1,37 @@
+import Database from 'better-sqlite3'
+
+const DAYS = 30
+const HOURS = 30
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+
+/** Gives every agent of a house a past for pictures: a month of usage and some hours of being watched, never twice the same. */
+export function addPast(file: string, now: Date): void {
+  const sqlite = new Database(file)
+  sqlite.pragma('busy_timeout = 5000')
+  const agents = sqlite
+    .prepare<[], { id: string; owner: string; model: string }>('SELECT id, owner_id owner, model FROM agents')
+    .all()
+  const addDay = sqlite.prepare(
+    `INSERT OR IGNORE INTO usage_days (user_id, day, agent_id, model, provider, input_tokens, output_tokens, cost_micro_usd, calls)
+     VALUES (@owner, @day, @id, @model, 'openrouter', @tokens, @tokens / 3, @cost, @calls)`,
+  )
+  const addHour = sqlite.prepare(
+    `INSERT OR IGNORE INTO watchdog_hours (agent_id, hour, up_ms, down_ms, unknown_ms) VALUES (@id, @hour, @up, @down, 0)`,
+  )
+  const hour = Math.floor(now.getTime() / HOUR_MS)
+  sqlite.transaction(() => {
+    for (const [index, agent] of agents.entries()) {
+      for (let back = 0; back < DAYS; back++) {
+        const calls = BigInt(6 + ((back * 7 + index * 13) % 23))
+        const day = new Date(now.getTime() - back * DAY_MS).toISOString().slice(0, 10)
+        addDay.run({ ...agent, day, calls, tokens: calls * 2_400n, cost: calls * BigInt(21_000 + index * 9_000) })
+      }
+      for (let back = 1; back < HOURS - index * 4; back++) {
+        const downMs = (back + index * 5) % 17 === 0 ? 1_500_000 : 0
+        addHour.run({ id: agent.id, hour: BigInt(hour - back), up: BigInt(HOUR_MS - downMs), down: BigInt(downMs) })
+      }
+    }
+  })()
+  sqlite.close()
+}

@@ -1,0 +1,153 @@
+import { Play, RotateCw, Square, Trash2, UploadCloud, X } from 'lucide-react'
+import { useState } from 'react'
+import { messageFor } from '../api/request.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { type FleetVerb, useFleetChange } from './use-fleet-change.ts'
+
+const gentle = [
+  { verb: 'start', label: 'Start', Icon: Play },
+  { verb: 'stop', label: 'Stop', Icon: Square },
+  { verb: 'restart', label: 'Restart', Icon: RotateCw },
+  { verb: 'update', label: 'Update', Icon: UploadCloud },
+] as const
+const doing: Record<FleetVerb, string> = {
+  start: 'Starting',
+  stop: 'Stopping',
+  restart: 'Restarting',
+  update: 'Updating',
+  delete: 'Deleting',
+}
+const past: Record<FleetVerb, string> = {
+  start: 'started',
+  stop: 'stopped',
+  restart: 'restarted',
+  update: 'updated',
+  delete: 'deleted',
+}
+
+type BulkBarProps = {
+  chosen: ReadonlySet<string>
+  /** How many fit what the list is narrowed to. */
+  total: number
+  onChooseAll: () => Promise<void>
+  onClear: () => void
+}
+
+/** What can be done to the chosen agents, at the lower edge of the window. */
+export function BulkBar({ chosen, total, onChooseAll, onClear }: BulkBarProps) {
+  const change = useFleetChange()
+  const [isDeleting, setDeleting] = useState(false)
+  const order = (verb: FleetVerb) => {
+    const ids = [...chosen]
+    change.mutate({ verb, ids }, { onSuccess: () => verb === 'delete' && onClear() })
+  }
+  if (chosen.size === 0 && change.isIdle) return null
+  return (
+    <section
+      aria-label="Chosen agents"
+      className="sticky bottom-3 z-10 grid gap-2 rounded-xl border border-line bg-surface p-2.5 shadow-lifted"
+    >
+      <Outcome change={change} />
+      {chosen.size > 0 && (
+        <div className="flex flex-wrap items-center gap-1.5">
+          <p className="min-w-24 flex-1 px-1.5 text-sm font-medium tabular-nums">{chosen.size} chosen</p>
+          {chosen.size < total && (
+            <Button look="ghost" onClick={() => void onChooseAll()}>
+              All {total.toLocaleString('en')}
+            </Button>
+          )}
+          {gentle.map(({ verb, label, Icon }) => (
+            <Button key={verb} isPending={change.isPending} onClick={() => order(verb)}>
+              {!change.isPending && <Icon aria-hidden className="size-3.5" />}
+              {label}
+            </Button>
+          ))}
+          <Button isPending={change.isPending} onClick={() => setDeleting(true)} className="text-bad!">
+            {!change.isPending && <Trash2 aria-hidden className="size-3.5" />}
+            Delete
+          </Button>
+          <IconButton label="Choose none" onClick={onClear}>
+            <X aria-hidden className="size-4.5" />
+          </IconButton>
+        </div>
+      )}
+      {isDeleting && (
+        <DeleteChosenDialog
+          agents={chosen.size}
+          onConfirm={() => {
+            setDeleting(false)
+            order('delete')
+          }}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </section>
+  )
+}
+
+function Outcome({ change }: { change: ReturnType<typeof useFleetChange> }) {
+  const { variables, data, error, isPending, done, reset } = change
+  if (!variables) return null
+  const agents = variables.ids.length
+  if (isPending) {
+    return (
+      <p role="status" className="px-1.5 text-sm text-muted tabular-nums">
+        {doing[variables.verb]}: {done} of {agents}
+      </p>
+    )
+  }
+  const failed = data?.filter((result) => result.error !== null) ?? []
+  const isGood = !error && failed.length === 0
+  return (
+    <Notice
+      tone={isGood ? 'good' : 'problem'}
+      title={`${(error ? done : agents - failed.length).toLocaleString('en')} of ${agents.toLocaleString('en')} ${past[variables.verb]}`}
+    >
+      {error && <p>{messageFor(error)}</p>}
+      {failed.length > 0 && (
+        <ul className="max-h-32 overflow-y-auto">
+          {failed.map(({ id, error: reason }) => (
+            <li key={id} className="break-words">
+              {id}: {reason}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Button className="justify-self-start" onClick={reset}>
+        Close
+      </Button>
+    </Notice>
+  )
+}
+
+type DeleteChosenProps = { agents: number; onConfirm: () => void; onClose: () => void }
+
+function DeleteChosenDialog({ agents, onConfirm, onClose }: DeleteChosenProps) {
+  const [typed, setTyped] = useState('')
+  const [isWrong, setWrong] = useState(false)
+  const word = `delete ${agents}`
+  return (
+    <AskDialog
+      title={agents === 1 ? 'Delete the chosen agent?' : `Delete ${agents} agents?`}
+      lead="Their containers, files and conversations are removed for good. What they have cost stays in your records."
+      verb="Delete"
+      isPending={false}
+      error={null}
+      onConfirm={() => (typed.trim().toLowerCase() === word ? onConfirm() : setWrong(true))}
+      onClose={onClose}
+    >
+      <TextField
+        label={`Type “${word}” to go on`}
+        value={typed}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        onChange={(event) => setTyped(event.target.value)}
+        error={isWrong ? `This does not say “${word}”.` : undefined}
+      />
+    </AskDialog>
+  )
+}

@@ -1,0 +1,134 @@
+import { ArrowDownWideNarrow, ArrowUpNarrowWide } from 'lucide-react'
+import { useId } from 'react'
+import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
+import { FLEET_SORTS, type FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import { describeStatus } from '../agents/status-badge.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { SearchField } from '../ui/search-field.tsx'
+import type { FleetSearch } from './fleet-search.ts'
+
+type Sort = NonNullable<FleetSearch['sort']>
+const sortWords: Record<Sort, string> = {
+  name: 'Name',
+  status: 'Status',
+  messages: 'Messages today',
+  cost: 'Cost today',
+  activity: 'Last activity',
+  created: 'Newest',
+}
+const rising: readonly Sort[] = ['name', 'status']
+
+type FleetFiltersProps = { search: FleetSearch; page: FleetPage | undefined; onSearch: (search: FleetSearch) => void }
+
+/** What narrows and sorts the list; all of it stands in the address. */
+export function FleetFilters({ search, page, onSearch }: FleetFiltersProps) {
+  const change = (part: Partial<FleetSearch>) => onSearch({ ...search, ...part })
+  const sort = search.sort ?? 'name'
+  const order = search.order ?? (rising.includes(sort) ? 'asc' : 'desc')
+  const Order = order === 'asc' ? ArrowUpNarrowWide : ArrowDownWideNarrow
+  return (
+    <div className="grid grid-cols-1 gap-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <SearchField
+          label="Search by name or id"
+          placeholder="Name or id"
+          value={search.search ?? ''}
+          maxLength={100}
+          shortcut="/"
+          onSearch={(words) => change({ search: words || undefined })}
+          className="min-w-48 flex-1 max-sm:basis-full"
+        />
+        {page && page.labels.length > 0 && (
+          <Choice label="Label" value={search.label ?? ''} onChoose={(label) => change({ label: label || undefined })}>
+            <option value="">All labels</option>
+            {page.labels.map(({ label, agents }) => (
+              <option key={label} value={label}>
+                {label} ({agents})
+              </option>
+            ))}
+          </Choice>
+        )}
+        <Choice
+          label="Sort by"
+          value={sort}
+          onChoose={(value) => change({ sort: FLEET_SORTS.find((each) => each === value), order: undefined })}
+        >
+          {FLEET_SORTS.map((each) => (
+            <option key={each} value={each}>
+              {sortWords[each]}
+            </option>
+          ))}
+        </Choice>
+        <IconButton
+          label={order === 'asc' ? 'Rising; turn it around' : 'Falling; turn it around'}
+          onClick={() => change({ order: order === 'asc' ? 'desc' : 'asc' })}
+        >
+          <Order aria-hidden className="size-4.5" />
+        </IconButton>
+      </div>
+      <StatusFilter search={search} statuses={page?.statuses ?? {}} onChoose={(status) => change({ status })} />
+    </div>
+  )
+}
+
+type StatusFilterProps = {
+  search: FleetSearch
+  statuses: FleetPage['statuses']
+  onChoose: (status: AgentStatus | undefined) => void
+}
+
+function StatusFilter({ search, statuses, onChoose }: StatusFilterProps) {
+  const all = Object.values(statuses).reduce((sum, agents) => sum + agents, 0)
+  const shown = AgentStatus.options.filter((status) => statuses[status] || search.status === status)
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: buttons are no fields, and a fieldset is for those
+    <div role="group" aria-label="Status" className="flex flex-wrap gap-1.5">
+      <StatusButton label="All" agents={all} isOn={!search.status} onPress={() => onChoose(undefined)} />
+      {shown.map((status) => (
+        <StatusButton
+          key={status}
+          label={describeStatus(status)}
+          agents={statuses[status] ?? 0}
+          isOn={search.status === status}
+          onPress={() => onChoose(search.status === status ? undefined : status)}
+        />
+      ))}
+    </div>
+  )
+}
+
+type StatusButtonProps = { label: string; agents: number; isOn: boolean; onPress: () => void }
+
+function StatusButton({ label, agents, isOn, onPress }: StatusButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-pressed={isOn}
+      onClick={onPress}
+      className="inline-flex min-h-8 items-center gap-1.5 rounded-full border border-line bg-surface px-3 text-sm text-muted transition-colors hover:border-edge hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-ink"
+    >
+      {label} <span className="tabular-nums">{agents.toLocaleString('en')}</span>
+    </button>
+  )
+}
+
+type ChoiceProps = { label: string; value: string; onChoose: (value: string) => void; children: React.ReactNode }
+
+function Choice({ label, value, onChoose, children }: ChoiceProps) {
+  const id = useId()
+  return (
+    <>
+      <label htmlFor={id} className="sr-only">
+        {label}
+      </label>
+      <select
+        id={id}
+        value={value}
+        onChange={(event) => onChoose(event.target.value)}
+        className="min-h-10 max-w-44 rounded-md border border-edge bg-surface px-2.5 text-base text-ink sm:text-[0.9375rem]"
+      >
+        {children}
+      </select>
+    </>
+  )
+}

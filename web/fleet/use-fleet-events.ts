@@ -1,0 +1,53 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { FleetEvent, type FleetFigures, type FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import { fleetEventsPath, fleetKey } from './fleet-api.ts'
+
+/** Where event streams do not get through, the server is asked instead. */
+const POLL_MS = 5_000
+
+/** Keeps the shown agents as they are on the server: figures are put in as they come, and who is new or gone is read anew. */
+export function useFleetEvents(): void {
+  const client = useQueryClient()
+  useEffect(() => {
+    let poll: ReturnType<typeof setInterval> | undefined
+    const readAnew = () => void client.invalidateQueries({ queryKey: fleetKey })
+    const source = new EventSource(fleetEventsPath)
+    // Whatever happened between the page and the stream, and while a lost one was away.
+    source.addEventListener('open', readAnew)
+    source.addEventListener('agents', ({ data }) => {
+      const event = FleetEvent.safeParse(JSON.parse(String(data)))
+      if (event.success && takeIn(client, event.data)) readAnew()
+    })
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) poll ??= setInterval(readAnew, POLL_MS)
+    })
+    return () => {
+      source.close()
+      clearInterval(poll)
+    }
+  }, [client])
+}
+
+/** @returns whether more has changed than figures: which agents there are, or in which status. */
+function takeIn(client: QueryClient, { changed, gone }: FleetEvent): boolean {
+  const newest = new Map(changed.map((figures) => [figures.id, figures]))
+  const known = new Map<string, FleetFigures>()
+  for (const [key, page] of client.getQueriesData<FleetPage>({ queryKey: fleetKey })) {
+    if (!page) continue
+    for (const agent of page.agents) if (newest.has(agent.id)) known.set(agent.id, agent)
+    client.setQueryData<FleetPage>(key, {
+      ...page,
+      agents: page.agents.map((agent) => merge(agent, newest.get(agent.id))),
+    })
+  }
+  const isOther = ({ id, status, name }: FleetFigures) =>
+    known.get(id)?.status !== status || known.get(id)?.name !== name
+  return gone.length > 0 || changed.some(isOther)
+}
+
+function merge(agent: FleetPage['agents'][number], newest: FleetFigures | undefined) {
+  if (!newest) return agent
+  const hasSpoken = newest.messagesToday > agent.messagesToday
+  return { ...agent, ...newest, ...(hasSpoken && { lastActivity: new Date().toISOString() }) }
+}
