@@ -9,6 +9,8 @@ const BUDGET_BYTES = 220_000
 const PAGES = [
   'login-page',
   'signup-page',
+  'first-page',
+  'landing-page',
   'agents-page',
   'chat-page',
   'overview-page',

@@ -18,16 +18,28 @@ import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 
-const toAgents = () => {
-  throw redirect({ to: '/agents' })
-}
-const start = createRoute({ getParentRoute: () => root, path: '/', beforeLoad: toAgents })
-const dashboard = createRoute({ getParentRoute: () => root, path: '/dashboard', beforeLoad: toAgents })
+const start = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  // Who is signed in decides what stands here; when that cannot be known, the page of strangers does.
+  beforeLoad: ({ context }) =>
+    findUser(context.client)
+      .catch(() => null)
+      .then(() => undefined),
+  component: lazyRouteComponent(() => import('./start/start-page.tsx'), 'StartPage'),
+})
+const dashboard = createRoute({
+  getParentRoute: () => root,
+  path: '/dashboard',
+  beforeLoad: () => {
+    throw redirect({ to: '/' })
+  },
+})
 
 /** Who is signed in already goes on; when that cannot be known, the form is shown and will say so itself. */
 const leaveWhenSignedIn = async (client: QueryClient, path: string | undefined) => {
   const user = await findUser(client).catch(() => null)
-  if (user) throw redirect({ href: path ?? '/agents' })
+  if (user) throw redirect({ href: path ?? '/' })
 }
 const login = createRoute({
   getParentRoute: () => root,

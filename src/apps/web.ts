@@ -15,6 +15,7 @@ import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { administrationWeb } from '../features/house/administration/web.ts'
 import { backupsWeb } from '../features/house/backups/web.ts'
+import { overviewWeb } from '../features/house/overview/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
 import { breakersWeb } from '../features/models/breakers/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
@@ -102,6 +103,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', twoFactorWeb(people))
   app.route('/', administrationWeb(house))
   app.route('/', backupsWeb(house))
+  app.route('/', overviewWeb(house))
   app.route('/', securityEventsWeb(people))
   app.route('/', socialIdentityWeb(people))
   app.route('/', keysWeb(people))

@@ -64,7 +64,7 @@ test.skipIf(!hasBrowser())(
     const { page } = browser
     // Fading in is no state to judge colours by.
     await page.emulateMedia({ reducedMotion: 'reduce' })
-    const strangers = ['/login', '/signup', '/forgot-password']
+    const strangers = ['/', '/login', '/signup', '/forgot-password']
     const found = [...(await checkPages(page, web, strangers))]
     await signInOnPage(page, web)
     await page.goto(`${web}/agents/${agentId}`)
@@ -73,6 +73,7 @@ test.skipIf(!hasBrowser())(
     await page.locator('.hljs-keyword').first().waitFor()
     const agent = `/agents/${agentId}`
     const own = [
+      '/',
       agent,
       `${agent}/overview`,
       `${agent}/logs`,

@@ -41,7 +41,7 @@ test.skipIf(!hasBrowser())(
     await page.getByLabel('Email').fill(owner.email)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('list', { name: 'Your agents' }).waitFor()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
     await page.setViewportSize(PHONE)
     await page.goto(`${web}/approvals`)

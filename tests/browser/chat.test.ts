@@ -66,7 +66,7 @@ async function signIn(page: Page, web: string): Promise<void> {
   await page.getByLabel('Email').fill('ada@example.com')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('list', { name: 'Your agents' }).waitFor()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
 async function say(page: Page, text: string): Promise<void> {

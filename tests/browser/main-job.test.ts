@@ -72,7 +72,7 @@ async function signUp(page: Page): Promise<void> {
   await page.getByLabel('Email').fill(ADA.email)
   await page.getByLabel('Password').fill(ADA.password)
   await page.getByRole('button', { name: 'Create account' }).click()
-  await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
 async function createAgent(page: Page): Promise<void> {

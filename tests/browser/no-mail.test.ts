@@ -26,7 +26,7 @@ test.skipIf(!hasBrowser()).each([
     await page.getByLabel('Email').fill(EMAIL)
     await page.getByLabel('Password').fill('correct horse battery staple')
     await page.getByRole('button', { name: 'Create account' }).click()
-    await page.waitForURL(/\/agents/)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     expect(await read()).not.toMatch(CLAIMS)
 
     await page.goto(`${web}/settings`)

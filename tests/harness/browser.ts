@@ -69,13 +69,13 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
   }
 }
 
-/** Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their agents. */
+/** Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their overview. */
 export async function signInOnPage(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
   await page.goto(`${web}/login`)
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.waitForURL(/\/agents/)
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 }
 
 /** A program that becomes a Chromium without news of the machine's networks. @returns its path. */

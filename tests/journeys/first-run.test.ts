@@ -105,7 +105,7 @@ test.skipIf(!hasBrowser())(
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Create the first account' }).click()
-    await page.waitForURL(/\/agents/)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
     await page.goto(link)
     await page.getByText('Stead is set up').waitFor()

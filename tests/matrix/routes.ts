@@ -460,6 +460,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents/:id/events web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/labels web': { names: AGENT, status: 200, body: () => ({ labels: ['shop'] }) },
   'GET /api/fleet web': reached,
+  'GET /api/overview web': reached,
+  'GET /api/plans web': reached,
   'GET /api/fleet/events web': reached,
   // Of each agent it is told whether something was done.
   'POST /api/fleet/changes web': {

@@ -57,7 +57,7 @@ function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
         if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) throw error
         return setCodeAsked(true)
       }
-      router.history.push(redirect ?? '/agents')
+      router.history.push(redirect ?? '/')
     },
     (error) => (hasCode(error, 'TWO_FACTOR_INVALID') ? 'code' : null),
   )

@@ -20,7 +20,7 @@ export function SecondFactorPage() {
     SecondFactorRequest,
     async ({ code }) => {
       await bringSecondFactor(client, code)
-      router.history.push(redirect ?? '/agents')
+      router.history.push(redirect ?? '/')
     },
     (error) => (error instanceof ApiError && /code/i.test(error.message) ? 'code' : null),
   )

@@ -41,7 +41,7 @@ function SetupForm({ token }: { token: string }) {
       } catch {
         return navigate({ to: '/login', search: { done: 'signup' }, replace: true })
       }
-      router.history.replace('/agents')
+      router.history.replace('/')
     },
     fieldOf,
   )

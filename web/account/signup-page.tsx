@@ -94,7 +94,7 @@ function useCreateAccount(redirect: string | undefined) {
     } catch {
       return navigate({ to: '/login', search: { done: 'signup', ...(redirect ? { redirect } : {}) } })
     }
-    router.history.push(redirect ?? '/agents')
+    router.history.push(redirect ?? '/')
   }
 }
 

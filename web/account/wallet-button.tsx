@@ -15,7 +15,7 @@ export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
   const navigate = useNavigate()
   const signing = useMutation({
     mutationFn: () => signInWithWallet(client, wallet, chainId),
-    onSuccess: () => router.history.push(redirect ?? '/agents'),
+    onSuccess: () => router.history.push(redirect ?? '/'),
     onError: (error) => {
       if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) return
       void navigate({ to: '/login', search: { step: 'two-factor', ...(redirect ? { redirect } : {}) } })

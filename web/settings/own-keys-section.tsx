@@ -59,7 +59,8 @@ function Enabled({ providers }: { providers: string[] }) {
   )
 }
 
-function OwnKeyForm() {
+/** Asks for a key at a provider, which is tried before it is kept. `onEnabled` comes when it was. */
+export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
   const client = useQueryClient()
   const form = useForm(
     OwnKeyWish,
@@ -67,6 +68,7 @@ function OwnKeyForm() {
       await enableOwnKey(wish)
       form.formRef.current?.reset()
       await client.invalidateQueries({ queryKey: billingQuery.queryKey })
+      await onEnabled?.()
     },
     () => 'apiKey',
   )

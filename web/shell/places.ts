@@ -4,6 +4,7 @@ import {
   ChartColumn,
   CreditCard,
   GraduationCap,
+  LayoutDashboard,
   type LucideIcon,
   Settings,
   ShieldCheck,
@@ -14,6 +15,7 @@ type Place = { to: string; label: string; Icon: LucideIcon /** Pressed after `g`
 
 /** What is used every day. */
 export const places = [
+  { to: '/', label: 'Overview', Icon: LayoutDashboard, key: 'o' },
   { to: '/agents', label: 'Agents', Icon: Bot, key: 'a' },
   { to: '/cost', label: 'Cost', Icon: ChartColumn, key: 'c' },
 ] as const satisfies readonly Place[]

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
 import { PaletteButton } from '../palette/palette-button.tsx'
@@ -11,7 +11,7 @@ const placeClass =
   'min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-muted transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink aria-[current=page]:[&_svg]:text-accent'
 
 /** The frame of every page behind the sign-in; leads to the sign-in page, and back here, once the session is gone. */
-export function Shell() {
+export function Shell({ children }: { children?: ReactNode }) {
   const user = useQuery(sessionQuery).data?.user
   useLeaveWhenSignedOut(user === null)
   const mainRef = useFocusAfterNavigation()
@@ -25,11 +25,7 @@ export function Shell() {
         Skip to content
       </a>
       <header className="sticky top-0 z-20 flex items-center gap-1 border-b border-line bg-ground px-3 py-2 sm:px-6 md:h-dvh md:w-56 md:shrink-0 md:flex-col md:items-stretch md:gap-6 md:border-r md:border-b-0 md:px-3 md:py-5">
-        <Link
-          to="/agents"
-          aria-label="Stead, start page"
-          className="rounded-md p-1 max-sm:[&_span_span]:sr-only md:px-2"
-        >
+        <Link to="/" aria-label="Stead, start page" className="rounded-md p-1 max-sm:[&_span_span]:sr-only md:px-2">
           <Brand />
         </Link>
         <div className="grid max-md:order-2">
@@ -37,7 +33,12 @@ export function Shell() {
         </div>
         <nav aria-label="Main" className="flex flex-1 max-md:order-1 gap-1 md:flex-col">
           {places.map(({ to, label, Icon }) => (
-            <Link key={to} to={to} className={`flex ${placeClass}`}>
+            <Link
+              key={to}
+              to={to}
+              activeOptions={{ exact: to === '/' }}
+              className={`${to === '/' ? 'hidden md:flex' : 'flex'} ${placeClass}`}
+            >
               <Icon aria-hidden className="size-4.5" />
               {label}
             </Link>
@@ -54,7 +55,7 @@ export function Shell() {
         </div>
       </header>
       <main id="main" ref={mainRef} tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
-        <Outlet />
+        {children ?? <Outlet />}
       </main>
     </div>
   )

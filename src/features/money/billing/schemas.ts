@@ -59,6 +59,14 @@ const PlanOffer = z.object({
   features: z.array(z.string()),
 })
 
+/** `GET /api/plans`: what is sold here, the cheapest first, in pounds a month; none where nobody can pay. `signUp` is who may make an account. */
+export const PlanList = z.object({
+  plans: z.array(PlanOffer),
+  currency: z.literal('GBP'),
+  signUp: z.enum(['open', 'invite', 'closed']),
+})
+export type PlanList = z.infer<typeof PlanList>
+
 /** Tokens of this month (UTC); null without a limit. */
 const MonthUsage = z.object({
   monthlyTokens: z.number().nullable(),

@@ -7,7 +7,8 @@ import type { SignedInUser } from '../../../http/env.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import type { OwnKeys } from '../../models/own-keys/own-keys.ts'
 import type { RunningSums } from '../../models/usage/running-sums.ts'
-import { PLANS, type Plan, planInForce } from '../../people/plans/plans.ts'
+import type { SignUp } from '../../people/accounts/register.ts'
+import { PLAN_NAMES, PLANS, type Plan, planInForce } from '../../people/plans/plans.ts'
 import { users } from '../../people/users/tables.ts'
 import { CREDIT_PACKS, STORAGE_UPGRADE } from '../cards/prices.ts'
 import { listSubscriptions } from '../cards/subscriptions.ts'
@@ -15,7 +16,7 @@ import { type CardSubscriptionRow, cardCustomers } from '../cards/tables.ts'
 import { creditsOf } from '../ledger/accounts.ts'
 import { readCredits } from '../ledger/credits.ts'
 import { readBalance } from '../ledger/post.ts'
-import type { Billing, Subscription } from './schemas.ts'
+import type { Billing, PlanList, Subscription } from './schemas.ts'
 
 export type ShowBillingDeps = {
   db: Db
@@ -53,6 +54,18 @@ export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing 
     byokProviders: providers,
     usage: toUsage(deps, user),
   }
+}
+
+/** What strangers may know: plans that can be bought here, the cheapest first. */
+export function listPlans({
+  cards,
+  signUp,
+}: {
+  cards: Pick<Cards, 'isConfigured'>
+  signUp: Pick<SignUp, 'mode'>
+}): PlanList {
+  const plans = cards.isConfigured ? PLAN_NAMES.map((name) => toOffer(PLANS[name])) : []
+  return { plans, currency: 'GBP', signUp: signUp.mode }
 }
 
 /** Tokens of the plan this month (UTC); null without a limit. */

@@ -5,6 +5,7 @@ import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { SignUp } from '../../people/accounts/register.ts'
 import { isPlanName, type PlanName } from '../../people/plans/plans.ts'
 import {
   type CheckoutDeps,
@@ -15,10 +16,10 @@ import {
   startPlanCheckout,
 } from '../cards/checkout.ts'
 import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
-import { Billing, BillingOutcome, BillingRequest } from './schemas.ts'
-import { type ShowBillingDeps, showBilling, toUsage } from './show.ts'
+import { Billing, BillingOutcome, BillingRequest, PlanList } from './schemas.ts'
+import { listPlans, type ShowBillingDeps, showBilling, toUsage } from './show.ts'
 
-export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards }
+export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
 
 /** Plan, use, cards and own provider keys of the signed-in user (Interface 4.15). */
 export function billingWeb(deps: BillingWebDeps) {
@@ -26,6 +27,8 @@ export function billingWeb(deps: BillingWebDeps) {
   const { withSession, signedIn } = deps.guards
 
   app.get('/api/billing', answers({ 200: Billing }), signedIn, (c) => c.json(showBilling(deps, c.var.user)))
+
+  app.get('/api/plans', answers({ 200: PlanList }), (c) => c.json(listPlans(deps)))
 
   app.post(
     '/api/billing',

@@ -101,7 +101,8 @@ function hasLabel(db: Db, label: string | undefined): SQL | undefined {
   return exists(db.select({ found: sql`1` }).from(agentLabels).where(own))
 }
 
-function countStatuses(db: Db, ownerId: string, fits: SQL | undefined): FleetPage['statuses'] {
+/** How many of somebody's agents there are in each status; those without one are not named. */
+export function countStatuses(db: Db, ownerId: string, fits?: SQL): FleetPage['statuses'] {
   const rows = db
     .select({ status: shownStatus, agents: count() })
     .from(agents)

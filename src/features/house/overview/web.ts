@@ -1,0 +1,17 @@
+import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { Overview } from './schemas.ts'
+import { type OverviewDeps, showOverview } from './show.ts'
+
+/** What the dashboard begins with. */
+export function overviewWeb(deps: OverviewDeps & { guards: Pick<Guards, 'signedIn'> }) {
+  const app = new Hono<WebEnv>()
+
+  app.get('/api/overview', answers({ 200: Overview }), deps.guards.signedIn, (c) =>
+    c.json(showOverview(deps, c.var.user)),
+  )
+
+  return app
+}

@@ -1,0 +1,166 @@
+import { Link } from '@tanstack/react-router'
+import {
+  Bot,
+  ChevronRight,
+  CircleCheck,
+  CreditCard,
+  Gauge,
+  KeyRound,
+  type LucideIcon,
+  ShieldQuestion,
+} from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Attention } from '../../src/features/house/overview/schemas.ts'
+import { Moment } from '../ui/moment.tsx'
+
+/** What wants somebody, each with the way to where it is dealt with; or that nothing does. */
+export function AttentionList({ attention, isUsed }: { attention: Attention[]; isUsed: boolean }) {
+  if (attention.length === 0) {
+    if (!isUsed) return null
+    return (
+      <p className="flex items-center gap-2.5 rounded-xl bg-accent-soft px-4 py-3.5 text-sm">
+        <CircleCheck aria-hidden className="size-4 shrink-0 text-accent" />
+        Nothing needs you now.
+      </p>
+    )
+  }
+  return (
+    <section aria-labelledby="attention" className="overflow-hidden rounded-xl border border-line bg-surface">
+      <h2 id="attention" className="flex min-h-13 items-center px-4 font-semibold">
+        Needs you
+      </h2>
+      <ul className="divide-y divide-line border-t border-line">
+        {attention.map((each) => (
+          <li key={keyOf(each)}>
+            <Line attention={each} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const lineClass = 'flex min-h-14 items-center gap-3 px-4 py-2.5 -outline-offset-2 hover:bg-sunken'
+
+function Line({ attention }: { attention: Attention }) {
+  switch (attention.kind) {
+    case 'agent-down':
+      return (
+        <Link to="/agents/$agentId/overview" params={{ agentId: attention.agentId }} className={lineClass}>
+          <Words Icon={Bot} tone="bad" title={`${attention.name} is down`}>
+            {attention.reason ?? 'It gave no reason; its log may.'}
+          </Words>
+        </Link>
+      )
+    case 'more-agents-down':
+      return (
+        <Link to="/agents" search={{ status: 'error' }} className={lineClass}>
+          <Words
+            Icon={Bot}
+            tone="bad"
+            title={`${attention.more} more ${attention.more === 1 ? 'agent is' : 'agents are'} down`}
+          >
+            All of them in the list
+          </Words>
+        </Link>
+      )
+    case 'approvals':
+      return (
+        <Link to="/approvals" className={lineClass}>
+          <Words
+            Icon={ShieldQuestion}
+            tone="warn"
+            title={
+              attention.waiting === 1
+                ? 'An agent waits for your approval'
+                : `${attention.waiting} approvals are waited for`
+            }
+          >
+            It goes on as soon as you have decided.
+          </Words>
+        </Link>
+      )
+    case 'payment-due':
+      return (
+        <Link to="/billing" className={lineClass}>
+          <Words Icon={CreditCard} tone="bad" title="A payment did not go through">
+            {attention.graceEndsAt ? (
+              <>
+                Your plan ends <Moment at={attention.graceEndsAt} as="distance" /> unless it is paid.
+              </>
+            ) : (
+              'Look at your card.'
+            )}
+          </Words>
+        </Link>
+      )
+    case 'own-key-failing':
+      return (
+        <Link to="/settings/keys" className={lineClass}>
+          <Words Icon={KeyRound} tone="bad" title={`Your key at ${attention.provider} fails`}>
+            {attention.reason ?? 'The last call with it was refused.'}
+          </Words>
+        </Link>
+      )
+    case 'plan-used':
+      return (
+        <Link to="/billing" className={lineClass}>
+          <Words
+            Icon={Gauge}
+            tone={toneOf(attention.percent)}
+            title={`${attention.percent} % of this month’s tokens are used`}
+          >
+            At 100 % your agents get no more answers from models until the month ends.
+          </Words>
+        </Link>
+      )
+    case 'key-used':
+      return (
+        <Link to="/settings/keys" className={lineClass}>
+          <Words
+            Icon={KeyRound}
+            tone={toneOf(attention.percent)}
+            title={`${attention.name} has used ${attention.percent} % of its limit`}
+          >
+            At 100 % the key is refused until the month ends.
+          </Words>
+        </Link>
+      )
+  }
+}
+
+type Tone = 'bad' | 'warn'
+const tones: Record<Tone, string> = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' }
+
+function toneOf(percent: number): Tone {
+  return percent >= 100 ? 'bad' : 'warn'
+}
+
+type WordsProps = { Icon: LucideIcon; tone: Tone; title: string; children: ReactNode }
+
+function Words({ Icon, tone, title, children }: WordsProps) {
+  return (
+    <>
+      <span aria-hidden className={`grid size-9 shrink-0 place-items-center rounded-lg ${tones[tone]}`}>
+        <Icon className="size-4.5" />
+      </span>
+      <span className="grid min-w-0 flex-1">
+        <span className="font-medium break-words">{title}</span>
+        <span className="line-clamp-2 text-sm break-words text-muted">{children}</span>
+      </span>
+      <ChevronRight aria-hidden className="size-4 shrink-0 text-muted" />
+    </>
+  )
+}
+
+function keyOf(attention: Attention): string {
+  const of =
+    'agentId' in attention
+      ? attention.agentId
+      : 'keyId' in attention
+        ? attention.keyId
+        : 'provider' in attention
+          ? attention.provider
+          : ''
+  return `${attention.kind} ${of}`
+}

@@ -1,0 +1,133 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Check } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import type { Overview } from '../../src/features/house/overview/schemas.ts'
+import { OwnKeyForm } from '../settings/own-keys-section.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { overviewQuery } from './overview-api.ts'
+
+const KEY = 'stead-first-steps'
+
+type Step = { id: string; title: string; text: string; isDone: boolean; action: ReactNode }
+
+/** The way from an account to an agent that is of use. Each step ticks itself off; all of it can be put away. */
+export function FirstSteps({ steps }: Pick<Overview, 'steps'>) {
+  const [isSkipped, setSkipped] = useState(() => localStorage.getItem(KEY) === 'skipped')
+  const all = listSteps(steps)
+  const done = all.filter(({ isDone }) => isDone).length
+  const next = all.find(({ isDone }) => !isDone)
+  if (isSkipped || !next) return null
+  const skip = () => {
+    localStorage.setItem(KEY, 'skipped')
+    setSkipped(true)
+  }
+  return (
+    <section aria-labelledby="first-steps" className="overflow-hidden rounded-xl border border-line bg-surface">
+      <div className="flex min-h-13 items-center justify-between gap-3 px-4 py-2">
+        <h2 id="first-steps" className="font-semibold">
+          First steps{' '}
+          <span className="text-sm font-normal text-muted tabular-nums">
+            {done} of {all.length}
+          </span>
+        </h2>
+        <Button look="ghost" onClick={skip}>
+          Put away
+        </Button>
+      </div>
+      <ol className="divide-y divide-line border-t border-line">
+        {all.map((step) => (
+          <StepLine key={step.id} step={step} isNext={step === next} />
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function StepLine({ step: { title, text, isDone, action }, isNext }: { step: Step; isNext: boolean }) {
+  return (
+    <li className="flex gap-3 px-4 py-3">
+      <span
+        aria-hidden
+        className={`mt-0.5 grid size-5 shrink-0 place-items-center rounded-full ${isDone ? 'bg-accent text-accent-ink' : 'border-[1.5px] border-edge'}`}
+      >
+        {isDone && <Check className="size-3.5" />}
+      </span>
+      <div className="grid min-w-0 flex-1 grid-cols-1 gap-2.5">
+        <p className={isDone ? 'text-muted' : isNext ? 'font-medium' : ''}>
+          {title}
+          <span className="sr-only">{isDone ? ', done' : ', to do'}</span>
+        </p>
+        {isNext && (
+          <>
+            <p className="-mt-2 text-sm text-muted">{text}</p>
+            {action}
+          </>
+        )}
+      </div>
+    </li>
+  )
+}
+
+function listSteps({ model, agent, hello, telegram, backup }: Overview['steps']): Step[] {
+  const backUp: Step = {
+    id: 'backup',
+    title: 'Make the first backup',
+    text: 'With stead backup, or every night by itself with the setting BACKUP_TO.',
+    isDone: backup ?? false,
+    action: <DocumentLink path="/docs/backup">How backups work</DocumentLink>,
+  }
+  return [
+    { id: 'account', title: 'Your account', text: '', isDone: true, action: null },
+    {
+      id: 'model',
+      title: 'A model to think with',
+      text: 'Bring a key of a provider. It is tried at once, kept sealed, and never shown again.',
+      isDone: model,
+      action: <TriedKeyForm />,
+    },
+    {
+      id: 'agent',
+      title: 'Create an agent',
+      text: 'It gets its own gateway, memory and files.',
+      isDone: agent,
+      action: <StepLink to="/agents/new">Create agent</StepLink>,
+    },
+    {
+      id: 'hello',
+      title: 'Say hello',
+      text: 'Open your agent and write to it. What the answer costs stands below it.',
+      isDone: hello,
+      action: <StepLink to="/agents">Open your agents</StepLink>,
+    },
+    {
+      id: 'telegram',
+      title: 'Connect Telegram',
+      text: 'In the settings of an agent, with the token of a bot: then it answers on your phone too.',
+      isDone: telegram,
+      action: <DocumentLink path="/docs/channels">How to get a bot</DocumentLink>,
+    },
+    ...(backup === null ? [] : [backUp]),
+  ]
+}
+
+function TriedKeyForm() {
+  const client = useQueryClient()
+  return <OwnKeyForm onEnabled={() => client.invalidateQueries({ queryKey: overviewQuery.queryKey })} />
+}
+
+function StepLink({ to, children }: { to: '/agents' | '/agents/new'; children: string }) {
+  return (
+    <Link to={to} className={`${buttonClass('primary')} justify-self-start`}>
+      {children}
+    </Link>
+  )
+}
+
+function DocumentLink({ path, children }: { path: string; children: string }) {
+  return (
+    <a href={path} className={`${buttonClass('plain')} justify-self-start`}>
+      {children}
+    </a>
+  )
+}

@@ -1,0 +1,27 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { sessionQuery } from '../account/session.ts'
+import { Pending } from '../shell/failure.tsx'
+import { Shell } from '../shell/shell.tsx'
+
+const OverviewPage = lazy(async () => ({ default: (await import('../overview/first-page.tsx')).OverviewPage }))
+const LandingPage = lazy(async () => ({ default: (await import('./landing-page.tsx')).LandingPage }))
+
+/** `/`: the overview of whoever is signed in; what Stead is for everybody else. */
+export function StartPage() {
+  const user = useQuery(sessionQuery).data?.user
+  if (!user) {
+    return (
+      <Suspense fallback={<Pending />}>
+        <LandingPage />
+      </Suspense>
+    )
+  }
+  return (
+    <Shell>
+      <Suspense>
+        <OverviewPage />
+      </Suspense>
+    </Shell>
+  )
+}
