@@ -48,7 +48,7 @@ async function signInOnPage(page: Page): Promise<void> {
   await page.getByLabel('Email').fill(ADA)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.waitForURL(`${DASHBOARD}/agents`)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
 /** Who the dashboard's own script is told to be. */

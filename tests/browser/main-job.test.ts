@@ -8,6 +8,11 @@ import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
 const ADA = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
+const PAGES = [
+  ...['/', '/agents', '/agents/new', '/approvals', '/cost', '/cost?period=30d', '/skills', '/events', '/billing'],
+  ...['', '/security', '/notices', '/keys', '/wallets', '/machines', '/account'].map((page) => `/settings${page}`),
+  ...['/admin/users', '/admin/audit', '/admin/dead-letters', '/no/such/page'],
+]
 const PHONE = { width: 360, height: 740 }
 
 beforeAll(buildDashboard, LIMIT_MS)
@@ -24,7 +29,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/agents`)
     await page.waitForURL(/\/login/)
     await page.getByRole('link', { name: 'Create an account' }).click()
-    await signUp(page)
+    await signUp(page, 'No agents yet')
     await createAgent(page)
     await talk(page)
     await readCost(page)
@@ -48,13 +53,13 @@ test.skipIf(!hasBrowser())(
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     }
-    await signUp(page)
+    await signUp(page, 'Overview')
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     await createAgent(page)
     await say(page, `A ${'very'.repeat(60)} long word, and a long line of code:\n\n    ${'x = '.repeat(80)}1`)
     await replyOf(page, 'You said: A very')
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
-    for (const path of ['/agents', '/agents/new', '/cost', '/cost?period=30d', '/no/such/page']) {
+    for (const path of PAGES) {
       await page.goto(`${web}${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.waitForLoadState('networkidle')
@@ -66,13 +71,14 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-async function signUp(page: Page): Promise<void> {
+/** Afterwards they are where they wanted to go, which has this title. */
+async function signUp(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { name: 'Create your account' }).waitFor()
   await page.getByLabel('Name').fill(ADA.name)
   await page.getByLabel('Email').fill(ADA.email)
   await page.getByLabel('Password').fill(ADA.password)
   await page.getByRole('button', { name: 'Create account' }).click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { name: title }).waitFor()
 }
 
 async function createAgent(page: Page): Promise<void> {

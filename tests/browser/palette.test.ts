@@ -19,6 +19,7 @@ test.skipIf(!hasBrowser())(
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
     await signInOnPage(page, web)
+    await page.goto(`${web}/agents`)
     await page.getByRole('link', { name: 'Lovelace' }).focus()
 
     await page.keyboard.press('Control+k')

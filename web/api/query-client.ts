@@ -1,15 +1,18 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { forgetSession } from '../account/session.ts'
+import { noteAnswer } from '../shell/connection.ts'
 import { ApiError } from './request.ts'
 
 /** Holds everything read from the API. An answer of 401 ends the known session, and the shell then leads to the sign-in page. */
 export function createQueryClient(): QueryClient {
   const onError = (error: Error) => {
     if (error instanceof ApiError && error.status === 401) forgetSession(client)
+    noteAnswer(client, error)
   }
+  const onSuccess = () => noteAnswer(client, null)
   const client: QueryClient = new QueryClient({
-    queryCache: new QueryCache({ onError }),
-    mutationCache: new MutationCache({ onError }),
+    queryCache: new QueryCache({ onError, onSuccess }),
+    mutationCache: new MutationCache({ onError, onSuccess }),
     defaultOptions: {
       queries: {
         networkMode: 'always',

@@ -8,7 +8,12 @@ const ErrorBody = z.object({
 })
 
 /** What a refusal says besides its message. `code` is for programs, such as `TWO_FACTOR_REQUIRED`. */
-type RefusalFacts = { code?: string | undefined; current?: number | undefined; limit?: number | undefined }
+type RefusalFacts = {
+  code?: string | undefined
+  current?: number | undefined
+  limit?: number | undefined
+  requestId?: string | null | undefined
+}
 
 /** A request that did not succeed. `status` is 0 when the server was not reached; `message` is a sentence for people. */
 export class ApiError extends Error {
@@ -16,6 +21,8 @@ export class ApiError extends Error {
   readonly code: string | null
   readonly current: number | null
   readonly limit: number | null
+  /** Under which the operator finds the request in the log; null when there was no answer. */
+  readonly requestId: string | null
 
   constructor(status: number, message: string, facts: RefusalFacts = {}) {
     super(message)
@@ -24,6 +31,7 @@ export class ApiError extends Error {
     this.code = facts.code ?? null
     this.current = facts.current ?? null
     this.limit = facts.limit ?? null
+    this.requestId = facts.requestId ?? null
   }
 }
 
@@ -90,11 +98,10 @@ export async function toApiError(response: Response): Promise<ApiError> {
   const hint =
     response.status === 429 && wait > 0 ? ` Try again in ${wait === 1 ? 'a second' : `${wait} seconds`}.` : ''
   const message = body.success ? body.data.error : messageOf(response.status)
-  return new ApiError(
-    response.status,
-    hint && !/[.!?]$/.test(message) ? `${message}.${hint}` : message + hint,
-    body.data,
-  )
+  return new ApiError(response.status, hint && !/[.!?]$/.test(message) ? `${message}.${hint}` : message + hint, {
+    ...body.data,
+    requestId: response.headers.get('x-request-id'),
+  })
 }
 
 /** Is this the refusal that the server marks with `code`? */
@@ -109,7 +116,10 @@ export function isAbort(error: unknown): boolean {
 
 /** A sentence for people about anything that was thrown. */
 export function messageFor(error: unknown): string {
-  return error instanceof ApiError ? error.message : 'Something went wrong on this page. Reload it and try again.'
+  if (!(error instanceof ApiError)) return 'Something went wrong on this page. Reload it and try again.'
+  if (error.status < 500 || error.requestId === null) return error.message
+  const sentence = /[.!?]$/.test(error.message) ? error.message : `${error.message}.`
+  return `${sentence} If it happens again, tell the operator of this request: ${error.requestId}`
 }
 
 function messageOf(status: number): string {

@@ -1,15 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { LoaderCircle } from 'lucide-react'
-import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useRef } from 'react'
 import { ApiError } from '../api/request.ts'
+import { useIsLost } from '../shell/connection.ts'
 import { newMessagesQuery, type Place, runningTurnsQuery } from './chat-api.ts'
 
 /** Says that the server cannot be reached, and reads what was missed once it can. `isStreamLost` tells of a reply under way. */
 export function ConnectionBanner({ place, isStreamLost }: { place: Place; isStreamLost: boolean }) {
   const client = useQueryClient()
   const { error } = useQuery(runningTurnsQuery(place.agentId))
-  const isOnline = useSyncExternalStore(listenToNetwork, () => navigator.onLine)
-  const isLost = isStreamLost || !isOnline || (error instanceof ApiError && error.status === 0)
+  const isLostEverywhere = useIsLost()
+  const isLost = isStreamLost || isLostEverywhere || (error instanceof ApiError && error.status === 0)
   const wasLost = useRef(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each time that the connection is back
   useEffect(() => {
@@ -24,7 +25,7 @@ export function ConnectionBanner({ place, isStreamLost }: { place: Place; isStre
       role="status"
       className="absolute top-2 left-1/2 z-10 flex w-max max-w-[calc(100%-2rem)] -translate-x-1/2 items-center gap-2 rounded-lg border border-line bg-warn-soft px-3 py-1.5 text-sm text-warn shadow-lifted empty:hidden"
     >
-      {isLost && (
+      {isLost && !isLostEverywhere && (
         <>
           <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />
           The connection is lost. Reconnecting…
@@ -32,13 +33,4 @@ export function ConnectionBanner({ place, isStreamLost }: { place: Place; isStre
       )}
     </p>
   )
-}
-
-function listenToNetwork(onChange: () => void): () => void {
-  addEventListener('online', onChange)
-  addEventListener('offline', onChange)
-  return () => {
-    removeEventListener('online', onChange)
-    removeEventListener('offline', onChange)
-  }
 }

@@ -1,8 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
+import { sessionQuery } from '../account/session.ts'
 import { messageFor } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Brand } from './brand.tsx'
-import { usePageTitle } from './page.tsx'
+import { Page, usePageTitle } from './page.tsx'
+import { Shell } from './shell.tsx'
 
 const frameClass = 'mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6 py-12'
 
@@ -24,13 +27,31 @@ export function Failure({ error, reset }: ErrorComponentProps) {
   )
 }
 
-/** The answer to an address that leads nowhere. */
+/** The answer to an address that leads nowhere; whoever is signed in keeps the frame with the ways to elsewhere. */
 export function NotFound() {
+  const { data, error } = useQuery(sessionQuery)
+  if (data?.user) {
+    return (
+      <Shell>
+        <Page title={nowhere.title} lead={nowhere.text}>
+          <Link to="/" className={`${buttonClass('primary')} justify-self-start`}>
+            Back to start
+          </Link>
+        </Page>
+      </Shell>
+    )
+  }
+  return data || error ? <LostStranger /> : <Pending />
+}
+
+const nowhere = { title: 'There is nothing here', text: 'The address may be mistyped, or what it named is gone.' }
+
+function LostStranger() {
   usePageTitle('Not found')
   return (
     <main className={frameClass}>
-      <Apology title="There is nothing here" text="The address may be mistyped, or what it named is gone." />
-      <Link to="/agents" className={buttonClass('primary')}>
+      <Apology {...nowhere} />
+      <Link to="/" className={buttonClass('primary')}>
         Back to start
       </Link>
     </main>

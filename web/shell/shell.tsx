@@ -5,6 +5,7 @@ import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
 import { PaletteButton } from '../palette/palette-button.tsx'
 import { Brand } from './brand.tsx'
+import { LostBanner } from './lost-banner.tsx'
 import { adminPlaces, places, quietPlaces } from './places.ts'
 
 const placeClass =
@@ -18,6 +19,7 @@ export function Shell({ children }: { children?: ReactNode }) {
   if (!user) return null
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
+      <LostBanner />
       <a
         href="#main"
         className="sr-only z-30 rounded-md bg-accent px-4 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-3 focus:left-3"

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { LoadProblem } from './notice.tsx'
+import { SlowAnswer } from './slow-answer.tsx'
 
 type LoadedProps<T> = {
   query: { data: T | undefined; error: unknown; refetch: () => unknown }
@@ -15,7 +16,7 @@ type LoadedProps<T> = {
 /** What a query brought; before that its place holder, or why it could not be loaded. What is there stays when asking again fails. */
 export function Loaded<T>({ query, what, placeholder, problemClassName, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data)
-  if (!query.error) return placeholder
+  if (!query.error) return <SlowAnswer onRetry={query.refetch}>{placeholder}</SlowAnswer>
   const problem = <LoadProblem what={what} error={query.error} onRetry={query.refetch} />
   return problemClassName ? <div className={problemClassName}>{problem}</div> : problem
 }

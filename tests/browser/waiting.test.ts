@@ -1,0 +1,125 @@
+import { beforeAll, expect, test } from 'bun:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { z } from 'zod'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { openHouse } from '../harness/server.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
+
+const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }))
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'a slow server is said to be slow, a lost one is waited for, a failing one names its request, and nobody loses the frame',
+  async () => {
+    await using house = await openHouse()
+    const { web } = (await house.start()).urls
+    await signUp(web)
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInOnPage(page, web)
+    const navigation = page.getByRole('navigation', { name: 'Main' })
+
+    let isHeld = true
+    await page.route('**/api/overview', (route) => (isHeld ? undefined : route.continue()))
+    await page.goto(web)
+    await page.getByText('The server is slow to answer.').waitFor()
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    isHeld = false
+    await again.click()
+    await page.getByRole('heading', { name: 'What was said last' }).waitFor()
+
+    await page.context().setOffline(true)
+    await page.getByText('The connection is lost. Reconnecting…').waitFor()
+    await page.context().setOffline(false)
+    await page.getByText('The connection is lost. Reconnecting…').waitFor({ state: 'detached' })
+
+    await page.route('**/api/fleet?*', (route) =>
+      route.fulfill({ status: 500, headers: { 'x-request-id': REQUEST_ID }, json: { error: 'Internal error' } }),
+    )
+    await navigation.getByRole('link', { name: 'Agents' }).click()
+    await page.getByText('Your agents could not be loaded').waitFor()
+    await page.getByText(REQUEST_ID).waitFor()
+    await page.unroute('**/api/fleet?*')
+    await again.click()
+    await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
+
+    await page.goto(`${web}/no/such/page`)
+    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+    await navigation.getByRole('link', { name: 'Cost' }).waitFor()
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'whoever is signed out meanwhile signs in and is where they were',
+  async () => {
+    await using house = await openHouse()
+    const { web } = (await house.start()).urls
+    await signUp(web)
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInOnPage(page, web)
+    await page.goto(`${web}/agents?sort=cost`)
+    await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
+    await page.context().clearCookies()
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Approvals' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByLabel('Email').fill('ada@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL(`${web}/approvals`)
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'axe-core finds nothing over a page: not in a dialog, not in the palette, not in the account menu, and names say what is seen',
+  async () => {
+    await using house = await openHouse()
+    const { web } = (await house.start()).urls
+    await createAgent(await signUp(web), { name: 'Lovelace' })
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await signInOnPage(page, web)
+    await page.goto(`${web}/agents`)
+    await page.getByRole('button', { name: 'Actions for Lovelace' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog', { name: 'Delete Lovelace?' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await page
+      .getByRole('option', { name: /^Lovelace/ })
+      .first()
+      .waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /^Account/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 360, height: 740 })
+    expect(await violationsOf(page)).toEqual([])
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  // A menu floats above the landmarks of the page and belongs to none.
+  const rules = "{ 'label-content-name-mismatch': { enabled: true }, region: { enabled: false } }"
+  const options = `{ resultTypes: ['violations'], rules: ${rules} }`
+  const found = Violations.parse(await page.evaluate(`axe.run(${options}).then((r) => r.violations)`))
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id} ${html}`))
+}

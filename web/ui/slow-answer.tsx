@@ -1,0 +1,30 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import { Button } from './button.tsx'
+
+const SLOW_MS = 5_000
+const VERY_SLOW_MS = 15_000
+
+/** A place holder that says after 5 s that the server is slow to answer, and after 15 s offers to ask again. */
+export function SlowAnswer({ onRetry, children }: { onRetry: () => unknown; children: ReactNode }) {
+  const [slowness, setSlowness] = useState<0 | 1 | 2>(0)
+  const [asked, setAsked] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with every asking the waiting begins anew
+  useEffect(() => {
+    const timers = [setTimeout(() => setSlowness(1), SLOW_MS), setTimeout(() => setSlowness(2), VERY_SLOW_MS)]
+    return () => timers.forEach(clearTimeout)
+  }, [asked])
+  const retry = () => {
+    setSlowness(0)
+    setAsked(asked + 1)
+    void onRetry()
+  }
+  return (
+    <div className="grid grid-cols-1 gap-3">
+      {children}
+      <div role="status" className="flex flex-wrap items-center gap-3 text-sm text-muted empty:hidden">
+        {slowness > 0 && 'The server is slow to answer.'}
+        {slowness === 2 && <Button onClick={retry}>Try again</Button>}
+      </div>
+    </div>
+  )
+}
