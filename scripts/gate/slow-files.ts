@@ -16,7 +16,7 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'tests/summarizer/hostile.test.ts': 34,
   'tests/loop/routes.test.ts': 30,
   'tests/matrix/access.test.ts': 28,
-  'tests/browser/agent-page.test.ts': 25,
+  'tests/browser/agent/agent-page.test.ts': 25,
   'tests/browser/main-job.test.ts': 24,
   'tests/chaos/payments.test.ts': 24,
   'tests/journeys/token-rotation.test.ts': 23,

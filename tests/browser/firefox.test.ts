@@ -1,7 +1,7 @@
 import { beforeAll, test } from 'bun:test'
 import { buildDashboard } from '../harness/browser.ts'
+import { hasFirefox, openFirefox } from '../harness/browsers/firefox.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
-import { hasFirefox, openFirefox } from '../harness/firefox.ts'
 import { openHouse } from '../harness/server.ts'
 import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
 

@@ -103,30 +103,37 @@ function Line({ attention }: { attention: Attention }) {
         </Link>
       )
     case 'plan-used':
-      return (
-        <Link to="/billing" className={lineClass}>
-          <Words
-            Icon={Gauge}
-            tone={toneOf(attention.percent)}
-            title={`${attention.percent} % of this month’s tokens are used`}
-          >
-            At 100 % your agents get no more answers from models until the month ends.
-          </Words>
-        </Link>
-      )
     case 'key-used':
-      return (
-        <Link to="/settings/keys" className={lineClass}>
-          <Words
-            Icon={KeyRound}
-            tone={toneOf(attention.percent)}
-            title={`${attention.name} has used ${attention.percent} % of its limit`}
-          >
-            At 100 % the key is refused until the month ends.
-          </Words>
-        </Link>
-      )
+      return <Used attention={attention} />
   }
+}
+
+type UsedAttention = Extract<Attention, { kind: 'plan-used' | 'key-used' }>
+
+function Used({ attention }: { attention: UsedAttention }) {
+  if (attention.kind === 'plan-used')
+    return (
+      <Link to="/billing" className={lineClass}>
+        <Words
+          Icon={Gauge}
+          tone={toneOf(attention.percent)}
+          title={`${attention.percent} % of this month’s tokens are used`}
+        >
+          At 100 % your agents get no more answers from models until the month ends.
+        </Words>
+      </Link>
+    )
+  return (
+    <Link to="/settings/keys" className={lineClass}>
+      <Words
+        Icon={KeyRound}
+        tone={toneOf(attention.percent)}
+        title={`${attention.name} has used ${attention.percent} % of its limit`}
+      >
+        At 100 % the key is refused until the month ends.
+      </Words>
+    </Link>
+  )
 }
 
 type Tone = 'bad' | 'warn'

@@ -38,17 +38,7 @@ export function LandingPage() {
   const offers = useQuery(plansQuery).data
   return (
     <div className="min-h-dvh">
-      <header className="mx-auto flex max-w-6xl items-center justify-between gap-3 px-5 py-4 sm:px-8">
-        <Brand />
-        <nav aria-label="Main" className="flex items-center gap-1">
-          <a href="/docs" className={`${buttonClass('ghost')} max-sm:hidden`}>
-            Documentation
-          </a>
-          <Link to="/login" className={buttonClass('plain')}>
-            Sign in
-          </Link>
-        </nav>
-      </header>
+      <TopBar />
       <main>
         <section className="mx-auto grid max-w-6xl items-center gap-10 px-5 pt-8 pb-14 sm:px-8 sm:pt-14 lg:grid-cols-[minmax(0,1.05fr)_minmax(0,1fr)] lg:gap-14">
           <div className="grid grid-cols-1 justify-items-start gap-5">
@@ -73,47 +63,75 @@ export function LandingPage() {
           </div>
           <DemoChat />
         </section>
-        <section aria-label="What it does" className="border-y border-line bg-surface">
-          <ul className="mx-auto grid max-w-6xl gap-x-10 gap-y-8 px-5 py-12 sm:grid-cols-2 sm:px-8">
-            {promises.map(({ title, text, Icon }) => (
-              <li key={title} className="flex gap-4">
-                <span
-                  aria-hidden
-                  className="grid size-10 shrink-0 place-items-center rounded-lg bg-accent-soft text-accent"
-                >
-                  <Icon className="size-5" />
-                </span>
-                <div className="grid content-start gap-1">
-                  <h2 className="font-semibold">{title}</h2>
-                  <p className="text-muted">{text}</p>
-                </div>
-              </li>
-            ))}
-          </ul>
-        </section>
+        <Promises />
         {offers && offers.plans.length > 0 && <Plans offers={offers} />}
       </main>
-      <footer className="relative mt-14 overflow-hidden border-t border-line">
-        <div aria-hidden className="absolute inset-0 opacity-35">
-          <FieldsPicture />
-        </div>
-        <div className="relative mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-4 px-5 py-10 sm:px-8">
-          <span className="rounded-lg bg-ground px-3 py-2">
-            <Brand />
-          </span>
-          <nav aria-label="More" className="flex flex-wrap gap-x-5 gap-y-2 rounded-lg bg-ground px-4 py-2 text-sm">
-            <a href="/docs" className="hover:underline">
-              Documentation
-            </a>
-            <a href="/docs/api" className="hover:underline">
-              API
-            </a>
-            <Link to="/login" className="hover:underline">
-              Sign in
-            </Link>
-          </nav>
-        </div>
-      </footer>
+      <Footer />
     </div>
+  )
+}
+
+function TopBar() {
+  return (
+    <header className="mx-auto flex max-w-6xl items-center justify-between gap-3 px-5 py-4 sm:px-8">
+      <Brand />
+      <nav aria-label="Main" className="flex items-center gap-1">
+        <a href="/docs" className={`${buttonClass('ghost')} max-sm:hidden`}>
+          Documentation
+        </a>
+        <Link to="/login" className={buttonClass('plain')}>
+          Sign in
+        </Link>
+      </nav>
+    </header>
+  )
+}
+
+function Promises() {
+  return (
+    <section aria-label="What it does" className="border-y border-line bg-surface">
+      <ul className="mx-auto grid max-w-6xl gap-x-10 gap-y-8 px-5 py-12 sm:grid-cols-2 sm:px-8">
+        {promises.map(({ title, text, Icon }) => (
+          <li key={title} className="flex gap-4">
+            <span
+              aria-hidden
+              className="grid size-10 shrink-0 place-items-center rounded-lg bg-accent-soft text-accent"
+            >
+              <Icon className="size-5" />
+            </span>
+            <div className="grid content-start gap-1">
+              <h2 className="font-semibold">{title}</h2>
+              <p className="text-muted">{text}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Footer() {
+  return (
+    <footer className="relative mt-14 overflow-hidden border-t border-line">
+      <div aria-hidden className="absolute inset-0 opacity-35">
+        <FieldsPicture />
+      </div>
+      <div className="relative mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-4 px-5 py-10 sm:px-8">
+        <span className="rounded-lg bg-ground px-3 py-2">
+          <Brand />
+        </span>
+        <nav aria-label="More" className="flex flex-wrap gap-x-5 gap-y-2 rounded-lg bg-ground px-4 py-2 text-sm">
+          <a href="/docs" className="hover:underline">
+            Documentation
+          </a>
+          <a href="/docs/api" className="hover:underline">
+            API
+          </a>
+          <Link to="/login" className="hover:underline">
+            Sign in
+          </Link>
+        </nav>
+      </div>
+    </footer>
   )
 }

@@ -2,12 +2,12 @@ import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, signUp } from '../harness/client.ts'
-import { startProvider } from '../harness/doubles/provider.ts'
-import { openHouse } from '../harness/server.ts'
-import { until } from '../harness/until.ts'
-import { withProvider } from '../journeys/main-job.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { createAgent, signUp } from '../../harness/client.ts'
+import { startProvider } from '../../harness/doubles/provider.ts'
+import { openHouse } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+import { withProvider } from '../../journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

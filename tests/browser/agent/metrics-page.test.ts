@@ -1,13 +1,13 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { AgentHistory } from '../../src/features/views/metrics/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, type Person, signUp } from '../harness/client.ts'
-import { startProvider } from '../harness/doubles/provider.ts'
-import { read } from '../harness/requests.ts'
-import { openHouse } from '../harness/server.ts'
-import { until } from '../harness/until.ts'
-import { withProvider } from '../journeys/main-job.ts'
+import { AgentHistory } from '../../../src/features/views/metrics/schemas.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { createAgent, type Person, signUp } from '../../harness/client.ts'
+import { startProvider } from '../../harness/doubles/provider.ts'
+import { read } from '../../harness/requests.ts'
+import { openHouse } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+import { withProvider } from '../../journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Locator, Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { startProvider } from '../harness/doubles/provider.ts'
-import { openHouse } from '../harness/server.ts'
-import { until } from '../harness/until.ts'
-import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
+import { buildDashboard, hasBrowser, openBrowser } from '../../harness/browser.ts'
+import { startProvider } from '../../harness/doubles/provider.ts'
+import { openHouse } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+import { answerLikeAModel, withProvider } from '../../journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { tempFolder } from './temp-folder.ts'
-import { until } from './until.ts'
-import { readLines } from './wires/lines.ts'
+import { tempFolder } from '../temp-folder.ts'
+import { until } from '../until.ts'
+import { readLines } from '../wires/lines.ts'
 
 const FIREFOX = '/usr/bin/firefox-esr'
 

@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
-import { createAgent, signUp } from '../harness/client.ts'
-import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
-import { openHouse } from '../harness/server.ts'
-import { until } from '../harness/until.ts'
-import { openCuttableWay } from '../harness/wires/cuttable.ts'
-import { withProvider } from '../journeys/main-job.ts'
+import { buildDashboard, hasBrowser, openBrowser } from '../../harness/browser.ts'
+import { createAgent, signUp } from '../../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
+import { openHouse } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+import { openCuttableWay } from '../../harness/wires/cuttable.ts'
+import { withProvider } from '../../journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
