@@ -73,7 +73,7 @@ function shorten(type: string): string {
 }
 
 /** A schema as a type. What JSON Schema says beyond the type (lengths, patterns) stands in the document. */
-function toType(schema: unknown): string {
+export function toType(schema: unknown): string {
   if (!isSchema(schema)) return 'unknown'
   const {
     $ref,

@@ -22,6 +22,7 @@ const CHECKS: readonly Step[] = [
   ['format and lint', () => runTool('biome', 'ci', '--colors=off', '--max-diagnostics=50')],
   ['nothing unused', () => runTool('knip', '--no-progress')],
   ['endpoints are as listed', () => runScript('scripts/endpoints.ts', '--check')],
+  ['errors and webhooks are as described', () => runScript('scripts/catalogues.ts', '--check')],
   ['settings are as described', () => runScript('scripts/settings.ts', '--check')],
   ['paths in README.md exist', checkReadme],
 ]

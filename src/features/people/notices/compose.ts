@@ -1,6 +1,6 @@
 import type { Message } from '../../../adapters/channels/messenger.ts'
 import type { Mail } from '../../../adapters/mail/mail.ts'
-import type { NoticeKind } from './schemas.ts'
+import type { NoticeEvent, NoticeKind } from './schemas.ts'
 import type { notices } from './tables.ts'
 
 type NoticeRow = typeof notices.$inferSelect
@@ -29,13 +29,14 @@ export function toTitle({ kind, agentName, reminders }: Pick<NoticeRow, 'kind' |
 export function toMessage(notice: NoticeRow): Message {
   const { id, kind, agentId, agentName, text, reminders, createdAt, toldAt } = notice
   const data = { id, kind, agentId, agentName, text, reminders, createdAt: createdAt.toISOString() }
+  const event: NoticeEvent = { version: 1, type: `notice.${kind}`, timestamp: toldAt.toISOString(), data }
   return {
     // A reminder is another message than the one before it.
     id: reminders === 0 ? id : `${id}_${reminders}`,
     title: toTitle(notice),
     text,
     isUrgent: URGENT.has(kind),
-    body: JSON.stringify({ version: 1, type: `notice.${kind}`, timestamp: toldAt.toISOString(), data }),
+    body: JSON.stringify(event),
     at: toldAt,
   }
 }

@@ -144,6 +144,24 @@ export const Notice = z.object({
   ),
 })
 export type Notice = z.infer<typeof Notice>
+
+/** What a webhook of an owner is sent, signed as Standard Webhooks 1.0 says; `version` changes with what breaks readers. */
+export const NoticeEvent = z.object({
+  version: z.literal(1),
+  type: z.templateLiteral(['notice.', z.enum(NOTICE_KINDS)]),
+  timestamp: z.string(),
+  data: Notice.pick({
+    id: true,
+    kind: true,
+    agentId: true,
+    agentName: true,
+    text: true,
+    reminders: true,
+    createdAt: true,
+  }),
+})
+export type NoticeEvent = z.infer<typeof NoticeEvent>
+
 export const NoticeList = z.object({ notices: z.array(Notice), next: z.number().nullable() })
 export type NoticeList = z.infer<typeof NoticeList>
 

@@ -1,4 +1,4 @@
-import type { Notification } from './schemas.ts'
+import type { Notification, WatchdogEvent } from './schemas.ts'
 
 const TITLES: Readonly<Record<Notification['kind'], string>> = {
   degraded: '🟡 Agent degraded',
@@ -21,10 +21,10 @@ export function toText(notification: Notification): string {
   return [title, status, `Trigger: ${kind}`, `Attempt count: ${attempt}`].join('\n')
 }
 
-/** The body of a webhook; `version` changes only with what would break its readers. */
+/** The body of a webhook. */
 export function toWebhookBody(notification: Notification): string {
   const { id, kind, at, agent, status, attempt, exitCode, outOfMemory } = notification
-  return JSON.stringify({
+  const event: WatchdogEvent = {
     version: 1,
     type: `watchdog.${kind}`,
     timestamp: at,
@@ -38,10 +38,11 @@ export function toWebhookBody(notification: Notification): string {
       exitCode,
       outOfMemory,
     },
-  })
+  }
+  return JSON.stringify(event)
 }
 
-const SEVERITIES: Readonly<Record<Notification['kind'], 'info' | 'warning' | 'error' | 'critical'>> = {
+const SEVERITIES: Readonly<Record<Notification['kind'], WatchdogEvent['data']['severity']>> = {
   degraded: 'warning',
   recovered: 'info',
   crash: 'error',

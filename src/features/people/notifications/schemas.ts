@@ -31,6 +31,19 @@ export const Notification = z.object({
 })
 export type Notification = z.infer<typeof Notification>
 
+/** What the webhook of the operator is sent, signed as Standard Webhooks 1.0 says; `version` changes with what breaks readers. */
+export const WatchdogEvent = z.object({
+  version: z.literal(1),
+  type: z.templateLiteral(['watchdog.', Notification.shape.kind]),
+  timestamp: z.string(),
+  data: Notification.pick({ id: true, status: true, attempt: true, exitCode: true, outOfMemory: true }).extend({
+    severity: z.enum(['info', 'warning', 'error', 'critical']),
+    agentId: z.string().nullable(),
+    agentName: z.string().nullable(),
+  }),
+})
+export type WatchdogEvent = z.infer<typeof WatchdogEvent>
+
 /** `POST /api/watchdog/test`: what became of the notification on each channel. */
 export const TestNotificationResult = z.object({
   success: z.boolean(),
