@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { CreatedKey } from '../src/features/people/keys/schemas.ts'
+import { PASSWORD, signUp } from './harness/client.ts'
+import { startProvider } from './harness/doubles/provider.ts'
+import { startServer } from './harness/server.ts'
+import { tempFolder } from './harness/temp-folder.ts'
+
+const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'calling.md')
+/** How the examples of each language are run. */
+const PROGRAMS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  bash: ['bash', '-euo', 'pipefail'],
+  ts: [process.execPath],
+  python: ['python3'],
+}
+
+/** The examples of the chapter in the order in which they stand there. */
+async function readExamples(): Promise<{ language: string; code: string }[]> {
+  const text = await Bun.file(CHAPTER).text()
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({ language, code }))
+}
+
+test('the examples of web/docs/calling.md run: a key, the agents, a completion and a page, in each language', async () => {
+  const provider = await startProvider()
+  const pages = Bun.serve({
+    port: 0,
+    fetch: () =>
+      new Response('<title>Tea</title><h1>Tea</h1><p>Green tea.</p>', { headers: { 'content-type': 'text/html' } }),
+  })
+  await using server = await startServer({
+    OPENROUTER_API_KEY: 'sk-or-test',
+    OPENROUTER_BASE_URL: provider.baseUrl,
+    SUMMARIZER_ALLOW_PRIVATE: 'true',
+  })
+  using folder = tempFolder()
+  const person = await signUp(server.urls.web)
+  const environment: Record<string, string> = {
+    PATH: process.env.PATH ?? '',
+    STEAD_WEB: server.urls.web,
+    STEAD_BACKEND: server.urls.backend,
+    STEAD_SUMMARIZER: server.urls.summarizer,
+    STEAD_EMAIL: person.email,
+    STEAD_PASSWORD: PASSWORD,
+    PAGE_URL: `http://127.0.0.1:${pages.port}/`,
+  }
+  const run = async (language: string, code: string): Promise<string> => {
+    const file = folder.file(`example.${language}`)
+    await Bun.write(file, code)
+    const child = Bun.spawn([...(PROGRAMS[language] ?? ['false']), file], {
+      cwd: join(file, '..'),
+      env: environment,
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+    expect({ language, exitCode: await child.exited, stderr }).toEqual({ language, exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  try {
+    const [first, ...others] = await readExamples()
+    expect(others.map(({ language }) => language)).toEqual(['bash', 'ts', 'python'])
+    const made = await run('bash', first?.code ?? '')
+    environment.STEAD_KEY = CreatedKey.parse(JSON.parse(made.slice(made.lastIndexOf('{"id"')))).key
+    for (const { language, code } of others) {
+      const told = await run(language, code)
+      expect(told).toContain('Hello.')
+      expect(told).toContain('Tea')
+      expect(told).toMatch(/0 agents|"agents":\[\]/)
+    }
+  } finally {
+    pages.stop(true)
+    await provider.stop()
+  }
+}, 300_000)
