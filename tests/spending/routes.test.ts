@@ -32,6 +32,7 @@ const SPENDING: Readonly<Record<string, readonly unknown[]>> = {
  * this test; what cards and wallets pay is the user's own, and booked by the ledger.
  */
 const UNCONFIGURED = [
+  'POST /api/admin/backups web',
   'POST /api/agents/:id/verify backend',
   'POST /api/agents/:id/verify web',
   'POST /api/agents/clone web',

@@ -89,7 +89,7 @@ export function liveStream<Env extends BaseEnv>(
 
 function startStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (stream: EventStream) => Promise<void>) {
   c.header('x-accel-buffering', 'no')
-  return streamSSE(c, async (sse) => {
+  const response = streamSSE(c, async (sse) => {
     const client = new AbortController()
     sse.onAbort(() => client.abort())
     const heartbeat = setInterval(() => void sse.write(': keep-alive\n\n').catch(() => client.abort()), HEARTBEAT_MS)
@@ -107,6 +107,9 @@ function startStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (strea
       clearInterval(heartbeat)
     }
   })
+  // Hono lets a cache keep it and ask again; what streams here is somebody's own.
+  response.headers.set('cache-control', 'no-store')
+  return response
 }
 
 function sendJson(sse: SSEStreamingApi, event: string, data: unknown, id?: number): Promise<void> {

@@ -8,7 +8,7 @@ export const X402Request = z
       { action: 'endpoints' },
       { action: 'fitness', agentId: 'ada' },
       { action: 'join-colony', agentId: 'ada', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7' },
-      { action: 'pay', agentId: 'ada', recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: 0.05 },
+      { action: 'pay', agentId: 'ada', recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: 1 },
     ],
   })
 export type X402Request = z.infer<typeof X402Request>
