@@ -30,7 +30,7 @@ test.skipIf(!hasBrowser())(
 
     await choose(page, 'lovel')
     await page.waitForURL(`${web}/agents/${agentId}`)
-    await page.getByRole('heading', { name: 'Lovelace' }).focus()
+    await page.getByRole('heading', { name: 'Lovelace', exact: true }).focus()
     await page.keyboard.press('g')
     await page.keyboard.press('c')
     await page.waitForURL(`${web}/cost?period=7d`)

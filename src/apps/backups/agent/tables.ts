@@ -12,8 +12,11 @@ export const BROUGHT: readonly BroughtTable[] = [
   { table: 'agent_tool_settings' },
   { table: 'agent_mcp_servers' },
   { table: 'agent_caps' },
+  { table: 'agent_channels' },
+  { table: 'agent_labels' },
   { table: 'agent_memory' },
   { table: 'agent_verifications' },
+  { table: 'channel_people' },
   { table: 'colony_members' },
   { table: 'git_credentials' },
   { table: 'heartbeats' },
@@ -28,6 +31,7 @@ export const BROUGHT: readonly BroughtTable[] = [
   { table: 'inbox_messages', isWanted: "row.status <> 'queued'" },
   { table: 'scheduled_tasks' },
   { table: 'scheduled_runs', isWanted: "row.status NOT IN ('queued', 'running')" },
+  { table: 'webhook_channels' },
 ]
 
 /**
@@ -36,6 +40,8 @@ export const BROUGHT: readonly BroughtTable[] = [
  */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   agent_storage: 'counted anew',
+  channel_pairings: 'waiting at the agent that was',
+  webhook_deliveries: 'answered by the agent that was',
   message_days: 'counted anew',
   agent_metrics: 'measured of the agent that was',
   agent_metric_hours: 'measured of the agent that was',

@@ -55,11 +55,17 @@ function keep({ storage }: ReceiveWebhookDeps, tx: Tx, row: typeof webhookDelive
   storage.within(tx, ownerId, () => tx.insert(webhookDeliveries).values(row).run())
 }
 
-/** @returns the id that the sender gave the message. */
-function verify(secret: string | null, { header, body }: Signed): string {
+/** Asked before the body is read. @throws AppError `unauthenticated` without all three of Standard Webhooks. */
+export function requireSignature(header: Signed['header']) {
   const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(header)
   if (!id || !timestamp || !signature) throw new AppError('unauthenticated', 'Missing signature headers')
-  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
+}
+
+/** @returns the id that the sender gave the message. */
+function verify(secret: string | null, { header, body }: Signed): string {
+  const headers = requireSignature(header)
+  const id = headers['webhook-id']
   try {
     if (secret === null) throw new Error('There is no such channel')
     new Webhook(secret).verify(Buffer.from(body), headers, { jsonParse: false })

@@ -5,7 +5,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type ReceiveWebhookDeps, receiveForAgent } from './receive.ts'
+import { type ReceiveWebhookDeps, receiveForAgent, requireSignature } from './receive.ts'
 import { ChangedWebhookChannel, WebhookAccepted, WebhookChannel, WebhookChannelRequest } from './schemas.ts'
 import { changeWebhookChannel, closeWebhookChannel, showWebhookChannel } from './settings.ts'
 
@@ -43,6 +43,7 @@ export function webhookChannelWeb(deps: WebhookChannelDeps) {
     limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.', whoIsAsked),
     async (c) => {
       const header = (name: string) => c.req.header(name)
+      requireSignature(header)
       const signed = { header, body: await receiveBytes(c) }
       const { accepted, isNew } = await receiveForAgent(deps, c.req.param('id'), signed)
       return c.json(accepted, isNew ? 202 : 200)
