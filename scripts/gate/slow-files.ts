@@ -53,7 +53,7 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'src/features/web-tools/video/video.test.ts': 11,
   'tests/browse/git.test.ts': 11,
   'tests/chaos/ports.test.ts': 11,
-  'scripts/run-tests.test.ts': 10,
+  'scripts/gate/run-tests.test.ts': 10,
   'src/db/wal/checkpoints.test.ts': 10,
   'tests/chaos/descriptors.test.ts': 10,
   'tests/fuzz/routes.test.ts': 10,

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { tempFolder } from '../tests/harness/temp-folder.ts'
-import { until } from '../tests/harness/until.ts'
-import { runTests, type TestOptions } from './run-tests.ts'
+import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { until } from '../../tests/harness/until.ts'
+import { runTests, type TestOptions } from '../run-tests.ts'
 
 const LIMITS = { testMs: 60_000, fileMs: 120_000, allMs: 240_000 }
 const PASSES = "import { expect, test } from 'bun:test'\ntest('adds', () => expect(1 + 1).toBe(2))\n"
