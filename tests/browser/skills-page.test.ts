@@ -21,7 +21,7 @@ test.skipIf(!hasBrowser())(
     await page.getByLabel('Email').fill('ada@example.com')
     await page.getByLabel('Password').fill('correct horse battery staple')
     await page.getByRole('button', { name: 'Create account' }).click()
-    await page.getByRole('link', { name: 'Create agent' }).waitFor()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
     const made = await page.request.post(`${web}/api/agents`, { data: { name: 'Lovelace' } })
     const { agentId } = await made.json()
 
