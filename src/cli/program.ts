@@ -13,6 +13,7 @@ import { linkCommand } from './machines/link.ts'
 import { migrateCommand } from './migrate.ts'
 import { openapiCommand } from './openapi.ts'
 import { agentsCommand } from './remote/agents.ts'
+import { fleetCommands } from './remote/fleet/command.ts'
 import { keysCommand } from './remote/keys.ts'
 import { rotateKeyCommand } from './rotate-key.ts'
 import { serveCommand } from './serve.ts'
@@ -50,6 +51,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 gone back by itself, 75 try again
   homeCommand(program)
   linkCommand(program)
   agentsCommand(program)
+  fleetCommands(program)
   keysCommand(program)
   userCommand(program)
   walletCommand(program)

@@ -1,0 +1,117 @@
+import type { Command } from 'commander'
+import { AppError } from '../../../core/errors.ts'
+import { addExample } from '../../example.ts'
+import { UsageError } from '../../exit.ts'
+import { addServerOptions, type ServerOptions, withServer } from '../server.ts'
+import { toPlain } from '../table.ts'
+import { carryOut, type Outcome } from './carry-out.ts'
+import type { AgentPlan } from './plan.ts'
+import { createLookUp } from './references.ts'
+
+const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 75 no server answers, 78 a setting is bad.'
+
+type ApplyOptions = ServerOptions & { yes: boolean; dryRun: boolean; prune: boolean; secrets: boolean }
+
+/** Adds `export` and `apply`: a fleet as one file. */
+export function fleetCommands(program: Command): void {
+  addExample(addServerOptions(program.command('export')), 'stead export > fleet.yaml', EXIT_CODES)
+    .description('writes all of one’s agents as one file, without their secrets, for stead apply')
+    .action(writeFleet)
+  addExample(
+    addServerOptions(program.command('apply <file>')),
+    'stead apply fleet.yaml --dry-run\nstead apply fleet.yaml --prune --yes',
+    `Agents are known by their names. What the file does not name is left alone; a list that it gives is the whole list.
+A secret is a reference, \${env:NAME} or \${file:PATH}. One that is set already is not sent again, because nobody is
+told it and so nobody can compare it; --secrets sends all of them.
+
+${EXIT_CODES}`,
+  )
+    .description('makes the fleet as a file (YAML or JSON, - for standard input) says: shows what differs, then asks')
+    .option('--dry-run', 'show what would be done, and do nothing', false)
+    .option('--yes', 'do not ask', false)
+    .option('--prune', 'delete the agents that are not in the file', false)
+    .option('--secrets', 'send also the secrets that are set already', false)
+    .action(applyFleet)
+}
+
+async function writeFleet(options: ServerOptions): Promise<void> {
+  const { exportFleet } = await import('./export-fleet.ts')
+  const { document, variables } = await withServer(options, exportFleet)
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify(document)}\n`)
+    return
+  }
+  const { stringify } = await import('yaml')
+  const head = ['A fleet of Stead: stead apply FILE makes it so.', ...describeVariables(variables)]
+  process.stdout.write(`${head.map((line) => `# ${line}\n`).join('')}${stringify(document)}`)
+}
+
+function describeVariables(variables: readonly string[]): string[] {
+  if (variables.length === 0) return []
+  return [
+    'Secrets are told to nobody. Where they are not set yet, these are needed:',
+    ...variables.map((name) => `  ${name}`),
+  ]
+}
+
+async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
+  const [{ readFleetFile }, { planFleet }, { showPlan }] = await Promise.all([
+    import('./read-file.ts'),
+    import('./plan.ts'),
+    import('./show-plan.ts'),
+  ])
+  const wanted = await readFleetFile(file)
+  const lookUp = createLookUp(file, process.env)
+  await withServer(options, async (server) => {
+    const plans = await planFleet(server, wanted, {
+      lookUp,
+      sendsSecrets: options.secrets,
+      prunes: options.prune,
+    })
+    if (!options.json) process.stdout.write(`${showPlan(plans)}\n`)
+    const isDone = options.dryRun || plans.length === 0
+    if (!isDone) requireConsent(file, options, plans)
+    const outcomes = new Map<AgentPlan, Outcome>()
+    for (const plan of isDone ? [] : plans) {
+      const outcome = await carryOut(server, plan)
+      outcomes.set(plan, outcome)
+      if (!options.json) process.stdout.write(`${describeOutcome(plan, outcome)}\n`)
+    }
+    if (options.json)
+      process.stdout.write(`${JSON.stringify({ agents: plans.map((plan) => toJson(plan, outcomes.get(plan))) })}\n`)
+    process.exitCode = [...outcomes.values()].some(({ error }) => error !== null) ? 1 : 0
+  })
+}
+
+/** @throws UsageError where nobody can be asked, AppError `invalid` when the answer is no. */
+function requireConsent(file: string, { yes, json }: ApplyOptions, plans: readonly AgentPlan[]): void {
+  if (yes) return
+  if (json || file === '-' || !process.stdin.isTTY) {
+    throw new UsageError('--yes: is required where nobody can be asked; nothing was changed')
+  }
+  const gone = plans.flatMap(({ verb, name }) => (verb === 'delete' ? [toPlain(name)] : []))
+  const isAgreed =
+    confirm('Apply this?') && (gone.length === 0 || confirm(`Delete ${gone.join(', ')}, with all they keep?`))
+  if (!isAgreed) throw new AppError('invalid', 'apply: nothing was changed')
+}
+
+const DONE = { create: 'is made', change: 'is changed', delete: 'is deleted' } as const
+
+function describeOutcome({ verb, name }: AgentPlan, { error, webhookSecret }: Outcome): string {
+  const end = error === null ? DONE[verb] : `is not as the file says: ${error}`
+  const secret = webhookSecret === null ? '' : `\nThe secret of its webhook channel, told this once: ${webhookSecret}`
+  return toPlain(`${name} ${end}${secret}`)
+}
+
+function toJson({ verb, id, name, changes }: AgentPlan, outcome: Outcome | undefined) {
+  const { webhookSecret, error } = outcome ?? { webhookSecret: null, error: null }
+  return {
+    verb,
+    id: outcome?.id ?? id,
+    name,
+    changes,
+    isDone: outcome !== undefined && error === null,
+    error,
+    ...(webhookSecret !== null && { webhookSecret }),
+  }
+}

@@ -1,0 +1,53 @@
+import { hasReference } from '../references.ts'
+
+/** One line of what would become other. Values are as they are shown: of a secret its reference. */
+export type Change = { kind: 'add' | 'change' | 'remove'; field: string; before?: unknown; after?: unknown }
+
+/** What brings some changes about; `path` follows `/api/agents/ID` unless it begins with `/api`. */
+export type Call = { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; path: string; body?: Record<string, unknown> }
+export type Part = { changes: readonly Change[]; calls: readonly Call[] }
+
+export const NO_PART: Part = { changes: [], calls: [] }
+
+/** Nothing when both are the same; null and the empty text stand for what is not there. */
+export function toChanges(field: string, before: unknown, after: unknown): Change[] {
+  const [was, will] = [toValue(before), toValue(after)]
+  if (isSame(was, will)) return []
+  if (was === null) return [{ kind: 'add', field, after: will }]
+  if (will === null) return [{ kind: 'remove', field, before: was }]
+  return [{ kind: 'change', field, before: was, after: will }]
+}
+
+function toValue(value: unknown): unknown {
+  return value === '' ? null : (value ?? null)
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** A text that may hold a secret: with a reference it shows where that is, without one it says nothing. */
+export function toShown(text: string): string {
+  return hasReference(text) ? text : '(as it stands in the file)'
+}
+
+/** Wanted and present things of the same name, the first with the first; what is left of either is made or removed. */
+export function pairByName<Wanted extends { name: string }, Present extends { name: string }>(
+  wanted: readonly Wanted[],
+  present: readonly Present[],
+) {
+  const left = [...present]
+  const kept: { want: Wanted; have: Present }[] = []
+  const added: Wanted[] = []
+  for (const want of wanted) {
+    const index = left.findIndex(({ name }) => name === want.name)
+    const [have] = index === -1 ? [] : left.splice(index, 1)
+    if (have) kept.push({ want, have })
+    else added.push(want)
+  }
+  return { kept, added, removed: left }
+}
+
+export function join(parts: readonly Part[]): Part {
+  return { changes: parts.flatMap(({ changes }) => changes), calls: parts.flatMap(({ calls }) => calls) }
+}

@@ -1,0 +1,82 @@
+import { isInProfile, isToolName, LIMITS } from '../../../../core/agent-tools.ts'
+import type { WantedAgent } from '../fleet-file.ts'
+import type { PresentAgent } from '../present.ts'
+import type { LookUp } from '../references.ts'
+import { type Change, NO_PART, type Part, toChanges } from './change.ts'
+
+/** `sendsSecrets` sends also those that are set already: nobody is told them, so nobody can compare. */
+export type DiffOptions = { lookUp: LookUp; sendsSecrets: boolean }
+
+/** The model and the settings, in one request, because each may deploy the agent anew. */
+export function diffSettings(wanted: WantedAgent, { config }: PresentAgent, options: DiffOptions): Part {
+  const present: Readonly<Record<string, unknown>> = config
+  const given = { ...(wanted.model !== undefined && { model: wanted.model }), ...wanted.settings }
+  const plain = Object.entries(given).flatMap(([name, value]) => {
+    const changes = toChanges(toField(name), present[name], value)
+    return changes.length === 0 ? [] : [{ name, value, changes }]
+  })
+  const secret = diffSecrets(wanted, config.secrets, options)
+  const changed = [...plain, ...secret]
+  if (changed.length === 0) return NO_PART
+  const body = Object.fromEntries(changed.map(({ name, value }) => [name, value ?? null]))
+  return { changes: changed.flatMap(({ changes }) => changes), calls: [{ method: 'PUT', path: '/config', body }] }
+}
+
+function toField(name: string): string {
+  return name === 'model' ? name : `settings.${name}`
+}
+
+type SecretDiff = { name: string; value: string | null; changes: Change[] }
+
+function diffSecrets(
+  { name: agent, secrets = {} }: WantedAgent,
+  present: Readonly<Record<string, boolean>>,
+  { lookUp, sendsSecrets }: DiffOptions,
+): SecretDiff[] {
+  return Object.entries(secrets).flatMap(([name, reference]): SecretDiff[] => {
+    const isSet = present[name] === true
+    const field = `secrets.${name}`
+    if (reference === null) {
+      return isSet ? [{ name, value: null, changes: [{ kind: 'remove', field, before: '(set)' }] }] : []
+    }
+    if (isSet && !sendsSecrets) return []
+    const changes = toChanges(field, isSet ? '(set)' : null, reference)
+    return [{ name, value: lookUp(reference, `${agent}: ${field}`), changes }]
+  })
+}
+
+export function diffLabels({ labels }: WantedAgent, present: PresentAgent): Part {
+  const before = [...present.labels].sort()
+  const changes = labels ? toChanges('labels', toList(before), toList(labels)) : []
+  return changes.length === 0 ? NO_PART : { changes, calls: [{ method: 'PUT', path: '/labels', body: { labels } }] }
+}
+
+/** An empty list is as good as none. */
+function toList(list: readonly string[]): readonly string[] | null {
+  return list.length === 0 ? null : list
+}
+
+/** Sent whole as soon as anything differs: what a switch does depends on the profile beside it. */
+export function diffTools({ tools: wanted }: WantedAgent, { tools: present }: PresentAgent): Part {
+  if (!wanted) return NO_PART
+  const { switches = {}, limits = {}, profile, httpHosts } = wanted
+  const nextProfile = (profile === undefined ? present?.profile : profile) ?? present?.profile
+  const changes = [
+    ...(profile === undefined ? [] : toChanges('tools.profile', present?.isChosen ? present.profile : null, profile)),
+    ...Object.entries(switches).flatMap(([name, isOn]) => {
+      const usual = nextProfile && isToolName(name) ? isInProfile(name, nextProfile) : null
+      const before = present?.tools.find((tool) => tool.name === name)?.isOn
+      return toChanges(`tools.switches.${name}`, before, isOn ?? usual)
+    }),
+    ...(httpHosts ? toChanges('tools.httpHosts', toList(present?.httpHosts ?? []), toList(httpHosts)) : []),
+    ...Object.entries(limits).flatMap(([name, limit]) => {
+      const usual = name === 'maxUsd' ? null : LIMITS[name as keyof typeof LIMITS].usual
+      return toChanges(
+        `tools.limits.${name}`,
+        present ? present.limits[name as keyof typeof present.limits] : usual,
+        limit ?? usual,
+      )
+    }),
+  ]
+  return changes.length === 0 ? NO_PART : { changes, calls: [{ method: 'PUT', path: '/tools', body: wanted }] }
+}

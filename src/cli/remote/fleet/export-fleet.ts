@@ -1,0 +1,109 @@
+import { isInProfile, isToolName } from '../../../core/agent-tools.ts'
+import { SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
+import type { ServerClient } from '../client.ts'
+import { type FleetDocument, PLAIN_NAMES } from './fleet-file.ts'
+import { listFleet, type PresentAgent, readPresent } from './present.ts'
+
+type WrittenAgent = FleetDocument['agents'][number]
+
+/** The fleet of whoever asks as a document. `variables` are those that its secrets refer to. */
+export async function exportFleet(
+  server: ServerClient,
+): Promise<{ document: FleetDocument; variables: readonly string[] }> {
+  const listed = await listFleet(server)
+  const names = listed.map(({ name }) => name.toLowerCase())
+  const variables = new Set<string>()
+  const agents: WrittenAgent[] = []
+  for (const one of listed) {
+    const isAlone = names.filter((name) => name === one.name.toLowerCase()).length === 1
+    const refer = createReferences(variables, one.name)
+    const written = toWritten(await readPresent(server, one), refer)
+    agents.push(isAlone ? written : { id: one.id, ...written })
+  }
+  return { document: { version: 1, agents }, variables: [...variables] }
+}
+
+/** A variable of its own for each secret, which is told to nobody: two agents whose names make one word get a number. */
+function createReferences(taken: Set<string>, agent: string) {
+  return (...words: string[]): string => {
+    const name = toVariable([agent, ...words].join('_'))
+    const variable = [name, ...Array.from({ length: taken.size }, (_, index) => `${name}_${index + 2}`)].find(
+      (candidate) => !taken.has(candidate),
+    )
+    taken.add(variable ?? name)
+    return `\${env:${variable ?? name}}`
+  }
+}
+
+/** `telegramToken` of `Ada` is `ADA_TELEGRAM_TOKEN`. */
+function toVariable(text: string): string {
+  const word = text
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .normalize('NFKD')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .toUpperCase()
+  return /^[A-Z]/.test(word) ? word : `AGENT_${word}`
+}
+
+type Refer = (...words: string[]) => string
+
+function toWritten(agent: PresentAgent, refer: Refer): WrittenAgent {
+  const present: Readonly<Record<string, unknown>> = agent.config
+  const settings = PLAIN_NAMES.flatMap((name) => (hasValue(present[name]) ? [[name, present[name]] as const] : []))
+  const set = SECRET_NAMES.filter((name) => agent.config.secrets[name])
+  const secrets = set.map((name) => [name, refer(name)] as const)
+  return {
+    name: agent.name,
+    model: agent.config.model,
+    settings: Object.fromEntries(settings),
+    ...(secrets.length > 0 && { secrets: Object.fromEntries(secrets) }),
+    labels: [...agent.labels],
+    ...toWrittenTools(agent.tools),
+    schedules: agent.schedules.map(({ name, description, cronSchedule, timezone, prompt, enabled }) => ({
+      name,
+      cronSchedule,
+      timezone,
+      prompt,
+      ...(description && { description }),
+      ...(!enabled && { enabled }),
+    })),
+    mcpServers: agent.servers.map((server) => toWrittenServer(server, refer)),
+    channels: {
+      mail: agent.mail,
+      webhook: agent.webhook === null ? null : { url: refer('webhook', 'channel', 'url') },
+    },
+  }
+}
+
+function hasValue(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+function toWrittenTools(tools: PresentAgent['tools']): Pick<WrittenAgent, 'tools'> {
+  if (!tools) return {}
+  const { profile, isChosen, httpHosts, limits } = tools
+  const switched = tools.tools.filter(({ name, isOn }) => isToolName(name) && isOn !== isInProfile(name, profile))
+  const switches = Object.fromEntries(switched.map(({ name, isOn }) => [name, isOn]))
+  return {
+    tools: {
+      ...(isChosen && { profile }),
+      ...(switched.length > 0 && { switches }),
+      ...(httpHosts.length > 0 && { httpHosts }),
+      limits,
+    },
+  }
+}
+
+function toWrittenServer(server: PresentAgent['servers'][number], refer: Refer) {
+  const { name, url, headerNames, allowedTools, trustedTools, enabled } = server
+  const headers = headerNames.map((header) => [header, refer('mcp', name, header)])
+  return {
+    name,
+    url,
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...(allowedTools && { allowedTools }),
+    ...(trustedTools.length > 0 && { trustedTools }),
+    ...(!enabled && { enabled }),
+  }
+}

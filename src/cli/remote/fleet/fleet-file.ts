@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { LabelsRequest } from '../../../features/agents/labels/schemas.ts'
+import { ConfigRequest, ProvisionRequest, SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
+import { ToolsRequest } from '../../../features/talk/agent-tools/schemas.ts'
+import { AddServerRequest } from '../../../features/talk/mcp-servers/schemas.ts'
+import { CreateTaskRequest } from '../../../features/talk/scheduled-tasks/schemas.ts'
+
+const NEVER_LITERAL = `must be a reference, \${env:NAME} or \${file:PATH}: a secret never stands in this file`
+/** `${env:NAME}` or `${file:PATH}`, and nothing else. */
+const Reference = z.string(NEVER_LITERAL).regex(/^\$\{(?:env|file):[^}]+\}$/, NEVER_LITERAL)
+/** Text that may hold references; whether it is an address is known when they are looked up. */
+const WithReferences = z.string('must be text').min(1, 'must not be empty').max(8192, 'is too long')
+
+const { model: _model, plan: _plan, ...settings } = ConfigRequest.shape
+/** What is told of an agent's settings. */
+const plainSettings = Object.fromEntries(
+  Object.entries(settings).filter(([name]) => !SECRET_NAMES.some((secret) => secret === name)),
+) as Omit<typeof settings, (typeof SECRET_NAMES)[number]>
+export const PLAIN_NAMES = z.strictObject(plainSettings).keyof().options
+
+const Server = z.strictObject({
+  name: AddServerRequest.shape.name,
+  url: WithReferences,
+  headers: z.record(z.string(), WithReferences).default({}),
+  bearer: Reference.optional(),
+  allowedTools: AddServerRequest.shape.allowedTools,
+  trustedTools: AddServerRequest.shape.trustedTools,
+  enabled: AddServerRequest.shape.enabled,
+})
+
+const Schedule = z.strictObject({
+  ...CreateTaskRequest.omit({ agentId: true }).shape,
+  description: CreateTaskRequest.shape.description.default(null),
+})
+
+/** One agent as it is wanted. What is left out is not touched; a list that is given is the whole list. */
+const WantedAgent = z.strictObject({
+  /** Only where several agents have the name. */
+  id: z.string().min(1).max(100).optional(),
+  name: ProvisionRequest.shape.name.max(64, 'Name too long (max 64 chars)'),
+  model: ConfigRequest.shape.model,
+  settings: z.strictObject(plainSettings).optional(),
+  secrets: z.partialRecord(z.enum(SECRET_NAMES), Reference.nullable()).optional(),
+  labels: LabelsRequest.shape.labels.optional(),
+  tools: ToolsRequest.optional(),
+  schedules: z.array(Schedule).max(1000).optional(),
+  mcpServers: z.array(Server).max(100).optional(),
+  channels: z
+    .strictObject({
+      mail: z.boolean('must be true or false').optional(),
+      webhook: z.strictObject({ url: WithReferences }).nullable().optional(),
+    })
+    .optional(),
+})
+export type WantedAgent = z.infer<typeof WantedAgent>
+export type WantedServer = z.infer<typeof Server>
+export type WantedSchedule = z.infer<typeof Schedule>
+
+/** A fleet as one document. */
+export const FleetFile = z.strictObject({
+  version: z.literal(1, 'version must be 1'),
+  agents: z.array(WantedAgent).max(10_000),
+})
+/** The document as it is written: what has a default may be missing. */
+export type FleetDocument = z.input<typeof FleetFile>

@@ -1,0 +1,227 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of a fleet file look like that
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { createAgent, signUp } from '../../../../tests/harness/client.ts'
+import { json } from '../../../../tests/harness/requests.ts'
+import { openHouse } from '../../../../tests/harness/server.ts'
+
+const NEVER_MS = 600_000
+const Applied = z.object({
+  agents: z.array(
+    z.looseObject({ verb: z.string(), name: z.string(), isDone: z.boolean(), error: z.string().nullable() }),
+  ),
+})
+const WEBHOOK = 'https://hooks.example.com/in/s3cret-path'
+const MCP_KEY = 's3cret-mcp-key'
+
+const FLEET = `
+version: 1
+agents:
+  - name: Ada
+    model: local/echo
+    settings:
+      template: helper
+      ownerIds: [ada, bo]
+    secrets:
+      webhookUrl: \${env:ADA_WEBHOOK}
+    labels: [shop, eu]
+    tools:
+      profile: coding
+      switches: { http_request: false }
+      limits: { modelTurns: 12 }
+    schedules:
+      - name: Morning
+        cronSchedule: 0 7 * * 1-5
+        timezone: Europe/Berlin
+        prompt: |
+          Sum up the news.
+          - in ten lines
+    mcpServers:
+      - name: weather
+        url: https://mcp.example.com/mcp
+        bearer: \${file:mcp.key}
+    channels:
+      webhook: { url: "\${env:ADA_CHANNEL}" }
+  - name: Bo
+    model: local/echo
+`
+
+/** A server with an account that may have several agents, and files beside it. */
+async function openFleet() {
+  const house = await openHouse({ environment: { AI_ECHO: 'true' } })
+  const { urls } = await house.start()
+  const person = await signUp(urls.web)
+  await house.run(['user', 'set-plan', person.email, 'network'])
+  const write = async (name: string, text: string) => {
+    const file = join(house.dataDir, '..', name)
+    await Bun.write(file, text)
+    return file
+  }
+  const secrets = { ADA_WEBHOOK: WEBHOOK, ADA_CHANNEL: 'https://program.example.com/answers?key=s3cret' }
+  const apply = (file: string, ...options: string[]) => house.run(['apply', file, ...options], { environment: secrets })
+  return { house, person, write, apply, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() }
+}
+
+test(
+  'apply FILE: shows what differs, makes it, changes nothing the second time, and export of it says the same',
+  async () => {
+    await using fleet = await openFleet()
+    const { house, person, write, apply } = fleet
+    const untouched = await createAgent(person, { name: 'Cy', model: 'local/echo' })
+    const file = await write('fleet.yaml', FLEET)
+    await write('mcp.key', `${MCP_KEY}\n`)
+
+    const dry = await apply(file, '--dry-run')
+    expect(dry).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(dry.stdout).toContain('+ Ada\n')
+    expect(dry.stdout).toContain('    + secrets.webhookUrl: ${env:ADA_WEBHOOK}\n')
+    expect(dry.stdout).toContain('    + schedule Morning: 0 7 * * 1-5 Europe/Berlin\n')
+    expect(dry.stdout).toContain('    + MCP server weather: header authorization: ${file:mcp.key}\n')
+    expect(dry.stdout.endsWith('2 to create, 0 to change, 0 to delete\n')).toBe(true)
+    // Nobody can be asked here, so nothing happens without --yes.
+    expect(await apply(file)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
+    expect((await house.run(['agents', 'list'])).stdout).not.toContain('Ada')
+
+    const applied = await apply(file, '--yes')
+    expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(applied.stdout).toContain('Ada is made\nThe secret of its webhook channel, told this once: whsec_')
+    expect(dry.stdout + applied.stdout).not.toContain('s3cret')
+    // What is set already is not needed again.
+    expect(await house.run(['apply', file, '--yes'])).toEqual({
+      exitCode: 0,
+      stdout: 'Nothing to do: the fleet is as the file says.\n',
+      stderr: '',
+    })
+
+    const exported = await house.run(['export'])
+    expect(exported).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(exported.stdout).not.toContain('s3cret')
+    expect(exported.stdout).toContain('webhookUrl: ${env:ADA_WEBHOOK_URL}')
+    const whole = await write('whole.yaml', exported.stdout)
+    expect((await house.run(['apply', whole, '--yes', '--prune'])).stdout).toContain('Nothing to do')
+    const asJson = await write('whole.json', (await house.run(['export', '--json'])).stdout)
+    expect((await house.run(['apply', asJson, '--json'])).stdout).toBe('{"agents":[]}\n')
+    expect((await house.run(['agents', 'list', '--json'])).stdout).toContain(untouched)
+  },
+  NEVER_MS,
+)
+
+test(
+  'apply FILE: changes what differs alone, removes what a list names no more, and deletes with --prune alone',
+  async () => {
+    await using fleet = await openFleet()
+    const { house, person, write, apply } = fleet
+    const ada = await createAgent(person, { name: 'Ada', model: 'local/echo' })
+    const server = { name: 'old', url: 'https://old.example.com/mcp', bearer: 'one' }
+    await person.post(`/api/agents/${ada}/mcp-servers`, server)
+    const task = { name: 'Evening', agentId: ada, cronSchedule: '0 19 * * *', prompt: 'Good night.' }
+    await person.post('/api/scheduled-tasks', task)
+    const labels = json('PUT', { labels: ['one'] }, person.cookie)
+    await fetch(`${person.web}/api/agents/${ada}/labels`, labels)
+    await createAgent(person, { name: 'Left over', model: 'local/echo' })
+
+    const change = await write(
+      'change.yaml',
+      `version: 1
+agents:
+  - name: ada
+    labels: []
+    schedules:
+      - { name: Evening, cronSchedule: 0 20 * * *, prompt: Good night. }
+      - { name: Noon, cronSchedule: 0 12 * * *, prompt: Lunch., enabled: false }
+    mcpServers: []
+    channels: { webhook: { url: "https://program.example.com/a" } }
+`,
+    )
+    const { stdout } = await apply(change, '--yes', '--prune', '--dry-run')
+    expect(stdout.split('\n')).toEqual([
+      `~ Ada (${ada})`,
+      '    ~ name: Ada -> ada',
+      '    - labels: ["one"]',
+      '    - MCP server old',
+      '    ~ schedule Evening: cronSchedule: 0 19 * * * -> 0 20 * * *',
+      '    + schedule Noon: 0 12 * * * UTC',
+      '    + channel webhook: https://program.example.com',
+      expect.stringMatching(/^- Left over \(.+\) with all it keeps$/),
+      '0 to create, 1 to change, 1 to delete',
+      '',
+    ])
+    const kept = Applied.parse(JSON.parse((await apply(change, '--yes', '--json')).stdout))
+    expect(kept.agents).toMatchObject([{ verb: 'change', name: 'Ada', isDone: true }])
+    expect((await house.run(['agents', 'list'])).stdout).toContain('Left over')
+    const pruned = await apply(change, '--yes', '--prune')
+    expect(pruned.stdout.endsWith('Left over is deleted\n')).toBe(true)
+    expect((await house.run(['agents', 'list'])).stdout).not.toContain('Left over')
+    expect((await apply(change, '--yes', '--prune')).stdout).toContain('Nothing to do')
+  },
+  NEVER_MS,
+)
+
+test(
+  'apply FILE: what is refused is told with 1 and the rest is done; the next apply does what was left',
+  async () => {
+    await using fleet = await openFleet()
+    const { write, apply } = fleet
+    const withMail = (mail: string) =>
+      `version: 1\nagents: [{name: Ada, model: local/echo, channels: {mail: ${mail}}}, {name: Bo, model: local/echo}]`
+    const refused = await apply(await write('mail.yaml', withMail('true')), '--yes', '--json')
+    expect(refused.exitCode).toBe(1)
+    expect(Applied.parse(JSON.parse(refused.stdout)).agents).toMatchObject([
+      {
+        verb: 'create',
+        name: 'Ada',
+        isDone: false,
+        error: expect.stringContaining('Mail of agents is not configured'),
+      },
+      { verb: 'create', name: 'Bo', isDone: true, error: null },
+    ])
+    expect((await apply(await write('mail.yaml', withMail('false')), '--yes')).stdout).toContain('Nothing to do')
+  },
+  NEVER_MS,
+)
+
+test.each([
+  ['version: 1\nagents:\n  - name: Ada\n    lables: [a]', ':4: lables is no key of agents.0: is labels meant?'],
+  [
+    'version: 1\nagents:\n  - name: Ada\n    secrets:\n      telegramTokn: "${env:A}"',
+    ':5: telegramTokn is no key of agents.0.secrets: is telegramToken meant?',
+  ],
+  [
+    'version: 1\nagents:\n  - name: Ada\n    secrets: { telegramToken: 12:34 }',
+    ':4: agents.0.secrets.telegramToken: must be a reference, ${env:NAME} or ${file:PATH}: a secret never stands in this file',
+  ],
+  [
+    'version: 1\nagents:\n  - name: Ada\n    schedules: [{ name: a, cron: b }]',
+    ':4: agents.0.schedules.0.cronSchedule: name, cronSchedule, prompt, and agentId are required',
+  ],
+  ['{"version": 2, "agents": []}', ':1: version: version must be 1'],
+  ['version: 1\nagents:\n  - name: Ada\n  - name: ADA', ':4: the agent ADA stands there twice'],
+  ['version: 1\nagents:\n  - name: [', expect.stringContaining(':3: ')],
+])('apply FILE: %j ends with 2 and one line that names the place', async (text, problem) => {
+  await using house = await openHouse()
+  const file = join(house.dataDir, '..', 'fleet.yaml')
+  await Bun.write(file, text)
+  const { exitCode, stdout, stderr } = await house.run(['apply', file])
+  expect([exitCode, stdout]).toEqual([2, ''])
+  expect(stderr.replace(`stead: ${file}`, '').trim()).toEqual(problem)
+})
+
+test(
+  'apply FILE: a secret that is needed and not there changes nothing',
+  async () => {
+    await using fleet = await openFleet()
+    const { house, write } = fleet
+    const file = await write(
+      'fleet.yaml',
+      'version: 1\nagents: [{name: Ada, model: local/echo, secrets: {webhookUrl: "${env:NOT_THERE}"}}]',
+    )
+    expect(await house.run(['apply', file, '--yes'])).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: 'stead: Ada: secrets.webhookUrl: NOT_THERE is not set\n',
+    })
+    expect((await house.run(['agents', 'list'])).stdout).toBe('No agents yet.\n')
+  },
+  NEVER_MS,
+)

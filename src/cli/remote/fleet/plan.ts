@@ -1,0 +1,98 @@
+import { AppError } from '../../../core/errors.ts'
+import { UsageError } from '../../exit.ts'
+import type { ServerClient } from '../client.ts'
+import { type Change, join, type Part, toChanges } from './diff/change.ts'
+import { diffChannels, diffSchedules, diffServers } from './diff/lists.ts'
+import { type DiffOptions, diffLabels, diffSettings, diffTools } from './diff/settings.ts'
+import type { WantedAgent } from './fleet-file.ts'
+import { type ListedAgent, listFleet, type PresentAgent, readPresent, toNew } from './present.ts'
+
+/** What becomes of one agent; `id` is null until it is made. */
+export type AgentPlan = Part & {
+  verb: 'create' | 'change' | 'delete'
+  id: string | null
+  name: string
+}
+
+/**
+ * What would make the fleet as it is wanted, in the order of the file; agents that are as they should be are left out.
+ * Agents that are not in the file are deleted with `prunes`, and left alone otherwise.
+ * @throws UsageError for a secret that is needed and not there, AppError `invalid` for a name that several have,
+ * `not_found` for an id that nobody has.
+ */
+export async function planFleet(
+  server: ServerClient,
+  wanted: readonly WantedAgent[],
+  { prunes, ...options }: DiffOptions & { prunes: boolean },
+): Promise<AgentPlan[]> {
+  const listed = await listFleet(server)
+  const targets = wanted.map((want) => ({ want, have: findTarget(listed, want) }))
+  requireEachOnce(targets.flatMap(({ have }) => have ?? []))
+  const plans: AgentPlan[] = []
+  for (const { want, have } of targets) {
+    const plan = have ? planChange(want, await readPresent(server, have), options) : planCreation(want, options)
+    if (plan.verb === 'create' || plan.changes.length > 0) plans.push(plan)
+  }
+  const meant = new Set(targets.map(({ have }) => have?.id))
+  const left = prunes ? listed.filter(({ id }) => !meant.has(id)) : []
+  return [...plans, ...left.map(planDeletion)]
+}
+
+function findTarget(listed: readonly ListedAgent[], { id, name }: WantedAgent): ListedAgent | null {
+  if (id !== undefined) {
+    const found = listed.find((agent) => agent.id === id)
+    if (found) return found
+    throw new AppError('not_found', `There is no agent ${id}: leave the id of ${name} out to make a new one`)
+  }
+  const [first, ...others] = listed.filter((agent) => agent.name.toLowerCase() === name.toLowerCase())
+  if (first && others.length > 0) {
+    const ids = [first, ...others].map((agent) => agent.id).join(', ')
+    throw new AppError('invalid', `${others.length + 1} agents are called ${name}: give it the id of one, ${ids}`)
+  }
+  return first ?? null
+}
+
+function requireEachOnce(agents: readonly ListedAgent[]): void {
+  const twice = agents.find(({ id }, index) => agents.findIndex((agent) => agent.id === id) !== index)
+  if (twice) throw new UsageError(`the agent ${twice.name} (${twice.id}) stands in the file twice`)
+}
+
+function planChange(want: WantedAgent, have: PresentAgent, options: DiffOptions): AgentPlan {
+  return { verb: 'change', id: have.id, name: have.name, ...join([rename(want, have), diffAgent(want, have, options)]) }
+}
+
+/** Its settings are what it is made with, so that it is deployed once. */
+function planCreation(want: WantedAgent, options: DiffOptions): AgentPlan {
+  const present = toNew(want.name)
+  const settings = diffSettings(want, present, options)
+  const { model, ...config } = Object.fromEntries(
+    Object.entries(settings.calls[0]?.body ?? {}).filter(([, value]) => value !== null),
+  )
+  const body = { name: want.name, ...(model !== undefined && { model }), config }
+  const others = join(diffOthers(want, present, options))
+  const calls = [{ method: 'POST', path: '/api/agents/provision', body } as const, ...others.calls]
+  return { verb: 'create', id: null, name: want.name, changes: [...settings.changes, ...others.changes], calls }
+}
+
+function planDeletion({ id, name }: ListedAgent): AgentPlan {
+  return { verb: 'delete', id, name, changes: [], calls: [{ method: 'DELETE', path: '' }] }
+}
+
+function rename({ name }: WantedAgent, have: PresentAgent): Part {
+  const changes: Change[] = toChanges('name', have.name, name)
+  return { changes, calls: changes.length === 0 ? [] : [{ method: 'PATCH', path: '', body: { name } }] }
+}
+
+function diffAgent(want: WantedAgent, have: PresentAgent, options: DiffOptions): Part {
+  return join([diffSettings(want, have, options), ...diffOthers(want, have, options)])
+}
+
+function diffOthers(want: WantedAgent, have: PresentAgent, options: DiffOptions): Part[] {
+  return [
+    diffLabels(want, have),
+    diffTools(want, have),
+    diffServers(want, have, options),
+    diffSchedules(want, have),
+    diffChannels(want, have, options),
+  ]
+}

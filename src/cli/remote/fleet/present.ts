@@ -1,0 +1,60 @@
+import type { z } from 'zod'
+import { MailChannel } from '../../../features/agents/channels/schemas.ts'
+import { ConfigResponse, SECRET_NAMES, type ShownConfig } from '../../../features/agents/registry/schemas.ts'
+import { AgentTools } from '../../../features/talk/agent-tools/schemas.ts'
+import { type McpServer, McpServerList } from '../../../features/talk/mcp-servers/schemas.ts'
+import { type Task, TaskList } from '../../../features/talk/scheduled-tasks/schemas.ts'
+import { WebhookChannel } from '../../../features/talk/webhook-channel/schemas.ts'
+import { type FleetAgent, FleetPage } from '../../../features/views/fleet/schemas.ts'
+import type { ServerClient } from '../client.ts'
+
+const PAGE = 100
+
+/** An agent as it is. `webhook` is the origin that its answers go to, null while the channel is off. */
+export type PresentAgent = {
+  id: string
+  name: string
+  config: Omit<ShownConfig, 'plan'>
+  labels: readonly string[]
+  tools: AgentTools | null
+  servers: readonly McpServer[]
+  schedules: readonly Task[]
+  mail: boolean
+  webhook: string | null
+}
+export type ListedAgent = Pick<FleetAgent, 'id' | 'name' | 'labels'>
+
+/** All agents of whoever asks, by name. */
+export async function listFleet(server: ServerClient): Promise<ListedAgent[]> {
+  const agents: ListedAgent[] = []
+  for (;;) {
+    const page = await server.ask(FleetPage, 'GET', `/api/fleet?limit=${PAGE}&offset=${agents.length}`)
+    agents.push(...page.agents)
+    if (page.agents.length === 0 || agents.length >= page.total) return agents
+  }
+}
+
+/** All that a fleet file can say of an agent. */
+export async function readPresent(server: ServerClient, { id, name, labels }: ListedAgent): Promise<PresentAgent> {
+  const agent = `/api/agents/${encodeURIComponent(id)}`
+  const get = <T>(schema: z.ZodType<T>, path: string) => server.ask(schema, 'GET', path)
+  const [{ config }, tools, { servers }, { tasks }, mail, webhook] = await Promise.all([
+    get(ConfigResponse, `${agent}/config`),
+    get(AgentTools, `${agent}/tools`),
+    get(McpServerList, `${agent}/mcp-servers`),
+    get(TaskList, `/api/scheduled-tasks?${new URLSearchParams({ agentId: id })}`),
+    get(MailChannel, `${agent}/channels/mail`),
+    get(WebhookChannel, `${agent}/webhook-channel`),
+  ])
+  // The oldest first, so that a file lists them as they were made.
+  const schedules = tasks.toReversed()
+  const channels = { mail: mail.isOn, webhook: webhook.isOn ? webhook.sendsTo : null }
+  return { id, name, labels, config, tools, servers, schedules, ...channels }
+}
+
+/** An agent that is not there yet. */
+export function toNew(name: string): PresentAgent {
+  const secrets = Object.fromEntries(SECRET_NAMES.map((secret) => [secret, false])) as ShownConfig['secrets']
+  const config = { aiProvider: '', model: '', secrets }
+  return { id: '', name, config, labels: [], tools: null, servers: [], schedules: [], mail: false, webhook: null }
+}

@@ -1,0 +1,30 @@
+import { toPlain } from '../table.ts'
+import type { Change } from './diff/change.ts'
+import type { AgentPlan } from './plan.ts'
+
+const SIGNS = { add: '+', change: '~', remove: '-', create: '+', delete: '-' } as const
+const MAX_SHOWN = 80
+
+/** The plan as people read it: an agent a paragraph, a line for each thing, and the sums. */
+export function showPlan(plans: readonly AgentPlan[]): string {
+  if (plans.length === 0) return 'Nothing to do: the fleet is as the file says.'
+  const count = (verb: AgentPlan['verb']) => plans.filter((plan) => plan.verb === verb).length
+  const sums = `${count('create')} to create, ${count('change')} to change, ${count('delete')} to delete`
+  return toPlain([...plans.flatMap(showAgent), sums].join('\n'))
+}
+
+function showAgent({ verb, id, name, changes }: AgentPlan): string[] {
+  const note = verb === 'delete' ? ' with all it keeps' : ''
+  return [`${SIGNS[verb]} ${name}${id === null ? '' : ` (${id})`}${note}`, ...changes.map(showChange)]
+}
+
+function showChange({ kind, field, before, after }: Change): string {
+  const values = [before, after].filter((value) => value !== undefined).map(toText)
+  return `    ${SIGNS[kind]} ${field}${values.length === 0 ? '' : `: ${values.join(' -> ')}`}`
+}
+
+/** One line of it, so that nothing in a prompt looks like a line of the plan. */
+function toText(value: unknown): string {
+  const text = typeof value === 'string' && !/[\r\n]/.test(value) ? value : JSON.stringify(value)
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+}
