@@ -1,7 +1,7 @@
 /**
- * `bun run agent:image [--tag NAME] [--executable FILE]`: the image `AGENT_IMAGE` from this checkout, without any registry:
- * one executable, which is built unless FILE is one, the libraries it needs, and an unprivileged user. Nothing is built
- * when nothing has changed.
+ * `bun run agent:image [--tag NAME] [--executable FILE] [--shell]`: the image `AGENT_IMAGE` from this checkout, without any
+ * registry: one executable, which is built unless FILE is one, the libraries it needs, and an unprivileged user. With
+ * `--shell` also this machine's static busybox, for agents that may run commands. Nothing is built when nothing has changed.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -26,11 +26,14 @@ const EXECUTABLE = '/usr/local/bin/stead'
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 /** Loaded by name at run time by older C libraries, so that no list of needed libraries has them. */
 const RESOLVERS = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2']
+const BUSYBOXES = ['/bin/busybox', '/usr/bin/busybox']
 const [uid = 0, gid = 0] = steadDriver.user.split(':').map(Number)
 
-type File = { name: string; content: string | Buffer; mode?: number }
+type File = { name: string; mode?: number } & ({ content: string | Buffer } | { linkname: string })
 
-const { values } = parseArgs({ options: { tag: { type: 'string' }, executable: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { tag: { type: 'string' }, executable: { type: 'string' }, shell: { type: 'boolean', default: false } },
+})
 const reference = values.tag ?? (process.env.AGENT_IMAGE || `stead-agent:${VERSION}`)
 const engine = createEngine(process.env.DOCKER_HOST ?? '/var/run/docker.sock')
 const startedAt = performance.now()
@@ -49,7 +52,10 @@ process.exit(0)
 
 /** What the image is made from: the same sources make the same image. */
 async function digestSources(): Promise<string> {
-  const hash = createHash('sha256').update(process.arch).update(Bun.version)
+  const hash = createHash('sha256')
+    .update(process.arch)
+    .update(Bun.version)
+    .update(values.shell ? 'shell' : '')
   const paths = [...new Bun.Glob(SOURCES).scanSync(root)].filter((path) => !/^web\/dist\/|\.test\.tsx?$/.test(path))
   for (const path of [...paths.sort(), ...MANIFESTS]) hash.update(path).update(await readFile(join(root, path)))
   return hash.digest('hex')
@@ -66,6 +72,7 @@ async function collectFiles(): Promise<File[]> {
       { name: EXECUTABLE, content: await readFile(executable), mode: 0o755 },
       ...(await Promise.all(libraries.map(toFile))),
       ...(existsSync(CERTIFICATES) ? [await toFile(CERTIFICATES)] : []),
+      ...(values.shell ? await collectShell() : []),
       {
         name: '/etc/passwd',
         content: `root:x:0:0::/:/nowhere\nagent:x:${uid}:${gid}::${steadDriver.stateDir}:/nowhere\n`,
@@ -76,6 +83,18 @@ async function collectFiles(): Promise<File[]> {
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** A shell, and what it calls: all of them are one program. @throws Error on a machine without a static busybox. */
+async function collectShell(): Promise<File[]> {
+  const path = BUSYBOXES.find(existsSync)
+  if (path === undefined) throw new Error(`--shell packs a static busybox (busybox-static), and there is none here`)
+  const content = await readFile(path)
+  // Linked against libraries that the image does not have, it would not start.
+  if (content.includes('/ld-linux') || content.includes('/ld-musl')) throw new Error(`${path} is not static`)
+  const names = (await run(path, '--list')).split('\n').filter((name) => name !== '' && name !== 'busybox')
+  const links = names.map((name) => ({ name: `/bin/${name}`, linkname: 'busybox' }))
+  return [{ name: '/bin/busybox', content, mode: 0o755 }, ...links]
 }
 
 /** By the paths under which the executable looks for them. */
@@ -111,7 +130,11 @@ async function fill(archive: Pack, files: File[]): Promise<void> {
   for (const name of [...folders].sort()) archive.entry({ name: name.slice(1), type: 'directory', mode: 0o755 })
   archive.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
   archive.entry({ name: steadDriver.stateDir.slice(1), type: 'directory', mode: 0o700, uid, gid })
-  for (const { name, content, mode = 0o644 } of files) archive.entry({ name: name.slice(1), mode }, content)
+  for (const file of files) {
+    const name = file.name.slice(1)
+    if ('linkname' in file) archive.entry({ name, type: 'symlink', linkname: file.linkname })
+    else archive.entry({ name, mode: file.mode ?? 0o644 }, file.content)
+  }
   archive.finalize()
 }
 

@@ -10,6 +10,7 @@ import { createAgentApp } from './app.ts'
 import type { Outbox } from './channels/channel.ts'
 import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
 import { createQuestions } from './channels/questions.ts'
+import type { CommandPlaces } from './commands/command-tools.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall } from './platform-call.ts'
 import { createInstructions } from './state/instructions.ts'
@@ -44,6 +45,8 @@ export type AgentSettings = {
   maxTurnMs: number
   /** How long a turn waits for the owner's answer; without one, four fifths of the turn. */
   approvalWaitMs?: number
+  /** Does its runtime keep what it does away from everything else? Only then it runs commands. */
+  isConfined?: boolean
   channels?: ChannelSettings
 }
 /** How much of a turn may be spent waiting for the owner: the rest is for saying so. */
@@ -99,6 +102,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
       call,
       outbox,
+      commands: toCommandPlaces(settings, folders.workspace),
       approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE, questions),
       ...createReporters(settings, deps),
     }),
@@ -122,9 +126,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     folders: Object.values(folders),
     isStopping: () => stopping.signal.aborted,
   })
-  const server = listen(settings, (request, self) =>
-    app.fetch(request, { keepOpen: (open: Request) => self.timeout(open, 0) }),
-  )
+  const server = serve(settings, app)
   return {
     url: `http://${server.hostname}:${server.port}`,
     port: server.port ?? settings.port,
@@ -138,6 +140,10 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       if (!(await orLate(finished, 1000, false))) await server.stop(true)
     },
   }
+}
+
+function toCommandPlaces({ isConfined, folder }: AgentSettings, workspace: string): CommandPlaces | null {
+  return isConfined ? { workspace, home: join(folder, 'home') } : null
 }
 
 /** The platform remembers for its own agents. One that runs elsewhere with its owner's key keeps its memory itself. */
@@ -162,6 +168,11 @@ async function makeFolders(folders: string[]): Promise<void> {
   } catch (error) {
     throw new StartupError(`AGENT_DIR: cannot be used (${errorMessage(error)})`, { cause: error })
   }
+}
+
+function serve(settings: AgentSettings, app: ReturnType<typeof createAgentApp>) {
+  const keepOpenBy = (self: Bun.Server<undefined>) => (request: Request) => self.timeout(request, 0)
+  return listen(settings, (request, self) => app.fetch(request, { keepOpen: keepOpenBy(self) }))
 }
 
 /** The app answers 413 by itself; this bound is for what never reaches it. */

@@ -49,6 +49,7 @@ const Environment = z.object({
   SLACK_APP_TOKEN: z.string().optional(),
   SLACK_API_URL: Url.default('https://slack.com'),
   OWNER_IDS: z.string().default(''),
+  AGENT_CONFINED: z.enum(['true', 'false']).default('false'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 const Complete = Environment.required({
@@ -148,6 +149,7 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
       idleMs: PLATFORM_IDLE_MS,
       maxTurnMs: MAX_TURN_MS,
       channels: toChannels(env),
+      isConfined: env.AGENT_CONFINED === 'true',
     },
     { clock: systemClock, fetch, log },
   )

@@ -5,12 +5,14 @@ export const TOOL_PROFILES = ['minimal', 'messaging', 'coding', 'full'] as const
 export type ToolProfile = (typeof TOOL_PROFILES)[number]
 
 type Tool = {
-  /** The smallest profile that has it. */
-  profile: ToolProfile
+  /** The smallest profile that has it; null is none, so that only its own switch turns it on. */
+  profile: ToolProfile | null
   /** `always`: each use waits for the owner. `sometimes`: some do, as the tool says itself. */
   approval: 'never' | 'sometimes' | 'always'
   /** Who carries it out. */
   where: 'agent' | 'platform'
+  /** It is there only where the runtime confines what the agent does. */
+  isConfined?: true
 }
 
 /** Every tool of the built-in agent. */
@@ -35,6 +37,8 @@ export const AGENT_TOOLS = {
   delete_file: { profile: 'coding', approval: 'always', where: 'agent' },
   http_request: { profile: 'coding', approval: 'sometimes', where: 'platform' },
   paid_request: { profile: 'full', approval: 'always', where: 'agent' },
+  run_shell: { profile: null, approval: 'always', where: 'agent', isConfined: true },
+  run_python: { profile: null, approval: 'always', where: 'agent', isConfined: true },
 } as const satisfies Record<string, Tool>
 export type ToolName = keyof typeof AGENT_TOOLS
 
@@ -47,7 +51,13 @@ export function profileOfPlan(plan: string): ToolProfile {
 
 /** Does `profile` have the tool of this name? */
 export function isInProfile(name: ToolName, profile: ToolProfile): boolean {
-  return TOOL_PROFILES.indexOf(AGENT_TOOLS[name].profile) <= TOOL_PROFILES.indexOf(profile)
+  const smallest = AGENT_TOOLS[name].profile
+  return smallest !== null && TOOL_PROFILES.indexOf(smallest) <= TOOL_PROFILES.indexOf(profile)
+}
+
+/** Does a tool work only where the runtime confines the agent? */
+export function needsConfinement(name: ToolName): boolean {
+  return 'isConfined' in AGENT_TOOLS[name]
 }
 
 export function isToolName(name: string): name is ToolName {

@@ -1,7 +1,9 @@
-import type { ChannelSettings } from '../../src/agent/channels/channels.ts'
+import type { RuntimeName } from '../../src/adapters/runtimes/contract/runtime.ts'
+import type { AgentSettings } from '../../src/agent/server.ts'
 import type { Sealer } from '../../src/core/secrets.ts'
+import { write } from '../../src/db/write.ts'
 import { openTokens } from '../../src/features/agents/registry/create.ts'
-import type { AgentRow } from '../../src/features/agents/registry/tables.ts'
+import { type AgentRow, agents } from '../../src/features/agents/registry/tables.ts'
 import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
 import { agentOwner } from './agent-owner.ts'
 import { startPlatformDouble } from './doubles/platform.ts'
@@ -19,17 +21,22 @@ type TokenOf = (agent: AgentRow, sealer: Sealer) => string
  */
 export async function startOwnedAgent(
   options: TestOptions = {},
-  settings: { maxTurnMs?: number; approvalWaitMs?: number; tokenOf?: TokenOf; channels?: ChannelSettings } = {},
+  settings: Pick<Partial<AgentSettings>, 'maxTurnMs' | 'approvalWaitMs' | 'channels' | 'isConfined'> & {
+    tokenOf?: TokenOf
+    /** What its row says that runs it. */
+    runtime?: RuntimeName
+  } = {},
 ) {
   const owner = await agentOwner(options)
   const { app, asOwner, agent } = owner
+  const { tokenOf, runtime, ...others } = settings
+  if (runtime) await write(owner.platform.db, (tx) => tx.update(agents).set({ runtime }).run())
   let isDown = false
   const double = startPlatformDouble((request) => {
     if (isDown) return Response.json({ error: 'Starting' }, { status: 503 })
     return app.fetch(request, { face: 'backend', address: '203.0.113.7' })
   })
   const { accessToken: platformToken, gatewayToken } = openTokens(owner.platform.sealer, agent.row)
-  const { tokenOf, ...others } = settings
   const own = { gatewayToken: tokenOf ? tokenOf(agent.row, owner.platform.sealer) : gatewayToken }
   const running = await startTestAgent({ platformToken, agentId: agent.id, ...own, ...others }, double)
   const list = async (query = '') => (await read(ApprovalList, asOwner(`/api/approvals${query}`))).approvals

@@ -14,6 +14,8 @@ const profiles = [
   { value: 'full', label: 'Full: everything' },
 ] as const
 
+const hints = { never: undefined, sometimes: 'Asks you at times', always: 'Asks you each time' } as const
+
 /** What the agent may do, from its next turn on. */
 export function ToolsSection({ agent }: { agent: WebAgent }) {
   const { data, error, refetch } = useQuery(toolsQuery(agent.id))
@@ -52,12 +54,13 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
       </SelectField>
       <fieldset className="grid grid-cols-1 gap-2 sm:grid-cols-2" disabled={change.isPending}>
         <legend className="mb-2 text-sm font-medium">Single tools</legend>
-        {tools.tools.map(({ name, isOn, approval }) => (
+        {tools.tools.map(({ name, isOn, approval, unavailable }) => (
           <CheckField
             key={name}
             label={name}
-            hint={approval === 'never' ? undefined : approval === 'always' ? 'Asks you each time' : 'Asks you at times'}
+            hint={unavailable ?? hints[approval]}
             checked={isOn}
+            disabled={unavailable !== null}
             onChange={(event) => change.mutate({ switches: { [name]: event.target.checked } })}
           />
         ))}

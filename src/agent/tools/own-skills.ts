@@ -7,6 +7,10 @@ const MAX_SKILLS = 50
 const SKILLS_FOLDER = 'skills'
 const SKILL_FILE = /^skills\/([^/]+)\/SKILL\.md$/
 
+/** What is a program, by its name; the files of agents have no mode that would say so. */
+const SCRIPT_FILE = /\.(?:sh|bash|py|js|mjs|ts|rb|pl|php)$/i
+const MAX_SCRIPTS = 20
+
 const FrontMatter = z.object({ name: z.string().min(1).max(64), description: z.string().trim().min(1).max(1024) })
 
 /** Is a file a skill, or a part of one? What stands there is told to the model as its owner's word. */
@@ -27,10 +31,16 @@ export async function listOwnSkills(workspace: Pick<Workspace, 'list' | 'read'>)
   const skills = await Promise.all(
     paths.slice(0, MAX_SKILLS).map(async (path) => {
       const parsed = parse(await workspace.read(path).catch(() => ''))
-      return parsed && { ...parsed, folder: path.slice(0, -'/SKILL.md'.length) }
+      const folder = path.slice(0, -'/SKILL.md'.length)
+      return parsed && { ...parsed, folder, scripts: listScripts(files, folder) }
     }),
   )
   return skills.filter((skill) => skill !== null)
+}
+
+function listScripts(files: readonly { path: string }[], folder: string): string[] {
+  const inFolder = files.map(({ path }) => path).filter((path) => path.startsWith(`${folder}/`))
+  return inFolder.filter((path) => SCRIPT_FILE.test(path)).slice(0, MAX_SCRIPTS)
 }
 
 function parse(content: string): Skill | null {

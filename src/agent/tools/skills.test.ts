@@ -71,3 +71,24 @@ test('an agent writes no skill for itself without its owner, however the path is
   expect(await readdir(join(agent.running.folder, 'workspace'))).toEqual(['a.md'])
   expect(await agent.list('?status=waiting')).toHaveLength(6)
 })
+
+test('use_skill: scripts of a skill run where the runtime confines them, and elsewhere it says why they do not', async () => {
+  const addSkill = async (agent: { folder: string }) => {
+    const folder = join(agent.folder, 'workspace/skills/packing')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'SKILL.md'), OWN)
+    await writeFile(join(folder, 'pack.sh'), 'echo packed')
+  }
+  await using confined = await startTestAgent({ isConfined: true })
+  await addSkill(confined)
+  const use = async (agent: typeof confined) => JSON.parse(await agent.runTool('use_skill', { name: 'packing' }))
+  expect(await use(confined)).toMatchObject({
+    scripts: ['skills/packing/pack.sh'],
+    howToRun: expect.stringContaining('Run them with run_shell'),
+  })
+  confined.platform.toolSettings.tools = ['use_skill']
+  expect((await use(confined)).howToRun).toContain('run_shell is switched off')
+  await using agent = await startTestAgent()
+  await addSkill(agent)
+  expect((await use(agent)).howToRun).toContain('nothing confines them')
+})

@@ -37,12 +37,16 @@ export function createSkillLoader(
   }
 }
 
-/** @throws AppError `not_found` when there is none of this name. */
-export async function readSkill(loadSkills: LoadSkills, name: string) {
+/** `howToRun` is said of a skill with programs in it. @throws AppError `not_found` when there is none of this name. */
+export async function readSkill(loadSkills: LoadSkills, name: string, howToRun: string) {
   const skill = (await loadSkills()).find((one) => one.name === name)
   if (!skill) throw new AppError('not_found', `There is no skill ${name}`)
-  const { instructions, folder } = skill
-  return { instructions, ...(folder !== undefined && { folder }) }
+  const { instructions, folder, scripts = [] } = skill
+  return {
+    instructions,
+    ...(folder !== undefined && { folder }),
+    ...(scripts.length > 0 && { scripts, howToRun }),
+  }
 }
 
 async function load(

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { ToolSettings } from '../../core/agent-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Outbox } from '../channels/channel.ts'
+import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Workspace } from '../state/workspace.ts'
@@ -28,6 +29,8 @@ export type ToolDeps = {
   approvals: Approvals
   call: PlatformCall
   outbox: Outbox
+  /** Null where nothing confines what a command does: then there are no tools for that. */
+  commands: CommandPlaces | null
 }
 
 /** What a model may use in one turn, and how much. */
@@ -37,20 +40,21 @@ export type TurnTools = Pick<ToolSettings, 'limits' | 'price'> & { tools: ToolSe
 export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Promise<TurnTools>
 
 export function createTools(deps: ToolDeps): OpenTools {
-  const { workspace, memory, loadSkills, loadToolSettings, approvals, call, outbox } = deps
+  const { workspace, memory, loadSkills, loadToolSettings, approvals, call, outbox, commands } = deps
   const known: Readonly<Record<string, AgentTool>> = {
     ...createMemoryTools(memory, call),
-    use_skill: createSkillTool(loadSkills),
     ...createFileTools(workspace),
     ...createWebTools(call),
     ...createScheduleTool(call),
     ...createAgentTools(call),
     ...createMessageTool(outbox),
     ...createPayTool(call),
+    ...(commands && createCommandTools(commands)),
   }
   return async (sessionKey, signal) => {
     const { tools, hasMcp, limits, price } = await loadToolSettings(signal)
-    const allowed = Object.fromEntries(Object.entries(known).filter(([name]) => tools.includes(name)))
+    const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
+    const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
     const others = hasMcp ? await loadMcpTools(call, signal) : {}
     const repeats = createRepeats()
     const guard = createGuard({ approvals, repeats }, sessionKey, limits.toolCalls)
@@ -85,11 +89,22 @@ function createGuard(
   }
 }
 
-function createSkillTool(loadSkills: LoadSkills): AgentTool {
+/** What becomes of the programs in a skill: they are commands like any other. */
+function describeScripts(isConfined: boolean, tools: readonly string[]): string {
+  if (!isConfined) {
+    return 'These scripts cannot be run: this agent runs where nothing confines them; that takes a container. Do what you can without, and say so.'
+  }
+  if (!tools.includes('run_shell')) {
+    return 'These scripts cannot be run: run_shell is switched off for this agent. Do what you can without, and say so.'
+  }
+  return 'Run them with run_shell, by these paths, such as sh <path> or python3 <path>. Your owner is asked first.'
+}
+
+function createSkillTool(loadSkills: LoadSkills, howToRun: string): AgentTool {
   return defineTool({
     description:
       'Shows the instructions of one of your skills, by its name in the list of your skills. Follow them then.',
     inputSchema: z.object({ name: z.string() }),
-    execute: (input) => readSkill(loadSkills, input.name),
+    execute: (input) => readSkill(loadSkills, input.name, howToRun),
   })
 }

@@ -27,6 +27,11 @@ export const AGENT_CODES = {
     remedy: 'Use one of the allowed images.',
   },
   NAME_TAKEN: { kinds: ['conflict'], means: 'Something else has the name already.', remedy: 'Choose another name.' },
+  NOT_CONFINED: {
+    kinds: ['invalid'],
+    means: 'The agent does not run in a container, so nothing confines what commands would do.',
+    remedy: 'Use an agent that runs in a container (`AGENT_RUNTIME=docker` or `swarm`).',
+  },
   PORT_TAKEN: {
     kinds: ['conflict'],
     means: 'Another program has the port.',

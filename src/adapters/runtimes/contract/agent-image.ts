@@ -63,7 +63,13 @@ export const steadDriver: AgentDriver = {
   repairFile: null,
   toInputs(spec) {
     const secrets = toSecretFiles(spec.secrets)
-    const own = { HOST: '0.0.0.0', PORT: String(this.port), AGENT_DIR: this.stateDir, HOME: this.stateDir }
+    const own = {
+      HOST: '0.0.0.0',
+      PORT: String(this.port),
+      AGENT_DIR: this.stateDir,
+      HOME: this.stateDir,
+      AGENT_CONFINED: 'true',
+    }
     return { environment: { ...spec.environment, ...own, ...secrets.environment }, files: secrets.files }
   },
 }

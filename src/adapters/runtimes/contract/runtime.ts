@@ -12,7 +12,7 @@ const VariableName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be an uppe
 const VariableValue = z.string().refine((value) => !value.includes('\0'), 'must not contain NUL')
 
 // What a runtime itself tells an agent.
-const RESERVED = new Set(['PATH', 'HOME', 'TMPDIR', 'LANG', 'PORT', 'HOST', 'NODE_ENV', 'AGENT_DIR'])
+const RESERVED = new Set(['PATH', 'HOME', 'TMPDIR', 'LANG', 'PORT', 'HOST', 'NODE_ENV', 'AGENT_DIR', 'AGENT_CONFINED'])
 
 /** Which program an agent is: ours, or the OpenClaw gateway. A container's image says it by its label. */
 export const AGENT_KINDS = ['stead', 'openclaw'] as const

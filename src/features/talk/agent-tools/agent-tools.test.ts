@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { ToolSettings } from '../../../core/agent-tools.ts'
+import { write } from '../../../db/write.ts'
+import { agents } from '../../agents/registry/tables.ts'
 import { NoticeList } from '../../people/notices/schemas.ts'
 import { AgentTools } from './schemas.ts'
 
@@ -44,6 +47,7 @@ test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the pro
     isOn: false,
     approval: 'always',
     where: 'agent',
+    unavailable: null,
   })
 })
 
@@ -103,4 +107,45 @@ test('another owner gets 404, nobody signed in 401', async () => {
   expect((await asStranger(path, 'PUT', { profile: 'full' })).status).toBe(404)
   expect((await web.request(path)).status).toBe(401)
   expect((await asAgent('/v1/tools', 'GET', undefined, { authorization: 'Bearer agt_wrong' })).status).toBe(401)
+})
+
+test('PUT /api/agents/:id/tools: a shell and Python are in no profile, and 400 with the reason where nothing confines them', async () => {
+  const { seen, change, settings, platform, agent } = await openTestHouse()
+  const runIn = (place: { runtime: 'process' | 'docker' | 'swarm'; kind?: 'openclaw' }) =>
+    write(platform.db, (tx) => tx.update(agents).set(place).where(eq(agents.id, agent.id)).run())
+  const switchOn = () => change({ switches: { run_shell: true } })
+  const shell = async () => (await seen()).tools.find(({ name }) => name === 'run_shell')
+  const refusal = async () => {
+    const response = await switchOn()
+    return { status: response.status, ...Object(await response.json()) }
+  }
+  expect(await refusal()).toMatchObject({
+    status: 400,
+    code: 'NOT_CONFINED',
+    error: expect.stringContaining('never started'),
+  })
+  await runIn({ runtime: 'process' })
+  expect(await refusal()).toMatchObject({
+    status: 400,
+    code: 'NOT_CONFINED',
+    error: expect.stringContaining('a process of the host'),
+  })
+  expect(await shell()).toMatchObject({ isOn: false, profile: null, unavailable: expect.stringContaining('container') })
+  for (const runtime of ['docker', 'swarm'] as const) {
+    await runIn({ runtime })
+    await change({ profile: 'full' })
+    expect((await settings()).tools).not.toContain('run_shell')
+    expect((await switchOn()).status).toBe(200)
+    expect((await settings()).tools).toContain('run_shell')
+    expect((await settings()).tools).not.toContain('run_python')
+    expect(await shell()).toMatchObject({ isOn: true, approval: 'always', unavailable: null })
+    await change({ switches: { run_shell: null } })
+  }
+  await switchOn()
+  // Such as a copy of its settings for an agent that runs elsewhere.
+  await runIn({ runtime: 'process' })
+  expect((await settings()).tools).not.toContain('run_shell')
+  expect((await change({ switches: { run_shell: false } })).status).toBe(200)
+  await runIn({ runtime: 'docker', kind: 'openclaw' })
+  expect(await refusal()).toMatchObject({ status: 400, error: expect.stringContaining('OpenClaw') })
 })

@@ -29,17 +29,21 @@ export const ToolsRequest = z.strictObject({
 })
 export type ToolsRequest = z.infer<typeof ToolsRequest>
 
-/** `isChosen` tells whether the owner has chosen the profile; otherwise it is that of the plan. */
+/**
+ * `isChosen` tells whether the owner has chosen the profile; otherwise it is that of the plan. A tool whose `profile` is null
+ * is in none: its own switch alone turns it on. `unavailable` says why a tool cannot be switched on.
+ */
 export const AgentTools = z.object({
   profile: z.enum(TOOL_PROFILES),
   isChosen: z.boolean(),
   tools: z.array(
     z.object({
       name: z.string(),
-      profile: z.enum(TOOL_PROFILES),
+      profile: z.enum(TOOL_PROFILES).nullable(),
       isOn: z.boolean(),
       approval: z.enum(['never', 'sometimes', 'always']),
       where: z.enum(['agent', 'platform']),
+      unavailable: z.string().nullable(),
     }),
   ),
   httpHosts: z.array(z.string()),

@@ -2,7 +2,9 @@ import { eq } from 'drizzle-orm'
 import {
   AGENT_TOOLS,
   isInProfile,
+  isToolName,
   LIMITS,
+  needsConfinement,
   profileOfPlan,
   TOOL_NAMES,
   type ToolName,
@@ -13,6 +15,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
+import { requireConfined, whyUnconfined } from '../../agents/registry/confinement.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
@@ -38,10 +41,16 @@ export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
   return {
     profile: chosen.profile ?? profileOfPlan(agent.plan),
     isChosen: chosen.profile !== null,
-    tools: TOOL_NAMES.map((name) => ({ name, isOn: isOn(agent, chosen, name), ...AGENT_TOOLS[name] })),
+    tools: TOOL_NAMES.map((name) => showTool(agent, chosen, name)),
     httpHosts: chosen.httpHosts,
     limits: toLimits(chosen),
   }
+}
+
+function showTool(agent: AgentRow, chosen: Chosen, name: ToolName) {
+  const { profile, approval, where } = AGENT_TOOLS[name]
+  const unavailable = needsConfinement(name) ? whyUnconfined(agent) : null
+  return { name, profile, isOn: isOn(agent, chosen, name), approval, where, unavailable }
 }
 
 /** What an agent may use in the turn that begins. */
@@ -74,7 +83,10 @@ export function listHttpHosts(db: Db, agentId: string): readonly string[] {
   return readChosen(db, agentId).httpHosts
 }
 
-/** Changes what `request` names; it counts from the next turn on. @throws AppError `not_found`. */
+/**
+ * Changes what `request` names; it counts from the next turn on.
+ * @throws AppError `not_found`; `invalid` NOT_CONFINED for a tool that the agent's runtime is not fit for.
+ */
 export function changeTools(
   deps: { db: Db; clock: Clock },
   principal: Principal,
@@ -83,6 +95,7 @@ export function changeTools(
 ): Promise<AgentTools> {
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
+    requireFit(agent, request)
     const changed = { ...toChanged(readChosen(tx, id), request), updatedAt: deps.clock.now() }
     tx.insert(agentToolSettings)
       .values({ agentId: id, ...changed })
@@ -90,6 +103,12 @@ export function changeTools(
       .run()
     return showTools(tx, agent)
   })
+}
+
+function requireFit(agent: AgentRow, { switches = {} }: ToolsRequest): void {
+  for (const [name, isWanted] of Object.entries(switches)) {
+    if (isWanted && isToolName(name) && needsConfinement(name)) requireConfined(agent, name)
+  }
 }
 
 function toChanged(
@@ -114,6 +133,7 @@ function readChosen(db: Db | Tx, agentId: string): Chosen {
 }
 
 function isOn(agent: AgentRow, { profile, switches }: Chosen, name: ToolName): boolean {
+  if (needsConfinement(name) && whyUnconfined(agent) !== null) return false
   return switches[name] ?? isInProfile(name, profile ?? profileOfPlan(agent.plan))
 }
 

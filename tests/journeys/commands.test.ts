@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
+import { createAgent, type Person, signUp } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { buildAgentImage } from '../harness/engines/built-image.ts'
+import { findEngine } from '../harness/engines/engine.ts'
+import { json, read } from '../harness/requests.ts'
+import { startServer } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from './main-job.ts'
+
+const LIMIT_MS = 600_000
+const engine = await findEngine()
+
+const Told = z.object({ stdout: z.string(), stderr: z.string(), exitCode: z.number().nullable() })
+
+/** One turn with one command, which the owner approves. @returns what the model is then shown. */
+async function runCommand(
+  {
+    person,
+    provider,
+    agentId,
+  }: { person: Person; provider: Awaited<ReturnType<typeof startProvider>>; agentId: string },
+  name: string,
+  input: Record<string, unknown>,
+): Promise<string> {
+  provider.answerWith(({ body }) =>
+    body.messages.some(({ role }) => role === 'tool') ? { text: 'Done.' } : { toolCalls: [{ name, arguments: input }] },
+  )
+  const turn = person.post('/api/chat', { agentId, message: 'Do it.' })
+  const asked = await until('the question', async () => {
+    const { approvals } = await read(ApprovalList, person.get('/api/approvals?status=waiting'))
+    return approvals[0]
+  })
+  expect(JSON.parse(asked.arguments)).toMatchObject(input)
+  await person.post(`/api/approvals/${asked.id}/approve`, {})
+  expect((await turn).status).toBe(200)
+  return String(provider.chats.at(-1)?.body.messages.findLast(({ role }) => role === 'tool')?.content)
+}
+
+test.skipIf(!engine)(
+  'AGENT_RUNTIME=docker: run_shell runs as the agent’s user in its container, cannot change its image, and leaves nothing running; without Python it says so',
+  async () => {
+    if (!engine) return
+    await using provider = await startProvider()
+    await using server = await startServer({
+      ...withProvider(provider),
+      AGENT_RUNTIME: 'docker',
+      AGENT_IMAGE: await buildAgentImage(engine.dockerHost, '--shell'),
+      DOCKER_HOST: engine.dockerHost,
+    })
+    const person = await signUp(server.urls.web)
+    const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+    const place = { person, provider, agentId }
+    const run = async (command: string, more = {}) =>
+      Told.parse(JSON.parse(await runCommand(place, 'run_shell', { command, ...more })))
+    try {
+      const switches = { run_shell: true, run_python: true }
+      expect(
+        (await fetch(`${person.web}/api/agents/${agentId}/tools`, json('PUT', { switches }, person.cookie))).status,
+      ).toBe(200)
+      const { stdout, exitCode } = await run('id -u; pwd; echo kept > kept.txt; cat kept.txt; touch /bin/stain')
+      expect([stdout, exitCode]).toEqual(['10001\n/data/workspace\nkept\n', 1])
+      const slow = await run('sleep 600 & sleep 600', { timeoutSeconds: 1 })
+      expect(slow.exitCode).toBeNull()
+      // Of the two that slept nothing is left: what runs is the engine's init, the agent, and what asks.
+      expect((await run('ps -o args | grep -c "[s]leep 600"')).stdout).toBe('0\n')
+      expect(await runCommand(place, 'run_python', { code: 'print(1)' })).toContain('has no Python')
+    } finally {
+      await person.delete(`/api/agents/${agentId}`)
+    }
+  },
+  LIMIT_MS,
+)
