@@ -19,7 +19,8 @@ import { readLines } from '../src/adapters/runtimes/engine/events.ts'
 import { VERSION } from '../src/core/version.ts'
 
 const root = join(import.meta.dir, '..')
-const SOURCES = '{src/**/*,web/**/*,migrations/**/*,scripts/build*.ts,scripts/docs.ts,scripts/agent-image.ts}'
+const SOURCES =
+  '{src/**/*,web/**/*,migrations/**/*,scripts/build*.ts,scripts/build/*.ts,scripts/docs.ts,scripts/agent-image.ts}'
 const MANIFESTS = ['package.json', 'bun.lock']
 const DIGEST_LABEL = 'stead.contentDigest'
 const EXECUTABLE = '/usr/local/bin/stead'

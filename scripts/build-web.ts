@@ -8,6 +8,7 @@ import { listRoutes } from '../src/apps/api-document/routes.ts'
 import { createEmptyApp } from '../src/apps/empty-app.ts'
 import { readConfig } from '../src/core/config.ts'
 import { writeApiChapter, writeLlmsText } from './api-chapter.ts'
+import { readInputs } from './build/packages.ts'
 import { renderDocuments } from './docs.ts'
 
 const root = join(import.meta.dir, '..')
@@ -18,9 +19,10 @@ const DOCUMENTS = join(root, 'web/docs')
 /**
  * Bundles the dashboard into `outdir`, which it empties first: `index.html`, the documents as `docs/<chapter>.html`, and
  * assets with the content's hash in their names, each beside itself as `.br` compressed by Brotli.
+ * @returns the files that it is made from, by their paths.
  * @throws when the bundler reports an error or a document leads nowhere.
  */
-export async function buildWeb(outdir: string): Promise<void> {
+export async function buildWeb(outdir: string): Promise<string[]> {
   await rm(outdir, { recursive: true, force: true })
   const result = await Bun.build({
     entrypoints: [join(root, 'web/index.html'), join(DOCUMENTS, 'page.html')],
@@ -29,6 +31,7 @@ export async function buildWeb(outdir: string): Promise<void> {
     plugins: [tailwind],
     minify: true,
     splitting: true,
+    metafile: true,
     target: 'browser',
     env: 'disable',
     define: { 'process.env.NODE_ENV': '"production"' },
@@ -37,6 +40,7 @@ export async function buildWeb(outdir: string): Promise<void> {
   if (!result.success) throw new AggregateError(result.logs, 'The dashboard does not build')
   await writeDocuments(outdir)
   await compressFiles(outdir)
+  return readInputs(result)
 }
 
 /** Here and not at the first request: at its best, Brotli takes its time. */

@@ -1,105 +1,51 @@
-/** `bun run build [--target bun-linux-arm64]`: `dist/stead`, one executable that needs nothing beside it. */
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+/**
+ * `bun run build`: `dist/stead` for this machine, one executable that needs nothing beside it.
+ * `bun run build --target linux-arm64 [--target …]`, or `--target all`: what is published, `dist/stead-<target>` with
+ * `SHA256SUMS` and a bill of materials; `--outdir` takes another folder.
+ */
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { BunPlugin } from 'bun'
+import { buildExecutable } from './build/executable.ts'
+import { buildRelease } from './build/release.ts'
+import { ownTarget, RELEASED, toTarget } from './build/targets.ts'
 import { buildWeb } from './build-web.ts'
 
 const root = join(import.meta.dir, '..')
 
-/**
- * Builds the dashboard into `webFolder`, then the executable with the dashboard and SQLite's native code inside.
- * `target` is as Bun names it and defaults to this machine.
- * @throws when the bundler reports an error or `target` has no native code of better-sqlite3.
- */
-async function build(outfile: string, webFolder: string, target: string): Promise<void> {
-  const platform = nativePlatform(target)
-  await buildWeb(webFolder)
-  await mkdir(dirname(outfile), { recursive: true })
-  const result = await Bun.build({
-    // Beside the program, what it starts as workers.
-    entrypoints: [
-      join(root, 'src/main.ts'),
-      join(root, 'src/adapters/pages/worker.ts'),
-      join(root, 'src/adapters/git/worker.ts'),
-      join(root, 'src/adapters/models/token-worker.ts'),
-      join(root, 'src/db/wal/checkpoint-worker.ts'),
-    ],
-    minify: true,
-    // What the program and its workers share stands in the executable once, and is loaded when it is needed.
-    splitting: true,
-    // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.
-    bytecode: true,
-    format: 'esm',
-    // A map of the sources would be a twelfth of the executable.
-    sourcemap: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [embedSqlite(platform)],
-    // ssh2 does without the first; its native code is compiled on install, which we do not run. mppx would load the second
-    // for payments inside of MCP, which we do not take.
-    external: ['cpu-features', '@modelcontextprotocol/sdk'],
-    compile: {
-      target: toCompileTarget(target),
-      outfile,
-      assets: [webFolder],
-      // Settings come from the environment alone: a `.env` or `bunfig.toml` in an agent's workspace must not be read.
-      autoloadDotenv: false,
-      autoloadBunfig: false,
-    },
-  })
-  if (!result.success) throw new AggregateError(result.logs, 'The executable does not build')
+const { values } = parseArgs({
+  options: { target: { type: 'string', multiple: true }, outfile: { type: 'string' }, outdir: { type: 'string' } },
+})
+const outfile = values.outfile === undefined ? undefined : resolve(values.outfile)
+const outdir = resolve(values.outdir ?? join(root, 'dist'))
+// Styles are made of what Tailwind finds from here on, so the dashboard would differ by where it is built from.
+process.chdir(root)
+let startedAt = performance.now()
+if (values.target === undefined) await buildForHere()
+else {
+  const targets = values.target.flatMap((name) => (name === 'all' ? RELEASED : [toTarget(name)]))
+  await buildRelease(outdir, [...new Set(targets)], report)
 }
+// What the list of routes has opened would keep the process.
+process.exit(0)
 
-/** The entry of better-sqlite3 that names its native code literally, so that the bundler finds and embeds it. */
-function embedSqlite(platform: string): BunPlugin {
-  const entry = Bun.resolveSync(`better-sqlite3/${platform}`, root)
-  return {
-    name: 'embed-sqlite',
-    setup(builder) {
-      builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: entry }))
-    },
+/** An executable for elsewhere leaves `web/dist` as it is: a service in this checkout may serve it. */
+async function buildForHere(): Promise<void> {
+  const folder = outfile === undefined ? join(root, 'web') : await mkdtemp(join(tmpdir(), 'stead-build-'))
+  try {
+    const file = outfile ?? join(root, 'dist/stead')
+    // The last part of the name is what the program finds its files by.
+    await buildWeb(join(folder, 'dist'))
+    await buildExecutable(file, join(folder, 'dist'), ownTarget())
+    await report(file)
+  } finally {
+    if (outfile !== undefined) await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** `bun-linux-x64-modern-musl` is `linuxmusl-x64` to better-sqlite3. */
-function nativePlatform(target: string): string {
-  const [, system = '', arch = '', ...rest] = target.split('-')
-  const names = new Map([
-    ['linux', rest.includes('musl') ? 'linuxmusl' : 'linux'],
-    ['darwin', 'darwin'],
-    ['windows', 'win32'],
-  ])
-  const name = names.get(system)
-  if (!name || !['x64', 'arm64'].includes(arch)) throw new Error(`--target ${target}: no native code of better-sqlite3`)
-  return `${name}-${arch}`
+async function report(file: string): Promise<void> {
+  const { size } = await stat(file)
+  console.log(`${file} ${(size / 1_000_000).toFixed(1)} MB in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  startedAt = performance.now()
 }
-
-/** Bun's type lists every target; `nativePlatform` has checked the parts that matter here. */
-function toCompileTarget(target: string): Bun.Build.CompileTarget {
-  return target as Bun.Build.CompileTarget
-}
-
-function ownTarget(): string {
-  const system = process.platform === 'win32' ? 'windows' : process.platform
-  const isMusl =
-    process.platform === 'linux' && !JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')
-  return `bun-${system}-${process.arch}${isMusl ? '-musl' : ''}`
-}
-
-/** An executable for elsewhere leaves `web/dist` as it is: a service in this checkout may serve it. */
-async function buildExecutable(target: string): Promise<void> {
-  if (values.outfile === undefined) return build(outfile, join(root, 'web/dist'), target)
-  const folder = await mkdtemp(join(tmpdir(), 'stead-build-'))
-  // The last part of the name is what the program finds its files by.
-  await build(outfile, join(folder, 'dist'), target).finally(() => rm(folder, { recursive: true, force: true }))
-}
-
-const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } })
-const outfile = values.outfile ?? join(root, 'dist/stead')
-const startedAt = performance.now()
-await buildExecutable(values.target ?? ownTarget())
-const { size } = await stat(outfile)
-console.log(
-  `${outfile} ${(size / 1_000_000).toFixed(1)} MB in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
-)

@@ -116,7 +116,7 @@ find_file() {
       file=$work/$name
       say "Downloading $name …"
       fetch "$STEAD_DOWNLOAD_URL/$name" "$file" || fail "$STEAD_DOWNLOAD_URL/$name cannot be had"
-      fetch "$STEAD_DOWNLOAD_URL/$name.sha256" "$file.sha256" || fail "its checksum $name.sha256 cannot be had"
+      fetch "$STEAD_DOWNLOAD_URL/SHA256SUMS" "$work/SHA256SUMS" || fail "its checksum in SHA256SUMS cannot be had"
     fi
   fi
   [ -f "$file" ] || fail "there is no file $file"
@@ -126,6 +126,7 @@ find_file() {
   elif [ -f "$(dirname "$file")/SHA256SUMS" ]; then
     sum=$(sed -n "s/^\([0-9a-f]\{64\}\)[ *]*$(basename "$file")\$/\1/p" "$(dirname "$file")/SHA256SUMS")
   fi
+  if [ -z "$sum" ] && [ "$file" = "$work/$name" ]; then fail "SHA256SUMS does not name $name"; fi
 }
 
 sum_of() {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ownTarget } from '../../scripts/build/targets.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 
 const SCRIPT = join(import.meta.dir, '..', '..', 'scripts/install.sh')
@@ -68,6 +69,36 @@ test.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))(
     refuse(['--fiel', it.file], 2, 'unknown option --fiel')
   },
 )
+
+test('install.sh: fetches the executable of this machine and installs what SHA256SUMS names, and nothing that it does not', async () => {
+  const name = `stead-${ownTarget()}`
+  const sum = Bun.CryptoHasher.hash('sha256', PROGRAM, 'hex')
+  using folder = tempFolder()
+  let sums = ''
+  await using server = Bun.serve({
+    port: 0,
+    fetch: ({ url }) => new Response(url.endsWith(`/${name}`) ? PROGRAM : url.endsWith('/SHA256SUMS') ? sums : null),
+  })
+  const run = async () => {
+    const child = Bun.spawn(['sh', SCRIPT, '--prefix', folder.path, '--no-service'], {
+      env: { PATH: '/usr/bin:/bin', HOME: folder.path, STEAD_DOWNLOAD_URL: server.url.href },
+      ...{ stdout: 'pipe', stderr: 'pipe' },
+    })
+    return { exitCode: await child.exited, stderr: await child.stderr.text() }
+  }
+  const target = folder.file('bin/stead')
+  for (const [text, reason] of [
+    [`${sum}  stead-other\n`, `SHA256SUMS does not name ${name}`],
+    [`${'0'.repeat(64)}  ${name}\n`, `not to ${'0'.repeat(64)}`],
+  ] as const) {
+    sums = text
+    expect(await run()).toEqual({ exitCode: 1, stderr: expect.stringContaining(reason) })
+    expect(existsSync(target)).toBe(false)
+  }
+  sums = `${sum}  ${name}\n`
+  expect(await run()).toEqual({ exitCode: 0, stderr: '' })
+  expect(readFileSync(target, 'utf8')).toBe(PROGRAM)
+})
 
 test.skipIf(Bun.which('shellcheck') === null)('install.sh: shellcheck has nothing to say', () => {
   const { exitCode, stdout } = Bun.spawnSync(['shellcheck', SCRIPT])

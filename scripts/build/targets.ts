@@ -1,0 +1,33 @@
+/** What executables are built for, by the names that `--target`, the files of a release and `scripts/install.sh` use. */
+export const TARGETS = {
+  'linux-x64': { bun: 'bun-linux-x64', sqlite: 'linux-x64' },
+  'linux-arm64': { bun: 'bun-linux-arm64', sqlite: 'linux-arm64' },
+  'linux-x64-musl': { bun: 'bun-linux-x64-musl', sqlite: 'linuxmusl-x64' },
+  'linux-arm64-musl': { bun: 'bun-linux-arm64-musl', sqlite: 'linuxmusl-arm64' },
+  'darwin-arm64': { bun: 'bun-darwin-arm64', sqlite: 'darwin-arm64' },
+  'darwin-x64': { bun: 'bun-darwin-x64', sqlite: 'darwin-x64' },
+} as const satisfies Record<string, { bun: Bun.Build.CompileTarget; sqlite: string }>
+
+export type Target = keyof typeof TARGETS
+
+/** The files of a release; the other targets are built when they are named. */
+export const RELEASED: readonly Target[] = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'darwin-arm64']
+
+/** `linux-x64`, or as Bun names it, `bun-linux-x64`. @throws when nothing is built for it. */
+export function toTarget(name: string): Target {
+  const short = name.replace(/^bun-/, '')
+  const found = targetNames().find((target) => target === short)
+  if (found === undefined) throw new Error(`--target ${name}: there are ${targetNames().join(', ')} and all`)
+  return found
+}
+
+/** That of the machine that builds. @throws when nothing is built for it. */
+export function ownTarget(): Target {
+  const isMusl =
+    process.platform === 'linux' && !JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')
+  return toTarget(`${process.platform}-${process.arch}${isMusl ? '-musl' : ''}`)
+}
+
+function targetNames(): Target[] {
+  return Object.keys(TARGETS).filter((name): name is Target => Object.hasOwn(TARGETS, name))
+}
