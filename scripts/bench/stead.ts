@@ -31,8 +31,11 @@ export async function prepareHouse(bench: Workbench, environment: Record<string,
   }
 }
 
-/** Starts the service on `house` and waits until all three ports answer. It ends together with its agents. */
-export async function startStead(bench: Workbench, { dataDir, environment }: House): Promise<Stead> {
+/**
+ * Starts the service on `house` and waits until all three ports answer, which is asked for every `pauseMs`: questions leave
+ * their traces in its memory. It ends together with its agents.
+ */
+export async function startStead(bench: Workbench, { dataDir, environment }: House, pauseMs = 50): Promise<Stead> {
   const urlOf = (name: string) => `http://127.0.0.1:${environment[name]}`
   const urls = { web: urlOf('WEB_PORT'), backend: urlOf('BACKEND_PORT'), summarizer: urlOf('SUMMARIZER_PORT') }
   const logFile = join(dataDir, 'bench.log')
@@ -45,7 +48,7 @@ export async function startStead(bench: Workbench, { dataDir, environment }: Hou
       if (exitCode !== null) throw new Error(`Stead ended with ${exitCode}: ${await readFile(logFile, 'utf8')}`)
       return (await isReady(urls)) ? true : null
     },
-    2,
+    pauseMs,
   )
   return { ...child, dataDir, ...urls }
 }
