@@ -28,6 +28,8 @@ const pages = [
   '/agents/new',
   '/approvals',
   '/cost',
+  '/models',
+  '/models?try=openai/gpt-4o&against=openai/gpt-4o-mini',
   '/skills',
   '/events',
   '/settings',

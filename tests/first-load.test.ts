@@ -16,6 +16,7 @@ const PAGES = [
   'overview-page',
   'agent-settings-page',
   'keys-page',
+  'models-page',
 ]
 
 beforeAll(buildDashboard, 300_000)

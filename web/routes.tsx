@@ -14,6 +14,7 @@ import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
 import { CostSearch } from './cost/cost-search.ts'
 import { FleetSearch } from './fleet/fleet-search.ts'
+import { ModelsSearch } from './models/models-search.ts'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
@@ -103,6 +104,12 @@ const cost = createRoute({
   path: '/cost',
   validateSearch: CostSearch,
   component: lazyRouteComponent(() => import('./cost/cost-page.tsx'), 'CostPage'),
+})
+const models = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/models',
+  validateSearch: ModelsSearch,
+  component: lazyRouteComponent(() => import('./models/models-page.tsx'), 'ModelsPage'),
 })
 const skills = createRoute({
   getParentRoute: () => signedIn,
@@ -220,6 +227,7 @@ const routeTree = root.addChildren([
     ...agentRoutes,
     approvals,
     cost,
+    models,
     skills,
     events,
     profile,

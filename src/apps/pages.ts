@@ -19,6 +19,7 @@ export const PAGES = [
   '/agents/$agentId/schedule',
   '/agents/$agentId/settings',
   '/cost',
+  '/models',
   '/skills',
   '/events',
   '/settings',

@@ -86,6 +86,8 @@ test.skipIf(!hasBrowser())(
       '/agents',
       '/agents/new',
       '/cost',
+      '/models',
+      '/models?try=openai%2Fgpt-4o',
       '/skills',
       '/events',
       '/approvals',

@@ -647,6 +647,10 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: ({ id }) => ({ agentId: id, files: [{ path: 'USER.md', text: 'x' }] }),
   },
   'GET /api/models web': reached,
+  'POST /api/ai/chat web': { status: 200, body: () => QUESTION },
+  'GET /api/ai/health web': reached,
+  'GET /api/ai/models web': reached,
+  'GET /api/ai/models/:provider web': { status: 200, path: () => '/api/ai/models/local' },
   'POST /api/provision web': { status: 200, body: () => ({ autoProvision: true }) },
   'POST /api/register web': { status: 200, body: () => ({ email: 'new@example.com', password: PASSWORD }) },
   // There are accounts in this world already.

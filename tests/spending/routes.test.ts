@@ -21,6 +21,7 @@ const QUESTION = { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }
 /** The routes that spend, and what each is asked in all the ways in which it does. Whoever adds one adds its line. */
 const SPENDING: Readonly<Record<string, readonly unknown[]>> = {
   'POST /api/ai/chat backend': [QUESTION, { ...QUESTION, stream: true }],
+  'POST /api/ai/chat web': [QUESTION, { ...QUESTION, stream: true }],
   'POST /v1/chat/completions backend': [QUESTION, { ...QUESTION, stream: true }],
   'POST /v1/embeddings backend': [{ model: MODEL, input: 'Hi' }],
   'POST /api/demo/chat web': [{ message: 'Hi' }],

@@ -1,9 +1,9 @@
 import { ArrowDownWideNarrow, ArrowUpNarrowWide } from 'lucide-react'
-import { useId } from 'react'
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import { FLEET_SORTS, type FleetPage } from '../../src/features/views/fleet/schemas.ts'
 import { describeStatus } from '../agents/status-badge.tsx'
 import { IconButton } from '../ui/button.tsx'
+import { Choice } from '../ui/choice.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import type { FleetSearch } from './fleet-search.ts'
 
@@ -109,26 +109,5 @@ function StatusButton({ label, agents, isOn, onPress }: StatusButtonProps) {
     >
       {label} <span className="tabular-nums">{agents.toLocaleString('en')}</span>
     </button>
-  )
-}
-
-type ChoiceProps = { label: string; value: string; onChoose: (value: string) => void; children: React.ReactNode }
-
-function Choice({ label, value, onChoose, children }: ChoiceProps) {
-  const id = useId()
-  return (
-    <>
-      <label htmlFor={id} className="sr-only">
-        {label}
-      </label>
-      <select
-        id={id}
-        value={value}
-        onChange={(event) => onChoose(event.target.value)}
-        className="min-h-10 max-w-44 rounded-md border border-edge bg-surface px-2.5 text-base text-ink sm:text-[0.9375rem]"
-      >
-        {children}
-      </select>
-    </>
   )
 }

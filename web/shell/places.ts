@@ -1,5 +1,6 @@
 import {
   Bot,
+  Boxes,
   CalendarDays,
   ChartColumn,
   CreditCard,
@@ -22,6 +23,7 @@ export const places = [
 
 /** On small screens these stand in the account menu only. */
 export const quietPlaces = [
+  { to: '/models', label: 'Models', Icon: Boxes, key: 'l' },
   { to: '/approvals', label: 'Approvals', Icon: ShieldCheck, key: 'p' },
   { to: '/skills', label: 'Skills', Icon: GraduationCap, key: 'k' },
   { to: '/events', label: 'Events', Icon: CalendarDays, key: 'e' },

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { TextArea } from '../ui/text-area.tsx'
 import { createSkill, marketplaceQuery } from './skills-api.ts'
-import { TextArea } from './text-area.tsx'
 
 const EXAMPLE = `---
 name: my-skill

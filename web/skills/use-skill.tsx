@@ -4,8 +4,8 @@ import type { Skill } from '../../src/features/money/skills/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { TextArea } from '../ui/text-area.tsx'
 import { runSkill } from './skills-api.ts'
-import { TextArea } from './text-area.tsx'
 
 /** A form for one call of a skill, and its answer. One with actions takes the JSON that its file describes. */
 export function UseSkill({ skill }: { skill: Skill }) {

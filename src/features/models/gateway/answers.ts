@@ -3,9 +3,9 @@ import type { CompletionChunk } from '../../../adapters/models/provider.ts'
 import type { AppError, ErrorKind } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
+import type { BaseEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
-import type { CallerEnv } from './callers.ts'
 import type { Completed, Served } from './complete.ts'
 import type { CallUsage } from './schemas.ts'
 
@@ -38,8 +38,8 @@ export function toUsage({ usage, isEstimated }: Completed): CallUsage {
  * Answers with OpenAI's events, each naming the model. What fails after the
  * first event is an event as well.
  */
-export function streamChunks(
-  c: Context<CallerEnv>,
+export function streamChunks<Env extends BaseEnv>(
+  c: Context<Env>,
   log: Log,
   served: Served & { chunks: AsyncIterable<CompletionChunk> },
 ) {

@@ -45,6 +45,8 @@ export type CallerFinder = {
   identify(header: Headers): Caller
   /** The agent whose own token this is, whatever plan its owner has: what it does here costs nothing. */
   requireAgentToken(header: Headers): string
+  /** Somebody signed in who asks a model themselves. @throws AppError `payment_required` with neither plan nor own keys. */
+  callerOfUser(user: SignedInUser): Caller
 }
 
 export type CallerEnv = BackendEnv & { Variables: { caller: Caller } }
@@ -164,7 +166,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   /** Whom the internal key speaks for, where its headers say nothing of a plan. */
   const findKnown = (header: Headers): Found | null => {
     const user = header('x-user-plan') === undefined ? deps.findUser(header('x-user-id') ?? '') : null
-    return user && { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: null, aiProvider: null }
+    return user && toDirect(user)
   }
 
   return {
@@ -194,7 +196,12 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       if (agent.user?.disabledAt) throw accountDisabled()
       return agent.agentId
     },
+    callerOfUser: (user) => requirePlanOrOwnKeys(toDirect(user)),
   }
+}
+
+function toDirect(user: SignedInUser): Found {
+  return { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: null, aiProvider: null }
 }
 
 function accountDisabled(): AppError {

@@ -2,25 +2,46 @@ import { Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
 import type { VerifyKey } from '../../people/keys/verify.ts'
 import { NO_PLAN, PLANS, planInForce } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
-import type { Catalogue } from './catalogue/catalogue.ts'
+import { answerChat, chatAnswers } from './ai-chat.ts'
+import type { CallerFinder } from './callers.ts'
+import type { CompleteDeps } from './complete.ts'
+import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
-import { type ListedModel, ModelList, MyUsage } from './schemas.ts'
+import { ChatRequest, type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
-export type AiWebDeps = MyUsageDeps & {
-  catalogue: Catalogue
-  guards: Guards
-  usage: Pick<UsageRecorder, 'flush'>
-  verifyKey: VerifyKey
-}
+export type AiWebDeps = MyUsageDeps &
+  ModelListDeps &
+  CompleteDeps & {
+    callers: Pick<CallerFinder, 'callerOfUser'>
+    guards: Guards
+    usage: Pick<UsageRecorder, 'flush'>
+    verifyKey: VerifyKey
+    requestsPerMinute: { ai: number }
+  }
 
 /** What the dashboard shows of models: those that can be asked now, and what the signed-in user has used. */
 export function aiWeb(deps: AiWebDeps) {
   const app = new Hono<WebEnv>()
+
+  app.use('/api/ai/*', limitRate(deps.requestsPerMinute.ai, 'AI rate limit exceeded.'))
+  app.route('/', modelListRoutes(deps))
+
+  // With a session only: a key is held to its own limits, on the backend.
+  app.post(
+    '/api/ai/chat',
+    chatAnswers,
+    routeTraits({ worksOnFullDisk: true }),
+    deps.guards.withSession,
+    validate('json', ChatRequest),
+    (c) => answerChat(c, deps, deps.callers.callerOfUser(c.var.user), c.req.valid('json')),
+  )
 
   app.get(
     '/api/me/usage',

@@ -25,6 +25,7 @@ async function withCalls() {
           errorMessage: ago === 0 ? 'no' : null,
           createdAt: new Date(test.clock.now().getTime() - ago * 1000),
           attempts: 2,
+          generationId: `gen_${ago}`,
           estimated: ago === 5,
         })
         .run()
@@ -47,7 +48,7 @@ async function withCalls() {
 }
 
 test('GET /api/usage/calls: one’s own calls, newest first, a page at a time, with what is known of each', async () => {
-  const { get } = await withCalls()
+  const { get, eve } = await withCalls()
   const first = await read(CallList, get('/api/usage/calls?limit=4'))
   expect(first.calls[0]).toMatchObject({
     at: '2026-11-18T12:00:00.000Z',
@@ -60,6 +61,9 @@ test('GET /api/usage/calls: one’s own calls, newest first, a page at a time, w
     error: 'no',
     attempts: 2,
   })
+  const named = await read(CallList, get('/api/usage/calls?generationId=gen_3'))
+  expect(named.calls.map(({ generationId, agentId }) => [generationId, agentId])).toEqual([['gen_3', 'bo']])
+  expect((await read(CallList, get('/api/usage/calls?generationId=gen_3', eve.cookie))).calls).toEqual([])
   const rest = await read(CallList, get(`/api/usage/calls?limit=4&before=${first.nextBefore}`))
   expect([first.calls.length, rest.calls.length, rest.nextBefore]).toEqual([4, 2, null])
   expect(rest.calls.at(-1)?.isEstimated).toBe(true)

@@ -15,9 +15,13 @@ const MAX_SEARCHED = 5000
  * on which nothing was found; null at the end.
  */
 export function listCalls(db: Db, userId: string, query: CallQuery): CallList {
-  const { limit, before } = query
+  const { limit, before, generationId } = query
   const { id, createdAt } = usageLogs
-  const isSearched = and(eq(usageLogs.userId, userId), before === undefined ? undefined : isOlder(db, userId, before))
+  const isSearched = and(
+    eq(usageLogs.userId, userId),
+    before === undefined ? undefined : isOlder(db, userId, before),
+    generationId === undefined ? undefined : eq(usageLogs.generationId, generationId),
+  )
   const searched = db.select().from(usageLogs).where(isSearched).orderBy(desc(createdAt), desc(id)).limit(MAX_SEARCHED)
   const latest = searched.as('latest')
   const rows = db
@@ -81,6 +85,7 @@ function readNames(db: Db, calls: readonly Row[]): Names {
 function toCall(call: Row, names: Names): ModelCall {
   return {
     id: call.id,
+    generationId: call.generationId,
     at: call.createdAt.toISOString(),
     agentId: call.agentId,
     agentName: names.get(call.agentId) ?? null,

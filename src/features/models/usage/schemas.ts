@@ -118,11 +118,12 @@ export type UsageByDay = z.infer<typeof UsageByDay>
 const badLimit = 'limit must be a whole number from 1 to 100'
 const badBefore = 'before must be the id of a call'
 const Id = z.string().min(1).max(255).optional()
-/** `GET /api/usage/calls`: those of an agent, with a model, by a key, that succeeded or failed; older than the call `before`. */
+/** `GET /api/usage/calls`: those of an agent, with a model, by a key, that succeeded or failed; older than the call `before`. `generationId` names one, as `x-generation-id` of its answer did. */
 export const CallQuery = z.object({
   agentId: Id,
   model: Id,
   keyId: Id,
+  generationId: Id,
   status: z.enum(['succeeded', 'failed'], 'status must be succeeded or failed').optional(),
   before: z.coerce.number(badBefore).int(badBefore).positive(badBefore).optional(),
   limit: z.coerce.number(badLimit).int(badLimit).min(1, badLimit).max(100, badLimit).default(50),
@@ -132,6 +133,7 @@ export type CallQuery = z.infer<typeof CallQuery>
 /** One call of a model. `isEstimated`: nobody reported what was used; `attempts` counts every provider that was asked. */
 export const ModelCall = z.object({
   id: z.number(),
+  generationId: z.string().nullable(),
   at: z.string(),
   agentId: z.string(),
   agentName: z.string().nullable(),

@@ -1,9 +1,14 @@
 import { type ComponentProps, useId } from 'react'
 
-type TextAreaProps = ComponentProps<'textarea'> & { label: string; error?: string | undefined }
+type TextAreaProps = ComponentProps<'textarea'> & {
+  label: string
+  error?: string | undefined
+  /** Prose is written in letters of the page, code in those of one width. */
+  look?: 'code' | 'prose'
+}
 
 /** Several labelled lines of text. */
-export function TextArea({ label, error, ...area }: TextAreaProps) {
+export function TextArea({ label, error, look = 'code', ...area }: TextAreaProps) {
   const id = useId()
   return (
     <div className="grid grid-cols-1 gap-1.5">
@@ -12,12 +17,12 @@ export function TextArea({ label, error, ...area }: TextAreaProps) {
       </label>
       <textarea
         rows={6}
-        spellCheck={false}
+        spellCheck={look === 'prose'}
         {...area}
         id={id}
         aria-invalid={error ? true : undefined}
         aria-describedby={error ? `${id}-error` : undefined}
-        className="w-full rounded-md border border-edge bg-surface px-3 py-2 font-mono text-sm text-ink placeholder:text-muted aria-invalid:border-bad"
+        className={`w-full rounded-md border border-edge bg-surface px-3 py-2 text-ink placeholder:text-muted aria-invalid:border-bad ${look === 'code' ? 'font-mono text-sm' : 'text-base sm:text-[0.9375rem]'}`}
       />
       {error && (
         <p id={`${id}-error`} className="text-sm text-bad">

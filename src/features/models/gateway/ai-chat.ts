@@ -1,0 +1,50 @@
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
+import type { BaseEnv } from '../../../http/env.ts'
+import { streamChunks, tellCompleted, toUsage } from './answers.ts'
+import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
+import type { Caller } from './requests/completion-request.ts'
+import { AiReply, type ChatRequest } from './schemas.ts'
+
+export const chatAnswers = answers(
+  { 200: [AiReply, 'text/event-stream'] },
+  'payment_required',
+  'not_found',
+  'limited',
+  'upstream_failed',
+  'upstream_timeout',
+  'unavailable',
+)
+
+type ChatDeps = CompleteDeps & { log: Log; clock: { now(): Date } }
+
+/** `POST /api/ai/chat` (Interface 4.5), the same on both faces: whole, or as OpenAI's events. */
+export async function answerChat<Env extends BaseEnv>(
+  c: Context<Env>,
+  deps: ChatDeps,
+  caller: Caller,
+  { taskType, fallbacks, ...body }: ChatRequest,
+) {
+  const asked = {
+    caller,
+    wish: { model: body.model, fallbacks, taskType },
+    body,
+    json: JSON.stringify(body),
+    endpoint: '/api/ai/chat',
+    signal: c.req.raw.signal,
+  }
+  if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+  const answer = await complete(deps, asked)
+  tellCompleted(c, answer)
+  const reply: z.infer<typeof AiReply> = {
+    id: answer.id,
+    model: answer.model.id,
+    provider: answer.model.provider.id,
+    message: { role: 'assistant', content: answer.content },
+    usage: toUsage(answer),
+    timestamp: deps.clock.now().toISOString(),
+  }
+  return c.json(reply)
+}

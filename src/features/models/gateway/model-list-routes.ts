@@ -1,0 +1,76 @@
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
+import type { BaseEnv } from '../../../http/env.ts'
+import type { Catalogue, CatalogueModel } from './catalogue/catalogue.ts'
+import type { Cooldowns } from './routing/cooldowns.ts'
+import { AiHealth, type AiModel, AiModelList, type ProviderHealth, ProviderModelList } from './schemas.ts'
+
+export type ModelListDeps = {
+  catalogue: Catalogue
+  cooldowns: Cooldowns
+  clock: Clock
+  log: Log
+  probeProviders: () => Promise<ProviderHealth>
+}
+
+const healthAnswers = answers({ 200: AiHealth })
+const modelsAnswers = answers({ 200: AiModelList })
+const providerModelsAnswers = answers({ 200: ProviderModelList })
+
+/** What can be asked for now, and whether it answers (Interface 4.5): open to everybody, on both faces. */
+export function modelListRoutes(deps: ModelListDeps) {
+  const app = new Hono<BaseEnv>()
+  const timestamp = () => deps.clock.now().toISOString()
+  const show = (model: CatalogueModel) => toAiModel(model, deps.cooldowns.isAvailable(model))
+
+  app.get('/api/ai/health', healthAnswers, async (c) => {
+    try {
+      return c.json({ ...(await deps.probeProviders()), timestamp: timestamp() })
+    } catch (error) {
+      deps.log.error({ error: errorMessage(error) }, 'cannot probe the AI providers')
+      return c.json({ status: 'error', error: 'AI providers cannot be probed' }, 503)
+    }
+  })
+
+  app.get('/api/ai/models', modelsAnswers, (c) => {
+    const models = deps.catalogue.list()
+    const counts = Object.fromEntries(
+      [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
+    )
+    return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
+  })
+
+  app.get('/api/ai/models/:provider', providerModelsAnswers, (c) => {
+    const provider = c.req.param('provider')
+    const models = deps.catalogue.list().filter((model) => model.provider.id === provider)
+    return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
+  })
+
+  return app
+}
+
+const LONG_CONTEXT_TOKENS = 200_000
+
+/** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
+function toAiModel(model: CatalogueModel, isAvailable: boolean): AiModel {
+  const provider = model.provider.id
+  const isLocal = provider === 'local' || provider === 'ollama'
+  return {
+    id: model.id,
+    name: model.name,
+    provider,
+    description: model.description ?? `${model.name} through ${provider}`,
+    tags: [
+      isLocal ? 'local' : 'cloud',
+      ...model.tags,
+      ...((model.contextLength ?? 0) >= LONG_CONTEXT_TOKENS ? ['long-context'] : []),
+    ],
+    inputCost: model.price?.inputUsdPerMillion ?? null,
+    outputCost: model.price?.outputUsdPerMillion ?? null,
+    contextWindow: model.contextLength,
+    available: isAvailable,
+  }
+}

@@ -1,0 +1,89 @@
+import { createParser } from 'eventsource-parser'
+import { z } from 'zod'
+import { ApiError, isAbort, reach, toApiError } from '../api/request.ts'
+
+/** No answer is longer: somebody who compares need not pay for a book. */
+export const MAX_ANSWER_TOKENS = 1000
+/** A model may be asked, and another in its place, until one begins. */
+const BEGIN_MS = 180_000
+/** The server says every 5 s that it is there. */
+const SILENCE_MS = 20_000
+
+const Piece = z.object({
+  choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }).nullish() })).optional(),
+  error: z.object({ message: z.string() }).optional(),
+})
+
+type Asking = {
+  model: string
+  prompt: string
+  signal: AbortSignal
+  /** The model has begun: under this id the call is booked, whatever becomes of it. */
+  onBegin: (generationId: string) => void
+  onText: (text: string) => void
+}
+
+/**
+ * Asks a model once and hands its answer on as it comes.
+ * @throws ApiError for a refusal, an answer that breaks off, and a server that falls silent; an abort by `signal` passes.
+ */
+export async function askModel({ model, prompt, signal, onBegin, onText }: Asking): Promise<void> {
+  const body = { model, messages: [{ role: 'user', content: prompt }], max_tokens: MAX_ANSWER_TOKENS, stream: true }
+  const guard = createSilenceGuard(signal)
+  try {
+    const response = await reach('/api/ai/chat', { method: 'POST', body, signal: guard.signal })
+    if (!response.ok) throw await toApiError(response)
+    onBegin(response.headers.get('x-generation-id') ?? '')
+    await readAnswer(response, guard.hear, onText)
+  } catch (error) {
+    if (signal.aborted) throw error
+    if (isAbort(error) || guard.signal.aborted) throw new ApiError(0, 'The server fell silent. Try again in a moment.')
+    throw error instanceof ApiError ? error : brokenOff()
+  } finally {
+    guard.end()
+  }
+}
+
+async function readAnswer(response: Response, onHeard: () => void, onText: (text: string) => void): Promise<void> {
+  let isDone = false
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      if (data === '[DONE]') isDone = true
+      else onText(readPiece(data))
+    },
+  })
+  const decoder = new TextDecoder()
+  const reader = response.body?.getReader()
+  // Not every browser lets a body be gone through piece by piece.
+  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+    onHeard()
+    parser.feed(decoder.decode(piece.value, { stream: true }))
+  }
+  if (!isDone) throw brokenOff()
+}
+
+/** @throws ApiError for an event that says why the answer ends here. */
+function readPiece(data: string): string {
+  const { choices, error } = Piece.parse(JSON.parse(data))
+  if (error) throw new ApiError(502, error.message)
+  return choices?.[0]?.delta?.content ?? ''
+}
+
+function brokenOff(): ApiError {
+  return new ApiError(0, 'The connection was lost before the answer was complete. Ask again.')
+}
+
+/** Aborts with `signal`, and when nothing is heard for too long. */
+function createSilenceGuard(signal: AbortSignal) {
+  const silence = new AbortController()
+  const wait = (ms: number) => setTimeout(() => silence.abort(), ms)
+  let timer = wait(BEGIN_MS)
+  return {
+    signal: AbortSignal.any([signal, silence.signal]),
+    hear() {
+      clearTimeout(timer)
+      timer = wait(SILENCE_MS)
+    },
+    end: () => clearTimeout(timer),
+  }
+}

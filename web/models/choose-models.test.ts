@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test'
+import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import { chooseModels, countProviders } from './choose-models.ts'
+
+const model = (id: string, rest: Partial<AiModel> = {}): AiModel => ({
+  id,
+  name: id,
+  provider: 'one',
+  description: '',
+  tags: [],
+  inputCost: null,
+  outputCost: null,
+  contextWindow: null,
+  available: true,
+  ...rest,
+})
+const models = [
+  model('cheap', { inputCost: 0.1, outputCost: 2, contextWindow: 8000, tags: ['tools'] }),
+  model('unknown'),
+  model('dear', { inputCost: 5, outputCost: 1, contextWindow: 200_000, provider: 'two', tags: ['vision', 'tools'] }),
+  model('free', { inputCost: 0, outputCost: 0, description: 'Runs on this machine' }),
+]
+const idsOf = (search: Parameters<typeof chooseModels>[1]) => chooseModels(models, search).map(({ id }) => id)
+
+test('models are narrowed by words, provider and ability, all at once', () => {
+  expect(idsOf({})).toEqual(['cheap', 'dear', 'free', 'unknown'])
+  expect(idsOf({ search: 'machine RUNS' })).toEqual(['free'])
+  expect(idsOf({ provider: 'two' })).toEqual(['dear'])
+  expect([idsOf({ can: 'tools' }), idsOf({ can: 'free' }), idsOf({ can: 'vision', provider: 'one' })]).toEqual([
+    ['cheap', 'dear'],
+    ['free'],
+    [],
+  ])
+})
+
+test('a price that nobody knows is last, whichever way the list is turned', () => {
+  expect(idsOf({ sort: 'input' })).toEqual(['free', 'cheap', 'dear', 'unknown'])
+  expect(idsOf({ sort: 'input', order: 'desc' })).toEqual(['dear', 'cheap', 'free', 'unknown'])
+  expect(idsOf({ sort: 'output' })).toEqual(['free', 'dear', 'cheap', 'unknown'])
+  expect(idsOf({ sort: 'context' })).toEqual(['dear', 'cheap', 'free', 'unknown'])
+})
+
+test('providers are counted over all models', () => {
+  expect(countProviders(models)).toEqual([
+    { provider: 'one', count: 3 },
+    { provider: 'two', count: 1 },
+  ])
+})

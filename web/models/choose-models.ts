@@ -1,0 +1,46 @@
+import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { ModelsSearch } from './models-search.ts'
+
+type Ability = NonNullable<ModelsSearch['can']>
+
+/** The models that a search leaves, in its order; what nobody tells of comes last, whichever way it is turned. */
+export function chooseModels(models: readonly AiModel[], search: ModelsSearch): AiModel[] {
+  const words = (search.search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  const left = models.filter(
+    (model) =>
+      (!search.provider || model.provider === search.provider) &&
+      (!search.can || hasAbility(model, search.can)) &&
+      words.every((word) => `${model.id} ${model.name} ${model.description}`.toLowerCase().includes(word)),
+  )
+  const sort = search.sort ?? 'name'
+  const sign = (search.order ?? usualOrder(sort)) === 'asc' ? 1 : -1
+  return left.toSorted((one, other) => {
+    if (sort === 'name') return sign * one.name.localeCompare(other.name)
+    const [first, second] = [figureOf(one, sort), figureOf(other, sort)]
+    const byFigure =
+      first === null || second === null ? Number(first === null) - Number(second === null) : sign * (first - second)
+    return byFigure || one.name.localeCompare(other.name)
+  })
+}
+
+/** What somebody who sorts by it wants to see first: cheap ones, and those that read much. */
+export function usualOrder(sort: NonNullable<ModelsSearch['sort']>): 'asc' | 'desc' {
+  return sort === 'context' ? 'desc' : 'asc'
+}
+
+/** Is the model told to have it? */
+export function hasAbility(model: AiModel, ability: Ability): boolean {
+  return ability === 'free' ? model.inputCost === 0 && model.outputCost === 0 : model.tags.includes(ability)
+}
+
+/** How many models each provider has, in the order of their names. */
+export function countProviders(models: readonly AiModel[]): { provider: string; count: number }[] {
+  return [...Map.groupBy(models, ({ provider }) => provider)]
+    .map(([provider, group]) => ({ provider, count: group.length }))
+    .sort((one, other) => one.provider.localeCompare(other.provider))
+}
+
+function figureOf(model: AiModel, sort: 'input' | 'output' | 'context'): number | null {
+  if (sort === 'context') return model.contextWindow
+  return sort === 'input' ? model.inputCost : model.outputCost
+}

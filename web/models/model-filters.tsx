@@ -1,0 +1,60 @@
+import { ArrowDownWideNarrow, ArrowUpNarrowWide } from 'lucide-react'
+import { IconButton } from '../ui/button.tsx'
+import { Choice } from '../ui/choice.tsx'
+import { SearchField } from '../ui/search-field.tsx'
+import { usualOrder } from './choose-models.ts'
+import { MODEL_ABILITIES, MODEL_SORTS, type ModelsSearch } from './models-search.ts'
+
+const sortWords = { name: 'Name', input: 'Price of reading', output: 'Price of writing', context: 'Context' } as const
+const abilityWords = { tools: 'Uses tools', vision: 'Sees pictures', free: 'Free' } as const
+
+type ModelFiltersProps = { search: ModelsSearch; onChange: (part: Partial<ModelsSearch>) => void }
+
+/** What narrows and sorts the models; all of it stands in the address. */
+export function ModelFilters({ search, onChange }: ModelFiltersProps) {
+  const sort = search.sort ?? 'name'
+  const order = search.order ?? usualOrder(sort)
+  const Order = order === 'asc' ? ArrowUpNarrowWide : ArrowDownWideNarrow
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <SearchField
+        label="Search models"
+        placeholder="Name, id or what it is good at"
+        value={search.search ?? ''}
+        maxLength={100}
+        shortcut="/"
+        onSearch={(words) => onChange({ search: words || undefined })}
+        className="min-w-48 flex-1 max-sm:basis-full"
+      />
+      <Choice
+        label="What it can do"
+        value={search.can ?? ''}
+        onChoose={(value) => onChange({ can: MODEL_ABILITIES.find((each) => each === value) })}
+      >
+        <option value="">All kinds</option>
+        {MODEL_ABILITIES.map((each) => (
+          <option key={each} value={each}>
+            {abilityWords[each]}
+          </option>
+        ))}
+      </Choice>
+      <Choice
+        label="Sort by"
+        value={sort}
+        onChoose={(value) => onChange({ sort: MODEL_SORTS.find((each) => each === value), order: undefined })}
+      >
+        {MODEL_SORTS.map((each) => (
+          <option key={each} value={each}>
+            {sortWords[each]}
+          </option>
+        ))}
+      </Choice>
+      <IconButton
+        label={order === 'asc' ? 'Rising; turn it around' : 'Falling; turn it around'}
+        onClick={() => onChange({ order: order === 'asc' ? 'desc' : 'asc' })}
+      >
+        <Order aria-hidden className="size-4.5" />
+      </IconButton>
+    </div>
+  )
+}

@@ -1,0 +1,64 @@
+import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { hasAbility } from './choose-models.ts'
+import { formatContext, formatPrice } from './model-words.ts'
+
+/** One model: its name, what it costs and can do, and whether it is asked at all now. */
+export function ModelRow({ model, isDown, onTry }: { model: AiModel; isDown: boolean; onTry: () => void }) {
+  const { id, name, provider } = model
+  const description = describeModel(model)
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-2 px-4 py-3 lg:grid-cols-[minmax(0,1fr)_19rem_auto]">
+      <div className="grid min-w-0 grid-cols-1 gap-0.5">
+        <h3 className="flex flex-wrap items-center gap-x-2 gap-y-1 font-medium">
+          <span className="min-w-0 wrap-anywhere">{name}</span>
+          {hasAbility(model, 'tools') && <Badge>Tools</Badge>}
+          {hasAbility(model, 'vision') && <Badge>Vision</Badge>}
+          <ModelState model={model} isDown={isDown} />
+        </h3>
+        <p className="text-sm text-muted">
+          {name !== id && <code className="font-mono text-[0.8125rem] wrap-anywhere">{id} </code>}
+          through {provider}
+        </p>
+        {isOfflineModel(id) ? (
+          <p className="text-sm text-warn">{offlineModelWarning}</p>
+        ) : (
+          description && (
+            <p className="line-clamp-2 text-sm text-muted" title={description}>
+              {description}
+            </p>
+          )
+        )}
+      </div>
+      <dl className="grid grid-cols-3 gap-3 text-sm tabular-nums max-lg:order-last max-lg:col-span-2">
+        <Figure label="Reading" value={formatPrice(model.inputCost)} />
+        <Figure label="Writing" value={formatPrice(model.outputCost)} />
+        <Figure label="Context" value={formatContext(model)} />
+      </dl>
+      <Button aria-label={`Try ${name}`} onClick={onTry}>
+        Try
+      </Button>
+    </li>
+  )
+}
+
+/** What is told of it beyond its name and who has it, which stand there already. */
+function describeModel({ name, provider, description }: AiModel): string | null {
+  return description === `${name} through ${provider}` ? null : description
+}
+
+function ModelState({ model, isDown }: { model: AiModel; isDown: boolean }) {
+  if (isDown) return <Badge tone="problem">Provider does not answer</Badge>
+  return model.available ? null : <Badge tone="warning">Failed lately</Badge>
+}
+
+function Figure({ label, value }: { label: string; value: string }) {
+  return (
+    <div>
+      <dt className="text-xs text-muted">{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,21 @@
+import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import { formatCost } from '../cost/figures.ts'
+
+const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
+
+/** Dollars a million tokens, as short as they can be said. */
+export function formatPrice(usdPerMillion: number | null): string {
+  if (usdPerMillion === null) return 'not told'
+  if (usdPerMillion === 0) return 'free'
+  return formatCost(usdPerMillion)
+}
+
+/** `128K`. */
+export function formatContext({ contextWindow }: AiModel): string {
+  return contextWindow === null ? 'not told' : tokens.format(contextWindow)
+}
+
+/** `0.84 s`. */
+export function formatSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
+}

@@ -1,0 +1,68 @@
+import { useEffect, useRef, useState } from 'react'
+import { askModel } from './ask-model.ts'
+
+/** What has become of one question to one model. Times are milliseconds since it was asked. */
+export type TriedAnswer = {
+  model: string
+  text: string
+  state: 'asked' | 'answering' | 'done' | 'stopped' | 'failed'
+  /** When its first word came, and when it ended. */
+  firstMs: number | null
+  wholeMs: number | null
+  /** Under which the call is booked; null while no model has begun. */
+  generationId: string | null
+  error: unknown
+}
+
+/** Asks several models the same at once, and keeps what each of them says. A new question, and leaving, stops the last. */
+export function useAnswers() {
+  const [answers, setAnswers] = useState<TriedAnswer[]>([])
+  const asking = useRef<AbortController | null>(null)
+  useEffect(() => () => asking.current?.abort(), [])
+
+  const ask = (models: readonly string[], prompt: string) => {
+    asking.current?.abort()
+    const stopping = new AbortController()
+    asking.current = stopping
+    setAnswers(models.map(toAsked))
+    models.forEach((model, place) => {
+      const change = (next: (answer: TriedAnswer) => Partial<TriedAnswer>) => {
+        if (asking.current !== stopping) return
+        setAnswers((now) => now.map((answer, each) => (each === place ? { ...answer, ...next(answer) } : answer)))
+      }
+      void follow(model, prompt, stopping.signal, change)
+    })
+  }
+  return {
+    answers,
+    isRunning: answers.some(({ state }) => state === 'asked' || state === 'answering'),
+    ask,
+    stop: () => asking.current?.abort(),
+  }
+}
+
+type Change = (next: (answer: TriedAnswer) => Partial<TriedAnswer>) => void
+
+async function follow(model: string, prompt: string, signal: AbortSignal, change: Change): Promise<void> {
+  const begun = performance.now()
+  const since = () => performance.now() - begun
+  try {
+    await askModel({
+      model,
+      prompt,
+      signal,
+      onBegin: (generationId) => change(() => ({ state: 'answering', generationId: generationId || null })),
+      onText: (piece) =>
+        change(({ text, firstMs }) => ({ text: text + piece, firstMs: firstMs ?? (piece ? since() : null) })),
+    })
+    const wholeMs = since()
+    change(() => ({ state: 'done', wholeMs }))
+  } catch (error) {
+    const wholeMs = since()
+    change(() => (signal.aborted ? { state: 'stopped', wholeMs } : { state: 'failed', wholeMs, error }))
+  }
+}
+
+function toAsked(model: string): TriedAnswer {
+  return { model, text: '', state: 'asked', firstMs: null, wholeMs: null, generationId: null, error: null }
+}
