@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { CreatedKey } from '../src/features/people/keys/schemas.ts'
 import { PASSWORD, signUp } from './harness/client.ts'
@@ -20,6 +21,55 @@ async function readExamples(): Promise<{ language: string; code: string }[]> {
   return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({ language, code }))
 }
 
+/** What `bun add` of the client does: the package and the one that it depends on. */
+async function layClient(folder: string): Promise<void> {
+  const root = join(CHAPTER, '..', '..', '..')
+  const { exitCode, stderr } = Bun.spawnSync([
+    process.execPath,
+    join(root, 'scripts/client/main.ts'),
+    join(folder, 'client'),
+  ])
+  expect([exitCode, stderr.toString()]).toEqual([0, ''])
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(join(folder, 'client'), join(folder, 'node_modules/stead'))
+  for (const name of ['openapi-fetch', 'openapi-typescript-helpers', 'bun-types']) {
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+  }
+}
+
+test('the typed client: its example is right to the compiler, and a path, a field or a type that there is not is wrong', async () => {
+  using folder = tempFolder()
+  await layClient(folder.path)
+  const root = join(CHAPTER, '..', '..', '..')
+  const example = (await readExamples()).find(({ code }) => code.includes('stead/client'))
+  const check = async (code: string) => {
+    const file = folder.file('checked.ts')
+    await Bun.write(file, code)
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'preserve']
+    const { stdout } = Bun.spawnSync(
+      [process.execPath, join(root, 'node_modules/typescript/bin/tsc'), ...options, '--types', 'bun-types', file],
+      { cwd: folder.path },
+    )
+    return stdout
+      .toString()
+      .split('\n')
+      .filter((line) => line.includes('error'))
+  }
+  const program = (line: string) =>
+    `import { createSteadClient } from 'stead/client'\nconst { web } = createSteadClient({ web: '' })\n${line}\n`
+  expect(await check(example?.code ?? '')).toEqual([])
+  expect(
+    await check(program("const { data } = await web.GET('/api/keys')\nconst name: string = data!.keys[0]!.name")),
+  ).toEqual([])
+  for (const wrong of [
+    "await web.GET('/api/nothing')",
+    "await web.POST('/api/keys', { body: { nome: 'a' } })",
+    "const { data } = await web.GET('/api/keys')\nconst name: number = data!.keys[0]!.name",
+  ]) {
+    expect([wrong, await check(program(wrong))]).toEqual([wrong, [expect.stringContaining('checked.ts(')]])
+  }
+}, 300_000)
+
 test('the examples of web/docs/calling.md run: a key, the agents, a completion and a page, in each language', async () => {
   const provider = await startProvider()
   const pages = Bun.serve({
@@ -33,6 +83,7 @@ test('the examples of web/docs/calling.md run: a key, the agents, a completion a
     SUMMARIZER_ALLOW_PRIVATE: 'true',
   })
   using folder = tempFolder()
+  await layClient(folder.path)
   const person = await signUp(server.urls.web)
   const environment: Record<string, string> = {
     PATH: process.env.PATH ?? '',
@@ -59,7 +110,7 @@ test('the examples of web/docs/calling.md run: a key, the agents, a completion a
 
   try {
     const [first, ...others] = await readExamples()
-    expect(others.map(({ language }) => language)).toEqual(['bash', 'ts', 'python'])
+    expect(others.map(({ language }) => language)).toEqual(['bash', 'ts', 'ts', 'python'])
     const made = await run('bash', first?.code ?? '')
     environment.STEAD_KEY = CreatedKey.parse(JSON.parse(made.slice(made.lastIndexOf('{"id"')))).key
     for (const { language, code } of others) {

@@ -1,0 +1,74 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { plugin } from 'bun'
+import typescript from 'typescript-5'
+import manifest from '../../package.json' with { type: 'json' }
+import { writeApiDocument } from '../../src/apps/api-document/document.ts'
+import { listRoutes } from '../../src/apps/api-document/routes.ts'
+import { createEmptyApp } from '../../src/apps/empty-app.ts'
+import { readConfig } from '../../src/core/config.ts'
+
+const FACES = ['web', 'backend', 'summarizer'] as const
+
+const DECLARATION = `import type { SteadClientOf, SteadClientOptions } from './options.d.ts'
+import type { paths as BackendPaths } from './backend.d.ts'
+import type { paths as SummarizerPaths } from './summarizer.d.ts'
+import type { paths as WebPaths } from './web.d.ts'
+
+export type { BackendPaths, SteadClientOptions, SummarizerPaths, WebPaths }
+export type SteadClient = SteadClientOf<WebPaths, BackendPaths, SummarizerPaths>
+/** Speaks to a Stead by the paths and shapes of its own OpenAPI documents. */
+export declare function createSteadClient(options: SteadClientOptions): SteadClient
+`
+
+/** Writes the package of the typed client into `folder`: \`bun add FOLDER\` gives \`import … from 'stead/client'\`. */
+export async function writeClient(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  const { openapiTS, astToString } = await loadGenerator()
+  const { routes } = createEmptyApp(readConfig({ DATA_DIR: folder }))
+  const declared = listRoutes(routes)
+  for (const face of FACES) {
+    const document = await writeApiDocument(declared, face)
+    // It reads JSON: what is written has no more than that.
+    const types = await openapiTS(JSON.stringify(document), { silent: true })
+    await Bun.write(join(folder, `${face}.d.ts`), astToString(types))
+  }
+  const source = await Bun.file(join(import.meta.dir, 'client.ts')).text()
+  const code = new Bun.Transpiler({ loader: 'ts' }).transformSync(source)
+  await Promise.all([
+    Bun.write(join(folder, 'client.js'), code),
+    Bun.write(join(folder, 'client.d.ts'), DECLARATION),
+    Bun.write(join(folder, 'options.d.ts'), toDeclarations(source)),
+    Bun.write(join(folder, 'package.json'), `${JSON.stringify(toPackage(), null, 2)}\n`),
+  ])
+}
+
+/** The types of the client's source without its code. */
+function toDeclarations(source: string): string {
+  return source
+    .slice(0, source.indexOf('/** Speaks to'))
+    .replace('import createFetchClient, { type Client }', 'import type { Client }')
+}
+
+function toPackage() {
+  const { name, version, license, dependencies } = manifest
+  return {
+    name,
+    version,
+    license,
+    type: 'module',
+    exports: { './client': { types: './client.d.ts', default: './client.js' } },
+    dependencies: { 'openapi-fetch': dependencies['openapi-fetch'] },
+  }
+}
+
+/** openapi-typescript is written for the compiler's interface of version 5, which version 7 has no more. */
+async function loadGenerator() {
+  plugin({
+    name: 'compiler of version 5',
+    setup: (build) =>
+      void build.module('typescript', () => ({ exports: { default: typescript, ...typescript }, loader: 'object' })),
+  })
+  const { default: openapiTS, astToString } = await import('openapi-typescript')
+  return { openapiTS, astToString }
+}
