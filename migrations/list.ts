@@ -54,6 +54,7 @@ import sql51 from './0051_dapper_vin_gonzales.sql' with { type: 'text' }
 import sql52 from './0052_lethal_george_stacy.sql' with { type: 'text' }
 import sql53 from './0053_ambiguous_warbound.sql' with { type: 'text' }
 import sql54 from './0054_omniscient_thunderball.sql' with { type: 'text' }
+import sql55 from './0055_numerous_william_stryker.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -112,4 +113,5 @@ export const migrations = [
   { name: '0052_lethal_george_stacy', sql: sql52 },
   { name: '0053_ambiguous_warbound', sql: sql53 },
   { name: '0054_omniscient_thunderball', sql: sql54 },
+  { name: '0055_numerous_william_stryker', sql: sql55 },
 ]

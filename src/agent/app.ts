@@ -10,10 +10,11 @@ import { readBearer } from '../http/internal-key.ts'
 import { validate } from '../http/validate.ts'
 import type { Channels } from './channels/channels.ts'
 import { channelRoutes } from './channels/routes.ts'
+import type { McpServers } from './commands/mcp-servers.ts'
 import { type CompletionsDeps, complete, joinTurn } from './completions.ts'
 import type { AgentEnv } from './env.ts'
 import { openAiErrorHandler } from './errors.ts'
-import { ChatRequest, HistoryQuery, InstructionsRequest } from './schemas.ts'
+import { ChatRequest, HistoryQuery, InstructionsRequest, McpUseRequest } from './schemas.ts'
 import type { Instructions } from './state/instructions.ts'
 
 export type AgentAppDeps = CompletionsDeps & {
@@ -23,6 +24,8 @@ export type AgentAppDeps = CompletionsDeps & {
   version: string
   gatewayToken: string
   instructions: Instructions
+  /** Null where nothing confines what such servers do. */
+  mcpServers: McpServers | null
   /** Where state is kept: it must be there and writable for the agent to be ready. */
   folders: readonly string[]
   isStopping: () => boolean
@@ -70,6 +73,8 @@ export function createAgentApp(deps: AgentAppDeps) {
   }
 
   app.route('/', channelRoutes(deps.channels, requireToken))
+  app.use('/mcp-servers/*', requireToken, requireRunning)
+  app.route('/', mcpRoutes(deps.mcpServers))
   app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', ChatRequest), (c) =>
     complete(deps, c, c.req.valid('json')),
   )
@@ -101,6 +106,25 @@ export function createAgentApp(deps: AgentAppDeps) {
       await deps.memory.clear()
     })
     return c.json({ ok: true })
+  })
+  return app
+}
+
+/** What the owner sees of the MCP servers that this agent starts, and how they try them. */
+function mcpRoutes(servers: McpServers | null) {
+  const app = new Hono<AgentEnv>()
+  const requireServers = () => {
+    if (!servers) throw new AppError('not_found', 'This agent starts no MCP servers: nothing would confine them')
+    return servers
+  }
+  app.get('/mcp-servers/:name/tools', async (c) => {
+    c.env.keepOpen(c.req.raw)
+    return c.json({ tools: await requireServers().listTools(c.req.param('name'), c.req.raw.signal) })
+  })
+  app.post('/mcp-servers/:name/call', validate('json', McpUseRequest), async (c) => {
+    c.env.keepOpen(c.req.raw)
+    const { tool, arguments: input } = c.req.valid('json')
+    return c.json(await requireServers().callTool(c.req.param('name'), { tool, input }, c.req.raw.signal))
   })
   return app
 }

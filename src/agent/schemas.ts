@@ -53,3 +53,9 @@ function endsWithUser(messages: ChatMessage[]): boolean {
   const last = messages.findLast((message) => message.role === 'user' || message.role === 'assistant')
   return last?.role === 'user' && last.content.trim() !== ''
 }
+
+/** `POST /mcp-servers/:name/call`: the owner tries a tool. */
+export const McpUseRequest = z.object({
+  tool: z.string().min(1).max(1000),
+  arguments: z.record(z.string(), z.unknown()).default({}),
+})

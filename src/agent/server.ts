@@ -11,6 +11,7 @@ import type { Outbox } from './channels/channel.ts'
 import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
 import { createQuestions } from './channels/questions.ts'
 import type { CommandPlaces } from './commands/command-tools.ts'
+import { createMcpServers } from './commands/mcp-servers.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall } from './platform-call.ts'
 import { createInstructions } from './state/instructions.ts'
@@ -75,14 +76,11 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const loadSkills = createSkillLoader(settings, { ...deps, workspace })
   const call = createPlatformCall(settings, deps.fetch)
 
+  const commands = toCommandPlaces(settings, folders.workspace)
+  const mcpServers = commands && createMcpServers(commands, call)
+
   let channels: Channels | null = null
-  const outbox: Outbox = {
-    listRecipients: () => channels?.listRecipients() ?? [],
-    async send(to, text) {
-      if (!channels) throw new AppError('unavailable', 'The channels are being opened')
-      await channels.send(to, text)
-    },
-  }
+  const outbox = createOutbox(() => channels)
   const questions = createQuestions({ listChannels: () => channels?.listOwnerChannels() ?? [], call, log: deps.log })
   const sessions = createSessions(folders.sessions, deps.log)
   const turnDeps = {
@@ -102,7 +100,8 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
       call,
       outbox,
-      commands: toCommandPlaces(settings, folders.workspace),
+      commands,
+      mcpServers,
       approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE, questions),
       ...createReporters(settings, deps),
     }),
@@ -123,6 +122,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     ...turnDeps,
     keptTurns,
     channels: opened,
+    mcpServers,
     folders: Object.values(folders),
     isStopping: () => stopping.signal.aborted,
   })
@@ -132,12 +132,25 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     port: server.port ?? settings.port,
     async stop(graceMs) {
       stopping.abort()
+      await using _servers = { [Symbol.asyncDispose]: async () => mcpServers?.close() }
       // Turns that have an id go on without anybody who listens.
       const finished = Promise.all([server.stop(), keptTurns.idle(), opened.idle()]).then(() => true)
       if (await orLate(finished, graceMs, false)) return
       ending.abort()
       queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
       if (!(await orLate(finished, 1000, false))) await server.stop(true)
+    },
+  }
+}
+
+/** Messages go out by channels that are opened later. */
+function createOutbox(find: () => Channels | null): Outbox {
+  return {
+    listRecipients: () => find()?.listRecipients() ?? [],
+    async send(to, text) {
+      const channels = find()
+      if (!channels) throw new AppError('unavailable', 'The channels are being opened')
+      await channels.send(to, text)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import type { RuntimeName } from '../../src/adapters/runtimes/contract/runtime.ts'
 import type { AgentSettings } from '../../src/agent/server.ts'
 import type { Sealer } from '../../src/core/secrets.ts'
@@ -25,11 +26,13 @@ export async function startOwnedAgent(
     tokenOf?: TokenOf
     /** What its row says that runs it. */
     runtime?: RuntimeName
+    /** Has the platform know where it listens, as of one that it runs itself. */
+    isReached?: boolean
   } = {},
 ) {
   const owner = await agentOwner(options)
   const { app, asOwner, agent } = owner
-  const { tokenOf, runtime, ...others } = settings
+  const { tokenOf, runtime, isReached, ...others } = settings
   if (runtime) await write(owner.platform.db, (tx) => tx.update(agents).set({ runtime }).run())
   let isDown = false
   const double = startPlatformDouble((request) => {
@@ -39,6 +42,16 @@ export async function startOwnedAgent(
   const { accessToken: platformToken, gatewayToken } = openTokens(owner.platform.sealer, agent.row)
   const own = { gatewayToken: tokenOf ? tokenOf(agent.row, owner.platform.sealer) : gatewayToken }
   const running = await startTestAgent({ platformToken, agentId: agent.id, ...own, ...others }, double)
+  if (isReached) {
+    const { port } = new URL(running.url)
+    await write(owner.platform.db, (tx) =>
+      tx
+        .update(agents)
+        .set({ port: Number(port) })
+        .where(eq(agents.id, agent.id))
+        .run(),
+    )
+  }
   const list = async (query = '') => (await read(ApprovalList, asOwner(`/api/approvals${query}`))).approvals
   return {
     ...owner,

@@ -375,6 +375,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: () => ({ message: 'Hi' }),
   },
   'GET /v1/mcp/tools backend': reached,
+  'GET /v1/mcp/commands backend': reached,
   'POST /v1/mcp/call backend': {
     status: 404,
     body: () => ({ server: 'none', tool: 'x', arguments: '{}' }),

@@ -44,7 +44,8 @@ function Server({ agentId, server }: { agentId: string; server: McpServer }) {
     <div className="grid grid-cols-1 gap-2 border-b border-line pb-3">
       <div className="flex flex-wrap items-center gap-2">
         <p className="min-w-0 flex-1 text-sm wrap-anywhere">
-          <span className="font-medium">{server.name}</span> <span className="text-muted">{server.url}</span>
+          <span className="font-medium">{server.name}</span>{' '}
+          <span className="text-muted">{server.url ?? [server.command, ...server.args].join(' ')}</span>
         </p>
         <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Hide tools' : 'Show tools'}

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import type { McpResult, McpTool } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
 import { type AgentChannel, decidePairing, readChannels, removePerson } from './channels.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import { type Ask, type Call, createAsk, Problem } from './http.ts'
+import { callMcpTool, listMcpTools, type McpUse } from './mcp.ts'
 import {
   type AgentNote,
   isOpenClawNote,
@@ -79,6 +81,9 @@ export type AgentGateway = {
   readInstructions(endpoint: AgentEndpoint): Promise<string | null>
   /** Replaces them; an empty text is none. @throws as `readInstructions`. */
   writeInstructions(endpoint: AgentEndpoint, text: string): Promise<void>
+  /** What an MCP server has that the built-in agent starts itself. @throws AppError `not_found`. */
+  listMcpTools(endpoint: AgentEndpoint, server: string): Promise<McpTool[]>
+  callMcpTool(endpoint: AgentEndpoint, use: McpUse): Promise<McpResult>
   /** Sends away whoever the agent knows besides the holder of its token. */
   endPairings(endpoint: AgentEndpoint): Promise<void>
 }
@@ -182,6 +187,8 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     },
     channels: async (endpoint) => (endpoint.kind === 'stead' ? readChannels(ask, endpoint, timeouts.probeMs) : []),
     decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
+    listMcpTools: (endpoint, server) => listMcpTools(ask, endpoint, server),
+    callMcpTool: (endpoint, use) => callMcpTool(ask, endpoint, use),
     removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),

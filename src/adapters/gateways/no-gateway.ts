@@ -26,6 +26,8 @@ export function createNoGateway(reason: string): AgentGateway {
     removePerson: refuse,
     readInstructions: refuse,
     writeInstructions: refuse,
+    listMcpTools: refuse,
+    callMcpTool: refuse,
     endPairings: refuse,
   }
 }

@@ -1,24 +1,14 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { z } from 'zod'
+import { type McpResult, type McpTool, toMcpResult, toMcpTools } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
 import { VERSION } from '../../core/version.ts'
 import type { Egress } from '../egress/egress.ts'
 import { EgressError } from '../egress/error.ts'
 
-const MAX_TOOLS = 100
-const MAX_DESCRIPTION_CHARACTERS = 1000
-const MAX_SCHEMA_CHARACTERS = 20_000
-const MAX_RESULT_CHARACTERS = 200_000
 const MAX_BYTES = 2 * 1024 * 1024
 
 /** Where a server of somebody else is, and what it is shown. */
 export type McpEndpoint = { url: string; headers: Readonly<Record<string, string>> }
-
-/** A tool as its server describes it, cut to a bearable size; `inputSchema` is JSON Schema of an object. */
-export type McpTool = { name: string; description: string; inputSchema: Record<string, unknown> }
-
-/** What a tool said; what is no text is only named. */
-export type McpResult = { text: string; isError: boolean }
 
 /**
  * Speaks to MCP servers of others by streamable HTTP, only where the egress rules allow, and anew for each call: a server
@@ -29,23 +19,17 @@ export type McpClients = {
   callTool(endpoint: McpEndpoint, name: string, input: Record<string, unknown>, timeoutMs: number): Promise<McpResult>
 }
 
-const Schema = z.looseObject({ type: z.literal('object') })
-
 export function createMcpClients(egress: Egress): McpClients {
   return {
     listTools: (endpoint, timeoutMs) =>
       withClient(egress, endpoint, timeoutMs, async (client, signal) => {
         const { tools } = await client.listTools(undefined, { signal, timeout: timeoutMs })
-        return tools.slice(0, MAX_TOOLS).map(({ name, description = '', inputSchema }) => ({
-          name: name.slice(0, MAX_DESCRIPTION_CHARACTERS),
-          description: description.slice(0, MAX_DESCRIPTION_CHARACTERS),
-          inputSchema: toSchema(inputSchema),
-        }))
+        return toMcpTools(tools)
       }),
     callTool: (endpoint, name, input, timeoutMs) =>
       withClient(egress, endpoint, timeoutMs, async (client, signal) => {
         const result = await client.callTool({ name, arguments: input }, { signal, timeout: timeoutMs })
-        return { text: toText(result.content), isError: result.isError === true }
+        return toMcpResult(result)
       }),
   }
 }
@@ -116,16 +100,4 @@ function toStream(body: AsyncIterable<Uint8Array>, cancel: () => void): Readable
     },
     cancel,
   })
-}
-
-/** A schema that is none, or too large for every turn, takes anything: the server knows what it wants. */
-function toSchema(schema: unknown): Record<string, unknown> {
-  const parsed = Schema.safeParse(schema)
-  if (!parsed.success || JSON.stringify(parsed.data).length > MAX_SCHEMA_CHARACTERS) return { type: 'object' }
-  return parsed.data
-}
-
-function toText(content: readonly ({ type: string } & Record<string, unknown>)[]): string {
-  const parts = content.map((part) => (typeof part.text === 'string' ? part.text : `[${part.type}]`))
-  return parts.join('\n').slice(0, MAX_RESULT_CHARACTERS)
 }

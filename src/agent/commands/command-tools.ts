@@ -6,7 +6,7 @@ import { runCommand } from './run.ts'
 
 const SHELL = '/bin/sh'
 /** None of them can be written to by the agent: what the owner has approved is what runs. */
-const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+export const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MAX_SECONDS = 300
 
 const timeoutSeconds = z

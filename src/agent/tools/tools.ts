@@ -4,6 +4,7 @@ import type { ToolSettings } from '../../core/agent-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Outbox } from '../channels/channel.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
+import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Workspace } from '../state/workspace.ts'
@@ -31,6 +32,7 @@ export type ToolDeps = {
   outbox: Outbox
   /** Null where nothing confines what a command does: then there are no tools for that. */
   commands: CommandPlaces | null
+  mcpServers: McpServers | null
 }
 
 /** What a model may use in one turn, and how much. */
@@ -55,7 +57,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     const { tools, hasMcp, limits, price } = await loadToolSettings(signal)
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
-    const others = hasMcp ? await loadMcpTools(call, signal) : {}
+    const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal) : {}
     const repeats = createRepeats()
     const guard = createGuard({ approvals, repeats }, sessionKey, limits.toolCalls)
     return {

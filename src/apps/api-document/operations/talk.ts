@@ -66,6 +66,7 @@ export const TALK: Wing = {
       'GET /api/agents/:id/mcp-servers/:serverId/tools': 'Lists the tools that an MCP server offers',
       'POST /api/agents/:id/mcp-servers/:serverId/try': 'Tries a tool of an MCP server',
       'GET /v1/mcp/tools': 'Lists the MCP tools that an agent may use',
+      'GET /v1/mcp/commands': 'Lists the MCP servers that an agent starts itself',
       'POST /v1/mcp/call': 'Calls an MCP tool',
     },
   },

@@ -10,6 +10,9 @@ import type { ServerClient } from '../client.ts'
 
 const PAGE = 100
 
+/** One that is reached by its address; those that an agent starts itself are no part of fleet files. */
+type PresentServer = McpServer & { url: string }
+
 /** An agent as it is. `webhook` is the origin that its answers go to, null while the channel is off. */
 export type PresentAgent = {
   id: string
@@ -17,7 +20,7 @@ export type PresentAgent = {
   config: Omit<ShownConfig, 'plan'>
   labels: readonly string[]
   tools: AgentTools | null
-  servers: readonly McpServer[]
+  servers: readonly PresentServer[]
   schedules: readonly Task[]
   mail: boolean
   webhook: string | null
@@ -38,7 +41,7 @@ export async function listFleet(server: ServerClient): Promise<ListedAgent[]> {
 export async function readPresent(server: ServerClient, { id, name, labels }: ListedAgent): Promise<PresentAgent> {
   const agent = `/api/agents/${encodeURIComponent(id)}`
   const get = <T>(schema: z.ZodType<T>, path: string) => server.ask(schema, 'GET', path)
-  const [{ config }, tools, { servers }, { tasks }, mail, webhook] = await Promise.all([
+  const [{ config }, tools, mcp, { tasks }, mail, webhook] = await Promise.all([
     get(ConfigResponse, `${agent}/config`),
     get(AgentTools, `${agent}/tools`),
     get(McpServerList, `${agent}/mcp-servers`),
@@ -48,6 +51,7 @@ export async function readPresent(server: ServerClient, { id, name, labels }: Li
   ])
   // The oldest first, so that a file lists them as they were made.
   const schedules = tasks.toReversed()
+  const servers = mcp.servers.flatMap(({ url, ...server }) => (url === null ? [] : [{ ...server, url }]))
   const channels = { mail: mail.isOn, webhook: webhook.isOn ? webhook.sendsTo : null }
   return { id, name, labels, config, tools, servers, schedules, ...channels }
 }

@@ -59,6 +59,8 @@ export function createWakingGateway(gateway: AgentGateway, deps: AddressDeps): A
     removePerson: whileAwake(gateway.removePerson),
     readInstructions: whileAwake(gateway.readInstructions),
     writeInstructions: whileAwake(gateway.writeInstructions),
+    listMcpTools: whileAwake(gateway.listMcpTools),
+    callMcpTool: whileAwake(gateway.callMcpTool),
     endPairings: whileAwake(gateway.endPairings),
   }
 }

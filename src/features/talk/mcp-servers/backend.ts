@@ -1,8 +1,11 @@
 import { Hono } from 'hono'
+import type { McpCommands } from '../../../core/agents/mcp.ts'
 import { answers } from '../../../http/answers.ts'
 import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
-import { CallRequest, OfferedTools, ToolResult } from './schemas.ts'
+import { CallRequest, OfferedTools, OwnCommands, ToolResult } from './schemas.ts'
+import { listCommands } from './servers.ts'
 import { callMcpTool, listAgentMcpTools, type UseDeps } from './use.ts'
 
 /**
@@ -16,6 +19,11 @@ export function mcpServersBackend(deps: UseDeps & { callers: CallerFinder }) {
   app.get('/v1/mcp/tools', answers({ 200: OfferedTools }), agent, async (c) =>
     c.json(await listAgentMcpTools(deps, c.var.agentId)),
   )
+
+  app.get('/v1/mcp/commands', answers({ 200: OwnCommands }, 'not_found'), agent, (c) => {
+    const row = getAgent(deps.db, { kind: 'operator' }, c.var.agentId)
+    return c.json({ servers: listCommands(deps, row) } satisfies McpCommands)
+  })
 
   app.post(
     '/v1/mcp/call',

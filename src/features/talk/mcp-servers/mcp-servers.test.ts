@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { startMcpServer } from '../../../../tests/harness/doubles/mcp-server.ts'
+import { write } from '../../../db/write.ts'
+import { agents } from '../../agents/registry/tables.ts'
 import { agentMcpServers } from './tables.ts'
 
 async function open(environment: Record<string, string> = { SUMMARIZER_ALLOW_PRIVATE: 'true' }) {
@@ -167,4 +169,45 @@ test('another owner gets 404 for every route, and a server that is removed is go
   expect((await asOwner(one, 'DELETE')).status).toBe(200)
   expect((await told(asOwner(path))).body).toEqual({ servers: [] })
   expect((await asOwner(one, 'DELETE')).status).toBe(404)
+})
+
+test('POST /api/agents/:id/mcp-servers: a command is 400 with the reason where nothing confines it, 400 for what belongs to an address', async () => {
+  const { add, path, asOwner, told, platform } = await open()
+  const runIn = (runtime: 'process' | 'docker') => write(platform.db, (tx) => tx.update(agents).set({ runtime }).run())
+  await runIn('process')
+  const refused = await add({ command: 'npx', args: ['-y', 'server'] })
+  expect([refused.status, refused.body.code]).toEqual([400, 'NOT_CONFINED'])
+  expect(refused.body.error).toContain('a process of the host')
+  await runIn('docker')
+  for (const bad of [
+    { command: 'npx', url: 'https://mcp.example/' },
+    { command: 'npx', bearer: 'x' },
+    { url: 'https://mcp.example/', environment: { A: 'b' } },
+    { command: 'a\0b' },
+    { command: 'npx', environment: { 'a b': 'x' } },
+  ])
+    expect((await add(bad)).status).toBe(400)
+  const { body } = await add({ command: 'npx', args: ['-y', 'server'], environment: { KEY: 'very-secret' } })
+  const one = `${path}/${body.server.id}`
+  const change = (what: object) => told(asOwner(one, 'PATCH', what))
+  expect((await change({ url: 'https://mcp.example/' })).status).toBe(400)
+  expect((await change({ trustedTools: ['x'] })).body.server.environmentNames).toEqual(['KEY'])
+  expect((await change({ args: ['-y', 'another'] })).body.server.environmentNames).toEqual([])
+  expect(JSON.stringify(platform.db.select().from(agentMcpServers).all())).not.toContain('very-secret')
+})
+
+test('GET /v1/mcp/commands: what an agent starts itself, with its environment; nothing any more where nothing confines it', async () => {
+  const { add, asAgent, told, platform, tools } = await open()
+  const runIn = (runtime: 'process' | 'swarm') => write(platform.db, (tx) => tx.update(agents).set({ runtime }).run())
+  await runIn('swarm')
+  await add({ command: 'npx', args: ['server'], environment: { KEY: 'value' } })
+  const commands = () => told(asAgent('/v1/mcp/commands'))
+  expect((await commands()).body).toMatchObject({
+    servers: [{ name: 'weather', command: 'npx', args: ['server'], environment: { KEY: 'value' }, enabled: true }],
+  })
+  expect((await tools()).body).toEqual({ tools: [], failed: [] })
+  await runIn('process')
+  expect((await commands()).body).toEqual({ servers: [] })
+  const wrong = await asAgent('/v1/mcp/commands', 'GET', undefined, { authorization: 'Bearer agt_wrong' })
+  expect(wrong.status).toBe(401)
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
+import { McpCommands } from '../../../core/agents/mcp.ts'
 
 const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'
 const Name = z.string(BAD_NAME).regex(/^[a-z0-9][a-z0-9-]{0,29}$/, BAD_NAME)
@@ -15,26 +16,64 @@ const Headers = z
 const BAD_TOOLS = 'tools must be at most 200 names'
 const Tools = z.array(z.string(BAD_TOOLS).min(1, BAD_TOOLS).max(1000, BAD_TOOLS), BAD_TOOLS).max(200, BAD_TOOLS)
 
-/** `POST /api/agents/:id/mcp-servers`. `bearer` is the header of that name; both are sealed and never shown again. */
-export const AddServerRequest = action({
+const BAD_COMMAND = 'command must be a program, such as npx'
+const Command = z.string(BAD_COMMAND).min(1, BAD_COMMAND).max(500, BAD_COMMAND).refine(hasNoNul, BAD_COMMAND)
+const BAD_ARGS = 'args must be at most 50 texts'
+const Args = z.array(z.string(BAD_ARGS).max(2000, BAD_ARGS).refine(hasNoNul, BAD_ARGS), BAD_ARGS).max(50, BAD_ARGS)
+const BAD_ENVIRONMENT = 'environment must be at most 20 variables with their values'
+const Environment = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, BAD_ENVIRONMENT),
+    z.string(BAD_ENVIRONMENT).max(8192, BAD_ENVIRONMENT).refine(hasNoNul, BAD_ENVIRONMENT),
+    BAD_ENVIRONMENT,
+  )
+  .refine((variables) => Object.keys(variables).length <= 20, BAD_ENVIRONMENT)
+
+const NewServer = action({
   name: Name,
-  url: Url,
+  url: Url.optional(),
+  command: Command.optional(),
+  args: Args.default([]),
+  environment: Environment.default({}),
   headers: Headers.default({}),
   bearer: z.string('bearer must be text').min(1, 'bearer is empty').max(8192, 'bearer is too long').optional(),
   allowedTools: Tools.nullable().default(null),
   trustedTools: Tools.default([]),
   enabled: z.boolean('enabled must be true or false').default(true),
-}).meta({ examples: [{ name: 'weather', url: 'https://mcp.example.com/mcp', bearer: 'secret' }] })
+})
+
+/**
+ * `POST /api/agents/:id/mcp-servers`, with either `url` or `command`. `bearer` is the header of that name; headers and
+ * environment are sealed and never shown again.
+ */
+export const AddServerRequest = NewServer.refine(
+  ({ url, command }) => (url === undefined) !== (command === undefined),
+  'Either url or command is required',
+)
+  .refine(
+    ({ url, args, environment }) => url === undefined || (args.length === 0 && Object.keys(environment).length === 0),
+    'args and environment belong to a command',
+  )
+  .refine(
+    ({ command, headers, bearer }) =>
+      command === undefined || (bearer === undefined && Object.keys(headers).length === 0),
+    'headers and bearer belong to a url',
+  )
+  .meta({ examples: [{ name: 'weather', url: 'https://mcp.example.com/mcp', bearer: 'secret' }] })
 export type AddServerRequest = z.infer<typeof AddServerRequest>
 
 /**
  * `PATCH /api/agents/:id/mcp-servers/:serverId`: what is left out stays. Another address forgets the headers unless they
- * are given as well, so that they are shown to nobody for whom they were not meant.
+ * are given as well, so that they are shown to nobody for whom they were not meant; another command or other arguments the
+ * environment. A server stays what it is, reached by its address or started by its command.
  */
 export const ChangeServerRequest = action({
   url: Url.optional(),
+  command: Command.optional(),
+  args: Args.optional(),
+  environment: Environment.optional(),
   headers: Headers.optional(),
-  bearer: AddServerRequest.shape.bearer,
+  bearer: NewServer.shape.bearer,
   allowedTools: Tools.nullable().optional(),
   trustedTools: Tools.optional(),
   enabled: z.boolean('enabled must be true or false').optional(),
@@ -58,12 +97,15 @@ export const CallRequest = z
   .meta({ examples: [{ server: 'weather', tool: 'forecast', arguments: '{"city":"Berlin"}' }] })
 export type CallRequest = z.infer<typeof CallRequest>
 
-/** Of the headers only their names are shown. */
+/** Of headers and environment only the names are shown. A server has a `url` or a `command`. */
 export const McpServer = z.object({
   id: z.string(),
   name: z.string(),
-  url: z.string(),
+  url: z.string().nullable(),
   headerNames: z.array(z.string()),
+  command: z.string().nullable(),
+  args: z.array(z.string()),
+  environmentNames: z.array(z.string()),
   allowedTools: z.array(z.string()).nullable(),
   trustedTools: z.array(z.string()),
   enabled: z.boolean(),
@@ -91,5 +133,12 @@ export const OfferedTools = z.object({
   failed: z.array(z.object({ server: z.string(), error: z.string() })),
 })
 
+/** `GET /v1/mcp/commands`: the servers that an agent starts itself, with what each is given. */
+export const OwnCommands = McpCommands
+
 /** What a tool gave back. */
 export const ToolResult = z.object({ text: z.string(), isError: z.boolean() })
+
+function hasNoNul(text: string): boolean {
+  return !text.includes('\0')
+}

@@ -1,6 +1,7 @@
 import { and, asc, count, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
+import type { McpCommand } from '../../../core/agents/mcp.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
@@ -8,11 +9,14 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
+import { requireConfined, whyUnconfined } from '../../agents/registry/confinement.ts'
 import { getAgent } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
 import { agentMcpServers, type McpServerRow } from './tables.ts'
 
 const MAX_SERVERS = 10
+const COMMAND = 'An MCP server by command'
 const StoredHeaders = z.record(z.string(), z.string())
 
 export type ServersDeps = { db: Db; clock: Clock; sealer: Sealer }
@@ -37,15 +41,19 @@ export function getServer(db: Db | Tx, principal: Principal, agentId: string, id
   return row
 }
 
-/** @throws AppError `not_found`, `conflict` for a name that is taken, `limited` at 10 servers. */
+/**
+ * @throws AppError `not_found`, `conflict` for a name that is taken, `limited` at 10 servers, `invalid` NOT_CONFINED for a
+ * command where nothing would confine it.
+ */
 export function addServer(
   deps: ServersDeps,
   principal: Principal,
   agentId: string,
-  { bearer, headers, ...request }: AddServerRequest,
+  { bearer, headers, environment, url, command, ...request }: AddServerRequest,
 ): Promise<McpServerRow> {
   return write(deps.db, (tx) => {
-    getAgent(tx, principal, agentId)
+    const agent = getAgent(tx, principal, agentId)
+    if (command !== undefined) requireConfined(agent, COMMAND)
     const known = listServers(tx, agentId)
     if (known.some(({ name }) => name === request.name)) {
       throw new AppError('conflict', 'There is a server of this name already', { code: 'NAME_TAKEN' })
@@ -55,28 +63,53 @@ export function addServer(
     }
     const id = newId('mcp')
     const now = deps.clock.now()
-    const sealedHeaders = sealHeaders(deps.sealer, id, toHeaders(headers, bearer))
-    const row = { ...request, id, agentId, sealedHeaders, createdAt: now, updatedAt: now }
+    const shown = command === undefined ? toHeaders(headers, bearer) : environment
+    const sealedHeaders = sealHeaders(deps.sealer, id, shown)
+    const place = { url: url ?? '', command: command ?? null }
+    const row = { ...request, ...place, id, agentId, sealedHeaders, createdAt: now, updatedAt: now }
     return tx.insert(agentMcpServers).values(row).returning().get()
   })
 }
 
-/** @throws AppError `not_found`. */
+/** @throws AppError `not_found`; `invalid` for what belongs to the other kind of server, and as `addServer`. */
 export function changeServer(
   deps: ServersDeps,
   principal: Principal,
   { agentId, id }: { agentId: string; id: string },
-  { bearer, headers, ...request }: ChangeServerRequest,
+  { bearer, headers, environment, ...request }: ChangeServerRequest,
 ): Promise<McpServerRow> {
   return write(deps.db, (tx) => {
     const before = getServer(tx, principal, agentId, id)
+    requireSameKind(before, { bearer, headers, environment, ...request })
+    if (before.command !== null) requireConfined(getAgent(tx, principal, agentId), COMMAND)
     const given = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined))
-    const areGiven = headers !== undefined || bearer !== undefined
-    const hasMoved = request.url !== undefined && new URL(request.url).origin !== new URL(before.url).origin
-    const sealedHeaders = sealHeaders(deps.sealer, id, toHeaders(headers ?? {}, bearer))
-    const change = { ...given, ...((areGiven || hasMoved) && { sealedHeaders }), updatedAt: deps.clock.now() }
+    const areGiven = headers !== undefined || bearer !== undefined || environment !== undefined
+    const shown = before.command === null ? toHeaders(headers ?? {}, bearer) : (environment ?? {})
+    const isForgotten = areGiven || isAnother(before, request)
+    const sealedHeaders = sealHeaders(deps.sealer, id, shown)
+    const change = { ...given, ...(isForgotten && { sealedHeaders }), updatedAt: deps.clock.now() }
     return tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
   })
+}
+
+function requireSameKind(before: McpServerRow, request: ChangeServerRequest): void {
+  const foreign = before.command === null ? ['command', 'args', 'environment'] : ['url', 'headers', 'bearer']
+  const named = foreign.find((name) =>
+    Object.entries(request).some(([key, value]) => key === name && value !== undefined),
+  )
+  if (named === undefined) return
+  const kind = before.command === null ? 'is reached by its address' : 'is started by its command'
+  throw new AppError('invalid', `This server ${kind}: it has no ${named}`)
+}
+
+/** Is it another program or place that what is sealed would now be shown to? */
+function isAnother(
+  before: McpServerRow,
+  { url, command, args }: Pick<ChangeServerRequest, 'url' | 'command' | 'args'>,
+) {
+  if (before.command === null) return url !== undefined && new URL(url).origin !== new URL(before.url).origin
+  const isOther = command !== undefined && command !== before.command
+  return isOther || (args !== undefined && JSON.stringify(args) !== JSON.stringify(before.args))
 }
 
 /** @throws AppError `not_found`. */
@@ -98,17 +131,32 @@ export function forgetServers(tx: Tx, agentId: string): void {
   tx.delete(agentMcpServers).where(eq(agentMcpServers.agentId, agentId)).run()
 }
 
-/** Where a server is reached, with what it is shown. */
-export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint {
-  return { url: row.url, headers: unsealHeaders(sealer, row) }
+/** Where a server is reached, with what it is shown; null for one that its agent starts itself. */
+export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | null {
+  return row.command !== null ? null : { url: row.url, headers: unsealHeaders(sealer, row) }
+}
+
+/** The servers that an agent starts itself, with what each is given; none where nothing would confine them. */
+export function listCommands({ db, sealer }: Pick<ServersDeps, 'db' | 'sealer'>, agent: AgentRow): McpCommand[] {
+  if (whyUnconfined(agent) !== null) return []
+  return listServers(db, agent.id).flatMap((row) => {
+    const { name, command, args, allowedTools, trustedTools, enabled } = row
+    if (command === null) return []
+    const environment = unsealHeaders(sealer, row)
+    return [{ name, command, args, environment, allowedTools, trustedTools, enabled }]
+  })
 }
 
 export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
+  const names = Object.keys(unsealHeaders(sealer, row))
   return {
     id: row.id,
     name: row.name,
-    url: row.url,
-    headerNames: Object.keys(unsealHeaders(sealer, row)),
+    url: row.command === null ? row.url : null,
+    headerNames: row.command === null ? names : [],
+    command: row.command,
+    args: row.args,
+    environmentNames: row.command === null ? [] : names,
     allowedTools: row.allowedTools,
     trustedTools: row.trustedTools,
     enabled: row.enabled,

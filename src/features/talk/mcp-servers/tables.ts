@@ -2,8 +2,10 @@ import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core
 import { agents } from '../../agents/registry/tables.ts'
 
 /**
- * MCP servers that an agent may use. `sealedHeaders` is JSON, sealed, null for none. Of its tools those in `allowedTools`
- * are shown to the agent, all where it is null; only those in `trustedTools` are used without asking the owner.
+ * MCP servers that an agent may use: those with a `url` are reached by the platform; those with a `command`, whose `url` is
+ * empty, the agent starts itself, with `args`. `sealedHeaders` is JSON, sealed, null for none: the headers that a server is
+ * shown, or the environment that its command is given. Of its tools those in `allowedTools` are shown to the agent, all
+ * where it is null; only those in `trustedTools` are used without asking the owner.
  */
 export const agentMcpServers = sqliteTable(
   'agent_mcp_servers',
@@ -14,6 +16,8 @@ export const agentMcpServers = sqliteTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     name: text().notNull(),
     url: text().notNull(),
+    command: text(),
+    args: text({ mode: 'json' }).$type<string[]>().notNull().default([]),
     sealedHeaders: text(),
     allowedTools: text({ mode: 'json' }).$type<string[]>(),
     trustedTools: text({ mode: 'json' }).$type<string[]>().notNull(),

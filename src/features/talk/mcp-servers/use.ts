@@ -1,8 +1,13 @@
-import type { McpClients, McpResult, McpTool } from '../../../adapters/mcp/client.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { McpClients } from '../../../adapters/mcp/client.ts'
+import type { McpResult, McpTool } from '../../../core/agents/mcp.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
+import { findAddress } from '../../agents/registry/endpoint.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import { claimApproval } from '../approvals/decide.ts'
 import type { CallRequest } from './schemas.ts'
 import { listServers, toEndpoint } from './servers.ts'
@@ -11,6 +16,8 @@ import type { McpServerRow } from './tables.ts'
 /** A turn waits no longer for a server that does not say what it has. */
 const LIST_TIMEOUT_MS = 3000
 const CALL_TIMEOUT_MS = 60_000
+const ASK_TIMEOUT_MS = 10_000
+const TRY_TIMEOUT_MS = 30_000
 const LISTED_FOR_MS = 5 * 60_000
 /** A server that failed is not asked at every turn. */
 const FAILED_FOR_MS = 60_000
@@ -21,11 +28,18 @@ type Listed = { tools: McpTool[]; error: string | null; until: number }
 /** What servers said of their tools a while ago, by server and its last change. One for the whole platform. */
 export type McpListings = Map<string, Listed>
 
-export type UseDeps = { db: Db; clock: Clock; sealer: Sealer; mcpClients: McpClients; mcpListings: McpListings }
+export type UseDeps = {
+  db: Db
+  clock: Clock
+  sealer: Sealer
+  mcpClients: McpClients
+  mcpListings: McpListings
+  gateway: Pick<AgentGateway, 'listMcpTools' | 'callMcpTool'>
+}
 
-/** The tools that an agent may use now, and the servers that could not say what they have. */
+/** The tools that an agent may use by the platform now, and the servers that could not say what they have. */
 export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
-  const servers = listServers(deps.db, agentId).filter(({ enabled }) => enabled)
+  const servers = listServers(deps.db, agentId).filter(({ enabled, command }) => enabled && command === null)
   const listed = await Promise.all(servers.map(async (server) => ({ server, ...(await listTools(deps, server)) })))
   return {
     tools: listed.flatMap(({ server, tools }) =>
@@ -44,19 +58,23 @@ export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
  */
 export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequest): Promise<McpResult> {
   const server = listServers(deps.db, agentId).find(({ name, enabled }) => enabled && name === call.server)
-  if (!server || !isAllowed(server, call.tool)) throw new AppError('not_found', 'The agent has no such tool')
+  const endpoint = server && toEndpoint(deps.sealer, server)
+  if (!endpoint || !isAllowed(server, call.tool)) throw new AppError('not_found', 'The agent has no such tool')
   const input = parseObject(call.arguments)
   if (!server.trustedTools.includes(call.tool)) {
     if (!call.approvalId) throw new AppError('forbidden', 'The owner has not approved that', { code: 'NOT_APPROVED' })
     const use = { tool: `${server.name}/${call.tool}`.slice(0, 200), arguments: call.arguments }
     await claimApproval(deps, agentId, call.approvalId, use)
   }
-  return deps.mcpClients.callTool(toEndpoint(deps.sealer, server), call.tool, input, CALL_TIMEOUT_MS)
+  return deps.mcpClients.callTool(endpoint, call.tool, input, CALL_TIMEOUT_MS)
 }
 
-/** Asks a server anew. @throws AppError as the client. */
-export async function askTools(deps: Pick<UseDeps, 'sealer' | 'mcpClients'>, server: McpServerRow) {
-  const tools = await deps.mcpClients.listTools(toEndpoint(deps.sealer, server), 10_000)
+/** Asks a server anew; one that its agent starts, by the agent. @throws AppError as the client and the gateway. */
+export async function askTools(deps: UseDeps, server: McpServerRow) {
+  const endpoint = toEndpoint(deps.sealer, server)
+  const tools = endpoint
+    ? await deps.mcpClients.listTools(endpoint, ASK_TIMEOUT_MS)
+    : await deps.gateway.listMcpTools(requireAddress(deps, server), server.name)
   return tools.map((tool) => ({
     ...tool,
     isAllowed: isAllowed(server, tool.name),
@@ -64,12 +82,33 @@ export async function askTools(deps: Pick<UseDeps, 'sealer' | 'mcpClients'>, ser
   }))
 }
 
+/** The owner uses a tool themselves. @throws AppError as `askTools`. */
+export function tryTool(
+  deps: UseDeps,
+  server: McpServerRow,
+  use: { tool: string; arguments: Record<string, unknown> },
+) {
+  const endpoint = toEndpoint(deps.sealer, server)
+  if (endpoint) return deps.mcpClients.callTool(endpoint, use.tool, use.arguments, TRY_TIMEOUT_MS)
+  return deps.gateway.callMcpTool(requireAddress(deps, server), { server: server.name, ...use })
+}
+
+/** @throws AppError `conflict` AGENT_NOT_RUNNING. */
+function requireAddress({ db, sealer }: UseDeps, { agentId }: McpServerRow): AgentEndpoint {
+  const endpoint = findAddress(sealer, getAgent(db, { kind: 'operator' }, agentId))
+  if (endpoint) return endpoint
+  const message = 'The agent starts this server, and is not running'
+  throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })
+}
+
 async function listTools({ clock, sealer, mcpClients, mcpListings }: UseDeps, server: McpServerRow): Promise<Listed> {
   const now = clock.now().getTime()
   const key = `${server.id} ${server.updatedAt.getTime()}`
   const known = mcpListings.get(key)
   if (known && known.until > now) return known
-  const listed = await mcpClients.listTools(toEndpoint(sealer, server), LIST_TIMEOUT_MS).then(
+  const endpoint = toEndpoint(sealer, server)
+  if (!endpoint) throw new AppError('internal', 'A server without an address is asked by its agent')
+  const listed = await mcpClients.listTools(endpoint, LIST_TIMEOUT_MS).then(
     (tools) => ({ tools, error: null, until: now + LISTED_FOR_MS }),
     (error) => ({ tools: [], error: errorMessage(error), until: now + FAILED_FOR_MS }),
   )

@@ -12,10 +12,8 @@ import {
   ToolResult,
   TryRequest,
 } from './schemas.ts'
-import { addServer, changeServer, getServer, listServers, removeServer, toEndpoint, toMcpServer } from './servers.ts'
-import { askTools, type UseDeps } from './use.ts'
-
-const TRY_TIMEOUT_MS = 30_000
+import { addServer, changeServer, getServer, listServers, removeServer, toMcpServer } from './servers.ts'
+import { askTools, tryTool, type UseDeps } from './use.ts'
 
 /** The MCP servers of one's own agents. Only a session or a key without limits changes them: they decide what an agent does. */
 export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv>) {
@@ -58,7 +56,7 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
 
   app.get(
     '/api/agents/:id/mcp-servers/:serverId/tools',
-    answers({ 200: McpServerTools }, 'not_found', 'upstream_failed'),
+    answers({ 200: McpServerTools }, 'not_found', 'conflict', 'unavailable', 'upstream_failed'),
     owner,
     async (c) => {
       const { id, serverId } = c.req.param()
@@ -69,15 +67,14 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
 
   app.post(
     '/api/agents/:id/mcp-servers/:serverId/try',
-    answers({ 200: ToolResult }, 'not_found', 'upstream_failed'),
+    answers({ 200: ToolResult }, 'not_found', 'conflict', 'unavailable', 'upstream_failed'),
     owner,
     validate('json', TryRequest),
     async (c) => {
       const { id, serverId } = c.req.param()
       const server = getServer(deps.db, c.var.principal, id, serverId)
-      const { tool, arguments: input } = c.req.valid('json')
       c.env.keepOpen?.(c.req.raw)
-      return c.json(await deps.mcpClients.callTool(toEndpoint(deps.sealer, server), tool, input, TRY_TIMEOUT_MS))
+      return c.json(await tryTool(deps, server, c.req.valid('json')))
     },
   )
 

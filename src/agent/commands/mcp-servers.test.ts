@@ -1,0 +1,94 @@
+import { expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { callsTool } from '../../../tests/harness/doubles/platform.ts'
+import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
+import { read } from '../../../tests/harness/requests.ts'
+import { until } from '../../../tests/harness/until.ts'
+
+const PROGRAM = join(import.meta.dir, '../../../tests/harness/programs/stdio-mcp-server.ts')
+const TOOLS = ['echo', 'count', 'secret', 'pid', 'die']
+const Tools = z.object({ tools: z.array(z.object({ name: z.string(), isTrusted: z.boolean() })) })
+
+/** An agent in what its row calls a container, with a server `notes` of which it may use all tools. */
+async function openAgent(server: object = {}, settings: { maxTurnMs?: number } = {}) {
+  const started = await startOwnedAgent({}, { ...settings, runtime: 'docker', isConfined: true, isReached: true })
+  const { asOwner, agent, running } = started
+  const path = `/api/agents/${agent.id}/mcp-servers`
+  const wanted = { name: 'notes', command: 'bun', args: [PROGRAM], trustedTools: TOOLS, ...server }
+  const added = await asOwner(path, 'POST', wanted)
+  const { server: shown } = z.object({ server: z.object({ id: z.string() }).loose() }).parse(await added.json())
+  return {
+    ...started,
+    shown,
+    one: `${path}/${shown.id}`,
+    use: (tool: string, text = '') => running.runTool(`mcp_notes_${tool}`, { text }),
+  }
+}
+
+test('a server by its command: started by the agent with its sealed environment and nothing else of the agent, and kept while it is used', async () => {
+  await using agent = await openAgent({ environment: { NOTES_KEY: 'very-secret' } })
+  expect(agent.shown).toMatchObject({ url: null, command: 'bun', environmentNames: ['NOTES_KEY'], headerNames: [] })
+  expect(JSON.stringify(agent.shown)).not.toContain('very-secret')
+  expect(JSON.parse(await agent.use('secret', 'NOTES_KEY'))).toEqual({ content: 'very-secret' })
+  expect(await agent.use('secret', 'HOME')).toContain(join(agent.running.folder, 'home'))
+  expect(await agent.use('secret', 'USER')).toContain('none')
+  expect(await agent.use('count')).toContain('1')
+  expect(await agent.use('count')).toContain('2')
+})
+
+test('a tool that is not trusted waits for the owner, once for each use', async () => {
+  await using agent = await openAgent({ trustedTools: [] })
+  const used = agent.use('echo', 'hello')
+  const question = await agent.question()
+  expect([question.tool, question.arguments]).toEqual(['notes/echo', '{"text":"hello"}'])
+  await agent.decide(question.id, 'approve')
+  expect(JSON.parse(await used)).toEqual({ content: 'hello' })
+  const again = agent.use('echo', 'hello')
+  await agent.decide((await agent.question()).id, 'deny')
+  expect(await again).toContain('denied')
+})
+
+test('a server that dies costs its own call: the next begins anew', async () => {
+  await using agent = await openAgent()
+  expect(await agent.use('count')).toContain('1')
+  expect(await agent.use('die')).toContain('The MCP server notes failed')
+  expect(await agent.use('count')).toContain('1')
+})
+
+test('a server that hangs costs its own call, and ends with the agent', async () => {
+  await using agent = await openAgent({ trustedTools: [...TOOLS, 'hang'] }, { maxTurnMs: 4000 })
+  const pid = JSON.parse(await agent.use('pid')).content
+  agent.model.next(callsTool('mcp_notes_hang', { text: '' }))
+  expect((await agent.running.chat('go')).status).toBe(504)
+  expect(JSON.parse(await agent.use('pid')).content).toBe(pid)
+  await agent.running.stop(1000)
+  await until('its end', async () => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null)
+})
+
+test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: asked by way of the agent; one that cannot be started says why', async () => {
+  await using agent = await openAgent()
+  const { tools } = await read(Tools, agent.asOwner(`${agent.one}/tools`))
+  expect(tools.map(({ name }) => name)).toEqual(['echo', 'count', 'secret', 'pid', 'hang', 'die'])
+  expect(tools.filter(({ isTrusted }) => !isTrusted).map(({ name }) => name)).toEqual(['hang'])
+  const tried = await agent.asOwner(`${agent.one}/try`, 'POST', { tool: 'echo', arguments: { text: 'hi' } })
+  expect(await tried.json()).toEqual({ text: 'hi', isError: false })
+  expect((await agent.asStranger(`${agent.one}/tools`)).status).toBe(404)
+  await agent.asOwner(agent.one, 'PATCH', { environment: { FAILS: 'yes' } })
+  const failed = await agent.asOwner(`${agent.one}/tools`)
+  expect([failed.status, await failed.text()]).toEqual([502, expect.stringContaining('there is no license')])
+  await agent.asOwner(agent.one, 'PATCH', { command: '/nowhere/server' })
+  expect((await agent.asOwner(`${agent.one}/tools`)).status).toBe(502)
+  await agent.running.chat('A turn goes on without it.')
+  expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('mcp_notes_echo')
+})
+
+test('an agent that nothing confines starts none, whatever the platform tells it', async () => {
+  await using agent = await startOwnedAgent({}, { runtime: 'docker', isReached: true })
+  const path = `/api/agents/${agent.agent.id}/mcp-servers`
+  const wanted = { name: 'notes', command: 'bun', args: [PROGRAM], trustedTools: TOOLS }
+  expect((await agent.asOwner(path, 'POST', wanted)).status).toBe(201)
+  expect(await agent.running.runTool('mcp_notes_echo', { text: '' })).toContain('mcp_notes_echo')
+  expect((await agent.running.call('/mcp-servers/notes/tools')).status).toBe(404)
+})

@@ -1,0 +1,172 @@
+import { mkdir } from 'node:fs/promises'
+import type { Client } from '@modelcontextprotocol/client'
+import {
+  type McpCommand,
+  McpCommands,
+  type McpResult,
+  type McpTool,
+  toMcpResult,
+  toMcpTools,
+} from '../../core/agents/mcp.ts'
+import { orLate } from '../../core/concurrency/or-late.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { sha256 } from '../../core/secrets.ts'
+import { VERSION } from '../../core/version.ts'
+import type { PlatformCall } from '../platform-call.ts'
+import { type CommandPlaces, SEARCH_PATH } from './command-tools.ts'
+import { createMcpTransport } from './mcp-transport.ts'
+
+/** A server may first have to be fetched by what starts it. */
+const START_TIMEOUT_MS = 60_000
+const CALL_TIMEOUT_MS = 60_000
+/** A turn does not wait longer for what a server has; it is there at a later one. */
+const TURN_WAIT_MS = 5000
+const IDLE_MS = 5 * 60_000
+/** One that could not be started is not tried again at every turn. */
+const FAILED_FOR_MS = 60_000
+
+/** The MCP servers that this agent starts itself, each while it is used and some minutes longer. */
+export type McpServers = {
+  /** What may be used in the turn that begins; a server that cannot say what it has is left out. */
+  listForTurn(signal: AbortSignal): Promise<{ server: McpCommand; tools: McpTool[] }[]>
+  /** @throws AppError `not_found`, `upstream_failed`, `upstream_timeout`. */
+  listTools(name: string, signal: AbortSignal): Promise<McpTool[]>
+  callTool(server: McpCommand | string, use: ToolUse, signal: AbortSignal): Promise<McpResult>
+  /** Ends all of them. */
+  close(): Promise<void>
+}
+type ToolUse = { tool: string; input: Record<string, unknown> }
+
+/** `uses` are calls under way. One that failed takes no new ones, and ends with the last. */
+type Conversation = { client: Client; tools: McpTool[]; uses: number; isLeft: boolean; idle?: Timer }
+
+export function createMcpServers(places: CommandPlaces, call: PlatformCall): McpServers {
+  const conversations = createConversations(places)
+  const load = async (signal: AbortSignal) => (await call(McpCommands, { path: '/v1/mcp/commands', signal })).servers
+  const find = async (name: string, signal: AbortSignal) => {
+    const server = (await load(signal)).find((one) => one.name === name)
+    if (!server) throw new AppError('not_found', `There is no MCP server ${name} here`)
+    return server
+  }
+  return {
+    async listForTurn(signal) {
+      const servers = (await load(signal)).filter((server) => server.enabled && !conversations.hasFailed(server))
+      const listed = servers.map(async (server) => {
+        const conversation = await orLate(conversations.begin(server), TURN_WAIT_MS, null).catch(() => null)
+        const isAllowed = ({ name }: McpTool) => server.allowedTools === null || server.allowedTools.includes(name)
+        return { server, tools: (conversation?.tools ?? []).filter(isAllowed) }
+      })
+      return Promise.all(listed)
+    },
+    listTools: async (name, signal) => (await conversations.begin(await find(name, signal))).tools,
+    async callTool(which, { tool, input }, signal) {
+      const server = typeof which === 'string' ? await find(which, signal) : which
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)])
+      return conversations.use(server, async ({ client }, leave) => {
+        try {
+          const options = { signal: bounded, timeout: CALL_TIMEOUT_MS }
+          return toMcpResult(await client.callTool({ name: tool, arguments: input }, options))
+        } catch (cause) {
+          signal.throwIfAborted()
+          // It hangs: the next call begins anew, and those under way are not cut off.
+          if (bounded.aborted) leave()
+          throw toServerError(server.name, cause, bounded.aborted)
+        }
+      })
+    },
+    close: conversations.close,
+  }
+}
+
+/** The programs that run now. Whoever begins one of the same settings joins it. */
+function createConversations(places: CommandPlaces) {
+  const begun = new Map<string, Promise<Conversation>>()
+  const failedUntil = new Map<string, number>()
+
+  const leave = async (key: string, conversation: Conversation) => {
+    conversation.isLeft = true
+    clearTimeout(conversation.idle)
+    begun.delete(key)
+    if (conversation.uses === 0) await conversation.client.close()
+  }
+  const begin = (server: McpCommand): Promise<Conversation> => {
+    const key = toKey(server)
+    const known = begun.get(key)
+    if (known) return known
+    // Of one whose settings were changed the former one is not needed any more.
+    for (const [other, conversation] of begun) {
+      if (other.startsWith(`${server.name} `))
+        conversation.then((former) => leave(other, former)).catch(() => undefined)
+    }
+    const starting = start(places, server)
+    begun.set(key, starting)
+    starting.then(
+      (conversation) => {
+        conversation.client.onclose = () => void leave(key, conversation)
+      },
+      () => {
+        failedUntil.set(key, performance.now() + FAILED_FOR_MS)
+        begun.delete(key)
+      },
+    )
+    return starting
+  }
+  return {
+    begin,
+    hasFailed: (server: McpCommand) => (failedUntil.get(toKey(server)) ?? 0) > performance.now(),
+    /** Keeps it meanwhile, and some minutes longer; `leave` has it end with its last call. */
+    async use<Answer>(server: McpCommand, work: (conversation: Conversation, leave: () => void) => Promise<Answer>) {
+      const key = toKey(server)
+      const conversation = await begin(server)
+      conversation.uses += 1
+      clearTimeout(conversation.idle)
+      try {
+        return await work(conversation, () => void leave(key, conversation))
+      } finally {
+        conversation.uses -= 1
+        if (conversation.isLeft && conversation.uses === 0) await conversation.client.close()
+        if (!conversation.isLeft) conversation.idle = setTimeout(() => void leave(key, conversation), IDLE_MS).unref()
+      }
+    },
+    async close() {
+      const running = await Promise.all([...begun.values()].map((starting) => starting.catch(() => null)))
+      await Promise.all(running.map((conversation) => conversation?.client.close()))
+    },
+  }
+}
+
+/** A server whose settings were changed is another one. */
+function toKey({ name, command, args, environment }: McpCommand): string {
+  return `${name} ${sha256(JSON.stringify([command, args, environment]))}`
+}
+
+/** @throws AppError `upstream_failed` with what the program wrote last, `upstream_timeout`. */
+async function start({ home }: CommandPlaces, server: McpCommand): Promise<Conversation> {
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8', ...server.environment }
+  const { Client } = await import('@modelcontextprotocol/client')
+  const client = new Client({ name: 'stead', version: VERSION })
+  // Not in the workspace: some programs take settings from where they are started.
+  const transport = createMcpTransport({ ...toProgram(server, environment), folder: home })
+  const time = AbortSignal.timeout(START_TIMEOUT_MS)
+  try {
+    await client.connect(transport, { signal: time, timeout: START_TIMEOUT_MS })
+    const { tools } = await client.listTools(undefined, { signal: time, timeout: START_TIMEOUT_MS })
+    return { client, tools: toMcpTools(tools), uses: 0, isLeft: false }
+  } catch (cause) {
+    await transport.close()
+    const words = (await transport.lastWords()).trim()
+    throw toServerError(server.name, words === '' ? cause : new Error(words, { cause }), time.aborted)
+  }
+}
+
+/** `bun` is always there: this program is one. */
+function toProgram({ command, args }: McpCommand, environment: Record<string, string>) {
+  if (command !== 'bun') return { cmd: [command, ...args], environment }
+  return { cmd: [process.execPath, ...args], environment: { ...environment, BUN_BE_BUN: '1' } }
+}
+
+function toServerError(name: string, cause: unknown, isLate: boolean): AppError {
+  if (isLate) return new AppError('upstream_timeout', `The MCP server ${name} did not answer in time`, {}, { cause })
+  return new AppError('upstream_failed', `The MCP server ${name} failed: ${errorMessage(cause)}`, {}, { cause })
+}

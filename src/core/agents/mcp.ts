@@ -1,0 +1,60 @@
+import { z } from 'zod'
+
+const MAX_TOOLS = 100
+const MAX_DESCRIPTION_CHARACTERS = 1000
+const MAX_SCHEMA_CHARACTERS = 20_000
+const MAX_RESULT_CHARACTERS = 200_000
+
+/** A tool as its server describes it, cut to a bearable size; `inputSchema` is JSON Schema of an object. */
+export const McpTool = z.object({
+  name: z.string(),
+  description: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+})
+export type McpTool = z.infer<typeof McpTool>
+
+/** What a tool said; what is no text is only named. */
+export const McpResult = z.object({ text: z.string(), isError: z.boolean() })
+export type McpResult = z.infer<typeof McpResult>
+
+/** A server that an agent starts itself. */
+const McpCommand = z.object({
+  name: z.string(),
+  command: z.string(),
+  args: z.array(z.string()),
+  environment: z.record(z.string(), z.string()),
+  allowedTools: z.array(z.string()).nullable(),
+  trustedTools: z.array(z.string()),
+  enabled: z.boolean(),
+})
+export type McpCommand = z.infer<typeof McpCommand>
+export const McpCommands = z.object({ servers: z.array(McpCommand) })
+export type McpCommands = z.infer<typeof McpCommands>
+
+type Described = { name: string; description?: string | undefined; inputSchema: unknown }
+
+/** What a server says of its tools, cut. */
+export function toMcpTools(tools: readonly Described[]): McpTool[] {
+  return tools.slice(0, MAX_TOOLS).map(({ name, description = '', inputSchema }) => ({
+    name: name.slice(0, MAX_DESCRIPTION_CHARACTERS),
+    description: description.slice(0, MAX_DESCRIPTION_CHARACTERS),
+    inputSchema: toSchema(inputSchema),
+  }))
+}
+
+type Said = { content: readonly ({ type: string } & Record<string, unknown>)[]; isError?: boolean | undefined }
+
+/** What a server says that a tool gave back, cut. */
+export function toMcpResult({ content, isError }: Said): McpResult {
+  const parts = content.map((part) => (typeof part.text === 'string' ? part.text : `[${part.type}]`))
+  return { text: parts.join('\n').slice(0, MAX_RESULT_CHARACTERS), isError: isError === true }
+}
+
+const Schema = z.looseObject({ type: z.literal('object') })
+
+/** A schema that is none, or too large for every turn, takes anything: the server knows what it wants. */
+function toSchema(schema: unknown): Record<string, unknown> {
+  const parsed = Schema.safeParse(schema)
+  if (!parsed.success || JSON.stringify(parsed.data).length > MAX_SCHEMA_CHARACTERS) return { type: 'object' }
+  return parsed.data
+}
