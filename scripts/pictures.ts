@@ -41,8 +41,14 @@ const pages = [
   '/settings/account',
   '/billing',
   '/admin/users',
-  '/admin/audit',
+  '/admin/invites',
+  '/admin/agents',
+  '/admin/health',
+  '/admin/jobs',
   '/admin/dead-letters',
+  '/admin/backups',
+  '/admin/settings',
+  '/admin/audit',
   '/no/such/page',
 ]
 const agentPages = ['', '/overview', '/logs', '/settings']

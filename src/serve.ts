@@ -16,6 +16,7 @@ import { noteServerAddress } from './apps/server-address.ts'
 import type { Config } from './core/config.ts'
 import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
+import type { ShownSetting } from './core/settings/show.ts'
 import { lockDataDir } from './db/instance-lock.ts'
 import type { RunStead } from './features/house/backups/run-backup.ts'
 import { toSetupUrl } from './features/people/setup/link.ts'
@@ -31,6 +32,8 @@ export type ServeOptions = {
   lang: string
   /** Runs this program beside this process, for backups. */
   runStead?: RunStead
+  /** The settings in effect, for admins; none unless they are given. */
+  shownSettings?: readonly ShownSetting[]
 }
 
 export type Server = {
@@ -84,6 +87,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       encryptionKey,
       providers,
       runStead: options.runStead ?? null,
+      shownSettings: options.shownSettings ?? [],
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },
       bound: {
         webUrl: listeners.urls.web,

@@ -9,12 +9,12 @@ import {
 } from '@tanstack/react-router'
 import { LoginSearch, SignupSearch, TokenSearch } from './account/return-path.ts'
 import { findUser } from './account/session.ts'
-import { AdminOnly, UserSearch } from './admin/admin-frame.tsx'
 import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
 import { CostSearch } from './cost/cost-search.ts'
 import { FleetSearch } from './fleet/fleet-search.ts'
 import { ModelsSearch } from './models/models-search.ts'
+import { adminRoutes } from './routes/admin.tsx'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
@@ -181,37 +181,6 @@ const checkoutSuccess = createRoute({
   },
 })
 
-const admin = createRoute({ getParentRoute: () => signedIn, path: '/admin', component: AdminOnly })
-const adminStart = createRoute({
-  getParentRoute: () => admin,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/admin/users' })
-  },
-})
-const adminUsers = createRoute({
-  getParentRoute: () => admin,
-  path: '/users',
-  validateSearch: UserSearch,
-  component: lazyRouteComponent(() => import('./admin/users-page.tsx'), 'UsersPage'),
-})
-const adminAudit = createRoute({
-  getParentRoute: () => admin,
-  path: '/audit',
-  component: lazyRouteComponent(() => import('./admin/audit-page.tsx'), 'AuditPage'),
-})
-const adminDeadLetters = createRoute({
-  getParentRoute: () => admin,
-  path: '/dead-letters',
-  component: lazyRouteComponent(() => import('./admin/dead-letters-page.tsx'), 'DeadLettersPage'),
-})
-
-const adminBackups = createRoute({
-  getParentRoute: () => admin,
-  path: '/backups',
-  component: lazyRouteComponent(() => import('./admin/backups-page.tsx'), 'BackupsPage'),
-})
-
 const routeTree = root.addChildren([
   start,
   dashboard,
@@ -240,7 +209,7 @@ const routeTree = root.addChildren([
     billing,
     pricing,
     checkoutSuccess,
-    admin.addChildren([adminStart, adminUsers, adminAudit, adminDeadLetters, adminBackups]),
+    adminRoutes,
   ]),
 ])
 

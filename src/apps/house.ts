@@ -39,7 +39,7 @@ import { openRuntimes } from './runtime.ts'
 import { leaveAlone } from './stand-back.ts'
 
 /** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
-export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound' | 'runStead'> & {
+export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings'> & {
   config: Config
   log: Log
   agent: { command: readonly [string, ...string[]]; path: string; lang: string }

@@ -35,9 +35,14 @@ export const PAGES = [
   '/checkout/success',
   '/admin',
   '/admin/users',
-  '/admin/audit',
+  '/admin/invites',
+  '/admin/agents',
+  '/admin/health',
+  '/admin/jobs',
   '/admin/dead-letters',
   '/admin/backups',
+  '/admin/settings',
+  '/admin/audit',
 ] as const
 
 const PATTERNS = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\$\w+/g, '[^/]+').replace(/\/$/, '')}/?$`))

@@ -4,6 +4,7 @@ import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import type { Config } from '../core/config.ts'
 import { createSealer } from '../core/secrets.ts'
+import type { ShownSetting } from '../core/settings/show.ts'
 import type { Connection, Tx } from '../db/open.ts'
 import { openAgents } from '../features/agents/open.ts'
 import type { Base } from '../features/base.ts'
@@ -53,6 +54,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   openProvider: OpenProvider
   /** Runs this program beside this process; nothing does in tests. */
   runStead?: RunStead | null
+  /** The settings in effect, as admins see them. */
+  shownSettings?: readonly ShownSetting[]
   /** Counts tokens in place of the platform's own counter. */
   tokens?: TokenCounter
 }
@@ -106,6 +109,8 @@ export function openPlatform(parts: PlatformParts) {
       // What is ordered on a copy would never be done.
       runStead: standsBack ? null : (parts.runStead ?? null),
       shelf: createShelf(settings.backups),
+      shownSettings: parts.shownSettings ?? [],
+      canRetry: queue.canRetry,
     }),
   }
 

@@ -15,6 +15,7 @@ import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { administrationWeb } from '../features/house/administration/web.ts'
 import { backupsWeb } from '../features/house/backups/web.ts'
+import { oversightWeb } from '../features/house/oversight/web.ts'
 import { overviewWeb } from '../features/house/overview/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
 import { breakersWeb } from '../features/models/breakers/web.ts'
@@ -36,6 +37,7 @@ import { walletsWeb } from '../features/money/wallets/web.ts'
 import { x402Web } from '../features/money/x402/web.ts'
 import { settingsWeb } from '../features/people/accounts/settings-web.ts'
 import { accountsWeb } from '../features/people/accounts/web.ts'
+import { invitesWeb } from '../features/people/invites/web.ts'
 import { keysWeb } from '../features/people/keys/web.ts'
 import { noticesWeb } from '../features/people/notices/web.ts'
 import { notificationsWeb } from '../features/people/notifications/web.ts'
@@ -102,9 +104,11 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', sessionsWeb(people))
   app.route('/', twoFactorWeb(people))
   app.route('/', administrationWeb(house))
+  app.route('/', oversightWeb(house))
   app.route('/', backupsWeb(house))
   app.route('/', overviewWeb(house))
   app.route('/', securityEventsWeb(people))
+  app.route('/', invitesWeb(people))
   app.route('/', socialIdentityWeb(people))
   app.route('/', keysWeb(people))
   app.route('/', installationsWeb(agents))

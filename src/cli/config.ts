@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { listWarnings, readConfig } from '../core/config.ts'
 import { Environment, SECRETS } from '../core/environment.ts'
-import { isSecretSetting, LISTED_SETTINGS, readSettings } from '../core/settings/read.ts'
+import { isSecretSetting } from '../core/settings/read.ts'
+import { showSettings, toSettingText } from '../core/settings/show.ts'
 import { addExample } from './example.ts'
 import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
 import { addSettingFlags, readEnvironment } from './settings/environment.ts'
@@ -25,7 +26,7 @@ export function configCommand(program: Command): void {
     .action(({ json, ...flags }: { json: boolean }) => {
       const shown = showSettings(readEnvironment(flags))
       warnOfMisspelt(process.env)
-      const lines = Object.entries(shown).map(([name, value]) => `${name}=${toText(value)}`)
+      const lines = Object.entries(shown).map(([name, value]) => `${name}=${toSettingText(value)}`)
       process.stdout.write(json ? `${JSON.stringify(shown)}\n` : `${lines.join('\n')}\n`)
     })
   addSettingFlags(addExample(config.command('check'), 'WEB_PORT=8080 stead config check && stead serve'))
@@ -68,54 +69,4 @@ function toTextSchema(name: string, schema: unknown): unknown {
     ...(otherwise !== undefined && { 'x-otherwise': otherwise }),
     ...(isSecretSetting(name) && { writeOnly: true }),
   }
-}
-
-/** Each setting by its variable, null when it is not set and has no default, a secret as `[set]`. */
-export function showSettings(environment: Record<string, string | undefined>): Record<string, unknown> {
-  readConfig(environment)
-  const settings: Record<string, unknown> = readSettings(environment)
-  const defaults = z.toJSONSchema(Environment, { io: 'input', unrepresentable: 'any' }).properties ?? {}
-  const show = (name: string) => {
-    const value = settings[name]
-    // What is made of the text is of another form, which nobody could set.
-    if (!isRecord(value) || isSecretSetting(name)) return showValue(name, value)
-    return environment[name] || Shown.parse(defaults[name]).default
-  }
-  return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, show(name)]))
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function showValue(name: string, value: unknown): unknown {
-  if (value === undefined) return null
-  if (typeof value === 'bigint') return String(value)
-  if (Array.isArray(value) && value.length === 0) return value
-  if (isSecretSetting(name)) return maskSecret(value)
-  return typeof value === 'string' ? maskUser(value) : value
-}
-
-/** Of a secret that is an address its host may be known. */
-function maskSecret(value: unknown): string {
-  if (typeof value !== 'string' || !isAddress(value)) return '[set]'
-  return `${new URL(value).protocol}//${new URL(value).host}`
-}
-
-/** A URL without what may be a password in it. */
-function maskUser(text: string): string {
-  if (!isAddress(text)) return text
-  const url = new URL(text)
-  const isBare = url.username === '' && url.password === '' && url.search === ''
-  return isBare ? text : `${url.protocol}//${url.host}${url.pathname}`
-}
-
-function isAddress(text: string): boolean {
-  return /^[a-z][a-z0-9+]*:\/\//i.test(text) && URL.canParse(text)
-}
-
-/** As a shell would be given it. */
-function toText(value: unknown): string {
-  if (value === null) return ''
-  return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value.join(',') : String(value)
 }

@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
+import { listShownSettings } from '../core/settings/show.ts'
 import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
-import { addSettingFlags, readEnvironment } from './settings/environment.ts'
+import { addSettingFlags, readGivenSettings } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
 /** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
@@ -28,7 +29,7 @@ print shows all of them. Secrets have no flags, because everybody can read those
 }
 
 async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Promise<void> {
-  const environment = readEnvironment(flags)
+  const { values: environment, sources } = readGivenSettings(flags)
   const config = readConfig(environment)
   const log = createLog(config.logLevel)
   for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
@@ -43,6 +44,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
     path: process.env.PATH ?? '',
     lang: process.env.LANG ?? 'C.UTF-8',
     runStead: createRunStead(environment),
+    shownSettings: listShownSettings(environment, sources),
   })
   process.stdout.write(toBanner(server, config))
   const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))

@@ -22,6 +22,8 @@ export type JobKind = {
   kind: string
   maxAttempts: number
   isSlow: boolean
+  /** Those who waited for it were told that it failed: it must not be done later after all. */
+  isFinal: boolean
   run(payload: unknown, signal: AbortSignal): Promise<void>
   onDead(payload: unknown, error: unknown): Promise<void>
 }
@@ -43,13 +45,20 @@ export function defineJob<Payload>(job: {
     kind: job.kind,
     maxAttempts: job.maxAttempts ?? MAX_ATTEMPTS,
     isSlow: job.isSlow ?? false,
+    isFinal: job.onDead !== undefined,
     run: async (payload, signal) => job.run(job.payload.parse(payload), signal),
     onDead: async (payload, error) => job.onDead?.(job.payload.parse(payload), error),
   }
 }
 
 export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: { key?: string; delayMs?: number }) => void
-export type JobQueue = { enqueue: Enqueue; start(kinds: JobKind[]): void; stop(): Promise<void> }
+export type JobQueue = {
+  enqueue: Enqueue
+  start(kinds: JobKind[]): void
+  /** May dead jobs of this kind be tried anew? */
+  canRetry(kind: string): boolean
+  stop(): Promise<void>
+}
 
 /**
  * Durable work: a job is written in the same closure as its cause and run at least once, soon after the commit.
@@ -124,6 +133,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
       kinds = new Map(all.map((kind) => [kind.kind, kind]))
       wake()
     },
+    canRetry: (kind) => kinds.get(kind)?.isFinal === false,
     async stop() {
       stopping.abort()
       clearTimeout(timer)
@@ -254,4 +264,16 @@ function isHeld(job: JobRow) {
 /** Makes the jobs of processes that are gone due at once: only one server runs on a database, so every lease is stale. */
 export async function freeLeases(db: Db, clock: Clock): Promise<void> {
   await write(db, (tx) => tx.update(jobs).set({ leaseUntil: clock.now() }).where(eq(jobs.status, 'running')).run())
+}
+
+/** Gives a dead job as many attempts as a new one. @returns false when it is not dead, or not there any more. */
+export function retryDeadJob(tx: Tx, id: string, now: Date): boolean {
+  const anew = { status: 'queued', attempts: 0, runAt: now, finishedAt: null } as const
+  return (
+    tx
+      .update(jobs)
+      .set(anew)
+      .where(and(eq(jobs.id, id), eq(jobs.status, 'dead')))
+      .run().changes === 1
+  )
 }

@@ -99,7 +99,15 @@ test.skipIf(!hasBrowser())(
       '/settings/machines',
       '/settings/account',
       '/billing',
+      '/admin/users',
+      '/admin/invites',
+      '/admin/agents',
+      '/admin/health',
+      '/admin/jobs',
+      '/admin/dead-letters',
       '/admin/backups',
+      '/admin/settings',
+      '/admin/audit',
     ]
     found.push(...(await checkPages(page, web, own)))
     expect(found).toEqual([])

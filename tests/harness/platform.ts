@@ -13,6 +13,7 @@ import { openPlatform } from '../../src/apps/platform.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
+import type { ShownSetting } from '../../src/core/settings/show.ts'
 import type { Connection } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
 import type { RunStead } from '../../src/features/house/backups/run-backup.ts'
@@ -58,6 +59,7 @@ export type TestOptions = {
   fetch?: typeof fetch
   tokens?: TokenCounter
   runStead?: RunStead
+  shownSettings?: readonly ShownSetting[]
   runtime?: Runtime
   standsBack?: boolean
   urlForAgents?: () => Promise<string>
@@ -120,6 +122,7 @@ export function testPlatform(options: TestOptions = {}) {
     openProvider: options.openProvider ?? (() => null),
     tokens: options.tokens ?? sharedTokens,
     runStead: options.runStead ?? null,
+    shownSettings: options.shownSettings ?? [],
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,

@@ -421,6 +421,19 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /* web': { status: 200, path: () => '/agents' },
   'ALL /api/* web': { status: 404, path: () => '/api/no-such-route' },
   'GET /api/admin/audit web': reached,
+  'GET /api/admin/agents web': reached,
+  'POST /api/admin/agents/:id/stop web': { names: AGENT, status: 200, foreign: 200 },
+  'GET /api/admin/jobs web': reached,
+  // The world has no dead job.
+  'POST /api/admin/jobs/:id/retry web': { status: 404 },
+  'GET /api/admin/health web': reached,
+  // The world sends no mail.
+  'POST /api/admin/mail/test web': { status: 503 },
+  'GET /api/admin/settings web': reached,
+  'GET /api/admin/invites web': reached,
+  'POST /api/admin/invites web': { status: 201 },
+  // The world has no invitation.
+  'DELETE /api/admin/invites/:id web': { status: 404 },
   'GET /api/admin/backups web': reached,
   // The world has no program beside it that could make one, and no backup.
   'POST /api/admin/backups web': { status: 503 },

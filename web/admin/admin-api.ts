@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/house/administration/schemas.ts'
+import { NamedAuditList } from '../../src/features/house/oversight/schemas.ts'
 import { MessagePage, ShownMessage } from '../../src/features/money/underground/schemas.ts'
-import { AuditList } from '../../src/features/people/audit/schemas.ts'
 import { request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']
@@ -30,7 +30,7 @@ export function auditQuery() {
     queryKey: ['admin', 'audit'],
     queryFn: ({ signal, pageParam }) => {
       const query = new URLSearchParams({ limit: '50', ...(pageParam !== null && { before: String(pageParam) }) })
-      return request(AuditList, `/api/admin/audit?${query}`, { signal })
+      return request(NamedAuditList, `/api/admin/audit?${query}`, { signal })
     },
     initialPageParam: FIRST_ENTRY,
     getNextPageParam: ({ next }) => next,

@@ -9,9 +9,14 @@ import { Tabs } from '../ui/tabs.tsx'
 
 const places = [
   { to: '/admin/users', label: 'Users' },
-  { to: '/admin/audit', label: 'Audit log' },
+  { to: '/admin/invites', label: 'Invitations' },
+  { to: '/admin/agents', label: 'Agents' },
+  { to: '/admin/health', label: 'Health' },
+  { to: '/admin/jobs', label: 'Jobs' },
   { to: '/admin/dead-letters', label: 'Dead letters' },
   { to: '/admin/backups', label: 'Backups' },
+  { to: '/admin/settings', label: 'Settings' },
+  { to: '/admin/audit', label: 'Audit log' },
 ] as const
 
 /** Search of `/admin/users`: what the list is narrowed to. */
@@ -33,7 +38,11 @@ export function AdminOnly() {
 /** The frame of an admin page: its title, one line about it, and the way to the others. */
 export function AdminFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
-    <Page title={title} lead={lead} actions={<Tabs label="Admin" places={places} />}>
+    <Page title={title} lead={lead}>
+      {/* In a line of their own, so that they stay where they are whatever the title. */}
+      <div className="flex">
+        <Tabs label="Admin" places={places} />
+      </div>
       {children}
     </Page>
   )

@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -52,7 +52,7 @@ function Plan({ overview }: { overview: BackupOverview }) {
       }
     >
       {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
-      <dl className="grid gap-3 sm:grid-cols-2">
+      <Facts>
         <Fact name="By itself">{schedule ? <Times {...schedule} /> : 'never'}</Fact>
         <Fact name="Restored for a trial">{drillSchedule ? <Times {...drillSchedule} /> : 'when somebody does'}</Fact>
         <Fact name="Kept">
@@ -61,7 +61,7 @@ function Plan({ overview }: { overview: BackupOverview }) {
         <Fact name="Place">{to}</Fact>
         <Fact name="Sealed">{isSealed ? 'yes, with your passphrase' : 'no: whoever has one has everything'}</Fact>
         <Fact name="Last trial">{lastDrilledAt ? <Moment at={lastDrilledAt} as="minute" /> : 'none'}</Fact>
-      </dl>
+      </Facts>
     </Section>
   )
 }
@@ -85,14 +85,5 @@ function Times({ cron, timeZone, nextAt }: NonNullable<BackupOverview['schedule'
         </>
       )}
     </>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="grid gap-0.5">
-      <dt className="text-sm text-muted">{name}</dt>
-      <dd className="wrap-anywhere">{children}</dd>
-    </div>
   )
 }

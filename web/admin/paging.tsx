@@ -1,5 +1,7 @@
+import type { ReactNode } from 'react'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 
 type ShowMoreProps = {
@@ -36,4 +38,38 @@ export function LoadingRows({ what }: { what: string }) {
       ))}
     </LoadingShapes>
   )
+}
+
+type PagesProps<Page, Item> = {
+  query: Omit<ShowMoreProps, 'what'> & { data: { pages: Page[] } | undefined; refetch: () => unknown }
+  /** What is listed, in the middle of a sentence: “jobs”. */
+  what: string
+  itemsOf: (page: Page) => Item[]
+  /** Stands in the place of a list of nothing. */
+  empty: ReactNode
+  children: (item: Item) => ReactNode
+}
+
+/** A list that is read page by page, with all that may come in its place. `children` are its rows, as `li`. */
+export function Pages<Page, Item>({ query, what, itemsOf, empty, children }: PagesProps<Page, Item>) {
+  return (
+    <Loaded query={query} what={`The ${what}`} placeholder={<LoadingRows what={`the ${what}`} />}>
+      {({ pages }) => {
+        const items = pages.flatMap(itemsOf)
+        if (items.length === 0) return empty
+        return (
+          <>
+            <ul aria-label={toTitle(what)} className="divide-y divide-line rounded-xl border border-line bg-surface">
+              {items.map(children)}
+            </ul>
+            <ShowMore what={what} {...query} />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function toTitle(what: string): string {
+  return `${what.slice(0, 1).toUpperCase()}${what.slice(1)}`
 }

@@ -4,6 +4,7 @@ import { FLEET_SORTS, type FleetPage } from '../../src/features/views/fleet/sche
 import { describeStatus } from '../agents/status-badge.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Choice } from '../ui/choice.tsx'
+import { Pills } from '../ui/pills.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import type { FleetSearch } from './fleet-search.ts'
 
@@ -81,33 +82,14 @@ function StatusFilter({ search, statuses, onChoose }: StatusFilterProps) {
   const all = Object.values(statuses).reduce((sum, agents) => sum + agents, 0)
   const shown = AgentStatus.options.filter((status) => statuses[status] || search.status === status)
   return (
-    // biome-ignore lint/a11y/useSemanticElements: buttons are no fields, and a fieldset is for those
-    <div role="group" aria-label="Status" className="flex flex-wrap gap-1.5">
-      <StatusButton label="All" agents={all} isOn={!search.status} onPress={() => onChoose(undefined)} />
-      {shown.map((status) => (
-        <StatusButton
-          key={status}
-          label={describeStatus(status)}
-          agents={statuses[status] ?? 0}
-          isOn={search.status === status}
-          onPress={() => onChoose(search.status === status ? undefined : status)}
-        />
-      ))}
-    </div>
-  )
-}
-
-type StatusButtonProps = { label: string; agents: number; isOn: boolean; onPress: () => void }
-
-function StatusButton({ label, agents, isOn, onPress }: StatusButtonProps) {
-  return (
-    <button
-      type="button"
-      aria-pressed={isOn}
-      onClick={onPress}
-      className="inline-flex min-h-8 items-center gap-1.5 rounded-full border border-line bg-surface px-3 text-sm text-muted transition-colors hover:border-edge hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-ink"
-    >
-      {label} <span className="tabular-nums">{agents.toLocaleString('en')}</span>
-    </button>
+    <Pills
+      label="Status"
+      value={search.status}
+      choices={[
+        { value: undefined, label: 'All', count: all },
+        ...shown.map((status) => ({ value: status, label: describeStatus(status), count: statuses[status] ?? 0 })),
+      ]}
+      onChoose={(status) => onChoose(status === search.status ? undefined : status)}
+    />
   )
 }

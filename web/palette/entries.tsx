@@ -41,8 +41,14 @@ const innerPages = [
 
 const adminPages = [
   { to: '/admin/users', label: 'Users', also: ['accounts'] },
+  { to: '/admin/invites', label: 'Invitations', also: ['sign up'] },
+  { to: '/admin/agents', label: 'Agents of everybody', also: ['admin', 'stop'] },
+  { to: '/admin/health', label: 'Health of the server', also: ['mail', 'disk', 'status'] },
+  { to: '/admin/jobs', label: 'Jobs', also: ['queue', 'failed'] },
+  { to: '/admin/dead-letters', label: 'Dead letters', also: ['failed'] },
+  { to: '/admin/backups', label: 'Backups', also: ['restore'] },
+  { to: '/admin/settings', label: 'Settings in effect', also: ['configuration', 'environment'] },
   { to: '/admin/audit', label: 'Audit log', also: ['history'] },
-  { to: '/admin/dead-letters', label: 'Dead letters', also: ['jobs', 'failed'] },
 ] as const
 
 const themes: readonly { theme: Theme; label: string; Icon: LucideIcon }[] = [

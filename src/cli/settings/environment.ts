@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { StartupError } from '../../core/errors.ts'
 import { isSecretSetting, LISTED_SETTINGS } from '../../core/settings/read.ts'
+import type { SettingSources } from '../../core/settings/show.ts'
 import { readSettingsFile } from './file.ts'
 
 type Values = Record<string, string | undefined>
@@ -34,6 +35,11 @@ export function addSettingFlags(command: Command): Command {
  * @throws StartupError as `readSettingsFile`, and for a file that was named and is not there.
  */
 export function readEnvironment(options: Record<string, unknown> = {}): Values {
+  return readGivenSettings(options).values
+}
+
+/** The same, with where each that was given comes from. @throws as `readEnvironment`. */
+export function readGivenSettings(options: Record<string, unknown> = {}): { values: Values; sources: SettingSources } {
   const flags = readFlags(options)
   const given = { ...withoutEmpty(process.env), ...flags }
   const named = flags[SETTINGS_FILE] ?? given[SETTINGS_FILE]
@@ -44,7 +50,16 @@ export function readEnvironment(options: Record<string, unknown> = {}): Values {
     throw new StartupError(`${file}: DATA_DIR leads away from the folder of this file: name the file by --settings`)
   }
   warnOfReaders(file, inFile)
-  return { ...inFile, ...given }
+  const sources = {
+    ...namesOf(withoutEmpty(inFile), 'file' as const),
+    ...namesOf(given, 'environment' as const),
+    ...namesOf(flags, 'flag' as const),
+  }
+  return { values: { ...inFile, ...given }, sources }
+}
+
+function namesOf<Source>(values: Values, source: Source): Record<string, Source> {
+  return Object.fromEntries(Object.keys(values).map((name) => [name, source]))
 }
 
 function warnOfReaders(file: string, settings: Values): void {

@@ -1,18 +1,29 @@
 import type { Config } from '../../core/config.ts'
+import type { ShownSetting } from '../../core/settings/show.ts'
 import type { Connection } from '../../db/open.ts'
+import type { JobQueue } from '../../jobs/queue.ts'
 import type { RunStead } from './backups/run-backup.ts'
 import type { BackupShelf } from './backups/shelf.ts'
 
 type HouseSettings = Pick<Config, 'retentionDays' | 'backups'>
 
 /** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
-type ForHouse = { connection: Connection; runStead?: RunStead | null; shelf: BackupShelf }
+type ForHouse = {
+  connection: Connection
+  runStead?: RunStead | null
+  shelf: BackupShelf
+  shownSettings: readonly ShownSetting[]
+  canRetry: JobQueue['canRetry']
+}
 
 /** Opens what the rooms of the house share. */
-export function openHouse({ retentionDays, backups }: HouseSettings, { connection, runStead = null, shelf }: ForHouse) {
+export function openHouse(
+  { retentionDays, backups }: HouseSettings,
+  { connection, runStead = null, shelf, shownSettings, canRetry }: ForHouse,
+) {
   const { schedule, drillSchedule, to, keep, passphrase } = backups
   return {
-    ...{ connection, retentionDays, runStead, shelf },
+    ...{ connection, retentionDays, runStead, shelf, shownSettings, canRetry },
     backupSchedule: schedule,
     drillSchedule,
     backupPlace: { to, keep, isSealed: passphrase !== undefined },

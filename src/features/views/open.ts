@@ -22,11 +22,13 @@ export function openViews(
   { diskFloor, runtimes, turns }: ViewsParts,
   countUnderWay: ExpositionDeps['countUnderWay'],
 ) {
+  const measureDatabase = createDatabaseProbe(databaseFile)
   return {
     metricsToken,
+    measureDatabase,
     exposition: openExposition({
       db,
-      measureDatabase: createDatabaseProbe(databaseFile),
+      measureDatabase,
       measureFreeDisk: diskFloor.measure,
       countUnderWay,
       countTurns: turns.count,

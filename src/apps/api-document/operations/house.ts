@@ -10,6 +10,13 @@ export const HOUSE: Wing = {
       'PATCH /api/admin/users/:id': 'Changes plan, credits or access of an account',
       'DELETE /api/admin/users/:id/sessions': 'Signs an account out everywhere',
       'GET /api/admin/audit': 'Lists who did what',
+      'GET /api/admin/agents': 'Lists or searches the agents of everybody',
+      'POST /api/admin/agents/:id/stop': 'Stops an agent of anybody',
+      'GET /api/admin/jobs': 'Lists durable work by its state',
+      'POST /api/admin/jobs/:id/retry': 'Tries work anew that was given up',
+      'GET /api/admin/health': 'Tells how the whole house is',
+      'POST /api/admin/mail/test': 'Sends a mail to yourself on trial',
+      'GET /api/admin/settings': 'Lists the settings in effect without their secrets',
     },
   },
   Backups: {

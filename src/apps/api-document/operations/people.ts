@@ -79,6 +79,9 @@ export const PEOPLE: Wing = {
     routes: {
       'POST /api/invite/generate': 'Makes an invite code',
       'POST /api/invite/validate': 'Tells whether an invite code is good',
+      'GET /api/admin/invites': 'Lists the newest invitations without their codes',
+      'POST /api/admin/invites': 'Makes an invitation and shows its code once',
+      'DELETE /api/admin/invites/:id': 'Takes back an invitation that nobody used',
     },
   },
   Identity: {

@@ -6,8 +6,6 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { listAudit } from '../../people/audit/list-audit.ts'
-import { AuditList, AuditQuery } from '../../people/audit/schemas.ts'
 import type { AccountRules } from '../../people/users/users.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
 import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
@@ -42,10 +40,6 @@ export function administrationWeb(deps: AdministrationWebDeps) {
 
   app.delete('/api/admin/users/:id/sessions', answers({ 200: EndedSessions }, 'not_found'), admin, async (c) =>
     c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
-  )
-
-  app.get('/api/admin/audit', answers({ 200: AuditList }), admin, validate('query', AuditQuery), (c) =>
-    c.json(listAudit(deps.db, c.req.valid('query'))),
   )
 
   return app

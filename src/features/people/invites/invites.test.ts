@@ -3,7 +3,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { auditLog } from '../audit/tables.ts'
-import { InviteResponse } from './schemas.ts'
+import { CreatedInvite, InviteList, InviteResponse } from './schemas.ts'
 import { invites } from './tables.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
@@ -159,4 +159,58 @@ test('POST /api/register: where sign-up is open an invitation is not asked for, 
   const { register, invite, isUsed } = withInvites({})
   expect((await register(await invite())).status).toBe(200)
   expect(isUsed()).toEqual([false])
+})
+
+/** An admin, and Ada who is none. */
+async function withAdmin() {
+  const test = withInvites({ SIGN_UP: 'invite', ADMIN_EMAILS: 'root@example.com', APP_URL: 'https://stead.example' })
+  const { cookie } = await test.signIn('root@example.com')
+  const ada = await test.signIn('ada@example.com')
+  const ask = (method: string, path = '', headers: Record<string, string> = cookie) =>
+    test.web.request(`/api/admin/invites${path}`, method === 'POST' ? json('POST', {}, headers) : { method, headers })
+  return { ...test, ada, ask }
+}
+
+test('POST and GET /api/admin/invites: 201 with a code that works once and its address, 200 with who made it and when it was used', async () => {
+  const { ask, register, platform } = await withAdmin()
+  const response = await ask('POST')
+  expect(response.status).toBe(201)
+  const { code, url } = await read(CreatedInvite, response)
+  expect(url).toBe(`https://stead.example/signup?invite=${code}`)
+  const before = await read(InviteList, ask('GET'))
+  expect(before).toMatchObject({ signUp: 'invite', invites: [{ createdBy: 'root@example.com', usedAt: null }] })
+  expect((await register(code, 'bo@example.com')).status).toBe(200)
+  const { invites: after } = await read(InviteList, ask('GET'))
+  expect(after[0]?.usedAt).not.toBeNull()
+  expect(JSON.stringify(after)).not.toContain(code)
+  expect(dumpTables(platform.db)).not.toContain(code)
+})
+
+test('DELETE /api/admin/invites/:id: 200 and the code is worth nothing; 404 for a used one, a missing one, and twice', async () => {
+  const { ask, register, platform } = await withAdmin()
+  const { code } = await read(CreatedInvite, ask('POST'))
+  const [invite] = (await read(InviteList, ask('GET'))).invites
+  expect((await ask('DELETE', `/${invite?.id}`)).status).toBe(200)
+  expect((await register(code, 'bo@example.com')).status).toBe(403)
+  expect((await ask('DELETE', `/${invite?.id}`)).status).toBe(404)
+  expect((await ask('DELETE', '/missing')).status).toBe(404)
+  expect(platform.db.select().from(auditLog).all()).toMatchObject([
+    { action: 'invite.create' },
+    { action: 'invite.withdraw', target: `invite:${invite?.id}` },
+  ])
+  const { code: used } = await read(CreatedInvite, ask('POST'))
+  const [second] = (await read(InviteList, ask('GET'))).invites
+  await register(used, 'bo@example.com')
+  expect((await ask('DELETE', `/${second?.id}`)).status).toBe(404)
+})
+
+test.each([
+  ['GET', ''],
+  ['POST', ''],
+  ['DELETE', '/x'],
+])('%s /api/admin/invites%s: 401 for nobody, 403 for whoever is no admin', async (method, path) => {
+  const { ask, ada, platform } = await withAdmin()
+  expect((await ask(method, path, {})).status).toBe(401)
+  expect((await ask(method, path, ada.cookie)).status).toBe(403)
+  expect(countRows(platform.db).invites).toBe(0)
 })

@@ -10,3 +10,20 @@ export type ValidateInviteRequest = z.infer<typeof ValidateInviteRequest>
 
 /** `POST /api/invite/validate`. */
 export const InviteValidity = z.object({ valid: z.boolean() })
+
+/** An invitation without its code; `createdBy` is an address, `operator` or `cli`. */
+export const Invite = z.object({
+  id: z.string(),
+  createdBy: z.string(),
+  createdAt: z.string(),
+  usedAt: z.string().nullable(),
+})
+export type Invite = z.infer<typeof Invite>
+
+/** `GET /api/admin/invites`: the newest hundred. `signUp` tells whether one is asked for at all. */
+export const InviteList = z.object({ invites: z.array(Invite), signUp: z.enum(['open', 'invite', 'closed']) })
+export type InviteList = z.infer<typeof InviteList>
+
+/** `POST /api/admin/invites`: the code, and the address that has it filled in, are shown this once. */
+export const CreatedInvite = z.object({ code: z.string(), url: z.string() })
+export type CreatedInvite = z.infer<typeof CreatedInvite>

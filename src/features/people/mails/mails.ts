@@ -47,6 +47,11 @@ export const MAILS = {
     lines: ['Your account has a new password, and other devices were signed out.'],
     end: 'If it was not you, ask for a new password from the sign-in page now.',
   },
+  test: {
+    subject: 'Mail of this server arrives',
+    lines: ['An administrator asked whether mail of this server gets through.', 'It does.'],
+    end: 'There is nothing for you to do.',
+  },
   'usage-50': {
     subject: 'Half of this month’s tokens are used',
     lines: ['Your agents and keys have used half of the tokens that your plan has for this month.', 'Nothing stops.'],

@@ -18,14 +18,7 @@ const MILLION = 1_000_000
 /** What `WATCHING_FIGURES` keeps: a few dozen rows, however large the database is. */
 function readTotals(db: Db): { states: StateCount[]; usage: UsageTotal[]; ledger: LedgerTotal[] } {
   return {
-    states: db
-      .select({
-        subject: sql<StateCount['subject']>`subject`,
-        state: sql<string>`state`,
-        rows: sql<number>`rows`,
-      })
-      .from(sql`state_counts`)
-      .all(),
+    states: readStateCounts(db),
     usage: db
       .select({
         provider: sql<string>`provider`,
@@ -41,6 +34,14 @@ function readTotals(db: Db): { states: StateCount[]; usage: UsageTotal[]; ledger
       .from(sql`ledger_totals`)
       .all(),
   }
+}
+
+/** How many agents and jobs there are in each state: a dozen rows that triggers keep. */
+export function readStateCounts(db: Db): StateCount[] {
+  return db
+    .select({ subject: sql<StateCount['subject']>`subject`, state: sql<string>`state`, rows: sql<number>`rows` })
+    .from(sql`state_counts`)
+    .all()
 }
 
 /** Figures of the database. What is returned reads them anew. */

@@ -2,10 +2,10 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { signUp } from '../harness/client.ts'
-import { read } from '../harness/requests.ts'
-import { openHouse } from '../harness/server.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { signUp } from '../../harness/client.ts'
+import { read } from '../../harness/requests.ts'
+import { openHouse } from '../../harness/server.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

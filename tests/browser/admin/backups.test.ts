@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, signUp } from '../harness/client.ts'
-import { openHouse } from '../harness/server.ts'
-import { until } from '../harness/until.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { createAgent, signUp } from '../../harness/client.ts'
+import { openHouse } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

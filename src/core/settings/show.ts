@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { readConfig } from '../config.ts'
+import { Environment, SETTING_GROUPS } from '../environment.ts'
+import { isSecretSetting, LISTED_SETTINGS, readSettings } from './read.ts'
+
+type Values = Record<string, string | undefined>
+
+/** Where the value of a setting comes from; `none` is one that is not set and has no default. */
+export type SettingSource = 'flag' | 'environment' | 'file' | 'secret-file' | 'default' | 'none'
+/** By variable, those alone that were given. */
+export type SettingSources = Readonly<Record<string, 'flag' | 'environment' | 'file'>>
+
+/** A setting as people are told it: `value` is as a shell would be given it, `[set]` of a secret, null of one that is not set. */
+export type ShownSetting = {
+  name: string
+  group: string
+  description: string
+  value: string | null
+  isSecret: boolean
+  source: SettingSource
+}
+
+const Described = z.object({ description: z.string(), default: z.unknown().optional() })
+
+/**
+ * Each setting by its variable, null when it is not set and has no default, a secret as `[set]`.
+ * @throws StartupError as `readConfig`.
+ */
+export function showSettings(environment: Values): Record<string, unknown> {
+  readConfig(environment)
+  const settings: Record<string, unknown> = readSettings(environment)
+  const described = describeAll()
+  const show = (name: string) => {
+    const value = settings[name]
+    // What is made of the text is of another form, which nobody could set.
+    if (!isRecord(value) || isSecretSetting(name)) return showValue(name, value)
+    return environment[name] || described(name).default
+  }
+  return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, show(name)]))
+}
+
+/** The same in the order of the chapter of settings, each with what it does and where it comes from. @throws as `showSettings`. */
+export function listShownSettings(environment: Values, sources: SettingSources): ShownSetting[] {
+  const shown = showSettings(environment)
+  const described = describeAll()
+  return SETTING_GROUPS.flatMap(({ title, settings }) =>
+    Object.keys(settings).map((name) => ({
+      name,
+      group: title,
+      description: described(name).description,
+      value: shown[name] === null ? null : toSettingText(shown[name]),
+      isSecret: isSecretSetting(name),
+      source: sourceOf(name, shown[name], sources),
+    })),
+  )
+}
+
+/** A shown value as a shell would be given it. */
+export function toSettingText(value: unknown): string {
+  if (value === null) return ''
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value.join(',') : String(value)
+}
+
+function describeAll() {
+  const { properties = {} } = z.toJSONSchema(Environment, { io: 'input', unrepresentable: 'any' })
+  return (name: string) => Described.parse(properties[name])
+}
+
+/** A file that holds a secret counts before the variable itself. */
+function sourceOf(name: string, value: unknown, sources: SettingSources): SettingSource {
+  if (sources[`${name}_FILE`]) return 'secret-file'
+  return sources[name] ?? (value === null ? 'none' : 'default')
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function showValue(name: string, value: unknown): unknown {
+  if (value === undefined) return null
+  if (typeof value === 'bigint') return String(value)
+  if (Array.isArray(value) && value.length === 0) return value
+  if (isSecretSetting(name)) return maskSecret(value)
+  return typeof value === 'string' ? maskUser(value) : value
+}
+
+/** Of a secret that is an address its host may be known. */
+function maskSecret(value: unknown): string {
+  if (typeof value !== 'string' || !isAddress(value)) return '[set]'
+  return `${new URL(value).protocol}//${new URL(value).host}`
+}
+
+/** A URL without what may be a password in it. */
+function maskUser(text: string): string {
+  if (!isAddress(text)) return text
+  const url = new URL(text)
+  const isBare = url.username === '' && url.password === '' && url.search === ''
+  return isBare ? text : `${url.protocol}//${url.host}${url.pathname}`
+}
+
+function isAddress(text: string): boolean {
+  return /^[a-z][a-z0-9+]*:\/\//i.test(text) && URL.canParse(text)
+}

@@ -1,0 +1,36 @@
+import { Hono } from 'hono'
+import { NoBody } from '../../../core/action.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import { answers, Done } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validateAnyBody } from '../../../http/validate.ts'
+import type { SignUp } from '../accounts/register.ts'
+import { createInvite } from './create.ts'
+import { listInvites, withdrawInvite } from './list.ts'
+import { CreatedInvite, InviteList } from './schemas.ts'
+
+export type InvitesWebDeps = { db: Db; clock: Clock; guards: Guards; appUrl: string; signUp: Pick<SignUp, 'mode'> }
+
+/** Invitations as admins give them. */
+export function invitesWeb(deps: InvitesWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { admin } = deps.guards
+
+  app.get('/api/admin/invites', answers({ 200: InviteList }), admin, (c) =>
+    c.json({ invites: listInvites(deps.db), signUp: deps.signUp.mode }),
+  )
+
+  app.post('/api/admin/invites', answers({ 201: CreatedInvite }), admin, validateAnyBody(NoBody), async (c) => {
+    const code = await createInvite(deps, c.var.user.id)
+    return c.json({ code, url: `${deps.appUrl}/signup?invite=${code}` }, 201)
+  })
+
+  app.delete('/api/admin/invites/:id', answers({ 200: Done }, 'not_found'), admin, async (c) => {
+    await withdrawInvite(deps, c.var.user.id, c.req.param('id'))
+    return c.json({ success: true })
+  })
+
+  return app
+}

@@ -1,0 +1,102 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import type { JobState, ShownJob } from '../../src/features/house/oversight/schemas.ts'
+import { AdminFrame } from '../admin/admin-frame.tsx'
+import { Pages } from '../admin/paging.tsx'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Pills } from '../ui/pills.tsx'
+import { jobsQuery, retryJob } from './oversight-api.ts'
+
+const route = getRouteApi('/signed-in/admin/jobs')
+
+const STATES: readonly { state: JobState; label: string; empty: string }[] = [
+  { state: 'dead', label: 'Given up', empty: 'No work was given up in the last 30 days.' },
+  { state: 'queued', label: 'Waiting', empty: 'Nothing waits.' },
+  { state: 'running', label: 'Under way', empty: 'Nothing is under way.' },
+  { state: 'done', label: 'Done', empty: 'Nothing was done in the last day.' },
+]
+
+/** `/admin/jobs`: work that survives a restart, such as mails, deployments and scheduled tasks. */
+export function JobsPage() {
+  const { state = 'dead' } = route.useSearch()
+  const navigate = useNavigate()
+  const query = useInfiniteQuery(jobsQuery(state))
+  const counts = query.data?.pages[0]?.counts
+  return (
+    <AdminFrame
+      title="Jobs"
+      lead="Work that survives a restart: mails, deployments, scheduled tasks. What fails is tried again with growing pauses, and given up in the end."
+    >
+      <Pills
+        label="State"
+        value={state}
+        choices={STATES.map((each) => ({
+          value: each.state,
+          label: each.label,
+          ...(counts && { count: counts[each.state] }),
+        }))}
+        onChoose={(next) =>
+          void navigate({ to: '/admin/jobs', search: next === 'dead' ? {} : { state: next }, replace: true })
+        }
+      />
+      <Pages
+        query={query}
+        what="jobs"
+        itemsOf={(page) => page.jobs}
+        empty={<Empty>{STATES.find((each) => each.state === state)?.empty}</Empty>}
+      >
+        {(job) => <JobRow key={job.id} job={job} />}
+      </Pages>
+    </AdminFrame>
+  )
+}
+
+function JobRow({ job }: { job: ShownJob }) {
+  const client = useQueryClient()
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => retryJob(client, job.id) })
+  return (
+    <li className="grid grid-cols-1 gap-2 px-3 py-3 sm:px-4">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+        <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
+          <p className="font-medium break-all">{job.kind}</p>
+          <p className="flex flex-wrap gap-x-3 text-sm text-muted">
+            <When job={job} />
+            <span className="tabular-nums">
+              {job.attempts} {job.attempts === 1 ? 'attempt' : 'attempts'}
+            </span>
+            <span className="font-mono text-[0.8125rem] break-all">{job.id}</span>
+          </p>
+          {job.lastError && <p className="text-sm wrap-anywhere">Last problem: {job.lastError}</p>}
+          {job.state === 'dead' && !job.canRetry && (
+            <p className="text-sm text-muted">Whoever waited for it was told, so it is not tried again.</p>
+          )}
+        </div>
+        {job.canRetry && (
+          <Button aria-label={`Try ${job.kind} again`} isPending={isPending} onClick={() => mutate()}>
+            Try again
+          </Button>
+        )}
+      </div>
+      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+    </li>
+  )
+}
+
+function When({ job }: { job: ShownJob }) {
+  if (job.finishedAt) {
+    return (
+      <span>
+        {job.state === 'dead' ? 'Given up' : 'Done'} <Moment at={job.finishedAt} as="minute" />
+      </span>
+    )
+  }
+  return (
+    <span>
+      Due <Moment at={job.runAt} as="minute" />
+    </span>
+  )
+}

@@ -1,0 +1,94 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import {
+  HouseHealth,
+  JobList,
+  type JobState,
+  MailTest,
+  OverseenAgentList,
+  RetriedJob,
+  SettingsInEffect,
+  StoppedAgent,
+} from '../../src/features/house/oversight/schemas.ts'
+import { CreatedInvite, InviteList } from '../../src/features/people/invites/schemas.ts'
+import { request } from '../api/request.ts'
+import type { AllAgentsSearch } from './oversight-search.ts'
+
+const AGENTS_KEY = ['admin', 'agents']
+const JOBS_KEY = ['admin', 'jobs']
+const FIRST: string | null = null
+/** A mail server, and an engine that ends an agent, may take so long. */
+const LONG_MS = 40_000
+
+/** Everybody's agents, newest first, page by page. */
+export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
+  return infiniteQueryOptions({
+    queryKey: [...AGENTS_KEY, search, status ?? ''],
+    queryFn: ({ signal, pageParam }) => {
+      const query = new URLSearchParams({ search, ...(status && { status }), ...(pageParam && { after: pageParam }) })
+      return request(OverseenAgentList, `/api/admin/agents?${query}`, { signal })
+    },
+    initialPageParam: FIRST,
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: 15_000,
+  })
+}
+
+/** Stops somebody's agent and reads the lists anew. */
+export async function stopAnyAgent(client: QueryClient, id: string): Promise<void> {
+  const path = `/api/admin/agents/${encodeURIComponent(id)}/stop`
+  await request(StoppedAgent, path, { method: 'POST', timeoutMs: LONG_MS })
+  await client.invalidateQueries({ queryKey: AGENTS_KEY })
+}
+
+/** The durable work in one state, latest due first, page by page. */
+export function jobsQuery(state: JobState) {
+  return infiniteQueryOptions({
+    queryKey: [...JOBS_KEY, state],
+    queryFn: ({ signal, pageParam }) => {
+      const query = new URLSearchParams({ state, ...(pageParam && { after: pageParam }) })
+      return request(JobList, `/api/admin/jobs?${query}`, { signal })
+    },
+    initialPageParam: FIRST,
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: 15_000,
+  })
+}
+
+/** Has a dead job done after all, and reads the lists anew. */
+export async function retryJob(client: QueryClient, id: string): Promise<void> {
+  await request(RetriedJob, `/api/admin/jobs/${encodeURIComponent(id)}/retry`, { method: 'POST' })
+  await client.invalidateQueries({ queryKey: JOBS_KEY })
+}
+
+export const healthQuery = queryOptions({
+  queryKey: ['admin', 'health'],
+  queryFn: ({ signal }) => request(HouseHealth, '/api/admin/health', { signal }),
+  refetchInterval: 10_000,
+})
+
+export function testMail() {
+  return request(MailTest, '/api/admin/mail/test', { method: 'POST', timeoutMs: LONG_MS })
+}
+
+/** They stand still while the program runs. */
+export const settingsInEffectQuery = queryOptions({
+  queryKey: ['admin', 'settings'],
+  queryFn: async ({ signal }) => (await request(SettingsInEffect, '/api/admin/settings', { signal })).settings,
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+const INVITES_PATH = '/api/admin/invites'
+
+export const invitesQuery = queryOptions({
+  queryKey: ['admin', 'invites'],
+  queryFn: ({ signal }) => request(InviteList, INVITES_PATH, { signal }),
+})
+
+export function createInvite() {
+  return request(CreatedInvite, INVITES_PATH, { method: 'POST' })
+}
+
+export function withdrawInvite(id: string) {
+  return request(z.object({ success: z.literal(true) }), `${INVITES_PATH}/${id}`, { method: 'DELETE' })
+}

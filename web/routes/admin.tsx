@@ -1,0 +1,78 @@
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { AdminOnly, UserSearch } from '../admin/admin-frame.tsx'
+import { AllAgentsSearch, JobsSearch, SettingsSearch } from '../oversight/oversight-search.ts'
+import { signedIn } from './base.tsx'
+
+const admin = createRoute({ getParentRoute: () => signedIn, path: '/admin', component: AdminOnly })
+const adminStart = createRoute({
+  getParentRoute: () => admin,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/admin/users' })
+  },
+})
+const adminUsers = createRoute({
+  getParentRoute: () => admin,
+  path: '/users',
+  validateSearch: UserSearch,
+  component: lazyRouteComponent(() => import('../admin/users-page.tsx'), 'UsersPage'),
+})
+const adminAudit = createRoute({
+  getParentRoute: () => admin,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('../admin/audit-page.tsx'), 'AuditPage'),
+})
+const adminDeadLetters = createRoute({
+  getParentRoute: () => admin,
+  path: '/dead-letters',
+  component: lazyRouteComponent(() => import('../admin/dead-letters-page.tsx'), 'DeadLettersPage'),
+})
+
+const adminBackups = createRoute({
+  getParentRoute: () => admin,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('../admin/backups-page.tsx'), 'BackupsPage'),
+})
+
+const adminAgents = createRoute({
+  getParentRoute: () => admin,
+  path: '/agents',
+  validateSearch: AllAgentsSearch,
+  component: lazyRouteComponent(() => import('../oversight/agents-page.tsx'), 'AllAgentsPage'),
+})
+const adminJobs = createRoute({
+  getParentRoute: () => admin,
+  path: '/jobs',
+  validateSearch: JobsSearch,
+  component: lazyRouteComponent(() => import('../oversight/jobs-page.tsx'), 'JobsPage'),
+})
+const adminHealth = createRoute({
+  getParentRoute: () => admin,
+  path: '/health',
+  component: lazyRouteComponent(() => import('../oversight/health-page.tsx'), 'HealthPage'),
+})
+const adminSettings = createRoute({
+  getParentRoute: () => admin,
+  path: '/settings',
+  validateSearch: SettingsSearch,
+  component: lazyRouteComponent(() => import('../oversight/settings-page.tsx'), 'SettingsPage'),
+})
+const adminInvites = createRoute({
+  getParentRoute: () => admin,
+  path: '/invites',
+  component: lazyRouteComponent(() => import('../oversight/invites-page.tsx'), 'InvitesPage'),
+})
+
+/** Everything below `/admin`. */
+export const adminRoutes = admin.addChildren([
+  adminStart,
+  adminUsers,
+  adminInvites,
+  adminAgents,
+  adminHealth,
+  adminJobs,
+  adminDeadLetters,
+  adminBackups,
+  adminSettings,
+  adminAudit,
+])

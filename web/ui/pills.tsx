@@ -1,0 +1,28 @@
+type PillsProps<Value extends string> = {
+  label: string
+  value: Value | undefined
+  /** `count` is how many there are of this kind, when somebody knows. */
+  choices: readonly { value: Value | undefined; label: string; count?: number }[]
+  onChoose: (value: Value | undefined) => void
+}
+
+/** One of a few kinds that a list is narrowed to, each with how many there are; all of them are seen at once. */
+export function Pills<Value extends string>({ label, value, choices, onChoose }: PillsProps<Value>) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: buttons are no fields, and a fieldset is for those
+    <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
+      {choices.map((choice) => (
+        <button
+          key={choice.label}
+          type="button"
+          aria-pressed={choice.value === value}
+          onClick={() => onChoose(choice.value)}
+          className="inline-flex min-h-8 items-center gap-1.5 rounded-full border border-line bg-surface px-3 text-sm text-muted transition-colors hover:border-edge hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-ink"
+        >
+          {choice.label}{' '}
+          {choice.count !== undefined && <span className="tabular-nums">{choice.count.toLocaleString('en')}</span>}
+        </button>
+      ))}
+    </div>
+  )
+}
