@@ -2,10 +2,12 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
+import { AdminUserList } from '../../../src/features/house/administration/schemas.ts'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
 import { createAgent, PASSWORD, signIn, signUp } from '../../harness/client.ts'
 import { startMailServer } from '../../harness/doubles/mail-server.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
+import { read } from '../../harness/requests.ts'
 import { openHouse } from '../../harness/server.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -39,9 +41,9 @@ test.skipIf(!hasBrowser())(
     const { web } = (await house.start()).urls
     const root = await signUp(web, ROOT)
     await signUp(web, 'ada@example.com')
-    const { users } = await (await root.get('/api/admin/users?search=ada')).json()
+    const { users } = await read(AdminUserList, root.get('/api/admin/users?search=ada'))
     const plan = { method: 'PATCH', headers: { ...root.cookie, 'content-type': 'application/json' } }
-    await fetch(`${web}/api/admin/users/${users[0].id}`, { ...plan, body: JSON.stringify({ plan: 'solo' }) })
+    await fetch(`${web}/api/admin/users/${users[0]?.id}`, { ...plan, body: JSON.stringify({ plan: 'solo' }) })
     await createAgent(await signIn(web, 'ada@example.com'), { name: 'Lovelace' })
     await createAgent(root, { name: 'Warden' })
     await using browser = await openBrowser(web)
