@@ -425,7 +425,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/admin/agents/:id/stop web': { names: AGENT, status: 200, foreign: 200 },
   'GET /api/admin/jobs web': reached,
   // The world has no dead job.
-  'POST /api/admin/jobs/:id/retry web': { status: 404 },
+  'POST /api/admin/jobs/:id/retry web': { status: 404, path: () => '/api/admin/jobs/job_missing/retry' },
   'GET /api/admin/health web': reached,
   // The world sends no mail.
   'POST /api/admin/mail/test web': { status: 503 },
@@ -433,7 +433,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/admin/invites web': reached,
   'POST /api/admin/invites web': { status: 201 },
   // The world has no invitation.
-  'DELETE /api/admin/invites/:id web': { status: 404 },
+  'DELETE /api/admin/invites/:id web': { status: 404, path: () => '/api/admin/invites/missing' },
   'GET /api/admin/backups web': reached,
   // The world has no program beside it that could make one, and no backup.
   'POST /api/admin/backups web': { status: 503 },

@@ -34,6 +34,7 @@ const SPENDING: Readonly<Record<string, readonly unknown[]>> = {
  */
 const UNCONFIGURED = [
   'POST /api/admin/backups web',
+  'POST /api/admin/mail/test web',
   'POST /api/agents/:id/verify backend',
   'POST /api/agents/:id/verify web',
   'POST /api/agents/clone web',

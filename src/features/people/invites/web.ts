@@ -6,12 +6,17 @@ import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
-import type { SignUp } from '../accounts/register.ts'
 import { createInvite } from './create.ts'
 import { listInvites, withdrawInvite } from './list.ts'
 import { CreatedInvite, InviteList } from './schemas.ts'
 
-export type InvitesWebDeps = { db: Db; clock: Clock; guards: Guards; appUrl: string; signUp: Pick<SignUp, 'mode'> }
+export type InvitesWebDeps = {
+  db: Db
+  clock: Clock
+  guards: Guards
+  appUrl: string
+  signUp: { mode: InviteList['signUp'] }
+}
 
 /** Invitations as admins give them. */
 export function invitesWeb(deps: InvitesWebDeps) {
