@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
@@ -53,6 +54,42 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/no/such/page`)
     await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
     await navigation.getByRole('link', { name: 'Cost' }).waitFor()
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'ten tabs of a server without HTTP/2 are open at once: those out of sight hold no connection, and catch up when they are looked at',
+  async () => {
+    await using house = await openHouse()
+    const { web } = (await house.start()).urls
+    const ada = await signUp(web)
+    const agentId = await createAgent(ada, { name: 'Lovelace' })
+    await using browser = await openBrowser(web)
+    await signInOnPage(browser.page, web)
+    const tabs: Page[] = []
+    for (const path of Array.from({ length: 10 }, (_, tab) => (tab % 2 ? '/agents' : `/agents/${agentId}/logs`))) {
+      const tab = await browser.page.context().newPage()
+      // Every page of a headless browser is in sight, unless it says that it is not.
+      await tab.addInitScript("Object.defineProperty(document, 'hidden', { get: () => window.isOutOfSight === true })")
+      await tab.goto(`${web}${path}`)
+      await tab.getByText('Lovelace').first().waitFor()
+      await setSight(tab, false)
+      tabs.push(tab)
+    }
+
+    await ada.post(`/api/agents/${agentId}/stop`, {})
+    const [logs, list] = tabs
+    if (!logs || !list) throw new Error('There are no tabs')
+    await setSight(list, true)
+    await list.getByRole('list', { name: 'Your agents' }).getByText('Stopped').waitFor()
+    const before = await countLines(logs)
+    expect(before).toBeGreaterThan(0)
+    await setSight(logs, true)
+    await until('each line that came meanwhile, once', async () => {
+      const count = await countLines(logs)
+      return count > before && count === (await countStored(logs, agentId))
+    })
   },
   LIMIT_MS,
 )
@@ -123,4 +160,18 @@ async function violationsOf(page: Page): Promise<string[]> {
   const options = `{ resultTypes: ['violations'], rules: ${rules} }`
   const found = Violations.parse(await page.evaluate(`axe.run(${options}).then((r) => r.violations)`))
   return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id} ${html}`))
+}
+
+/** What a browser does when another tab is chosen, and this one again. */
+async function setSight(tab: Page, isInSight: boolean): Promise<void> {
+  await tab.evaluate(`window.isOutOfSight = ${!isInSight}; document.dispatchEvent(new Event('visibilitychange'))`)
+}
+
+async function countLines(tab: Page): Promise<number> {
+  return tab.getByRole('log', { name: 'Log' }).locator('button[aria-expanded]').count()
+}
+
+async function countStored(tab: Page, agentId: string): Promise<number> {
+  const lines = await tab.evaluate(`fetch('/api/logs/${agentId}/history').then((answer) => answer.json())`)
+  return z.object({ lines: z.array(z.string()) }).parse(lines).lines.length
 }

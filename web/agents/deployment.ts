@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { AgentEvent, type DeploymentStep } from '../../src/features/agents/registry/schemas.ts'
+import { whileInSight } from '../api/while-in-sight.ts'
 import { agentEventsPath, getAgent } from './agents-api.ts'
 
 /** The steps of a deployment in their order, in words for people. */
@@ -50,20 +51,23 @@ export function advance(known: Deployment, { status, step, error }: AgentEvent):
 /** Hands on each event of an agent until `onEvent` returns false; asks every two seconds where event streams do not get through. */
 export function followAgent(agentId: string, onEvent: (event: AgentEvent) => boolean): () => void {
   let poll: ReturnType<typeof setInterval> | undefined
-  const source = new EventSource(agentEventsPath(agentId))
   const close = () => {
-    source.close()
+    leave()
     clearInterval(poll)
   }
   const hand = (event: AgentEvent) => onEvent(event) || close()
   const ask = () =>
     getAgent(agentId).then(({ status }) => hand({ status, step: null, error: null }), ignoreUntilNextTime)
-  source.addEventListener('status', ({ data }) => {
-    const event = AgentEvent.safeParse(parseJson(data))
-    if (event.success) hand(event.data)
-  })
-  source.addEventListener('error', () => {
-    if (source.readyState === EventSource.CLOSED) poll ??= setInterval(() => void ask(), 2_000)
+  const leave = whileInSight(() => {
+    const source = new EventSource(agentEventsPath(agentId))
+    source.addEventListener('status', ({ data }) => {
+      const event = AgentEvent.safeParse(parseJson(data))
+      if (event.success) hand(event.data)
+    })
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) poll ??= setInterval(() => void ask(), 2_000)
+    })
+    return source
   })
   return close
 }

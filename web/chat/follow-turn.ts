@@ -1,5 +1,6 @@
 import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
 import { ReplyDelta, ToolCall } from '../../src/features/talk/chat/schemas.ts'
+import { whileInSight } from '../api/while-in-sight.ts'
 import { readTurn } from './chat-api.ts'
 
 /** Asked again after so long when the browser has given a stream up, such as while the server is away. */
@@ -21,11 +22,11 @@ type Following = {
 export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFail }: Following): () => void {
   const leaving = new AbortController()
   let position = turn.position
-  let source: EventSource | null = null
+  let leave: (() => void) | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const settle = async () => {
-    source?.close()
+    leave?.()
     try {
       const now = await readTurn(turn.id, leaving.signal)
       if (now.state !== 'running') return onEnd(now)
@@ -35,10 +36,10 @@ export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFa
     }
     if (leaving.signal.aborted) return
     onLost(true)
-    timer = setTimeout(connect, AGAIN_MS)
+    timer = setTimeout(follow, AGAIN_MS)
   }
   const connect = () => {
-    source = new EventSource(`/api/chat/turns/${turn.id}/events?after=${position}`)
+    const source = new EventSource(`/api/chat/turns/${turn.id}/events?after=${position}`)
     source.addEventListener('open', () => onLost(false))
     source.addEventListener('delta', ({ data, lastEventId }) => {
       const end = Number(lastEventId)
@@ -57,16 +58,20 @@ export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFa
     source.addEventListener('error', () => {
       if (leaving.signal.aborted) return
       onLost(true)
-      if (source?.readyState === EventSource.CLOSED) void settle()
+      if (source.readyState === EventSource.CLOSED) void settle()
     })
+    return source
+  }
+  const follow = () => {
+    leave = whileInSight(connect)
   }
 
-  if (turn.state === 'running') connect()
+  if (turn.state === 'running') follow()
   else void settle()
   return () => {
     leaving.abort()
     clearTimeout(timer)
-    source?.close()
+    leave?.()
   }
 }
 

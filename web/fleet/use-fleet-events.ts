@@ -1,6 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { FleetEvent, type FleetFigures, type FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import { whileInSight } from '../api/while-in-sight.ts'
 import { fleetEventsPath, fleetKey } from './fleet-api.ts'
 
 /** Where event streams do not get through, the server is asked instead. */
@@ -12,18 +13,21 @@ export function useFleetEvents(): void {
   useEffect(() => {
     let poll: ReturnType<typeof setInterval> | undefined
     const readAnew = () => void client.invalidateQueries({ queryKey: fleetKey })
-    const source = new EventSource(fleetEventsPath)
-    // Whatever happened between the page and the stream, and while a lost one was away.
-    source.addEventListener('open', readAnew)
-    source.addEventListener('agents', ({ data }) => {
-      const event = FleetEvent.safeParse(JSON.parse(String(data)))
-      if (event.success && takeIn(client, event.data)) readAnew()
-    })
-    source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) poll ??= setInterval(readAnew, POLL_MS)
+    const leave = whileInSight(() => {
+      const source = new EventSource(fleetEventsPath)
+      // Whatever happened between the page and the stream, and while a lost one was away.
+      source.addEventListener('open', readAnew)
+      source.addEventListener('agents', ({ data }) => {
+        const event = FleetEvent.safeParse(JSON.parse(String(data)))
+        if (event.success && takeIn(client, event.data)) readAnew()
+      })
+      source.addEventListener('error', () => {
+        if (source.readyState === EventSource.CLOSED) poll ??= setInterval(readAnew, POLL_MS)
+      })
+      return source
     })
     return () => {
-      source.close()
+      leave()
       clearInterval(poll)
     }
   }, [client])

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { LogEvent } from '../../src/features/agents/logs/schemas.ts'
 import { ApiError } from '../api/request.ts'
+import { whileInSight } from '../api/while-in-sight.ts'
 import { type LogRow, MAX_LINES, toRow, withFresh } from './log-lines.ts'
 import { readPage, streamPath } from './logs-api.ts'
 
@@ -40,32 +41,39 @@ export function useLiveLog(agentId: string, isHeld: boolean) {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const asking = new AbortController()
-    const source = new EventSource(streamPath(agentId))
+    let last = ''
     fresh.current = []
     setShown(nothing)
     setConnection('connecting')
     setError(null)
-    source.addEventListener('line', ({ data, lastEventId }) => {
-      const event = LogEvent.safeParse(parseJson(data))
-      if (!event.success) return
-      if (event.data.type === 'connected') return setConnection('live')
-      fresh.current.push(toRow(lastEventId, event.data, Date.now()))
-      if (fresh.current.length > 2 * MAX_LINES) fresh.current.splice(0, MAX_LINES)
-      timer ??= setTimeout(() => {
-        timer = undefined
-        show()
-      }, GATHER_MS)
-    })
-    source.addEventListener('error', () => {
-      if (source.readyState !== EventSource.CLOSED) return setConnection('interrupted')
-      setConnection('refused')
-      // An event stream does not tell why it was refused; the same question without one does.
-      readPage(agentId, null, asking.signal)
-        .then(() => setError(new ApiError(0, 'The server sends no new lines just now. Stored ones can still be read.')))
-        .catch((reason) => asking.signal.aborted || setError(reason))
+    const leave = whileInSight(() => {
+      const source = new EventSource(streamPath(agentId, last))
+      source.addEventListener('line', ({ data, lastEventId }) => {
+        const event = LogEvent.safeParse(parseJson(data))
+        if (!event.success) return
+        if (event.data.type === 'connected') return setConnection('live')
+        last = lastEventId
+        fresh.current.push(toRow(lastEventId, event.data, Date.now()))
+        if (fresh.current.length > 2 * MAX_LINES) fresh.current.splice(0, MAX_LINES)
+        timer ??= setTimeout(() => {
+          timer = undefined
+          show()
+        }, GATHER_MS)
+      })
+      source.addEventListener('error', () => {
+        if (source.readyState !== EventSource.CLOSED) return setConnection('interrupted')
+        setConnection('refused')
+        // An event stream does not tell why it was refused; the same question without one does.
+        readPage(agentId, null, asking.signal)
+          .then(() =>
+            setError(new ApiError(0, 'The server sends no new lines just now. Stored ones can still be read.')),
+          )
+          .catch((reason) => asking.signal.aborted || setError(reason))
+      })
+      return source
     })
     return () => {
-      source.close()
+      leave()
       asking.abort()
       clearTimeout(timer)
     }

@@ -28,9 +28,9 @@ export async function readPage(agentId: string, before: number | null, signal?: 
   return { rows: entries.map(toStoredRow), nextBefore }
 }
 
-/** Where the server sends what an agent writes, with times. */
-export function streamPath(agentId: string): string {
-  return `${logsPath(agentId)}/stream?detail=true`
+/** Where the server sends what an agent writes, with times: after the line `after`, or from the newest on. */
+export function streamPath(agentId: string, after: string): string {
+  return `${logsPath(agentId)}/stream?detail=true${after && `&after=${encodeURIComponent(after)}`}`
 }
 
 function logsPath(agentId: string): string {

@@ -99,6 +99,8 @@ for (const [face, openFace] of FACES) {
     const second = await listen(world, face, { ...openFace(world), 'last-event-id': at })
     await until('the rest', () => second.texts().length === 250)
     expect(second.texts()).toEqual(first.texts().slice(250))
+    const behind = await listen(world, face, openFace(world), 'ada-1', `?after=${at}`)
+    await until('the rest once more', () => behind.texts().length === 250)
     for (const nonsense of ['x', '-1', '1e3', '99999999999']) {
       const third = await listen(world, face, { ...openFace(world), 'last-event-id': nonsense })
       await until('the buffered lines again', () => third.texts().length === 500)

@@ -21,7 +21,7 @@ export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEn
     answers({ 200: 'text/event-stream' }, 'not_found', 'limited'),
     guard,
     validate('query', LogStreamQuery),
-    (c) => stream(c, c.var.principal, c.req.param('agentId'), c.req.valid('query').detail === 'true'),
+    (c) => stream(c, c.var.principal, c.req.param('agentId'), c.req.valid('query')),
   )
 
   app.get(

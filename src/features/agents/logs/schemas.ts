@@ -34,8 +34,17 @@ export const LogHistory = z.object({
 })
 export type LogHistory = z.infer<typeof LogHistory>
 
-/** `GET /api/logs/:agentId/stream`: with `detail=true` a line tells when it was written and where, an exit when it was. */
-export const LogStreamQuery = z.object({ detail: z.enum(['true', 'false'], 'detail must be true or false').optional() })
+const badAfter = 'after must be the id of a line'
+
+/**
+ * `GET /api/logs/:agentId/stream`: with `detail=true` a line tells when it was written and where, an exit when it was; with
+ * `after` it begins behind that line, for who left a stream and comes back. `Last-Event-ID` goes before.
+ */
+export const LogStreamQuery = z.object({
+  detail: z.enum(['true', 'false'], 'detail must be true or false').optional(),
+  after: z.coerce.number(badAfter).int(badAfter).positive(badAfter).optional(),
+})
+export type LogStreamQuery = z.infer<typeof LogStreamQuery>
 
 /**
  * The data of a `line` event; lines and exits have ids to come back with. `code` is null when nobody saw it. `at` (ISO
