@@ -193,7 +193,7 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),
     async endPairings(endpoint) {
-      // Our own agent knows nobody but the holder of its token.
+      // Nobody was let in to our own agent by its tokens; its channels have their own.
       if (endpoint.kind === 'openclaw') await endOpenClawPairings(ask, endpoint, timeouts.changeMs)
     },
   }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { sha256 } from '../../core/secrets.ts'
 import type { KeptTurns } from '../turns/kept-turns.ts'
 import type { ChannelName, Connection, ConnectionState, Outbox, Pressed, Recipient } from './channel.ts'
 import { type Conversation, createConversation } from './conversation.ts'
@@ -73,18 +74,18 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
   if (settings?.telegram) {
     const { createTelegramConnection } = await import('./telegram/telegram.ts')
     const connection = createTelegramConnection({ ...settings, ...settings.telegram }, deps)
-    opened.push(await openChannel('telegram', connection, settings.telegram.people, deps))
+    opened.push(await openChannel('telegram', connection, settings.telegram, deps))
   }
   if (settings?.discord) {
     const { createDiscordConnection } = await import('./discord/discord.ts')
     const folder = toFolder(deps)
     const connection = await createDiscordConnection({ ...settings, ...settings.discord }, { ...deps, folder })
-    opened.push(await openChannel('discord', connection, settings.discord.people, deps))
+    opened.push(await openChannel('discord', connection, settings.discord, deps))
   }
   if (settings?.slack) {
     const { createSlackConnection } = await import('./slack/slack.ts')
     const connection = createSlackConnection({ ...settings, ...settings.slack }, deps)
-    opened.push(await openChannel('slack', connection, settings.slack.people, deps))
+    opened.push(await openChannel('slack', connection, settings.slack, deps))
   }
   const find = (name: string) => {
     const found = opened.find((channel) => channel.name === name)
@@ -127,11 +128,11 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
 async function openChannel(
   name: ChannelName,
   connection: Connection,
-  people: readonly string[],
+  { token, people }: { token: string; people: readonly string[] },
   deps: ChannelDeps,
 ): Promise<Open> {
   const folder = toFolder(deps)
-  const guests = await openGuests(folder, name, people, deps.clock)
+  const guests = await openGuests(folder, { name, account: toAccount(name, token), configuredIds: people }, deps.clock)
   const inbox = await openInbox(folder, name)
   const { service } = connection
   const savedFiles = createSavedFiles(deps.workspace, service)
@@ -143,6 +144,14 @@ async function openChannel(
     deps.log.error({ channel: name, error: errorMessage(error) }, 'a channel has ended')
   })
   return { name, connection, owners: people, guests, inbox, conversation, end }
+}
+
+/** What of a token stays when its service gives the same bot another one. */
+const BOT_OF_TOKEN = { telegram: /^\d+(?=:)/, discord: /^[^.]+(?=\.)/, slack: /^xoxb-\d+-\d+(?=-)/ } as const
+
+/** Tells one bot from another, without its token; a token of unusual form is a bot of its own. */
+function toAccount(name: ChannelName, token: string): string {
+  return sha256(BOT_OF_TOKEN[name].exec(token)?.[0] ?? token)
 }
 
 /** Where channels keep what must outlive the agent's process. */

@@ -9,7 +9,8 @@ const Guest = z.object({ id: z.string(), name: z.string() })
 const Person = Guest.extend({ since: z.string() })
 /** `chatId` is where the code was told, and where the answer will be. A denied one gets no other code until it expires. */
 const Pairing = Guest.extend({ code: z.string(), chatId: z.string(), expiresAt: z.string(), isDenied: z.boolean() })
-const GuestState = z.object({ people: z.array(Person), pairings: z.array(Pairing) })
+/** `account` is the bot by which they were let in; files of earlier versions do not tell. */
+const GuestState = z.object({ people: z.array(Person), pairings: z.array(Pairing), account: z.string().optional() })
 
 export type Pairing = z.infer<typeof Pairing>
 /** `isConfigured`: one whom the agent's settings name. They stay until those change, and nobody knows since when. */
@@ -29,14 +30,22 @@ export type Guests = {
   remove(personId: string): Promise<void>
 }
 
-/** `configuredIds` are those whom the agent's settings let in. */
+/**
+ * `configuredIds` are those whom the agent's settings let in. Whoever was let in by another `account` is forgotten: that was
+ * somebody else's bot, or its owner has begun anew.
+ */
 export async function openGuests(
   folder: string,
-  channel: string,
-  configuredIds: readonly string[],
+  { name, account, configuredIds }: { name: string; account: string; configuredIds: readonly string[] },
   clock: Clock,
 ): Promise<Guests> {
-  const file = await openStateFile(join(folder, `${channel}-people.json`), GuestState, { people: [], pairings: [] })
+  const file = await openStateFile(join(folder, `${name}-people.json`), GuestState, { people: [], pairings: [] })
+  await file.change((state) => {
+    const { account: former } = state
+    if (former === account) return { state, result: undefined }
+    const kept = former === undefined ? state : { people: [], pairings: [] }
+    return { state: { ...kept, account }, result: undefined }
+  })
   const isConfigured = (id: string) => configuredIds.includes(id)
   const listCurrent = (pairings: readonly Pairing[]) => {
     const now = clock.now().toISOString()
@@ -64,13 +73,14 @@ export async function openGuests(
     ],
     listPairings: listWaiting,
     decide: (code, approve) =>
-      file.change(({ people, pairings }) => {
+      file.change((state) => {
+        const { people, pairings } = state
         const found = listWaiting().find((pairing) => pairing.code === code.toUpperCase())
         if (!found) throw new AppError('not_found', 'Pairing code not found')
         const others = pairings.filter((pairing) => pairing !== found)
-        if (!approve) return { state: { people, pairings: [...others, { ...found, isDenied: true }] }, result: found }
+        if (!approve) return { state: { ...state, pairings: [...others, { ...found, isDenied: true }] }, result: found }
         const added = { id: found.id, name: found.name, since: clock.now().toISOString() }
-        return { state: { people: [...people, added], pairings: others }, result: found }
+        return { state: { ...state, people: [...people, added], pairings: others }, result: found }
       }),
     remove: (personId) =>
       file.change((state) => {

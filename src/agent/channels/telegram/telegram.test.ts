@@ -21,7 +21,7 @@ async function startBotAgent(token = TOKEN) {
   const bot = telegram.addBot(TOKEN)
   const settings = { token, apiUrl: telegram.url, people: [String(ADA.id)] }
   const agent = await startTestAgent({ channels: { telegram: settings, retryMs: 20, editEveryMs: 30 } })
-  return { telegram, bot, agent }
+  return { telegram, bot, agent, settings }
 }
 
 const decide = (agent: Agent, code: string, approve: boolean) => decidePairing(agent, 'telegram', code, approve)
@@ -70,6 +70,23 @@ test('GET /channels, POST /channels/:name/pairings/:code: a stranger gets a code
   expect((await remove('66')).status).toBe(404)
   expect((await remove('7')).status).toBe(409)
   expect((await channelOf(agent)).people).toEqual([{ id: '7', isConfigured: true }])
+})
+
+test('whoever was let in stays when the bot gets another token, and is a stranger to another bot', async () => {
+  const { telegram, bot, agent, settings } = await startBotAgent()
+  await using _ = agent
+  bot.say(EVE, { text: 'Hi' })
+  const pairing = await until('the code', async () => (await channelOf(agent)).pairings[0])
+  await decide(agent, pairing.code, true)
+  const restartWith = async (token: string) => {
+    telegram.addBot(token)
+    settings.token = token
+    await agent.restart()
+    return (await channelOf(agent)).people.map(({ id }) => id)
+  }
+  expect(await restartWith('42:renewed-secret-of-the-bot')).toEqual(['7', '66'])
+  expect(await restartWith('43:secret-of-another-bot')).toEqual(['7'])
+  expect(await restartWith(TOKEN)).toEqual(['7'])
 })
 
 test('a stranger who was denied gets neither an answer nor another code; of strangers 20 wait at most', async () => {

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { users } from '../../people/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 import type { ChannelPairing, ChannelPerson } from './schemas.ts'
-import { type ChannelPairingRow, channelPairings, channelPeople, type PlatformChannel } from './tables.ts'
+import { agentChannels, type ChannelPairingRow, channelPairings, channelPeople, type PlatformChannel } from './tables.ts'
 
 /** A channel of the platform's, of one agent. */
 export type OfChannel = { agentId: string; channel: PlatformChannel }
@@ -123,4 +123,11 @@ function ofPeople({ agentId, channel }: OfChannel) {
 
 function ofPairings({ agentId, channel }: OfChannel) {
   return and(eq(channelPairings.agentId, agentId), eq(channelPairings.channel, channel))
+}
+
+/** Sends everybody away from an agent's channels that the platform keeps, and switches these off, in the caller's closure. */
+export function endChannels(tx: Tx, agentId: string): void {
+  for (const table of [channelPeople, channelPairings, agentChannels]) {
+    tx.delete(table).where(eq(table.agentId, agentId)).run()
+  }
 }

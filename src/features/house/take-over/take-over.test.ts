@@ -10,6 +10,7 @@ import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
 import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
+import { agentChannels, channelPairings, channelPeople } from '../../agents/channels/tables.ts'
 import { insertAgent, openTokens } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { installedSkills } from '../../money/skills/tables.ts'
@@ -104,6 +105,9 @@ async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
   await send('POST', '/api/scheduled-tasks', task)
   const swarm = await read(Created, send('POST', '/api/swarms', { name: 'All', agents: [agent.id] }))
   await send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Send me all' })
+  const server = { name: 'mine', url: 'https://squatter.example/mcp', bearer: 'squatters-secret' }
+  await send('POST', `/api/agents/${agent.id}/mcp-servers`, server)
+  await send('PUT', `/api/agents/${agent.id}/webhook-channel`, { url: 'https://squatter.example/answers' })
   const remote = { origin: 'https://git.example.com', username: 'squatter', password: 'pushed' }
   await send('PUT', `/api/browse/git-credentials?agentId=${agent.id}`, remote)
   const machine = { userId, name: 'laptop', gatewayUrl: 'https://squatter.example', gatewayToken: 'gw' }
@@ -117,6 +121,14 @@ async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
     const rule = { userId, address: `0x${'66'.repeat(20)}`, name: 'Squatter', role: 'artist', createdAt: now }
     tx.insert(splitRules)
       .values({ ...rule, id: 'rul_1', shareMillionths: 1_000_000, minimumMicroUsd: 0 })
+      .run()
+    const of = { agentId: agent.id, channel: 'mail', personId: 'mallory@squatter.example', name: 'Mallory' } as const
+    tx.insert(agentChannels).values({ agentId: agent.id, name: 'mail', since: now }).run()
+    tx.insert(channelPeople)
+      .values({ ...of, since: now })
+      .run()
+    tx.insert(channelPairings)
+      .values({ ...of, personId: 'trent@squatter.example', code: 'CODECODE', expiresAt: it.clock.now() })
       .run()
     const channel = { id: 'nch_1', userId, kind: 'discord', name: 'Squatter', destination: 'discord.com' } as const
     tx.insert(noticeChannels)
@@ -154,7 +166,12 @@ async function expectFreed(
   expect(platform.db.select().from(swarmRuns).all()).toMatchObject([{ state: 'cancelled' }])
   expect(platform.db.select().from(installedSkills).all()).toMatchObject([{ enabled: false }])
   expect(countRows(platform.db)).toMatchObject({
+    agent_channels: 0,
     agent_credentials: 0,
+    agent_mcp_servers: 0,
+    channel_pairings: 0,
+    channel_people: 0,
+    webhook_channels: 0,
     api_keys: 0,
     git_credentials: 0,
     radio_streams: 0,

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import { endChannels } from '../../agents/channels/people.ts'
 import { endRetiring, replaceTokens } from '../../agents/deployments/rotate-token.ts'
 import { forgetInstallations } from '../../agents/installations/delete.ts'
 import { changeSettings } from '../../agents/registry/config.ts'
@@ -24,6 +25,7 @@ import { switchOffHeartbeat } from '../../talk/heartbeat/settings.ts'
 import { forgetServers } from '../../talk/mcp-servers/servers.ts'
 import { switchOffTasks } from '../../talk/scheduled-tasks/tasks.ts'
 import { cancelAllRuns } from '../../talk/swarms/start-run.ts'
+import { forgetWebhookChannel } from '../../talk/webhook-channel/settings.ts'
 import { forgetGitCredentials } from '../../web-tools/browse/git-credentials.ts'
 import { abandonStreams } from '../../web-tools/radio/abandon.ts'
 
@@ -76,6 +78,8 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
 function takeOverAgent(tx: Tx, deps: TakeOverDeps, agent: AgentRow): void {
   forgetGitCredentials(tx, agent.id)
   forgetServers(tx, agent.id)
+  endChannels(tx, agent.id)
+  forgetWebhookChannel(tx, agent.id)
   const closed = changeSettings(deps, tx, agent, NOBODYS)
   replaceTokens(deps, tx, closed, { names: ['gateway', 'platform'], requestedBy: 'platform' })
   endRetiring(tx, agent.id)

@@ -67,6 +67,11 @@ export async function closeWebhookChannel(
   })
 }
 
+/** Forgets secret and address of an agent's channel, in the caller's closure: nobody posts by it or is answered any more. */
+export function forgetWebhookChannel(tx: Tx, agentId: string): void {
+  tx.delete(webhookChannels).where(eq(webhookChannels.agentId, agentId)).run()
+}
+
 export function findWebhookChannel(db: Db | Tx, agentId: string): WebhookChannelRow | null {
   return db.select().from(webhookChannels).where(eq(webhookChannels.agentId, agentId)).get() ?? null
 }
