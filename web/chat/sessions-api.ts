@@ -41,6 +41,11 @@ export async function renameSession(id: string, title: string): Promise<ChatSess
   return (await request(OneSession, `/api/chat/sessions/${id}`, { method: 'PATCH', body: { title } })).session
 }
 
+/** What the agent is told in every turn of a conversation; empty for nothing. */
+export async function instructSession(id: string, instructions: string): Promise<ChatSession> {
+  return (await request(OneSession, `/api/chat/sessions/${id}`, { method: 'PATCH', body: { instructions } })).session
+}
+
 /** Deletes a conversation with all that was said in it. */
 export async function deleteSession(id: string): Promise<void> {
   await request(Success, `/api/chat/sessions/${id}`, { method: 'DELETE' })

@@ -1,15 +1,15 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import { MessagesSquare, Pencil, Plus, Trash2 } from 'lucide-react'
+import { MessagesSquare, Pencil, Plus, ScrollText, Trash2 } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
 import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
-import { TextField } from '../ui/field.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { SearchSection } from './search-section.tsx'
-import { createSession, deleteSession, renameSession, sessionsQuery } from './sessions-api.ts'
+import { InstructionsForm, RenameForm } from './session-forms.tsx'
+import { createSession, deleteSession, sessionsQuery } from './sessions-api.ts'
 
 /** What is said outside of sessions, such as by programs. */
 const MAIN_TITLE = 'Main conversation'
@@ -104,13 +104,14 @@ type SessionRowProps = {
 }
 
 function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: SessionRowProps) {
-  const [task, setTask] = useState<'rename' | 'delete' | null>(null)
+  const [task, setTask] = useState<'rename' | 'instruct' | 'delete' | null>(null)
   const title = session.title ?? NEW_TITLE
   const deleting = useMutation({ mutationFn: () => deleteSession(session.id), onSuccess: onDeleted })
-  if (task === 'rename') {
+  if (task === 'rename' || task === 'instruct') {
+    const Form = task === 'rename' ? RenameForm : InstructionsForm
     return (
       <li>
-        <RenameForm
+        <Form
           session={session}
           onClose={async () => {
             await onChanged()
@@ -131,6 +132,9 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
       <IconButton label={`Rename ${title}`} onClick={() => setTask('rename')}>
         <Pencil aria-hidden className="size-4" />
       </IconButton>
+      <IconButton label={`Instructions of ${title}`} onClick={() => setTask('instruct')}>
+        <ScrollText aria-hidden className={session.instructions === null ? 'size-4' : 'size-4 text-accent'} />
+      </IconButton>
       <IconButton label={`Delete ${title}`} onClick={() => setTask('delete')}>
         <Trash2 aria-hidden className="size-4" />
       </IconButton>
@@ -146,37 +150,6 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
         />
       )}
     </li>
-  )
-}
-
-function RenameForm({ session, onClose }: { session: ChatSession; onClose: () => Promise<void> }) {
-  const [title, setTitle] = useState(session.title ?? '')
-  const renaming = useMutation({ mutationFn: () => renameSession(session.id, title.trim()), onSuccess: onClose })
-  return (
-    <form
-      className="grid grid-cols-1 gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (title.trim() !== '') renaming.mutate()
-      }}
-    >
-      <TextField
-        label="Title of the conversation"
-        autoFocus
-        maxLength={100}
-        value={title}
-        error={renaming.error ? messageFor(renaming.error) : undefined}
-        onChange={(event) => setTitle(event.target.value)}
-      />
-      <div className="flex gap-2">
-        <Button type="submit" look="primary" isPending={renaming.isPending}>
-          Save title
-        </Button>
-        <Button look="ghost" onClick={() => void onClose()}>
-          Cancel
-        </Button>
-      </div>
-    </form>
   )
 }
 

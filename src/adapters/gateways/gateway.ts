@@ -24,6 +24,8 @@ export type AgentChatRequest = {
   sessionKey: string
   message: string
   turnId?: string
+  /** What holds for this turn alone, beside what the agent is told anyway. */
+  instructions?: string
   /** What was said before in a conversation of which the agent knows nothing yet. */
   history?: readonly { role: 'user' | 'assistant'; content: string; images?: readonly string[] }[]
   /** Pictures in the workspace of the agent that belong to the message; the built-in one shows them to its model. */
@@ -246,9 +248,12 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
       model: MODELS[endpoint.kind],
       stream: true,
       ...(request.turnId !== undefined && { stream_options: { include_usage: true } }),
-      messages: [...(request.history ?? []), { ...request, role: 'user' as const, content: request.message }].map(
-        (message) => toWireMessage(endpoint.kind, message),
-      ),
+      messages: [
+        ...(request.instructions === undefined ? [] : [{ role: 'system', content: request.instructions }]),
+        ...[...(request.history ?? []), { ...request, role: 'user' as const, content: request.message }].map(
+          (message) => toWireMessage(endpoint.kind, message),
+        ),
+      ],
     }),
   }
 }

@@ -11,7 +11,7 @@ export const TALK: Wing = {
       'GET /api/chat/search': 'Searches what was said',
       'GET /api/chat/sessions': 'Lists your conversations',
       'POST /api/chat/sessions': 'Opens a conversation',
-      'PATCH /api/chat/sessions/:id': 'Renames a conversation',
+      'PATCH /api/chat/sessions/:id': 'Changes title or instructions of a conversation',
       'DELETE /api/chat/sessions/:id': 'Deletes a conversation',
       'GET /api/chat/turns': 'Lists the turns that are running',
       'GET /api/chat/turns/:id': 'Shows a turn with its tools and cost',

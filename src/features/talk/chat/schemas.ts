@@ -215,6 +215,11 @@ const Title = z
   .min(1, 'title must not be empty')
   .max(100, 'title must be at most 100 characters')
 
+const Instructions = z
+  .string('instructions must be text')
+  .trim()
+  .max(8000, 'instructions must be at most 8000 characters')
+
 /** `GET /api/chat/sessions?agentId=&limit=&before=`: `before` is the id of the last one that is known. */
 export const SessionQuery = z.object({
   agentId: z.string().max(100).optional(),
@@ -226,15 +231,26 @@ export type SessionQuery = z.infer<typeof SessionQuery>
 export const NewSessionRequest = z.object({
   agentId: z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional(),
   title: Title.optional(),
+  instructions: Instructions.optional(),
 })
 export type NewSessionRequest = z.infer<typeof NewSessionRequest>
-export const RenameSessionRequest = z.object({ title: Title })
 
-/** A conversation with one agent. Its title is that of its first message unless it was given one; null before that. */
+/** `PATCH /api/chat/sessions/:id`: what is left out stays; empty instructions are none. */
+export const ChangeSessionRequest = z
+  .object({ title: Title.optional(), instructions: Instructions.optional() })
+  .refine(({ title, instructions }) => title !== undefined || instructions !== undefined, 'title is required')
+  .meta({ examples: [{ title: 'Tea' }, { instructions: 'Answer in rhymes.' }] })
+export type ChangeSessionRequest = z.infer<typeof ChangeSessionRequest>
+
+/**
+ * A conversation with one agent. Its title is that of its first message unless it was given one; null before that.
+ * `instructions` are told the agent in every turn of it, and in no other.
+ */
 export const ChatSession = z.object({
   id: z.string(),
   agentId: z.string(),
   title: z.string().nullable(),
+  instructions: z.string().nullable(),
   createdAt: z.string(),
   lastActivity: z.string(),
 })

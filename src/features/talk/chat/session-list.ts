@@ -9,7 +9,7 @@ import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { requireEndpoint } from './endpoint.ts'
-import type { ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
+import type { ChangeSessionRequest, ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
 import { findAddressee, type SendDeps } from './send.ts'
 import { createSession, getSession, toSessionKey } from './sessions.ts'
 import { chatSessions, chatTurns, messages, type SessionRow } from './tables.ts'
@@ -36,18 +36,23 @@ export function listChatSessions(db: Db, userId: string, { agentId, limit, befor
 export async function openChatSession(
   deps: SendDeps,
   user: SignedInUser,
-  { agentId, title }: NewSessionRequest,
+  { agentId, ...given }: NewSessionRequest,
 ): Promise<ChatSession> {
   const agent = findAddressee(deps.db, user, agentId)
   return write(deps.db, (tx) => {
     const session = createSession(deps.clock, tx, user.id, agent.id)
-    return toChatSession(title === undefined ? session : setTitle(tx, session.id, title))
+    return toChatSession(changeSession(tx, session, given))
   })
 }
 
 /** @throws AppError `not_found` for a missing session and for someone else's. */
-export async function renameChatSession(db: Db, userId: string, id: string, title: string): Promise<ChatSession> {
-  return write(db, (tx) => toChatSession(setTitle(tx, getSession(tx, userId, id).id, title)))
+export async function changeChatSession(
+  db: Db,
+  userId: string,
+  id: string,
+  request: ChangeSessionRequest,
+): Promise<ChatSession> {
+  return write(db, (tx) => toChatSession(changeSession(tx, getSession(tx, userId, id), request)))
 }
 
 /**
@@ -71,8 +76,10 @@ export async function deleteChatSession(
   for (const sessionKey of sessionKeys) await forgetAtAgent(deps, session.agentId, sessionKey)
 }
 
-function setTitle(tx: Tx, id: string, title: string): SessionRow {
-  return tx.update(chatSessions).set({ title }).where(eq(chatSessions.id, id)).returning().get()
+function changeSession(tx: Tx, session: SessionRow, request: ChangeSessionRequest): SessionRow {
+  const { title = session.title, instructions = session.instructions } = request
+  const change = { title, instructions: instructions || null }
+  return tx.update(chatSessions).set(change).where(eq(chatSessions.id, session.id)).returning().get()
 }
 
 /** The names under which the agent knows a session: one for each way that it has gone. */
@@ -111,6 +118,8 @@ async function forgetAtAgent(
   }
 }
 
-function toChatSession({ id, agentId, title, createdAt, lastActivity }: SessionRow): ChatSession {
-  return { id, agentId, title, createdAt: createdAt.toISOString(), lastActivity: lastActivity.toISOString() }
+function toChatSession({ createdAt, lastActivity, ...row }: SessionRow): ChatSession {
+  const { id, agentId, title, instructions } = row
+  const times = { createdAt: createdAt.toISOString(), lastActivity: lastActivity.toISOString() }
+  return { id, agentId, title, instructions, ...times }
 }

@@ -7,9 +7,9 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import {
+  ChangeSessionRequest,
   NewSessionRequest,
   OneSession,
-  RenameSessionRequest,
   SearchQuery,
   SearchResults,
   SessionList,
@@ -17,7 +17,7 @@ import {
 } from './schemas.ts'
 import { searchMessages } from './search.ts'
 import type { SendDeps } from './send.ts'
-import { deleteChatSession, listChatSessions, openChatSession, renameChatSession } from './session-list.ts'
+import { changeChatSession, deleteChatSession, listChatSessions, openChatSession } from './session-list.ts'
 
 export type ChatSessionsWebDeps = SendDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> }
 
@@ -53,10 +53,10 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
     answers({ 200: OneSession }, 'not_found'),
     ofAgents,
     signedIn,
-    validate('json', RenameSessionRequest),
+    validate('json', ChangeSessionRequest),
     async (c) => {
-      const { title } = c.req.valid('json')
-      return c.json({ session: await renameChatSession(deps.db, c.var.user.id, c.req.param('id'), title) })
+      const changed = await changeChatSession(deps.db, c.var.user.id, c.req.param('id'), c.req.valid('json'))
+      return c.json({ session: changed })
     },
   )
 

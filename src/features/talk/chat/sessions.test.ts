@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { startAgentDouble } from '../../../../tests/harness/doubles/agent.ts'
+import { startOwnedAgent } from '../../../../tests/harness/owned-agent.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
@@ -199,4 +200,31 @@ test('GET /api/chat/search: pages lead to the end, and only the named agent’s 
   expect((await test.search('q=number&agentId=agent-missing')).results).toEqual([])
   expect((await test.get('/api/chat/search')).status).toBe(400)
   expect((await test.get('/api/chat/search?q=%20')).status).toBe(400)
+})
+
+test('PATCH /api/chat/sessions/:id: instructions of a session are told the agent in every turn of it, and in no other', async () => {
+  await using owned = await startOwnedAgent({}, { isReached: true })
+  const { asOwner, agent, running } = owned
+  const create = async (body: object) =>
+    (await read(One, asOwner('/api/chat/sessions', 'POST', { agentId: agent.id, ...body }))).session
+  const say = async (sessionId?: string) => {
+    const sent = await asOwner('/api/chat', 'POST', { agentId: agent.id, message: 'Hello', sessionId })
+    expect(sent.status).toBe(200)
+    return running.prompt()
+  }
+  const rhymes = await create({ instructions: ' Answer in rhymes. ' })
+  const plain = await create({})
+  expect([rhymes.instructions, plain.instructions]).toEqual(['Answer in rhymes.', null])
+  expect(await say(rhymes.id)).toContain('Answer in rhymes.')
+  expect(await say(rhymes.id)).toContain('Answer in rhymes.')
+  expect(await say(plain.id)).not.toContain('rhymes')
+  expect(await say()).not.toContain('rhymes')
+  const change = (body: object) => asOwner(`/api/chat/sessions/${rhymes.id}`, 'PATCH', body)
+  expect((await read(One, change({ title: 'Tea' }))).session).toMatchObject({
+    title: 'Tea',
+    instructions: 'Answer in rhymes.',
+  })
+  expect((await read(One, change({ instructions: '' }))).session.instructions).toBeNull()
+  expect(await say(rhymes.id)).not.toContain('rhymes')
+  expect((await change({ instructions: 'x'.repeat(8001) })).status).toBe(400)
 })

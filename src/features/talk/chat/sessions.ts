@@ -45,6 +45,14 @@ export function getSession(db: Db, userId: string, id: string): SessionRow {
   return session
 }
 
+/** What the agent is told in every turn of a session, null for none and outside of sessions. */
+export function findInstructions(db: Db, sessionId: string | null): string | null {
+  if (sessionId === null) return null
+  const isThis = eq(chatSessions.id, sessionId)
+  const row = db.select({ instructions: chatSessions.instructions }).from(chatSessions).where(isThis).get()
+  return row?.instructions ?? null
+}
+
 /** Newest activity first. */
 export function listSessions(deps: SessionDeps, userId: string, agentId: string): SessionSummary[] {
   return newestFirst(deps.db, userId, agentId)

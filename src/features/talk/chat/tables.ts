@@ -26,6 +26,8 @@ export const chatSessions = sqliteTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     /** Null until something is said in it. */
     title: text(),
+    /** What the agent is told in every turn of it, and in no other. */
+    instructions: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
   },

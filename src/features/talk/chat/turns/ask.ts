@@ -9,6 +9,7 @@ import { getAgent } from '../../../agents/registry/list.ts'
 import { tellWithAttachments } from '../attachments.ts'
 import { requireEndpoint } from '../endpoint.ts'
 import { listToldBefore } from '../replace.ts'
+import { findInstructions } from '../sessions.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import type { TurnLog } from './log.ts'
 
@@ -78,7 +79,9 @@ async function* askAnew(
 ): AsyncGenerator<AgentEvent, void> {
   const history = listToldBefore(deps.db, question, turn.sessionKey)
   const { content: message, images } = tellWithAttachments(deps.db, question)
-  const request = { sessionKey: turn.sessionKey, message, images, turnId: turn.id, history }
+  const instructions = findInstructions(deps.db, question.sessionId)
+  const asked = { sessionKey: turn.sessionKey, message, images, turnId: turn.id, history }
+  const request = { ...asked, ...(instructions !== null && { instructions }) }
   yield* deps.gateway.streamTurn(endpointOf(deps, turn), request, signal)
 }
 

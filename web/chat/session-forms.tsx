@@ -1,0 +1,75 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { TextArea } from '../ui/text-area.tsx'
+import { instructSession, renameSession } from './sessions-api.ts'
+
+type SessionFormProps = { session: ChatSession; onClose: () => Promise<void> }
+
+export function RenameForm({ session, onClose }: SessionFormProps) {
+  const [title, setTitle] = useState(session.title ?? '')
+  const renaming = useMutation({ mutationFn: () => renameSession(session.id, title.trim()), onSuccess: onClose })
+  return (
+    <form
+      className="grid grid-cols-1 gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (title.trim() !== '') renaming.mutate()
+      }}
+    >
+      <TextField
+        label="Title of the conversation"
+        autoFocus
+        maxLength={100}
+        value={title}
+        error={renaming.error ? messageFor(renaming.error) : undefined}
+        onChange={(event) => setTitle(event.target.value)}
+      />
+      <Buttons verb="Save title" isPending={renaming.isPending} onCancel={() => void onClose()} />
+    </form>
+  )
+}
+
+/** What the agent is told in every turn of this conversation, and in no other. */
+export function InstructionsForm({ session, onClose }: SessionFormProps) {
+  const [text, setText] = useState(session.instructions ?? '')
+  const saving = useMutation({ mutationFn: () => instructSession(session.id, text), onSuccess: onClose })
+  return (
+    <form
+      className="grid grid-cols-1 gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        saving.mutate()
+      }}
+    >
+      <TextArea
+        label="Instructions for this conversation"
+        placeholder="The agent is told them in every turn of it, and in no other conversation."
+        look="prose"
+        rows={4}
+        autoFocus
+        maxLength={8000}
+        value={text}
+        error={saving.error ? messageFor(saving.error) : undefined}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <Buttons verb="Save instructions" isPending={saving.isPending} onCancel={() => void onClose()} />
+    </form>
+  )
+}
+
+function Buttons({ verb, isPending, onCancel }: { verb: string; isPending: boolean; onCancel: () => void }) {
+  return (
+    <div className="flex gap-2">
+      <Button type="submit" look="primary" isPending={isPending}>
+        {verb}
+      </Button>
+      <Button look="ghost" onClick={onCancel}>
+        Cancel
+      </Button>
+    </div>
+  )
+}
