@@ -10,6 +10,7 @@ import { sleepJob } from '../../src/features/agents/sleep/jobs.ts'
 import { watchdogs } from '../../src/features/agents/watchdog/tables.ts'
 import { watchAgents } from '../../src/features/agents/watchdog/watch.ts'
 import { json } from '../harness/requests.ts'
+import { until } from '../harness/until.ts'
 import { signalsOf, sleepyPlatform } from './sleepy-platform.ts'
 
 const HALF_AN_HOUR = 30 * 60_000
@@ -55,6 +56,24 @@ describe('an idle agent', () => {
       expect(world.status()).toBe('running')
     },
   )
+
+  test('PUT /api/agents/:id/config: with neverSleeps it runs on, and one that sleeps is woken; without, it sleeps again', async () => {
+    await using world = await sleepyPlatform()
+    const set = (neverSleeps: unknown) =>
+      world.web.request(`/api/agents/${world.id}/config`, json('PUT', { neverSleeps }, world.cookie))
+    await world.fallAsleep()
+    expect(await (await set(true)).json()).toMatchObject({ config: { neverSleeps: true } })
+    await until('the agent to run', () => world.status() === 'running')
+    world.clock.advance(100 * HALF_AN_HOUR)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+    const calls = world.calls.length
+    expect((await set('yes')).status).toBe(400)
+    expect((await set(null)).status).toBe(200)
+    expect([world.status(), world.calls.length]).toEqual(['running', calls])
+    await world.letSleep()
+    expect(world.status()).toBe('sleeping')
+  })
 
   test('does not sleep when it is OpenClaw, which has a clock and channels of its own', async () => {
     await using world = await sleepyPlatform()

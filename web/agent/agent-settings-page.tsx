@@ -14,6 +14,7 @@ import { WebhookChannelSection } from './channels/webhook-channel-section.tsx'
 import { DangerSection } from './danger-section.tsx'
 import { LimitsSection } from './limits-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
+import { SleepSection } from './sleep-section.tsx'
 import { TokenSection } from './token-section.tsx'
 import { VerificationSection } from './verification-section.tsx'
 
@@ -58,6 +59,7 @@ function Configured({ agent }: { agent: WebAgent }) {
         <>
           <ModelSection agent={agent} config={config} />
           <ProviderSection agent={agent} config={config} />
+          <SleepSection agent={agent} config={config} />
           <ChannelsSection agent={agent} config={config} />
           <MailChannelSection agent={agent} />
           <WebhookChannelSection agent={agent} />

@@ -6,7 +6,7 @@ import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
-import { agentSettings, changeSettings } from '../registry/config.ts'
+import { agentSettings, changeSettings, hasToStayAwake } from '../registry/config.ts'
 import { getAgent } from '../registry/list.ts'
 import type { ConfigRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
@@ -14,7 +14,8 @@ import type { AgentRow } from '../registry/tables.ts'
 export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue; checkTokens: CheckTokens }
 
 /**
- * Changes what `request` names. An agent that runs or sleeps is deployed anew in the background when it would notice.
+ * Changes what `request` names. An agent that runs or sleeps is deployed anew in the background when it would notice; one
+ * that sleeps and is not to sleep any more is brought up.
  * @throws AppError `not_found` for a missing agent and for someone else's, and as `CheckTokens`: then nothing is saved.
  */
 export async function changeConfig(
@@ -31,7 +32,9 @@ export async function changeConfig(
     const before = getAgent(tx, principal, id)
     const after = changeSettings(deps, tx, before, change)
     const isUp = before.status === 'running' || before.status === 'sleeping' || before.status === 'provisioning'
-    if (!isUp || toPrint(deps.sealer, before) === toPrint(deps.sealer, after)) return after
+    const isWoken = before.status === 'sleeping' && hasToStayAwake(after)
+    const isSame = toPrint(deps.sealer, before) === toPrint(deps.sealer, after)
+    if (!isUp || (isSame && !isWoken)) return after
     requestOperation(deps, tx, id, { kind: 'deploy', requestedBy: toRequester(principal) })
     return getAgent(tx, principal, id)
   })

@@ -142,6 +142,15 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(countRows(platform.db)).toMatchObject({ clone_payments: 1, jobs: 1, deployments: 1 })
   })
 
+  test('POST /api/agents/clone: an agent that sleeps is cloned as any other, and sleeps on', async () => {
+    const { cloneWith, agent, parent, platform } = await openTestHouse(chain.rpcUrl)
+    await write(platform.db, (tx) => tx.update(agents).set({ status: 'sleeping' }).run())
+    const response = await cloneWith({ hash: await pay() })
+    expect(response.status).toBe(200)
+    const { agentId } = await read(Cloned, response)
+    expect([agent(agentId)?.status, agent(parent.id)?.status]).toEqual(['provisioning', 'sleeping'])
+  })
+
   test('POST /api/agents/clone: specialization and generation may be given, and a clone’s clone goes on', async () => {
     const { clone, parent } = await openTestHouse(chain.rpcUrl)
     const ask = async (parentAgentId: string, more: object) => {

@@ -88,6 +88,11 @@ export function hasMessenger(sealer: Sealer, agent: AgentRow): boolean {
   return Object.keys(tokens).length > 0
 }
 
+/** Has its owner said that it is to run on, however long nobody needs it? */
+export function hasToStayAwake(agent: AgentRow): boolean {
+  return readPlain(agent).neverSleeps === true
+}
+
 /** The ids by which a channel knows the owner of an agent, as its settings name them. */
 export function listOwnerIds(agent: AgentRow, channel: string): string[] {
   const { ownerIds = [], telegramUserId } = readPlain(agent)

@@ -87,6 +87,7 @@ export const PlainSettings = z
     agentType: text('agentType', 40),
     subscriptionId: text('subscriptionId'),
     email: text('email'),
+    neverSleeps: z.boolean('neverSleeps must be true or false'),
   })
   .partial()
 export type PlainSettings = z.infer<typeof PlainSettings>
@@ -111,6 +112,7 @@ export const ConfigRequest = z
     brain: PlainSettings.shape.brain.nullish(),
     tier: PlainSettings.shape.tier.nullish(),
     agentType: PlainSettings.shape.agentType.nullish(),
+    neverSleeps: PlainSettings.shape.neverSleeps.nullish(),
   })
   .meta({ examples: [{ model: 'openai/gpt-4o', telegramToken: '123456:ABC-DEF', webhookUrl: null }] })
 export type ConfigRequest = z.infer<typeof ConfigRequest>

@@ -10,7 +10,7 @@ import { write } from '../../../db/write.ts'
 import { stopIfDeployed } from '../deployments/start.ts'
 import { findUnfinished } from '../operations/operations.ts'
 import type { AgentTurns } from '../operations/turns.ts'
-import { hasMessenger } from '../registry/config.ts'
+import { hasMessenger, hasToStayAwake } from '../registry/config.ts'
 import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from './activity.ts'
@@ -53,13 +53,14 @@ function listIdle(deps: SleepDeps, since: Date): string[] {
 
 /**
  * Has nobody needed the agent since then, and does it need nobody's asking to have something to do? One with a messenger
- * listens there, and OpenClaw has clocks and channels of its own, of which nothing is known here.
+ * listens there, OpenClaw has clocks and channels of its own, of which nothing is known here, and its owner may want one to
+ * run on.
  */
 function isIdle({ activity, agentTurns, sealer }: SleepDeps, agent: AgentRow, since: Date): boolean {
   if (agent.status !== 'running' || agent.kind !== 'stead' || agent.downAt !== null) return false
   if (agent.startedAt === null || agent.startedAt > since) return false
   if (activity.isUsedSince(agent.id, since) || agentTurns.isTaken(agent.id)) return false
-  return agent.secretConfig === null || !hasMessenger(sealer, agent)
+  return !hasToStayAwake(agent) && (agent.secretConfig === null || !hasMessenger(sealer, agent))
 }
 
 /**
