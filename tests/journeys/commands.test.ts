@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
+import { OneMcpServer } from '../../src/features/talk/mcp-servers/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { buildAgentImage } from '../harness/engines/built-image.ts'
@@ -67,6 +68,52 @@ test.skipIf(!engine)(
       // Of the two that slept nothing is left: what runs is the engine's init, the agent, and what asks.
       expect((await run('ps -o args | grep -c "[s]leep 600"')).stdout).toBe('0\n')
       expect(await runCommand(place, 'run_python', { code: 'print(1)' })).toContain('has no Python')
+    } finally {
+      await person.delete(`/api/agents/${agentId}`)
+    }
+  },
+  LIMIT_MS,
+)
+
+/** An MCP server in a few lines, for an image that has nothing but the agent. */
+const SERVER = `
+const tools = [{ name: 'whoami', description: 'Tells', inputSchema: { type: 'object', properties: {} } }]
+const reply = ({ method, params }) => {
+  if (method === 'initialize')
+    return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } }
+  if (method === 'tools/list') return { tools }
+  if (method === 'tools/call')
+    return { content: [{ type: 'text', text: [process.getuid(), process.cwd(), process.env.KEY].join(' ') }] }
+}
+for await (const line of console) {
+  const message = JSON.parse(line)
+  if (message.id === undefined) continue
+  const result = reply(message)
+  const error = { code: -32601, message: 'Method not found' }
+  console.log(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...(result ? { result } : { error }) }))
+}`
+
+test.skipIf(!engine)(
+  'AGENT_RUNTIME=docker: an MCP server by command runs in the agent’s container with its sealed environment, and the owner tries it from outside',
+  async () => {
+    if (!engine) return
+    await using provider = await startProvider()
+    await using server = await startServer({
+      ...withProvider(provider),
+      AGENT_RUNTIME: 'docker',
+      AGENT_IMAGE: await buildAgentImage(engine.dockerHost, '--shell'),
+      DOCKER_HOST: engine.dockerHost,
+    })
+    const person = await signUp(server.urls.web)
+    const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+    const servers = `/api/agents/${agentId}/mcp-servers`
+    try {
+      const wanted = { name: 'who', command: 'bun', args: ['-e', SERVER], environment: { KEY: 'sealed-value' } }
+      const { server: added } = await read(OneMcpServer, person.post(servers, wanted))
+      const tried = await person.post(`${servers}/${added.id}/try`, { tool: 'whoami' })
+      expect(await tried.json()).toEqual({ text: '10001 /data/home sealed-value', isError: false })
+      const place = { person, provider, agentId }
+      expect(await runCommand(place, 'mcp_who_whoami', {})).toContain('10001 /data/home sealed-value')
     } finally {
       await person.delete(`/api/agents/${agentId}`)
     }
