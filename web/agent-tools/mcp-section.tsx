@@ -10,6 +10,7 @@ import { CheckField, PasswordField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
+import { NewCommand } from './new-command.tsx'
 import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery } from './tools-api.ts'
 
 const ServerForm = z.object({
@@ -32,6 +33,7 @@ export function McpSection({ agent }: { agent: WebAgent }) {
       {!data && error && <LoadProblem what="Its MCP servers" error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton className="h-16" />}
       {data && <NewServer agentId={agent.id} />}
+      {data && <NewCommand agentId={agent.id} />}
     </Section>
   )
 }

@@ -41,7 +41,9 @@ export function serverToolsQuery(agentId: string, id: string) {
   })
 }
 
-type NewServer = { name: string; url: string; bearer?: string | undefined }
+type NewServer =
+  | { name: string; url: string; bearer?: string | undefined }
+  | { name: string; command: string; args: string[]; environment: Record<string, string> }
 
 export async function addServer(client: QueryClient, agentId: string, server: NewServer): Promise<void> {
   await request(Added, `${pathOf(agentId)}/mcp-servers`, { method: 'POST', body: server })

@@ -50,7 +50,7 @@ export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
 function showTool(agent: AgentRow, chosen: Chosen, name: ToolName) {
   const { profile, approval, where } = AGENT_TOOLS[name]
   const unavailable = needsConfinement(name) ? whyUnconfined(agent) : null
-  return { name, profile, isOn: isOn(agent, chosen, name), approval, where, unavailable }
+  return { name, isOn: isOn(agent, chosen, name), profile, approval, where, unavailable }
 }
 
 /** What an agent may use in the turn that begins. */

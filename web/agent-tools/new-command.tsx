@@ -1,0 +1,67 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { SectionForm } from '../settings/section-form.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { TextArea } from '../ui/text-area.tsx'
+import { addServer } from './tools-api.ts'
+
+const toLines = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+
+const CommandForm = z.object({
+  name: z.string().trim().min(1, 'A name is needed'),
+  command: z.string().trim().min(1, 'A program is needed'),
+  args: z.string().transform(toLines),
+  environment: z
+    .string()
+    .transform(toLines)
+    .refine((lines) => lines.every((line) => line.indexOf('=') > 0), 'Each line is NAME=value')
+    .transform((lines) =>
+      Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
+    ),
+})
+
+/** A server that the agent starts itself, in its container. */
+export function NewCommand({ agentId }: { agentId: string }) {
+  const client = useQueryClient()
+  const form = useForm(
+    CommandForm,
+    async (server) => {
+      await addServer(client, agentId, server)
+      form.formRef.current?.reset()
+    },
+    () => null,
+  )
+  const problems = form.problem?.fields
+  return (
+    <details className="text-sm">
+      <summary className="cursor-pointer py-2 font-medium">Start a server by its command</summary>
+      <p className="mb-3 text-muted">
+        The agent starts it in its container, so this is for agents that have one. The program bun is always there.
+      </p>
+      <SectionForm form={form} action="Add command">
+        <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+          <TextField
+            label="Name of the command"
+            name="name"
+            autoComplete="off"
+            placeholder="notes"
+            error={problems?.name}
+          />
+          <TextField label="Program" name="command" autoComplete="off" placeholder="bun" error={problems?.command} />
+        </div>
+        <TextArea label="Arguments, one a line" name="args" rows={3} placeholder={'x\nsome-mcp-server'} />
+        <TextArea
+          label="Environment, NAME=value a line. Kept sealed."
+          name="environment"
+          rows={2}
+          error={problems?.environment}
+        />
+      </SectionForm>
+    </details>
+  )
+}
