@@ -7,7 +7,13 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { users } from '../../people/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 import type { ChannelPairing, ChannelPerson } from './schemas.ts'
-import { agentChannels, type ChannelPairingRow, channelPairings, channelPeople, type PlatformChannel } from './tables.ts'
+import {
+  agentChannels,
+  type ChannelPairingRow,
+  channelPairings,
+  channelPeople,
+  type PlatformChannel,
+} from './tables.ts'
 
 /** A channel of the platform's, of one agent. */
 export type OfChannel = { agentId: string; channel: PlatformChannel }
