@@ -1,11 +1,11 @@
 /** `bun run settings`: writes `web/docs/settings.md` and `.env.example` from the settings as the program reads them; `--check` only says whether they are up to date. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { SECRETS, SETTING_GROUPS } from '../src/core/environment.ts'
+import { RELOADED_SETTINGS, SECRETS, SETTING_GROUPS } from '../src/core/environment.ts'
 
 const INTRODUCTION = `# Settings
 
-Settings are read once at start, from four places. The first that says something counts:
+Settings are read at start, from four places. The first that says something counts:
 
 1. flags of \`serve\`, \`doctor\` and \`config\`: \`--web-port 8080\`; secrets have none, because everybody can read those;
 2. environment variables: \`WEB_PORT=8080\`; an empty one is an unset one;
@@ -15,6 +15,8 @@ Settings are read once at start, from four places. The first that says something
 A bad setting stops the start with one line that names it and exit code 78. So does a line of the file that is no setting: it names the nearest one. A variable of the environment that is nearly the name of a setting (\`WEB_PRT\`) is named in the log, by \`stead doctor\` and by every command; it stops nothing, because it may belong to another program.
 
 \`stead config print\` shows what is in effect, with secrets masked, \`stead config check\` what deserves attention, and \`stead config schema\` all of this as a JSON Schema. A setting marked with * may be given as \`<NAME>_FILE\` instead: the path of a file that holds the value.
+
+SIGHUP (\`stead service reload\`, \`systemctl reload stead\`) reads them again, the file and the files of secrets: ${RELOADED_SETTINGS.map((name) => `\`${name}\``).join(', ')} count at once, and the log names those that wait for the next start. A bad setting changes nothing: the log says what is wrong, and the former settings go on.
 `
 
 const EXAMPLE_INTRODUCTION = `# Settings of Stead: copy this file to <DATA_DIR>/stead.env (mode 600), and take the # from what you set.

@@ -4,12 +4,14 @@ import { listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { listShownSettings } from '../core/settings/show.ts'
+import { createLogOutput } from '../core/log-output.ts'
 import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
-import { addSettingFlags, readGivenSettings } from './settings/environment.ts'
+import { ignoreHangup, reloadOnHangup } from './service/reload.ts'
+import { addSettingFlags, readEnvironment, readGivenSettings } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
 /** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
@@ -31,10 +33,12 @@ print shows all of them. Secrets have no flags, because everybody can read those
 async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Promise<void> {
   const { values: environment, sources } = readGivenSettings(flags)
   const config = readConfig(environment)
-  const log = createLog(config.logLevel)
+  const output = createLogOutput(config.logFile)
+  const log = createLog(config.logLevel, output)
   for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
   // Who stops it while it starts is obeyed as soon as it has.
   const signalled = firstSignal()
+  ignoreHangup()
   const { serve } = await import('../serve.ts')
   const { createRunStead } = await import('../apps/backups/run-stead.ts')
   const server = await serve({
@@ -51,6 +55,8 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   notify(`READY=1\nSTATUS=${server.urls.web}`)
   const stopWatchdog = startWatchdog(notify, process.env)
   process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))
+
+  reloadOnHangup({ log, output, notify, environment, read: () => readEnvironment(flags) })
 
   log.info({ signal: await signalled }, 'stopping')
   notify('STOPPING=1')

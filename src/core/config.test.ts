@@ -61,6 +61,7 @@ test('without any variable the settings are the documented defaults', () => {
     botDetection: 'basic',
     signUp: 'open',
     logLevel: 'info',
+    logFile: undefined,
     requestsPerMinute: {
       backend: 120,
       ai: 30,

@@ -41,6 +41,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     botDetection: env.BOT_DETECTION,
     signUp: env.SIGN_UP,
     logLevel: env.LOG_LEVEL,
+    logFile: env.LOG_FILE,
     requestsPerMinute: toRates(env),
     plannedEndpoints: env.PLANNED_ENDPOINTS,
     /** After how many days details are deleted; 0 keeps them for ever. */

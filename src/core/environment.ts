@@ -47,6 +47,9 @@ export const Environment = z.object({
   ...WEB_TOOLS,
 })
 
+/** Settings that SIGHUP reads anew; every other one counts from the next start on. */
+export const RELOADED_SETTINGS: readonly (keyof typeof Environment.shape)[] = ['LOG_LEVEL', 'LOG_FILE']
+
 /** Settings whose value may stand in a file instead, named by `<NAME>_FILE`. */
 export const SECRETS = [
   'INTERNAL_API_KEY',

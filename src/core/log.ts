@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
+import { createLogOutput } from './log-output.ts'
 import { withoutUserinfo } from './text/url-userinfo.ts'
 
 export type Log = Logger
@@ -47,30 +47,6 @@ export function createLog(level: string, destination?: { write(line: string): vo
       timestamp: stdTimeFunctions.isoTime,
       hooks: { streamWrite: (line) => redact(maskSecretFields(line)) },
     },
-    destination ?? bufferedOutput(),
+    destination ?? createLogOutput(undefined),
   )
-}
-
-/** Lines of one turn of the event loop leave together; what is left at the end goes out with the process. */
-function bufferedOutput(): { write(line: string): void } {
-  let lines = ''
-  const take = () => {
-    const taken = lines
-    lines = ''
-    return taken
-  }
-  process.on('exit', () => writeAtExit(take()))
-  return {
-    write(line) {
-      if (lines === '') setImmediate(() => process.stdout.write(take()))
-      lines += line
-    },
-  }
-}
-
-/** Whoever read our output may be gone already: that must not change how the process ends. */
-function writeAtExit(lines: string): void {
-  try {
-    if (lines !== '') writeSync(1, lines)
-  } catch {}
 }

@@ -19,6 +19,8 @@ export type Manager = {
   /** Writes the definition, and starts the service now and with the machine. */
   install(plan: ServicePlan): void
   start(): void
+  /** Lets it read its settings again, and open its log anew. */
+  reload(): void
   /** Stops the service; agents go on. */
   stop(): void
   /** Stops the service and its agents, and removes the definition. */
@@ -54,6 +56,7 @@ function systemd(isOfUser: boolean): Manager {
       control('restart', NAME)
     },
     start: () => control('start', NAME),
+    reload: () => control('reload', NAME),
     stop: () => control('stop', NAME),
     uninstall() {
       control('disable', NAME)
@@ -94,6 +97,7 @@ function launchd(isOfUser: boolean): Manager {
       start()
     },
     start,
+    reload: () => run(['launchctl', 'kill', 'SIGHUP', target]),
     stop,
     uninstall() {
       if (isActive()) stop()

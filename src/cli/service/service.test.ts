@@ -45,6 +45,7 @@ test.skipIf(!hasSystemd)('the unit of the machine exposes at most 3.0, as system
 test('a unit writes nothing but the data folder, and reaches a home only when it stands in one', () => {
   const unit = toUnit(PLAN)
   expect(unit).toContain('ExecStart=/usr/local/bin/stead serve --data-dir /var/lib/stead\n')
+  expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID\n')
   expect(unit).toContain('ReadWritePaths=/var/lib/stead\n')
   expect(unit).toContain('ProtectHome=yes\n')
   expect(toUnit({ ...PLAN, dataDir: '/home/ada/stead' })).toContain('ProtectHome=read-only\n')

@@ -42,6 +42,12 @@ export function serviceCommand(program: Command): void {
       if (!/^\d{1,9}$/.test(lines)) throw new UsageError('service logs: --lines takes a whole number')
       process.exitCode = requireInstalled(user).logs({ follow, lines: Number(lines) }) === 0 ? 0 : 1
     })
+  withScope(service.command('reload'), 'stead service reload')
+    .description('lets it read its settings again and open its log anew; nothing is interrupted')
+    .action(({ user }: Scope) => {
+      requireInstalled(user).reload()
+      process.stdout.write('It reads its settings again: the log says what counts now.\n')
+    })
   withScope(service.command('uninstall'), 'stead service uninstall')
     .description('stops it with its agents, and removes it; what it has stored stays')
     .action(({ user }: Scope) => {

@@ -62,6 +62,7 @@ Wants=network-online.target
 Type=notify
 NotifyAccess=main
 ExecStart=${[...command, 'serve', '--data-dir', dataDir].map(toWord).join(' ')}
+ExecReload=/bin/kill -HUP $MAINPID
 WorkingDirectory=${dataDir.replaceAll('%', '%%')}
 UMask=0077
 Restart=on-failure

@@ -42,6 +42,10 @@ export const PLACE = {
     .enum(LOG_LEVELS)
     .default('info')
     .describe('The least important lines that are still written; `silent` writes none'),
+  LOG_FILE: z.string().min(1).optional().meta({
+    description: 'A file that lines of the log are added to, made with mode 0600; SIGHUP opens it anew',
+    otherwise: 'standard output',
+  }),
   PLANNED_ENDPOINTS: flag(true).describe(
     '`false` hides the file explorer, `/api/usage/*` and `POST /api/keys/validate`',
   ),

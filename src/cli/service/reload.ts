@@ -1,0 +1,69 @@
+import { readConfig } from '../../core/config.ts'
+import { RELOADED_SETTINGS } from '../../core/environment.ts'
+import { errorMessage } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { LogOutput } from '../../core/log-output.ts'
+import { LISTED_SETTINGS, readSettings } from '../../core/settings/read.ts'
+import type { Notify } from './notify.ts'
+
+type Values = Record<string, string | undefined>
+type Running = {
+  log: Log
+  output: LogOutput
+  notify: Notify
+  /** What it was started with. */
+  environment: Values
+  /** Reads all of it again. @throws StartupError */
+  read: () => Values
+}
+
+/** Until it is ready there is nothing to reload, and nothing to end for: whoever tells it to reload is not heard. */
+export function ignoreHangup(): void {
+  if (!process.stdin.isTTY) process.on('SIGHUP', () => undefined)
+}
+
+/**
+ * SIGHUP opens the log anew and reads the settings again. What cannot change while it runs is named in the log, and waits
+ * for the next start. A terminal that is closed sends the same signal to what was started in it: there it ends the program.
+ */
+export function reloadOnHangup({ environment, ...running }: Running): void {
+  if (process.stdin.isTTY) return
+  let present = toTexts(environment)
+  process.on('SIGHUP', () => {
+    running.notify(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`)
+    present = reload(running, present)
+    running.notify('READY=1')
+  })
+}
+
+/** @returns the settings that count from now on. */
+function reload({ log, output, read }: Omit<Running, 'environment' | 'notify'>, present: Values): Values {
+  try {
+    // What has moved the file away waits for it, whatever becomes of the settings.
+    output.reopen(present.LOG_FILE)
+    const environment = read()
+    const { logLevel, logFile } = readConfig(environment)
+    const next = toTexts(environment)
+    if (next.LOG_FILE !== present.LOG_FILE) output.reopen(logFile)
+    log.level = logLevel
+    const changed = LISTED_SETTINGS.filter((name) => next[name] !== present[name])
+    const counts = (name: string) => RELOADED_SETTINGS.some((reloaded) => reloaded === name)
+    log.info({ changed: changed.filter(counts) }, 'settings were read again')
+    const waiting = changed.filter((name) => !counts(name))
+    if (waiting.length > 0) log.warn({ settings: waiting }, 'these settings count from the next start on')
+    return { ...present, ...Object.fromEntries(changed.filter(counts).map((name) => [name, next[name]])) }
+  } catch (error) {
+    log.error({ error: errorMessage(error) }, 'the settings were not read again: the former ones go on')
+    return present
+  }
+}
+
+/** Each setting in effect as text, to be compared. */
+function toTexts(environment: Values): Values {
+  return Object.fromEntries(Object.entries(readSettings(environment)).map(([name, value]) => [name, toText(value)]))
+}
+
+function toText(value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
+}

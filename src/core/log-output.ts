@@ -1,0 +1,70 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { errorMessage, StartupError } from './errors.ts'
+
+const FILE_MODE = 0o600
+
+/** Where lines of the log go: standard output, or a file that can be opened anew after something has moved it away. */
+export type LogOutput = {
+  write(line: string): void
+  /** Goes on in `file`, standard output without one. @throws StartupError, and goes on where it was, when it cannot be opened. */
+  reopen(file: string | undefined): void
+}
+
+/** @throws StartupError when the file cannot be opened. */
+export function createLogOutput(file: string | undefined): LogOutput {
+  let descriptor = openForLines(file)
+  let hasFailed = false
+  const writeNow = (text: string) => {
+    try {
+      writeWhole(descriptor ?? process.stdout.fd, text)
+      hasFailed = false
+    } catch (error) {
+      // A full disk must not end the service, nor be told once a line.
+      if (!hasFailed && descriptor !== null) process.stderr.write(`stead: LOG_FILE: ${errorMessage(error)}\n`)
+      hasFailed = true
+    }
+  }
+  return {
+    write: buffered((text) => (descriptor === null ? process.stdout.write(text) : writeNow(text)), writeNow),
+    reopen(next) {
+      const opened = openForLines(next)
+      if (descriptor !== null) closeSync(descriptor)
+      descriptor = opened
+    },
+  }
+}
+
+function openForLines(file: string | undefined): number | null {
+  if (file === undefined) return null
+  try {
+    return openSync(file, 'a', FILE_MODE)
+  } catch (error) {
+    throw new StartupError(`LOG_FILE: ${file} cannot be written (${errorMessage(error)})`, { cause: error })
+  }
+}
+
+/** The system may take less than it is given. */
+function writeWhole(descriptor: number, text: string): void {
+  const bytes = Buffer.from(text)
+  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done)
+}
+
+/** Lines of one turn of the event loop leave together; what is left at the end goes out with the process. */
+function buffered(write: (text: string) => void, writeAtExit: (text: string) => void): (line: string) => void {
+  let lines = ''
+  const take = () => {
+    const taken = lines
+    lines = ''
+    return taken
+  }
+  process.on('exit', () => {
+    if (lines !== '') writeAtExit(take())
+  })
+  return (line) => {
+    if (lines === '')
+      setImmediate(() => {
+        if (lines !== '') write(take())
+      })
+    lines += line
+  }
+}
