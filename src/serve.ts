@@ -3,6 +3,7 @@ import { createEchoProvider } from './adapters/models/echo.ts'
 import { createHttpProvider } from './adapters/models/http-provider.ts'
 import type { AiProvider } from './adapters/models/provider.ts'
 import type { RuntimeName } from './adapters/runtimes/contract/runtime.ts'
+import { openTraces } from './adapters/traces/open-traces.ts'
 import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
 import { prepareDataDir } from './apps/data-dir.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
@@ -79,13 +80,16 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   const forgetAddress = noteServerAddress(config.dataDir, listeners.localUrls)
   const stopSparing = keepDescriptorsSpare(listeners, log)
-  const providers = await openProviders(config)
+  const traces = config.traces && (await openTraces(config.traces, log))
+  const trace = (provider: AiProvider) => traces?.trace(provider) ?? provider
+  const providers = (await openProviders(config)).map(trace)
   const openThisPlatform = () =>
     openHouse({
       config,
       log,
       encryptionKey,
       providers,
+      trace,
       runStead: options.runStead ?? null,
       shownSettings: options.shownSettings ?? [],
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },
@@ -125,6 +129,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       closeHeadRoom()
       await stopWaiting()
       await house?.close({ stopAgents })
+      await traces?.close()
       unlock()
     },
   }

@@ -43,6 +43,8 @@ export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bo
   config: Config
   log: Log
   agent: { command: readonly [string, ...string[]]; path: string; lang: string }
+  /** Lets whoever watches see the calls of a provider that is opened later. */
+  trace: (provider: AiProvider) => AiProvider
 }
 
 /** Everything behind the listeners. `runtimeName` is what new agents get. */
@@ -79,7 +81,10 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     passwordCost: PASSWORD_COST,
     runtimes,
     standsBack: objection !== null,
-    openProvider: (id, apiKey) => openProviderOf(config, id, apiKey),
+    openProvider: (id, apiKey) => {
+      const provider = openProviderOf(config, id, apiKey)
+      return provider && parts.trace(provider)
+    },
   })
   const checkpoints = startCheckpoints({ sqlite: connection.sqlite, file: config.databaseFile, log })
   const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)

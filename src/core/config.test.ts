@@ -166,6 +166,7 @@ test('without any variable the settings are the documented defaults', () => {
         { id: 'groq', baseUrl: 'https://api.groq.com/openai/v1', apiKey: undefined },
       ],
     },
+    traces: null,
   })
 })
 

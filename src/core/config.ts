@@ -89,6 +89,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     video: toVideo(env),
     watchdog: toWatchdog(env),
     ai: toModels(env),
+    traces: toTraces(env),
   } as const
 }
 
@@ -210,6 +211,12 @@ function toModels(env: Settings) {
       { id: 'groq', baseUrl: env.GROQ_BASE_URL, apiKey: env.GROQ_API_KEY },
     ],
   } as const
+}
+
+/** Null while no collector is named. */
+function toTraces(env: Settings) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env
+  return endpoint ? { endpoint, headers, serviceName: env.OTEL_SERVICE_NAME } : null
 }
 
 function toSecurityEvents(env: Settings) {

@@ -4,7 +4,7 @@ import { BACKUPS } from './settings/backups.ts'
 import { MODELS } from './settings/models.ts'
 import { CARDS, CHAINS, PAYMENTS } from './settings/money.ts'
 import { PEOPLE, RATES, SIGN_IN } from './settings/people.ts'
-import { NAMES, OWN_SECRETS, PLACE, RETENTION } from './settings/platform.ts'
+import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './settings/platform.ts'
 import { WEB_TOOLS } from './settings/web-tools.ts'
 
 /**
@@ -27,6 +27,7 @@ export const SETTING_GROUPS = [
   { title: 'Payments and approvals', settings: PAYMENTS },
   { title: 'Cards and the gateway', settings: CARDS },
   { title: 'Web tools', settings: WEB_TOOLS },
+  { title: 'Traces', settings: TRACES },
 ] as const
 
 export const Environment = z.object({
@@ -45,6 +46,7 @@ export const Environment = z.object({
   ...PAYMENTS,
   ...CARDS,
   ...WEB_TOOLS,
+  ...TRACES,
 })
 
 /** Settings that SIGHUP reads anew; every other one counts from the next start on. */
@@ -58,6 +60,7 @@ export const SECRETS = [
   'BACKUP_PASSPHRASE',
   'S3_SECRET_ACCESS_KEY',
   'ADMIN_PASSWORD',
+  'OTEL_EXPORTER_OTLP_HEADERS',
   'OPENROUTER_API_KEY',
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',

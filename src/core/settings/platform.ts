@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cidrs, days, flag, HOST_NAME, hostName, list, origin, port } from './forms.ts'
+import { cidrs, days, flag, HOST_NAME, hostName, list, origin, port, url } from './forms.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -104,4 +104,19 @@ export const OWN_SECRETS = {
     description: 'Seals secrets at rest and belongs to its database: with another one Stead does not start',
     otherwise: 'generated in `DATA_DIR/encryption.key`',
   }),
+}
+
+/** What leaves for those who watch it. */
+export const TRACES = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: url.optional().meta({
+    description:
+      'A collector of OpenTelemetry (OTLP over HTTP, JSON): each call of a model is a span at `/v1/traces` there',
+    otherwise: 'no traces',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Headers for that collector: `name=value`, with commas between, values percent-encoded'),
+  OTEL_SERVICE_NAME: z.string().min(1).default('stead').describe('What this service is called in traces'),
 }

@@ -1,0 +1,85 @@
+import type { SpanExporter } from '@opentelemetry/sdk-trace'
+import type { Log } from '../../core/log.ts'
+import { VERSION } from '../../core/version.ts'
+import type { AiProvider } from '../models/provider.ts'
+import { traceProvider } from './trace-provider.ts'
+
+/** Where traces go (OTLP over HTTP), and what is said beside them. `headers` are `name=value` pairs with commas between. */
+export type TraceSettings = { endpoint: string; headers: string | undefined; serviceName: string }
+
+export type Traces = {
+  /** Tells of each call of a provider, by the conventions for generative AI. */
+  trace(provider: AiProvider): AiProvider
+  /** Sends what is left, for a few seconds at most. */
+  close(): Promise<void>
+}
+
+const TIMEOUT_MS = 5_000
+const CLOSE_MS = 2_000
+
+/** OpenTelemetry is loaded here alone, so whoever sends no traces does not carry it. */
+export async function openTraces({ endpoint, headers, serviceName }: TraceSettings, log: Log): Promise<Traces> {
+  const [{ OTLPTraceExporter }, { BatchSpanProcessor, TracerProvider }, { resourceFromAttributes }] = await Promise.all(
+    [
+      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/sdk-trace'),
+      import('@opentelemetry/resources'),
+    ],
+  )
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    headers: toHeaders(headers),
+    timeoutMillis: TIMEOUT_MS,
+  })
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': VERSION }),
+    spanProcessors: [new BatchSpanProcessor({ exporter: toldOnce(exporter, endpoint, log) })],
+  })
+  const tracer = provider.getTracer('stead', VERSION)
+  return {
+    trace: (one) => traceProvider(tracer, one),
+    async close() {
+      await Promise.race([provider.shutdown().catch(() => undefined), Bun.sleep(CLOSE_MS)])
+    },
+  }
+}
+
+/** The form of `OTEL_EXPORTER_OTLP_HEADERS`, values percent-encoded. */
+function toHeaders(text: string | undefined): Record<string, string> {
+  const pairs = (text ?? '').split(',').filter((pair) => pair.includes('='))
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=')
+      return [pair.slice(0, at).trim(), decode(pair.slice(at + 1).trim())]
+    }),
+  )
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** A collector that does not answer is one line of the log, and another one when it answers again. */
+function toldOnce(exporter: SpanExporter, endpoint: string, log: Log): SpanExporter {
+  let isLost = false
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const hasFailed = result.code !== 0
+        if (hasFailed !== isLost) {
+          const about = { endpoint, error: result.error?.message }
+          if (hasFailed) log.warn(about, 'traces cannot be sent: they are lost until their collector answers')
+          else log.info({ endpoint }, 'traces are sent again')
+        }
+        isLost = hasFailed
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+    ...(exporter.forceFlush && { forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve() }),
+  }
+}

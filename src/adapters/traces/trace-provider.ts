@@ -1,0 +1,113 @@
+import type { Attributes, Span, Tracer } from '@opentelemetry/api'
+import {
+  type AiProvider,
+  type CompletionChunk,
+  type CompletionRequest,
+  ProviderError,
+  type TokenUsage,
+} from '../models/provider.ts'
+
+/** `SpanKind.CLIENT` and `SpanStatusCode.ERROR` of OpenTelemetry, which is loaded only where traces are sent. */
+const CLIENT = 2
+const ERROR = 2
+/** Words of the conventions (`gen_ai.provider.name`) for those of ours that differ. */
+const PROVIDER_NAMES: Readonly<Record<string, string>> = { gemini: 'gcp.gemini' }
+/** Parameters of a request by their attributes, where they are numbers. */
+const NUMBERS: Readonly<Record<string, string>> = {
+  temperature: 'gen_ai.request.temperature',
+  top_p: 'gen_ai.request.top_p',
+  max_tokens: 'gen_ai.request.max_tokens',
+  max_completion_tokens: 'gen_ai.request.max_tokens',
+}
+
+/**
+ * A provider that tells of each call in a span, as the OpenTelemetry conventions for generative AI name it: who was asked for
+ * which model, what it used, and why it failed. What was said is no part of it.
+ */
+export function traceProvider(tracer: Tracer, provider: AiProvider): AiProvider {
+  const begin = (operation: string, request: CompletionRequest) => beginSpan(tracer, provider.id, operation, request)
+  return {
+    ...provider,
+    complete: (request, signal) =>
+      within(begin('chat', request), async (span) => {
+        const answer = await provider.complete(request, signal)
+        span.setAttributes({ 'gen_ai.response.model': answer.model, 'gen_ai.response.id': answer.id })
+        noteUsage(span, answer.usage)
+        return answer
+      }),
+    embed: (request, signal) =>
+      within(begin('embeddings', request), async (span) => {
+        const answer = await provider.embed(request, signal)
+        span.setAttribute('gen_ai.response.model', answer.model)
+        noteUsage(span, answer.usage)
+        return answer
+      }),
+    async stream(request, signal) {
+      const span = begin('chat', request)
+      try {
+        return followed(span, await provider.stream(request, signal))
+      } catch (error) {
+        endFailed(span, error)
+        throw error
+      }
+    },
+  }
+}
+
+function beginSpan(tracer: Tracer, provider: string, operation: string, { body }: CompletionRequest): Span {
+  const numbers = Object.entries(NUMBERS).flatMap(([name, attribute]) =>
+    typeof body[name] === 'number' ? [[attribute, body[name]] as const] : [],
+  )
+  const attributes: Attributes = {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': PROVIDER_NAMES[provider] ?? provider,
+    'gen_ai.request.model': body.model,
+    ...Object.fromEntries(numbers),
+  }
+  return tracer.startSpan(`${operation} ${body.model}`, { kind: CLIENT, attributes })
+}
+
+async function within<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
+  try {
+    const result = await work(span)
+    span.end()
+    return result
+  } catch (error) {
+    endFailed(span, error)
+    throw error
+  }
+}
+
+/** The span ends with the stream, however that ends; a reader that leaves early is no failure of the provider. */
+async function* followed(span: Span, chunks: AsyncIterable<CompletionChunk>): AsyncGenerator<CompletionChunk> {
+  let failure: unknown = null
+  try {
+    for await (const chunk of chunks) {
+      noteUsage(span, chunk.usage)
+      yield chunk
+    }
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    if (failure === null) span.end()
+    else endFailed(span, failure)
+  }
+}
+
+function noteUsage(span: Span, usage: TokenUsage | null): void {
+  if (usage === null) return
+  span.setAttributes({
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+  })
+}
+
+function endFailed(span: Span, error: unknown): void {
+  const type = error instanceof ProviderError ? error.failure : error instanceof Error ? error.name : '_OTHER'
+  span.setAttribute('error.type', type)
+  // A message of a provider may repeat what it was asked: the kind alone is told.
+  span.setStatus({ code: ERROR, message: type })
+  span.end()
+}
