@@ -79,11 +79,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     summarizer: { allowPrivate: env.SUMMARIZER_ALLOW_PRIVATE, payTo: env.SUMMARIZER_PAY_TO },
     browseRoot: env.BROWSE_ROOT,
     agentMail: toAgentMail(env),
-    webhooks: {
-      videoSecret: env.WEBHOOK_VIDEO_SECRET,
-      emailSecret: env.WEBHOOK_EMAIL_SECRET,
-      allowedSenders: env.EMAIL_ALLOWED_SENDERS,
-    },
+    webhooks: toWebhooks(env),
     radio: { apiUrl: env.RADIO_API_URL, apiId: env.RADIO_API_ID, apiToken: env.RADIO_API_TOKEN },
     feeds: env.FEEDS,
     video: toVideo(env),
@@ -240,6 +236,14 @@ function toIdpA(env: Settings) {
 /** Mail of agents takes an address for them, what hands it in, and what carries answers away. */
 function toAgentMail({ AGENT_MAIL_ADDRESS, WEBHOOK_EMAIL_SECRET, SMTP_URL }: Settings) {
   return { address: AGENT_MAIL_ADDRESS, receives: WEBHOOK_EMAIL_SECRET !== undefined, sends: SMTP_URL !== undefined }
+}
+
+function toWebhooks(env: Settings) {
+  return {
+    videoSecret: env.WEBHOOK_VIDEO_SECRET,
+    emailSecret: env.WEBHOOK_EMAIL_SECRET,
+    allowedSenders: env.EMAIL_ALLOWED_SENDERS,
+  }
 }
 
 function toVideo(env: Settings) {
