@@ -121,7 +121,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     },
     runtimeName: first.runtimeName,
     standsBack: first.standsBack,
-    models: providers.map((provider) => provider.id),
+    models: first.listProviders(),
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       stopSparing()

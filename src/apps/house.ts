@@ -53,6 +53,8 @@ export type OpenHouse = House & {
   /** By which the first account is made; null when there is one. */
   setupLink: SetupLink | null
   standsBack: boolean
+  /** Who is asked for models, by id. */
+  listProviders(): string[]
   /** Has somebody said, since it was opened, that the agents belong here after all? */
   wasAdopted(): boolean
   close(options?: { stopAgents?: boolean }): Promise<void>
@@ -94,6 +96,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     runtimeName: await runtimes.choose(),
     setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
     standsBack: objection !== null,
+    listProviders: () => platform.models.serviceProviders.all.map(({ id }) => id),
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
       await jobs.stop()

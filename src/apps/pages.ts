@@ -43,6 +43,7 @@ export const PAGES = [
   '/admin/backups',
   '/admin/settings',
   '/admin/audit',
+  '/admin/services',
 ] as const
 
 const PATTERNS = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\$\w+/g, '[^/]+').replace(/\/$/, '')}/?$`))

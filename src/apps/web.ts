@@ -18,6 +18,7 @@ import { backupsWeb } from '../features/house/backups/web.ts'
 import { oversightWeb } from '../features/house/oversight/web.ts'
 import { overviewWeb } from '../features/house/overview/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
+import { servicesWeb } from '../features/house/services/web.ts'
 import { breakersWeb } from '../features/models/breakers/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
 import { aiWeb } from '../features/models/gateway/web.ts'
@@ -105,6 +106,7 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', twoFactorWeb(people))
   app.route('/', administrationWeb(house))
   app.route('/', oversightWeb(house))
+  app.route('/', servicesWeb(house))
   app.route('/', backupsWeb(house))
   app.route('/', overviewWeb(house))
   app.route('/', securityEventsWeb(people))

@@ -28,6 +28,7 @@ export type SealedPlace =
   | 'managed_wallets'
   | 'notice_channels'
   | 'provider_keys'
+  | 'service_credentials'
   | 'sign_in_attempts:secrets'
   | 'users:twoFactorSecret'
   | 'webhook_channels'

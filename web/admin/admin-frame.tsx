@@ -17,6 +17,7 @@ const places = [
   { to: '/admin/backups', label: 'Backups' },
   { to: '/admin/settings', label: 'Settings' },
   { to: '/admin/audit', label: 'Audit log' },
+  { to: '/admin/services', label: 'Services' },
 ] as const
 
 /** Search of `/admin/users`: what the list is narrowed to. */

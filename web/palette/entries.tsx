@@ -49,6 +49,7 @@ const adminPages = [
   { to: '/admin/backups', label: 'Backups', also: ['restore'] },
   { to: '/admin/settings', label: 'Settings in effect', also: ['configuration', 'environment'] },
   { to: '/admin/audit', label: 'Audit log', also: ['history'] },
+  { to: '/admin/services', label: 'Services', also: ['providers', 'keys', 'mail', 'smtp'] },
 ] as const
 
 const themes: readonly { theme: Theme; label: string; Icon: LucideIcon }[] = [

@@ -63,6 +63,12 @@ const adminInvites = createRoute({
   component: lazyRouteComponent(() => import('../oversight/invites-page.tsx'), 'InvitesPage'),
 })
 
+const adminServices = createRoute({
+  getParentRoute: () => admin,
+  path: '/services',
+  component: lazyRouteComponent(() => import('../admin/services-page.tsx'), 'ServicesPage'),
+})
+
 /** Everything below `/admin`. */
 export const adminRoutes = admin.addChildren([
   adminStart,
@@ -75,4 +81,5 @@ export const adminRoutes = admin.addChildren([
   adminBackups,
   adminSettings,
   adminAudit,
+  adminServices,
 ])

@@ -64,7 +64,7 @@ type AgentsNeeds = {
 export function openAgents(
   base: Base,
   settings: AgentsSettings,
-  { isHttps, rules }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules'>,
+  { isHttps, rules, mailer }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules' | 'mailer'>,
   { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory, bookClonePayment, openAgentWallet }: AgentsNeeds,
 ) {
   const { db, clock } = base
@@ -95,7 +95,12 @@ export function openAgents(
     checkTokens: createTokenCheck({ tryTokens: createTokenTrial(channelUrls, base.fetch), runtimes }),
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
-    agentMail: settings.agentMail,
+    agentMail: {
+      ...settings.agentMail,
+      get sends() {
+        return mailer.isConfigured
+      },
+    },
     agentsFolder: join(dataDir, 'agents'),
     snapshotDir: join(dataDir, 'backups', 'agents'),
     agentTurns,

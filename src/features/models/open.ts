@@ -12,6 +12,7 @@ import { createCallerFinder } from './gateway/callers.ts'
 import { createCatalogue } from './gateway/catalogue/catalogue.ts'
 import { createAiHealth } from './gateway/health.ts'
 import { createCooldowns } from './gateway/routing/cooldowns.ts'
+import { createServiceProviders } from './gateway/service-providers.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createQuota } from './usage/quota.ts'
 import { createUsageRecorder } from './usage/recording/record.ts'
@@ -45,6 +46,7 @@ export function openModels(
 ) {
   const { db, clock, log } = base
   const { ai, dataDir, internalApiKey } = settings
+  const serviceProviders = createServiceProviders({ ...base, providers, known: ai.providers, openProvider })
   const ownKeys = createOwnKeys({ ...base, openProvider })
   const bookkeeping = openBookkeeping(base, dataDir)
   const breakers = createBreakers({ db, agentSums: bookkeeping.agentSums })
@@ -57,9 +59,11 @@ export function openModels(
       ...{ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey, breakers },
       touchAgent: activity.touch,
     }),
-    catalogue: createCatalogue({ providers, aggregator: ai.aggregator, log }),
+    serviceProviders,
+    openProvider,
+    catalogue: createCatalogue({ providers: serviceProviders.all, aggregator: ai.aggregator, log }),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
-    probeProviders: createAiHealth({ providers, log }),
+    probeProviders: createAiHealth({ providers: serviceProviders.all, log }),
     demoBudget: createDemoBudget({ daySums: bookkeeping.daySums, dailyBudgetUsd: ai.demoDailyBudgetUsd }),
     exports: createExports(),
   }

@@ -8,7 +8,7 @@ import { fetchOver } from '../../adapters/egress/fetch.ts'
 import { createIdpA } from '../../adapters/identity/idp-a.ts'
 import { createIdpB } from '../../adapters/identity/idp-b.ts'
 import { createIssuerKeys, wellKnownUrl } from '../../adapters/identity/issuer-keys.ts'
-import { createMailer } from '../../adapters/mail/mail.ts'
+import { createLiveMailer, type Mailer } from '../../adapters/mail/mail.ts'
 import type { Config } from '../../core/config.ts'
 import type { Tx } from '../../db/open.ts'
 import { createBodies } from '../../http/bodies/unfinished.ts'
@@ -29,6 +29,7 @@ import type { Notification } from './notifications/schemas.ts'
 import { readOrCreateWebhookKey } from './notifications/webhook-key.ts'
 import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import { createSecurityEventVerifier } from './security-events/verify.ts'
+import { createMailOptions } from './service-credentials/mail.ts'
 import { createSessions } from './sessions/sessions.ts'
 import type { TakeOver } from './sign-in/take-over.ts'
 import { createTokenGate } from './social-identity/gate.ts'
@@ -76,6 +77,8 @@ export function openPeople(
 ) {
   const { appUrl, plannedEndpoints, requestsPerMinute, siweChainId } = settings
   const chain = createChain({ rpcUrl: settings.baseRpcUrl, chainId: siweChainId })
+  const mailOptions = createMailOptions(base, settings.mail)
+  const mailer = createLiveMailer({ read: mailOptions.read, writesToLog: !settings.isProduction }, base)
   return {
     ...above,
     appUrl,
@@ -83,10 +86,11 @@ export function openPeople(
     requestsPerMinute,
     siweChainId,
     chain,
-    mailer: createMailer({ ...settings.mail, writesToLog: !settings.isProduction }, base),
+    mailer,
+    mailOptions,
     bodies: createBodies(),
     idempotency: createIdempotency(base),
-    ...openAccounts(base, settings),
+    ...openAccounts(base, settings, mailer),
     ...openSignUp(base, settings),
     ...openIdentities(base, settings, chain),
     ...openNotifications(base, settings),
@@ -98,12 +102,14 @@ const MESSENGER_TIMEOUT_MS = 10_000
 const MESSENGER_ANSWER_BYTES = 65_536
 
 /** Users, and what says that a caller is one: sessions, keys, and the guards of both faces. */
-function openAccounts(base: Base, settings: PeopleSettings) {
+function openAccounts(base: Base, settings: PeopleSettings, mailer: Pick<Mailer, 'isConfigured'>) {
   const { db, clock, log, sealer } = base
   const isHttps = settings.appUrl.startsWith('https:')
   const rules = {
     adminEmails: settings.adminEmails,
-    requiresVerifiedEmail: settings.mail.smtpUrl !== undefined,
+    get requiresVerifiedEmail() {
+      return mailer.isConfigured
+    },
   }
   const sessions = createSessions({ db, clock, log, rules })
   const verifyKey = createKeyVerifier({ db, clock, log })

@@ -17,6 +17,11 @@ export const ACCESS_CODES = {
     means: 'The challenge was used, has expired or is missing.',
     remedy: 'Ask for a new one and sign that.',
   },
+  CREDENTIALS_REFUSED: {
+    kinds: ['invalid'],
+    means: 'The service was tried with these credentials, and did not accept them; nothing was kept.',
+    remedy: 'Correct them.',
+  },
   FRESH_SESSION_REQUIRED: {
     kinds: ['unauthenticated'],
     means: 'The last sign-in is too long ago for this.',
@@ -46,6 +51,11 @@ export const ACCESS_CODES = {
     kinds: ['forbidden'],
     means: 'The key does not have the scope that the route takes.',
     remedy: 'Use a key with that scope, or one without limits.',
+  },
+  SET_BY_ENVIRONMENT: {
+    kinds: ['conflict'],
+    means: 'A setting of the operator says it already, and that counts first.',
+    remedy: 'Change the setting, or take it away.',
   },
   SETUP_REQUIRED: {
     kinds: ['forbidden'],

@@ -19,6 +19,16 @@ export const HOUSE: Wing = {
       'GET /api/admin/settings': 'Lists the settings in effect without their secrets',
     },
   },
+  Services: {
+    about: 'Keys of model providers and the way of mail, for administrators.',
+    routes: {
+      'GET /api/admin/services': 'Lists services and who configured them',
+      'PUT /api/admin/services/providers/:id': 'Tries the key of a provider and keeps it',
+      'DELETE /api/admin/services/providers/:id': 'Forgets the key of a provider',
+      'PUT /api/admin/services/mail': 'Tries a mail server and keeps it',
+      'DELETE /api/admin/services/mail': 'Forgets the mail server',
+    },
+  },
   Backups: {
     about: 'Backups of the whole house, and trials that they come back.',
     routes: {

@@ -21,6 +21,7 @@ export const PLACES: Readonly<Record<SealedPlace, Place>> = {
   managed_wallets: { table: 'managed_wallets', column: 'sealed_key', row: ['id'] },
   notice_channels: { table: 'notice_channels', column: 'sealed_recipient', row: ['id'] },
   provider_keys: { table: 'provider_keys', column: 'sealed_key', row: ['user_id', 'provider'] },
+  service_credentials: { table: 'service_credentials', column: 'sealed_value', row: ['name'] },
   'sign_in_attempts:secrets': { table: 'sign_in_attempts', column: 'secrets', row: ['state_hash'] },
   'users:twoFactorSecret': { table: 'users', column: 'two_factor_secret', row: ['id'] },
   webhook_channels: { table: 'webhook_channels', column: 'sealed_channel', row: ['agent_id'] },

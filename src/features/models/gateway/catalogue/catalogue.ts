@@ -36,6 +36,8 @@ export type Catalogue = {
   requireConfigured(): void
   /** The model new agents get, or null without any provider. */
   findDefault(plan: Plan): CatalogueModel | null
+  /** Takes in that there are other providers now. */
+  rebuild(): void
   /** Asks the providers for their lists, each used once it is there; one that does not answer keeps the list it had. */
   refresh(signal: AbortSignal): Promise<void>
 }
@@ -98,6 +100,9 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
       throw new AppError('unavailable', 'No AI provider is configured. Set OPENROUTER_API_KEY.', {
         code: 'NOT_CONFIGURED',
       })
+    },
+    rebuild() {
+      offers = build(deps, listed)
     },
     async refresh(signal) {
       await Promise.all(

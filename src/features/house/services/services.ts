@@ -1,0 +1,158 @@
+import { eq } from 'drizzle-orm'
+import { tryMailServer } from '../../../adapters/mail/mail.ts'
+import { type AiProvider, ProviderError } from '../../../adapters/models/provider.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import { redact } from '../../../core/log.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
+import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
+import { type ServiceProviders, toCredentialName } from '../../models/gateway/service-providers.ts'
+import type { OpenProvider } from '../../models/own-keys/own-keys.ts'
+import { recordAudit } from '../../people/audit/audit.ts'
+import { MAIL, type MailOptions } from '../../people/service-credentials/mail.ts'
+import { forgetServiceCredential, setServiceCredential } from '../../people/service-credentials/service-credentials.ts'
+import { users } from '../../people/users/tables.ts'
+import type { Administrator } from '../administration/change-account.ts'
+import type { MailRequest, Services } from './schemas.ts'
+
+const TRIAL_MS = 10_000
+
+export type ServicesDeps = {
+  db: Db
+  clock: Clock
+  sealer: Sealer
+  fetch: Base['fetch']
+  serviceProviders: ServiceProviders
+  openProvider: OpenProvider
+  catalogue: Pick<Catalogue, 'list' | 'rebuild' | 'refresh'>
+  mailOptions: MailOptions
+}
+
+/** Which services the house has credentials for, and who gave them. */
+export function showServices({ serviceProviders, catalogue, mailOptions }: ServicesDeps): Services {
+  const models = Map.groupBy(catalogue.list(), ({ provider }) => provider.id)
+  const { smtpUrl, from } = mailOptions.read()
+  return {
+    providers: serviceProviders.known.map(({ id }) => ({
+      id,
+      source: serviceProviders.sourceOf(id),
+      models: models.get(id)?.length ?? 0,
+    })),
+    mail: { source: mailOptions.source(), server: smtpUrl ? new URL(smtpUrl).host : null, from: smtpUrl ? from : null },
+  }
+}
+
+/**
+ * Keeps the key of a provider, once that provider has accepted it; it is asked from then on.
+ * @throws AppError `not_found` for a provider that cannot be configured, `conflict` SET_BY_ENVIRONMENT, `invalid`
+ * CREDENTIALS_REFUSED, and what a provider throws that cannot be asked: then nothing is kept.
+ */
+export async function setProviderKey(deps: ServicesDeps, by: Administrator, id: string, apiKey: string): Promise<void> {
+  requireProvider(deps, id)
+  const provider = deps.openProvider(id, apiKey)
+  if (!provider) throw new AppError('not_found', 'There is no such provider')
+  await requireAccepted(deps, provider, apiKey)
+  await change(deps, by, { action: 'services.provider-set', target: id }, (tx) =>
+    setServiceCredential(deps, tx, toCredentialName(id), apiKey),
+  )
+  await reload(deps, id)
+}
+
+/** Forgets it: the provider is asked no more. @throws AppError as `setProviderKey`. */
+export async function forgetProviderKey(deps: ServicesDeps, by: Administrator, id: string): Promise<void> {
+  requireProvider(deps, id)
+  await change(deps, by, { action: 'services.provider-forgotten', target: id }, (tx) =>
+    forgetServiceCredential(tx, toCredentialName(id)),
+  )
+  await reload(deps, id)
+}
+
+/**
+ * Keeps how mail leaves, once the mail server has let us in. @throws AppError `conflict` SET_BY_ENVIRONMENT, `invalid`
+ * CREDENTIALS_REFUSED with the words of the server: then nothing is kept.
+ */
+export async function setMail(deps: ServicesDeps, by: Administrator, given: MailRequest): Promise<void> {
+  requireOwnMail(deps)
+  await tryMailServer(given.smtpUrl).catch((error) => {
+    throw refused(`The mail server was tried and cannot be used: ${redact(errorMessage(error))}`, error)
+  })
+  const detail = { server: new URL(given.smtpUrl).host, from: given.from }
+  await change(deps, by, { action: 'services.mail-set', target: MAIL, detail }, (tx) => {
+    setServiceCredential(deps, tx, MAIL, JSON.stringify(given))
+    // From now on ADMIN_EMAILS names those alone who have proved their address: whoever does this is no stranger, and stays.
+    tx.update(users).set({ isAdmin: true }).where(eq(users.id, by.id)).run()
+  })
+  deps.mailOptions.reload()
+}
+
+/** Forgets it: no mail leaves any more. @throws AppError `conflict` SET_BY_ENVIRONMENT. */
+export async function forgetMail(deps: ServicesDeps, by: Administrator): Promise<void> {
+  requireOwnMail(deps)
+  await change(deps, by, { action: 'services.mail-forgotten', target: MAIL }, (tx) => forgetServiceCredential(tx, MAIL))
+  deps.mailOptions.reload()
+}
+
+function requireProvider({ serviceProviders }: ServicesDeps, id: string): void {
+  if (!serviceProviders.known.some((provider) => provider.id === id)) {
+    throw new AppError('not_found', 'There is no such provider')
+  }
+  if (serviceProviders.sourceOf(id) === 'environment') throw setByEnvironment(`${id.toUpperCase()}_API_KEY`)
+}
+
+function requireOwnMail({ mailOptions }: ServicesDeps): void {
+  if (mailOptions.source() === 'environment') throw setByEnvironment('SMTP_URL')
+}
+
+function setByEnvironment(name: string): AppError {
+  return new AppError('conflict', `The setting ${name} says it already: change it there`, {
+    code: 'SET_BY_ENVIRONMENT',
+  })
+}
+
+function refused(message: string, cause: unknown): AppError {
+  return new AppError('invalid', message, { code: 'CREDENTIALS_REFUSED' }, { cause })
+}
+
+/** OpenRouter shows its models to everybody, and tells of a key at an address of its own. */
+async function requireAccepted(deps: ServicesDeps, provider: AiProvider, apiKey: string): Promise<void> {
+  const { id } = provider
+  try {
+    await provider.listModels(AbortSignal.timeout(TRIAL_MS))
+    const baseUrl = deps.serviceProviders.known.find((known) => known.id === id)?.baseUrl
+    if (id === 'openrouter' && baseUrl !== undefined && (await isRefused(deps, `${baseUrl}/key`, apiKey))) {
+      throw new ProviderError('credentials', `${id} does not accept this key`)
+    }
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.failure !== 'credentials') throw error
+    throw refused(`Provider ${id} does not accept this key`, error)
+  }
+}
+
+async function isRefused(deps: ServicesDeps, url: string, apiKey: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${apiKey}` }
+  try {
+    const response = await deps.fetch(url, { headers, signal: AbortSignal.timeout(TRIAL_MS) })
+    await response.body?.cancel()
+    return response.status === 401 || response.status === 403
+  } catch (error) {
+    throw new ProviderError('broken', `The key could not be tried: ${errorMessage(error)}`)
+  }
+}
+
+type Line = { action: string; target: string; detail?: Record<string, unknown> }
+
+async function change({ db, clock }: ServicesDeps, by: Administrator, line: Line, work: (tx: Tx) => void) {
+  await write(db, (tx) => {
+    work(tx)
+    recordAudit(tx, { ...line, actor: by.id, address: by.address }, clock.now())
+  })
+}
+
+async function reload({ serviceProviders, catalogue }: ServicesDeps, id: string): Promise<void> {
+  serviceProviders.reload(id)
+  catalogue.rebuild()
+  await catalogue.refresh(AbortSignal.timeout(TRIAL_MS))
+}

@@ -1,0 +1,90 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { MailRequest, ProviderKeyRequest } from '../../src/features/house/services/schemas.ts'
+import { hasCode } from '../api/request.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { Button } from '../ui/button.tsx'
+import { PasswordField, TextField } from '../ui/field.tsx'
+import { type FormProblem, useForm } from '../ui/form.ts'
+import { setMail, setProviderKey } from './services-api.ts'
+
+/** Asks for the key of a provider, which is tried before it is kept. */
+export function ProviderKeyForm({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
+  const client = useQueryClient()
+  const form = useForm(
+    ProviderKeyRequest,
+    async ({ apiKey }) => {
+      await setProviderKey(client, id, apiKey)
+      onClose()
+    },
+    (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),
+  )
+  return (
+    <ServiceForm {...form} verb="Try and keep" onClose={onClose}>
+      <PasswordField
+        label={`Key of ${name}`}
+        name="apiKey"
+        autoComplete="off"
+        autoFocus
+        error={form.problem?.fields.apiKey}
+      />
+    </ServiceForm>
+  )
+}
+
+/** Asks for a mail server, which is tried before it is kept. */
+export function MailForm({ from, onClose }: { from: string | null; onClose: () => void }) {
+  const client = useQueryClient()
+  const form = useForm(
+    MailRequest,
+    async (wish) => {
+      await setMail(client, wish)
+      onClose()
+    },
+    (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'smtpUrl' : null),
+  )
+  return (
+    <ServiceForm {...form} verb="Try and keep" onClose={onClose}>
+      <PasswordField
+        label="Address of the server"
+        name="smtpUrl"
+        autoComplete="off"
+        autoFocus
+        hint="smtps://NAME:PASSWORD@mail.example.com; it is kept sealed, because it holds the password."
+        error={form.problem?.fields.smtpUrl}
+      />
+      <TextField
+        label="Sender"
+        name="from"
+        autoComplete="off"
+        defaultValue={from ?? ''}
+        hint="Such as Stead <stead@example.com>."
+        error={form.problem?.fields.from}
+      />
+    </ServiceForm>
+  )
+}
+
+type ServiceFormProps = Pick<ReturnType<typeof useForm>, 'formRef' | 'isPending' | 'onSubmit'> & {
+  problem: FormProblem | null
+  verb: string
+  onClose: () => void
+  children: ReactNode
+}
+
+function ServiceForm({ formRef, problem, isPending, onSubmit, verb, onClose, children }: ServiceFormProps) {
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
+      <FormNotice problem={problem} />
+      <div className="grid max-w-md grid-cols-1 gap-4">{children}</div>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="primary" isPending={isPending}>
+          {verb}
+        </Button>
+        <Button look="ghost" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,147 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Services } from '../../src/features/house/services/schemas.ts'
+import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Section } from '../ui/section.tsx'
+import { AdminFrame } from './admin-frame.tsx'
+import { LoadingRows } from './paging.tsx'
+import { MailForm, ProviderKeyForm } from './service-forms.tsx'
+import { forgetMail, forgetProviderKey, servicesQuery } from './services-api.ts'
+
+type Provider = Services['providers'][number]
+
+const NAMES: Readonly<Record<string, string>> = {
+  openrouter: 'OpenRouter',
+  openai: 'OpenAI',
+  anthropic: 'Anthropic',
+  gemini: 'Gemini',
+  groq: 'Groq',
+}
+
+/** `/admin/services`: keys of model providers and the way of mail, without a restart. */
+export function ServicesPage() {
+  const query = useQuery(servicesQuery)
+  return (
+    <AdminFrame
+      title="Services"
+      lead="Who is asked for models, and how mail leaves. What is given here is tried, kept sealed, and counts at once."
+    >
+      <Loaded query={query} what="The services" placeholder={<LoadingRows what="the services" />}>
+        {({ providers, mail }) => (
+          <div className="grid gap-6">
+            <Section title="Models" lead="A key of one provider is enough. It is never shown again.">
+              <ul aria-label="Providers" className="divide-y divide-line">
+                {providers.map((provider) => (
+                  <ProviderRow key={provider.id} provider={provider} />
+                ))}
+              </ul>
+            </Section>
+            <Mail mail={mail} />
+          </div>
+        )}
+      </Loaded>
+    </AdminFrame>
+  )
+}
+
+function ProviderRow({ provider }: { provider: Provider }) {
+  const client = useQueryClient()
+  const [isEditing, setEditing] = useState(false)
+  const { id, source, models } = provider
+  const name = NAMES[id] ?? id
+  const setting = `${id.toUpperCase()}_API_KEY`
+  return (
+    <li className="grid grid-cols-1 gap-3 py-3 first:pt-0 last:pb-0">
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <div className="grid min-w-0 gap-0.5">
+          <p className="flex flex-wrap items-center gap-2.5 font-medium">
+            {name}
+            {source !== null && <Badge tone="good">{models === 1 ? '1 model' : `${models} models`}</Badge>}
+          </p>
+          <p className="text-sm text-muted">{describe(source, setting)}</p>
+        </div>
+        {source !== 'environment' && (
+          <div className="flex flex-wrap gap-2">
+            <Button aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
+              {source === null ? `Add key of ${name}` : `Replace key of ${name}`}
+            </Button>
+            {source === 'dashboard' && (
+              <Forget
+                title={`Forget the key of ${name}?`}
+                lead="Its models are asked no more, unless another provider has them."
+                forget={() => forgetProviderKey(client, id)}
+              />
+            )}
+          </div>
+        )}
+      </div>
+      {isEditing && <ProviderKeyForm id={id} name={name} onClose={() => setEditing(false)} />}
+    </li>
+  )
+}
+
+function Mail({ mail }: { mail: Services['mail'] }) {
+  const client = useQueryClient()
+  const [isEditing, setEditing] = useState(false)
+  return (
+    <Section
+      title="Mail"
+      badge={mail.source !== null && <Badge tone="good">on</Badge>}
+      lead="For forgotten passwords, proofs of addresses and notices. Without it none of these leave."
+    >
+      <p>{mail.server === null ? 'No mail leaves.' : `By ${mail.server}, as ${mail.from}.`}</p>
+      <p className="text-sm text-muted">{describe(mail.source, 'SMTP_URL')}</p>
+      {mail.source !== 'environment' && (
+        <div className="flex flex-wrap gap-2">
+          <Button aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
+            {mail.source === null ? 'Add a mail server' : 'Replace the mail server'}
+          </Button>
+          {mail.source === 'dashboard' && (
+            <Forget
+              title="Forget the mail server?"
+              lead="Nobody gets a link for a forgotten password any more."
+              forget={() => forgetMail(client)}
+            />
+          )}
+        </div>
+      )}
+      {isEditing && <MailForm from={mail.from} onClose={() => setEditing(false)} />}
+    </Section>
+  )
+}
+
+function describe(source: Provider['source'], setting: string): string {
+  if (source === 'environment') return `Set by ${setting}, which counts first: change it there.`
+  return source === 'dashboard' ? 'Set here.' : 'Not set.'
+}
+
+function Forget({ title, lead, forget }: { title: string; lead: string; forget: () => Promise<void> }) {
+  const [isAsking, setAsking] = useState(false)
+  const { mutate, isPending, error, reset } = useMutation({ mutationFn: forget, onSuccess: () => setAsking(false) })
+  const open = () => {
+    reset()
+    setAsking(true)
+  }
+  return (
+    <>
+      <Button look="ghost" onClick={open}>
+        Forget
+      </Button>
+      {isAsking && (
+        <AskDialog
+          title={title}
+          lead={lead}
+          verb="Forget"
+          isPending={isPending}
+          error={error}
+          onConfirm={() => mutate()}
+          onClose={() => setAsking(false)}
+          onCloseFocus={focusHeading}
+        />
+      )}
+    </>
+  )
+}
