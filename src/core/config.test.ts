@@ -133,7 +133,7 @@ test('without any variable the settings are the documented defaults', () => {
     search: { searxngUrl: undefined, braveApiKey: undefined },
     summarizer: { allowPrivate: false, payTo: undefined },
     browseRoot: resolve('data/workspace'),
-    webhooks: { videoSecret: undefined, emailSecret: undefined, allowedSenders: [] },
+    webhooks: { videoSecret: undefined, emailSecret: undefined, authservId: undefined, allowedSenders: [] },
     radio: { apiUrl: 'https://api.mux.com', apiId: undefined, apiToken: undefined },
     feeds: [],
     video: { baseUrl: undefined, apiKey: undefined, model: 'sora-2', usdPerSecond: undefined },

@@ -242,6 +242,7 @@ function toWebhooks(env: Settings) {
   return {
     videoSecret: env.WEBHOOK_VIDEO_SECRET,
     emailSecret: env.WEBHOOK_EMAIL_SECRET,
+    authservId: env.EMAIL_AUTHSERV_ID,
     allowedSenders: env.EMAIL_ALLOWED_SENDERS,
   }
 }

@@ -16,8 +16,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { extract } from 'tar-stream'
+import { writeArchive } from '../../src/apps/backups/archive.ts'
 import { createBackup } from '../../src/apps/backups/create.ts'
+import { extractBackup } from '../../src/apps/backups/extract.ts'
 import { restoreBackup } from '../../src/apps/backups/restore.ts'
+import { createSeal } from '../../src/apps/backups/seal.ts'
 import {
   isUnfinished,
   markUnfinished,
@@ -64,6 +67,30 @@ function readAll(dataDir: string) {
     connection.close()
   }
 }
+
+test('a database that unpacks to more than the manifest tells of is not unpacked any further', async () => {
+  const { create, folder } = await openInstallation()
+  const { file } = await create()
+  const taken = folder.file('taken')
+  mkdirSync(taken)
+  const { manifest } = await extractBackup(file, taken, null)
+  if (!manifest) throw new Error('The backup has no manifest')
+  expect(manifest.databaseBytes).toBe(statSync(join(taken, 'stead.db')).size)
+  const forge = async (name: string, databaseBytes: number | undefined) => {
+    const forged = folder.file(name)
+    await writeArchive(forged, { ...manifest, databaseBytes }, (path) => join(taken, path), createSeal(null))
+    const again = folder.file(`${name}.taken`)
+    mkdirSync(again)
+    return { ...(await extractBackup(forged, again, null)), bytes: statSync(join(again, 'stead.db')).size }
+  }
+  const bomb = await forge('bomb.tar', 1000)
+  expect(bomb.problems).toEqual([
+    'data/stead.db.gz cannot be unpacked (it is larger than the 1000 bytes that the manifest tells of)',
+  ])
+  expect(bomb.bytes).toBeLessThanOrEqual(1000)
+  // A backup of before tells nothing of it, and is as good as it was.
+  expect((await forge('older.tar', undefined)).problems).toEqual([])
+})
 
 test('what is restored elsewhere is what was backed up: rows, keys, files, and the state of each agent', async () => {
   const { config, create, restore, folder, out } = await openInstallation()

@@ -109,6 +109,7 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
     createGzip(),
     createWriteStream(staging.toStaged(DATABASE), { mode: 0o600 }),
   )
+  const { size: databaseBytes } = await stat(database)
   const rows = withDatabase(database, listAgents)
   await rm(database)
   for (const name of FOLDERS) {
@@ -125,7 +126,7 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
   )
   const files = await sumAll(staging)
   const head = { format: 'stead-backup', formatVersion: 1, createdAt: createdAt.toISOString(), stead: VERSION } as const
-  return { ...head, instance, schema, key, files, agents }
+  return { ...head, instance, schema, databaseBytes, key, files, agents }
 }
 
 /** @returns the paths of those that are there. */

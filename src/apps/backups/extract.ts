@@ -11,6 +11,10 @@ import { createSummer, readArchive, readManifest } from './archive.ts'
 import { examineDatabase } from './examine.ts'
 import { type BackupFile, DATABASE, KEY, MANIFEST, MANIFEST_SUM, type Manifest } from './manifest.ts'
 
+/** Without a size in the manifest: so many times what it is packed to, and a little for small ones. */
+const MOST_PACKED = 100
+const SPARE_BYTES = 64 * 1024 ** 2
+
 /** `problems` names each thing that is wrong; a backup without any is whole. `manifest` is null when it says nothing. */
 export type Examined = { manifest: Manifest | null; problems: string[] }
 
@@ -101,7 +105,8 @@ async function examineContent(folder: string, manifest: Manifest, givenKey: stri
   const [packed, database] = [join(folder, DATABASE), join(folder, 'stead.db')]
   if (!existsSync(packed)) return [`${DATABASE} is missing`]
   try {
-    await pipeline(createReadStream(packed), createGunzip(), createWriteStream(database, { mode: 0o600 }))
+    const bound = boundTo(manifest)
+    await pipeline(createReadStream(packed), createGunzip(), bound, createWriteStream(database, { mode: 0o600 }))
   } catch (error) {
     return [`${DATABASE} cannot be unpacked (${errorMessage(error)})`]
   }
@@ -110,6 +115,23 @@ async function examineContent(folder: string, manifest: Manifest, givenKey: stri
     return [`${DATABASE}: its key is not in the backup: set ENCRYPTION_KEY to prove that it fits`]
   }
   return examineFile(database, manifest, key).map((problem) => `${DATABASE}: ${problem}`)
+}
+
+/**
+ * Ends what unpacks to more than the manifest says, before it fills the disk: a few megabytes can stand for terabytes. An
+ * older manifest does not say it; then it is bounded by what text is ever packed to.
+ */
+function boundTo({ databaseBytes, files }: Manifest) {
+  const packedBytes = files.find(({ path }) => path === DATABASE)?.bytes ?? 0
+  const most = databaseBytes ?? packedBytes * MOST_PACKED + SPARE_BYTES
+  return async function* (chunks: AsyncIterable<Uint8Array>) {
+    let bytes = 0
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      if (bytes > most) throw new Error(`it is larger than the ${most} bytes that the manifest tells of`)
+      yield chunk
+    }
+  }
 }
 
 /** The key of a backup that was taken apart into `folder`. */

@@ -52,6 +52,8 @@ export const Manifest = z.object({
   stead: z.string(),
   instance: z.string(),
   schema: z.object({ version: z.number().int(), migration: z.string().nullable() }),
+  /** Of the database before it is packed; unknown in older backups. */
+  databaseBytes: z.number().int().nonnegative().optional(),
   key: z.enum(['kept', 'given', 'none']),
   files: z.array(BackupFile),
   agents: z.array(BackupAgent),

@@ -101,6 +101,21 @@ test(
 )
 
 test(
+  'config print: a key that stands in the path of an address is hidden, a version and a word are not',
+  async () => {
+    await using house = await openHouse()
+    const environment = {
+      TELEGRAM_API_URL: 'https://bots.example.com/bot123456:AAF-secret_canary/file',
+      OPENAI_BASE_URL: 'https://models.example.com/openai-compatible/v1beta',
+    }
+    const { stdout } = await house.run(['config', 'print'], { environment })
+    expect(stdout).toContain('TELEGRAM_API_URL=https://bots.example.com/[hidden]/file\n')
+    expect(stdout).toContain('OPENAI_BASE_URL=https://models.example.com/openai-compatible/v1beta\n')
+  },
+  PATIENCE_MS,
+)
+
+test(
   'serve takes its ports from the file, every other command too; secrets are masked, and named files are read',
   async () => {
     await using house = await openHouse({ environment: { WEB_PORT: '' } })

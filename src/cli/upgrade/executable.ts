@@ -6,6 +6,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
 } from 'node:fs'
@@ -15,22 +16,34 @@ import { AppError } from '../../core/errors.ts'
 
 /** A cold disk reads a large file in seconds. */
 const VERSION_TIMEOUT_MS = 20_000
+const READ_BYTES = 1024 ** 2
 
 const Version = z.object({ stead: z.string() })
 
 /**
- * What the file must sum up to: `given`, or what `FILE.sha256` or `SHA256SUMS` beside it say; null when nobody says it.
- * @throws AppError `invalid` when it does not.
+ * The sum of the copy that would be installed, which must be what was `given`, or what `FILE.sha256` or `SHA256SUMS` beside
+ * the file say; null when nobody says it. The file itself may change between a look at it and the copy.
+ * @throws AppError `invalid` when it is not.
  */
-export async function requireChecksum(file: string, given: string | undefined): Promise<string | null> {
-  if (!existsSync(file)) throw new AppError('not_found', `upgrade: there is no ${file}`)
+function requireChecksum(file: string, copy: string, given: string | undefined): string | null {
   const expected = given ?? findChecksum(file)
   if (expected === null) return null
-  const hasher = new Bun.CryptoHasher('sha256')
-  for await (const bytes of Bun.file(file).stream()) hasher.update(bytes)
-  const actual = hasher.digest('hex')
+  const actual = sumOf(copy)
   if (actual === expected.toLowerCase()) return actual
   throw new AppError('invalid', `upgrade: ${file} sums up to ${actual}, not to ${expected}`)
+}
+
+function sumOf(file: string): string {
+  const hasher = new Bun.CryptoHasher('sha256')
+  const buffer = Buffer.alloc(READ_BYTES)
+  const descriptor = openSync(file, 'r')
+  try {
+    for (let count = readSync(descriptor, buffer); count > 0; count = readSync(descriptor, buffer))
+      hasher.update(buffer.subarray(0, count))
+  } finally {
+    closeSync(descriptor)
+  }
+  return hasher.digest('hex')
 }
 
 function findChecksum(file: string): string | null {
@@ -40,15 +53,20 @@ function findChecksum(file: string): string | null {
   return own ?? lines.find((line) => line.slice(64).replace(/^[ *]+/, '') === basename(file))?.slice(0, 64) ?? null
 }
 
+/** The new executable beside the present one; `sum` is null when nobody has said what it must be. */
+type Laid = { path: string; version: string; sum: string | null }
+
 /**
- * Lays the file beside the executable, on the same disk, and has it tell its version there.
- * @throws AppError `unavailable` when the folder cannot be written, `invalid` when the file does not run or is no Stead.
+ * Lays the file beside the executable, on the same disk, compares its sum there, and then has it tell its version.
+ * @throws AppError `not_found` without the file, `unavailable` when the folder cannot be written, `invalid` when the sum is
+ * another one, or the file does not run or is no Stead.
  */
 export function layBeside(
   file: string,
   target: string,
-  versionTimeoutMs = VERSION_TIMEOUT_MS,
-): { path: string; version: string } {
+  { sha256, versionTimeoutMs = VERSION_TIMEOUT_MS }: { sha256?: string | undefined; versionTimeoutMs?: number } = {},
+): Laid {
+  if (!existsSync(file)) throw new AppError('not_found', `upgrade: there is no ${file}`)
   const path = `${target}.new`
   try {
     copyWhole(file, path)
@@ -61,10 +79,15 @@ export function layBeside(
       { cause: error },
     )
   }
-  const version = findVersion(path, versionTimeoutMs)
-  if (version !== null) return { path, version }
-  rmSync(path, { force: true })
-  throw new AppError('invalid', `upgrade: ${file} does not run on this machine, or is no Stead`)
+  try {
+    const sum = requireChecksum(file, path, sha256)
+    const version = findVersion(path, versionTimeoutMs)
+    if (version !== null) return { path, version, sum }
+    throw new AppError('invalid', `upgrade: ${file} does not run on this machine, or is no Stead`)
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  }
 }
 
 /** What does not answer is no Stead: without an end to that, a program that reads or waits would hold the upgrade for ever. */

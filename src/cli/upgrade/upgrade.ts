@@ -37,15 +37,14 @@ Exit codes: 0 upgraded, 1 nothing changed, 3 went back by itself.`,
 }
 
 async function upgrade(options: Options): Promise<number> {
-  const { layBeside, requireChecksum } = await import('./executable.ts')
+  const { layBeside } = await import('./executable.ts')
   if (!Bun.isStandaloneExecutable)
     throw new AppError('invalid', 'upgrade: this is a checkout: upgrade it as it was fetched')
   const target = process.execPath
   const file = resolve(options.from)
-  const sum = await requireChecksum(file, options.sha256)
-  const next = layBeside(file, target)
+  const next = layBeside(file, target, { sha256: options.sha256 })
   try {
-    say(sum === null ? 'No checksum beside the file: it is taken as it is.' : `SHA-256 ${sum}`)
+    say(next.sum === null ? 'No checksum beside the file: it is taken as it is.' : `SHA-256 ${next.sum}`)
     say(`${target}: ${VERSION} to ${next.version}`)
     requireConsent(options.yes)
     const { config, host } = await findInstallation(options, target)

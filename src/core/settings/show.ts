@@ -95,7 +95,16 @@ function maskUser(text: string): string {
   if (!isAddress(text)) return text
   const url = new URL(text)
   const isBare = url.username === '' && url.password === '' && url.search === ''
-  return isBare ? text : `${url.protocol}//${url.host}${url.pathname}`
+  const path = maskPath(url.pathname)
+  return isBare && path === url.pathname ? text : `${url.protocol}//${url.host}${path}`
+}
+
+/** Letters and digits mixed, or so many characters that nobody made them up to be read. */
+const CREDENTIAL = /^(?:(?=.*\d)(?=.*[A-Za-z])[\w.:~=+%-]{12,}|[\w.:~=+%-]{32,})$/
+
+/** Services put keys into paths (`/v2/KEY`, `/botID:TOKEN`): a part that is long and no word is hidden. */
+function maskPath(path: string): string {
+  return path.replace(/[^/]+/g, (part) => (CREDENTIAL.test(part) ? '[hidden]' : part))
 }
 
 function isAddress(text: string): boolean {

@@ -46,6 +46,16 @@ export const WEB_TOOLS = {
     .regex(/^[\w.+-]*\{agent\}@[a-z0-9.-]+$/, 'must be an address such as {agent}@agents.example.org')
     .optional()
     .describe('Address of agents that answer mail, with `{agent}` for the id of one; unset: none can'),
+  EMAIL_AUTHSERV_ID: z
+    .string()
+    .regex(/^[^\s;"()]+$/, 'must be the first word of Authentication-Results, such as mx.example.org')
+    .toLowerCase()
+    .optional()
+    .meta({
+      description:
+        'The mail service whose `Authentication-Results` counts, by its authserv-id (RFC 8601); of a mail without one of it nothing is proved',
+      otherwise: 'the first one counts, whoever wrote it',
+    }),
   EMAIL_ALLOWED_SENDERS: list
     .transform((emails) => emails.map((email) => email.toLowerCase()))
     .describe(

@@ -14,6 +14,7 @@ import { write } from '../../../db/write.ts'
 import { ChannelList, MailChannel } from '../../agents/channels/schemas.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { users } from '../../people/users/tables.ts'
+import { findAuthentication } from './headers.ts'
 import { Inbox } from './schemas.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of the mail service').toString('base64')}`
@@ -22,7 +23,7 @@ const ADA = 'ada@example.com'
 const BOB = 'bob@example.org'
 
 /** Ada's agent, which answers mail by a real mail server and says what `answer` says. */
-async function open(answer: () => string | Response = () => 'At four.') {
+async function open(answer: () => string | Response = () => 'At four.', environment: Record<string, string> = {}) {
   const server = await startMailServer()
   const agent = startAgentDouble(answer)
   const house = await agentOwner({
@@ -31,6 +32,7 @@ async function open(answer: () => string | Response = () => 'At four.') {
       SMTP_URL: server.url,
       MAIL_FROM: 'Stead <house@stead.example>',
       AGENT_MAIL_ADDRESS: 'post+{agent}@agents.example',
+      ...environment,
     },
   })
   const { platform, clock, web } = house
@@ -136,6 +138,27 @@ test.each([
     ).toBe('processed')
   },
 )
+
+test('POST /api/webhooks/email with EMAIL_AUTHSERV_ID: the word of that mail service counts, and of nobody else', async () => {
+  await using house = await open(undefined, { EMAIL_AUTHSERV_ID: 'MX.example.org' })
+  await house.turn(true)
+  const receive = (value: string) => house.receive({ headers: { 'Authentication-Results': value } })
+  expect(await receive('mx.forged.example; dmarc=pass')).toBe('rejected')
+  expect(await receive('mx.example.org.forged.example; dmarc=pass')).toBe('rejected')
+  expect(await receive('mx.example.org; dmarc=fail')).toBe('rejected')
+  expect(await receive('(checked) mx.Example.org 1; dmarc=pass')).toBe('processed')
+})
+
+test.each([
+  [['mx.forged.example; dmarc=pass', '"mx.example.org" 1; dmarc=fail'], '"mx.example.org" 1; dmarc=fail'],
+  [['mx.example.org; dmarc=fail', 'mx.example.org; dmarc=pass'], 'mx.example.org; dmarc=fail'],
+  [['mx.forged.example; dmarc=pass'], 'mx.example.org; dmarc=none'],
+  [[], 'mx.example.org; dmarc=none'],
+])('of the headers %j that of the mail service counts: %s', (values, expected) => {
+  const headers = values.map((value) => ['Authentication-Results', value] as const)
+  expect(findAuthentication(headers, 'mx.example.org')).toBe(expected)
+  expect(findAuthentication(headers, undefined)).toBe(values[0] ?? null)
+})
 
 const AUTOMATIC: [string, Record<string, unknown>][] = [
   ['Auto-Submitted', { headers: { 'Auto-Submitted': 'auto-replied' } }],

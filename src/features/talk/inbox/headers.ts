@@ -55,6 +55,22 @@ export function readDmarc(authentication: string | null): string | null {
   return found.find((result) => result !== 'pass') ?? found[0] ?? null
 }
 
+/**
+ * The Authentication-Results that counts: that of the service with this authserv-id, the newest of several (RFC 8601, 2.2 and
+ * 5); without one the first. What others have written is worth nothing: whoever sends a mail can write such a header too.
+ */
+export function findAuthentication(headers: MailHeaders, authservId: string | undefined): string | null {
+  const found = headers.flatMap(([name, value]) =>
+    name.toLowerCase() === 'authentication-results' && typeof value === 'string' ? [value] : [],
+  )
+  if (authservId === undefined) return found[0] ?? null
+  return found.find((value) => readAuthservId(value) === authservId) ?? `${authservId}; dmarc=none`
+}
+
+function readAuthservId(value: string): string | undefined {
+  return /^(?:\s|\((?:[^()\\]|\\.)*\))*"?([^\s;"()]+)/.exec(value)?.[1]?.toLowerCase()
+}
+
 function findHeader(headers: MailHeaders, name: string): string | null {
   const found = headers.find(([header]) => header.toLowerCase() === name)?.[1]
   return typeof found === 'string' ? found : null

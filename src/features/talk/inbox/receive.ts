@@ -43,7 +43,8 @@ export type ReceiveDeps = {
   clock: Clock
   enqueue: Enqueue
   storage: Pick<StorageQuota, 'within'>
-  webhooks: { allowedSenders: readonly string[] }
+  /** `authservId` names the mail service whose word on a sender counts. */
+  webhooks: { allowedSenders: readonly string[]; authservId: string | undefined }
   agentMail: AgentMail
 }
 

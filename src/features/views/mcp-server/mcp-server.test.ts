@@ -10,8 +10,8 @@ import { apiKeys } from '../../people/keys/tables.ts'
 const Made = z.object({ key: z.string() })
 
 /** The platform on a port, as a client of others finds it. */
-async function open() {
-  const owner = await agentOwner()
+async function open(environment: Record<string, string> = {}) {
+  const owner = await agentOwner({ environment })
   const { app, asOwner, stranger } = owner
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -76,6 +76,17 @@ test('/mcp: a key without the scope is told so, and one with it comes as far as 
   expect((await acting.use('list_agents')).isError).toBe(true)
   await using unlimited = await platform.connect(await platform.makeKey())
   expect((await unlimited.use('list_agents')).isError).toBe(false)
+})
+
+test('POST /mcp: 429 for talk_to_agent beyond what the chat allows in a minute; other tools go on', async () => {
+  await using platform = await open({ RATE_LIMIT_CHAT: '2' })
+  await using mcp = await platform.connect(await platform.makeKey())
+  const talk = { agentId: platform.agent.id, message: 'Hi' }
+  for (let count = 0; count < 2; count++) {
+    expect(await mcp.use('talk_to_agent', talk)).toEqual({ text: 'Agent is not running', isError: true })
+  }
+  expect(mcp.use('talk_to_agent', talk)).rejects.toThrow('Too many requests, please slow down.')
+  expect((await mcp.use('list_agents')).isError).toBe(false)
 })
 
 test('/mcp: somebody else’s agent is not found by any tool', async () => {

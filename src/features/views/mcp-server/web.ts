@@ -1,4 +1,7 @@
 import { type Context, Hono } from 'hono'
+import { except } from 'hono/combine'
+import { createMiddleware } from 'hono/factory'
+import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import { answers } from '../../../http/answers.ts'
@@ -14,7 +17,7 @@ import { type McpToolDeps, registerTools } from './tools.ts'
 export type McpServerDeps = McpToolDeps & {
   guards: Guards
   verifyKey: VerifyKey
-  requestsPerMinute: { backend: number }
+  requestsPerMinute: { backend: number; chat: number }
 }
 
 /**
@@ -24,9 +27,10 @@ export type McpServerDeps = McpToolDeps & {
 export function mcpServerWeb(deps: McpServerDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', (c) =>
-    String(c.get('holder')),
-  )
+  const whoAsks = (c: Context) => String(c.get('holder'))
+  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  // What is said to an agent costs what it costs in the chat, whichever way it comes.
+  const talkLimit = limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.', whoAsks)
 
   app.post(
     '/mcp',
@@ -48,6 +52,8 @@ export function mcpServerWeb(deps: McpServerDeps) {
     routeTraits({ scope: 'any' }),
     signedIn,
     limit,
+    readMessage,
+    except((c) => !isTalk(c.get('message')), talkLimit),
     (c) => answerMcp(deps, c),
   )
 
@@ -60,11 +66,30 @@ export function mcpServerWeb(deps: McpServerDeps) {
   return app
 }
 
+const TalkCall = z.looseObject({ params: z.looseObject({ name: z.literal('talk_to_agent') }) })
+
 /** What the protocol answers with. */
 const STATUSES = [200, 202, 400, 404, 405, 406, 413, 415] as const
 
-async function answerMcp(deps: McpServerDeps, c: Context<WebEnv>): Promise<Response> {
-  const body = await receiveText(c)
+/** The message stands in `message`: what may be said so often and no more is known by it. */
+type MessageEnv = WebEnv & { Variables: { message: string } }
+
+const readMessage = createMiddleware<MessageEnv>(async (c, next) => {
+  c.set('message', await receiveText(c))
+  await next()
+})
+
+/** Is it a message that an agent is to answer? What is no JSON is refused by whoever reads all of it. */
+function isTalk(body: string): boolean {
+  try {
+    return TalkCall.safeParse(JSON.parse(body)).success
+  } catch {
+    return false
+  }
+}
+
+async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<Response> {
+  const body = c.var.message
   c.env.keepOpen?.(c.req.raw)
   const scopes = findScopes(deps, readBearer(c.req.header('authorization')))
   requireOneMessage(body)

@@ -6,6 +6,7 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { findAuthentication } from '../../talk/inbox/headers.ts'
 import { addressMail, type IncomingMail, type ReceiveDeps, receiveMail } from '../../talk/inbox/receive.ts'
 import { applyStreamEvent } from '../radio/events.ts'
 import { keepMailFiles, type MailFilesDeps } from './mail-files.ts'
@@ -34,7 +35,7 @@ export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Pr
  */
 export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint8Array): Promise<{ action?: string }> {
   const { type, data } = parse(MailEvent, body)
-  const mail = toMail(data)
+  const mail = toMail(data, deps.webhooks.authservId)
   const event = { source: 'email', id, type, subject: null } as const
   // Only for a mail that somebody gets, and before its agent is told of it.
   const addressed = type === 'email.received' && !findEarlier(deps.db, event) ? addressMail(deps, deps.db, mail) : null
@@ -45,8 +46,10 @@ export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint
   return outcome === RECEIVED ? {} : { action: outcome }
 }
 
-function toMail({ headers, message_id: messageId, from, to, subject, html, text }: MailEvent['data']): IncomingMail {
-  const authentication = headers.find(([name]) => name.toLowerCase() === 'authentication-results')?.[1]
+function toMail(
+  { headers, message_id: messageId, from, to, subject, html, text }: MailEvent['data'],
+  authservId: string | undefined,
+): IncomingMail {
   return {
     from,
     to,
@@ -54,7 +57,7 @@ function toMail({ headers, message_id: messageId, from, to, subject, html, text 
     headers,
     messageId: messageId ?? null,
     body: html || text || null,
-    authentication: typeof authentication === 'string' ? authentication : null,
+    authentication: findAuthentication(headers, authservId),
   }
 }
 
