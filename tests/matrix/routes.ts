@@ -443,8 +443,15 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/admin/backups/:name/restore web': { status: 404, body: () => ({ agentId: 'ada-1' }) },
   'GET /api/admin/backups/:name/download web': { status: 404 },
   'GET /api/admin/services web': reached,
-  'PUT /api/admin/services/providers/:id web': { status: 404, body: () => ({ apiKey: 'sk-0123456789' }) },
-  'DELETE /api/admin/services/providers/:id web': { status: 404 },
+  'PUT /api/admin/services/providers/:id web': {
+    path: () => '/api/admin/services/providers/nobody',
+    status: 404,
+    body: () => ({ apiKey: 'sk-0123456789' }),
+  },
+  'DELETE /api/admin/services/providers/:id web': {
+    path: () => '/api/admin/services/providers/nobody',
+    status: 404,
+  },
   'PUT /api/admin/services/mail web': {
     status: 400,
     body: () => ({ smtpUrl: 'smtp://127.0.0.1:1', from: 'stead@example.com' }),
