@@ -11,6 +11,7 @@ import { createSealer, KEPT_KEYS } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'
 import { ProvisionResponse } from '../../agents/registry/schemas.ts'
 import { gitCredentials } from '../../web-tools/browse/tables.ts'
+import { setServiceCredential } from '../service-credentials/service-credentials.ts'
 import { keepKeys, readKeptKey } from './kept-keys.ts'
 import { findClosed, listSealed, PLACES, sealAgain } from './places.ts'
 
@@ -52,7 +53,10 @@ async function openSealed() {
   const machine = json('POST', { userId: user.id, gatewayToken: 'gw_of-elsewhere' }, bearer(INTERNAL_KEY))
   expect((await it.backend.request('/api/register-home', machine)).status).toBe(200)
   await enterTwice(oidc, openBrowser(it.web))
-  await write(it.platform.db, (tx) => keepKeys(tx, it.platform.sealer))
+  await write(it.platform.db, (tx) => {
+    keepKeys(tx, it.platform.sealer)
+    setServiceCredential({ clock: it.clock, sealer: it.platform.sealer }, tx, 'provider-openai', 'sk-of-the-house')
+  })
   return {
     ...it,
     [Symbol.asyncDispose]: async () => {
