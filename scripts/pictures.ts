@@ -2,10 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
+import { Run, Swarm } from '../src/features/talk/swarms/schemas.ts'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
 import { startProvider } from '../tests/harness/doubles/provider.ts'
-import { json } from '../tests/harness/requests.ts'
+import { json, read } from '../tests/harness/requests.ts'
 import { addPast } from '../tests/harness/rows/past.ts'
 import { openHouse } from '../tests/harness/server.ts'
 import { until } from '../tests/harness/until.ts'
@@ -30,6 +32,10 @@ const pages = [
   '/cost',
   '/models',
   '/models?try=openai/gpt-4o&against=openai/gpt-4o-mini',
+  '/team/swarms',
+  '/team/swarms/new',
+  '/team/map',
+  '/team/inbox',
   '/skills',
   '/events',
   '/settings',
@@ -64,7 +70,8 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   await using browser = await openBrowser(web)
   const { page } = browser
   await page.emulateMedia({ reducedMotion: 'reduce' })
-  const isWanted = (path: string) => wanted.length === 0 || wanted.includes(path)
+  const isWanted = (path: string) =>
+    wanted.length === 0 || wanted.some((each) => path === each || (each !== '/' && path.startsWith(`${each}/`)))
   const take = async (name: string, paths: readonly string[]) => {
     for (const path of paths.filter(isWanted)) await takeAll(page, web + path, join(folder, toFile(name, path)))
   }
@@ -72,10 +79,10 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   const ada = await signUp(web)
   await take('stranger', strangers)
   await signInOnPage(page, web)
-  await take('new', ['/', '/agents', '/cost'])
+  await take('new', ['/', '/agents', '/cost', '/team/swarms', '/team/map', '/team/inbox'])
   const agentId = await furnish(ada)
   addPast(join(house.dataDir, 'stead.db'), new Date())
-  await take('own', pages)
+  await take('own', [...pages, ...(await furnishSwarm(ada, agentId))])
   await take(
     'agent',
     agentPages.map((path) => `/agents/${agentId}${path}`),
@@ -100,6 +107,22 @@ async function furnish(ada: Person): Promise<string> {
   return first
 }
 
+/** A swarm that has done a task. @returns its pages. */
+async function furnishSwarm(ada: Person, agentId: string): Promise<string[]> {
+  const { agents } = await read(WebAgentList, ada.get('/api/agents'))
+  const others = agents.filter(({ id, status }) => id !== agentId && status === 'running').map(({ id }) => id)
+  const members = [agentId, ...others.map((id) => ({ id, role: 'critic' }))]
+  const swarm = { name: 'Harbour council', description: 'Three opinions', agents: members, summarizer: agentId }
+  const { id } = await read(Swarm, ada.post('/api/swarms', swarm))
+  const run = await read(Run, ada.post(`/api/swarms/${id}/run`, { task: 'When should the harbour open in winter?' }))
+  const page = `/team/swarms/${id}`
+  await until(
+    'the swarm to be done',
+    async () => (await read(Run, ada.get(`/api/swarms/${id}/runs/${run.id}`))).state !== 'running',
+  )
+  return [page, `${page}/runs/${run.id}`]
+}
+
 async function takeAll(page: Page, url: string, file: string): Promise<void> {
   for (const size of SIZES) {
     await page.setViewportSize(size)
@@ -121,7 +144,7 @@ async function visit(page: Page, url: string): Promise<void> {
 }
 
 function toFile(name: string, path: string): string {
-  return `${name}${path.replace(/agent-[a-z0-9-]+|[a-z-]+-[0-9a-f]{8}/, 'one').replaceAll(/[^a-z0-9-]+/gi, '_')}`
+  return `${name}${path.replace(/agent-[a-z0-9-]+|[a-z-]+-[0-9a-f]{8}|(?:swarm|run)_[a-zA-Z0-9_-]+/g, 'one').replaceAll(/[^a-z0-9-]+/gi, '_')}`
 }
 
 if (import.meta.main) {

@@ -17,6 +17,7 @@ import { ModelsSearch } from './models/models-search.ts'
 import { adminRoutes } from './routes/admin.tsx'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
+import { teamRoutes } from './routes/team.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 
 const start = createRoute({
@@ -194,6 +195,7 @@ const routeTree = root.addChildren([
     agents,
     createAgent,
     ...agentRoutes,
+    ...teamRoutes,
     approvals,
     cost,
     models,

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
+import { read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
@@ -22,6 +23,7 @@ const PICTURES = Bun.env.PAGE_PICTURES
 /** A theme or a size that has just come is seen once the page was painted with it. */
 const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
 
+const Made = z.object({ id: z.string() })
 const Found = z.array(
   z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
 )
@@ -72,6 +74,9 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.locator('.hljs-keyword').first().waitFor()
     const agent = `/agents/${agentId}`
+    const swarmId = (await read(Made, ada.post('/api/swarms', { name: 'Editors', agents: [agentId] }))).id
+    const run = await read(Made, ada.post(`/api/swarms/${swarmId}/run`, { task: 'What is near?' }))
+    const swarm = `/team/swarms/${swarmId}`
     const own = [
       '/',
       agent,
@@ -88,6 +93,12 @@ test.skipIf(!hasBrowser())(
       '/cost',
       '/models',
       '/models?try=openai%2Fgpt-4o',
+      '/team/swarms',
+      '/team/swarms/new',
+      swarm,
+      `${swarm}/runs/${run.id}`,
+      '/team/map',
+      '/team/inbox',
       '/skills',
       '/events',
       '/approvals',

@@ -12,6 +12,7 @@ import {
   Sun,
   UserRound,
   UsersRound,
+  Waypoints,
 } from 'lucide-react'
 import { useState } from 'react'
 import { chooseTheme, readTheme, type Theme } from '../shell/theme.ts'
@@ -53,6 +54,9 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
       <p className="max-w-64 truncate px-2.5 pt-1.5 pb-2 text-sm text-muted">{email}</p>
       <MenuItem Icon={ShieldCheck} onSelect={() => void navigate({ to: '/approvals' })}>
         Approvals
+      </MenuItem>
+      <MenuItem Icon={Waypoints} onSelect={() => void navigate({ to: '/team/swarms' })}>
+        Teamwork
       </MenuItem>
       <MenuItem Icon={GraduationCap} onSelect={() => void navigate({ to: '/skills' })}>
         Skills

@@ -5,7 +5,7 @@ import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { type FleetVerb, useFleetChange } from './use-fleet-change.ts'
+import { AT_ONCE, type FleetVerb, useFleetChange } from './use-fleet-change.ts'
 
 const gentle = [
   { verb: 'start', label: 'Start', Icon: Play },
@@ -96,6 +96,7 @@ function Outcome({ change }: { change: ReturnType<typeof useFleetChange> }) {
     return (
       <p role="status" className="px-1.5 text-sm text-muted tabular-nums">
         {doing[variables.verb]}: {done} of {agents}
+        {done < agents && agents > AT_ONCE && '. Keep this tab open: closing it leaves the rest as it is.'}
       </p>
     )
   }

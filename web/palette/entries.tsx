@@ -31,6 +31,9 @@ export type Entry = {
 
 const innerPages = [
   { to: '/agents/new', label: 'Create an agent', also: ['new'] },
+  { to: '/team/swarms', label: 'Swarms', also: ['team', 'task'] },
+  { to: '/team/map', label: 'Map of agents', also: ['mission control', 'graph'] },
+  { to: '/team/inbox', label: 'Inbox', also: ['mail'] },
   { to: '/settings/security', label: 'Security', also: ['password', 'sessions', 'two-factor'] },
   { to: '/settings/notices', label: 'Notices', also: ['notifications', 'alerts'] },
   { to: '/settings/keys', label: 'API keys', also: ['tokens'] },

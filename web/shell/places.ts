@@ -10,6 +10,7 @@ import {
   Settings,
   ShieldCheck,
   UsersRound,
+  Waypoints,
 } from 'lucide-react'
 
 type Place = { to: string; label: string; Icon: LucideIcon /** Pressed after `g`. */; key: string }
@@ -25,6 +26,7 @@ export const places = [
 export const quietPlaces = [
   { to: '/models', label: 'Models', Icon: Boxes, key: 'l' },
   { to: '/approvals', label: 'Approvals', Icon: ShieldCheck, key: 'p' },
+  { to: '/team', label: 'Teamwork', Icon: Waypoints, key: 't' },
   { to: '/skills', label: 'Skills', Icon: GraduationCap, key: 'k' },
   { to: '/events', label: 'Events', Icon: CalendarDays, key: 'e' },
   { to: '/settings', label: 'Settings', Icon: Settings, key: 's' },

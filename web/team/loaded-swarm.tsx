@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import { LoadingRows } from '../admin/paging.tsx'
+import { ApiError } from '../api/request.ts'
+import { buttonClass } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { swarmQuery } from './team-api.ts'
+import { TeamFrame } from './team-frame.tsx'
+
+type LoadedSwarmProps = { swarmId: string; children: (swarm: Swarm) => ReactNode }
+
+/** The frame of a page about one swarm, with what stands there once it is known. */
+export function LoadedSwarm({ swarmId, children }: LoadedSwarmProps) {
+  const query = useQuery(swarmQuery(swarmId))
+  const swarm = query.data
+  if (isMissing(query.error)) return <Missing what="swarm" />
+  return (
+    <TeamFrame title={swarm?.name ?? 'Swarm'} lead={swarm?.description ?? ''}>
+      <Loaded query={query} what="The swarm" placeholder={<LoadingRows what="the swarm" />}>
+        {children}
+      </Loaded>
+    </TeamFrame>
+  )
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
+}
+
+/** Stands for a swarm or a run that was deleted, or never was the caller's. */
+export function Missing({ what }: { what: 'swarm' | 'run' }) {
+  return (
+    <TeamFrame title={`No such ${what}`} lead="">
+      <Empty>
+        <p>It was deleted, or it is not yours.</p>
+        <Link to="/team/swarms" className={buttonClass('plain')}>
+          All swarms
+        </Link>
+      </Empty>
+    </TeamFrame>
+  )
+}

@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { FleetGraph, FleetNode } from '../../src/features/views/mission-control/schemas.ts'
+import { FieldMark } from '../agents/field-mark.tsx'
+import { buttonClass } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { FleetDrawing } from './fleet-drawing.tsx'
+import { graphQuery } from './team-api.ts'
+import { TeamFrame } from './team-frame.tsx'
+
+const STATES: Record<FleetNode['status'], string> = { active: 'Running', idle: 'Idle', offline: 'Off' }
+const ROLES: Record<FleetNode['role'], { word: string; hint: string }> = {
+  orchestrator: { word: 'Sums up', hint: 'It sums up what others of a swarm have answered' },
+  specialist: { word: 'In a swarm', hint: 'It worked on tasks with others' },
+  worker: { word: 'Alone', hint: 'It has worked on no task with others' },
+}
+
+/** `/team/map`: all of one's agents at a glance, and who worked with whom. */
+export function MapPage() {
+  const query = useQuery(graphQuery)
+  return (
+    <TeamFrame
+      title="Map"
+      lead="Your agents, and who worked with whom: the thicker the line, the more tasks. A clone hangs on its parent."
+    >
+      <Loaded
+        query={query}
+        what="The map"
+        placeholder={
+          <LoadingShapes what="the map" className="grid gap-6">
+            <Skeleton className="h-96 rounded-xl" />
+            <Skeleton className="h-40 rounded-xl" />
+          </LoadingShapes>
+        }
+      >
+        {(graph) => <Graph graph={graph} />}
+      </Loaded>
+    </TeamFrame>
+  )
+}
+
+function Graph({ graph }: { graph: FleetGraph }) {
+  if (graph.degraded) {
+    return (
+      <Notice tone="problem" title="Your agents could not be read">
+        The server has a problem with its database. The page looks again every ten seconds.
+      </Notice>
+    )
+  }
+  if (graph.nodes.length === 0) {
+    return (
+      <Empty title="No agents yet">
+        <p>They will stand here, with lines between those that worked on a task together.</p>
+        <Link to="/agents/new" className={buttonClass('primary')}>
+          Create an agent
+        </Link>
+      </Empty>
+    )
+  }
+  return (
+    <>
+      <FleetDrawing graph={graph} />
+      {graph.edges.length === 0 && (
+        <p className="text-sm text-muted">
+          There are no lines yet: they appear once agents have worked on a task together in a{' '}
+          <Link to="/team/swarms">swarm</Link>.
+        </p>
+      )}
+      <NodeTable graph={graph} />
+    </>
+  )
+}
+
+function NodeTable({ graph: { nodes, edges, stats } }: { graph: FleetGraph }) {
+  const partnersOf = (id: string) =>
+    edges.flatMap(({ from, to }) => (from === id ? [to] : to === id ? [from] : [])).map((other) => nameOf(nodes, other))
+  return (
+    <Panel
+      title="Agents"
+      actions={
+        <span className="text-sm text-muted tabular-nums">
+          {stats.activeAgents} of {stats.totalAgents} run
+        </span>
+      }
+    >
+      <TableFrame label="Agents">
+        <thead>
+          <tr>
+            <th className={headClass('text')}>Name</th>
+            <th className={headClass('text')}>Status</th>
+            <th className={headClass('text')}>Work</th>
+            <th className={headClass('number')}>Processor</th>
+            <th className={headClass('number')}>Memory</th>
+            <th className={headClass('text')}>Worked with</th>
+          </tr>
+        </thead>
+        <tbody>
+          {nodes.map((node) => (
+            <tr key={node.id}>
+              <td className={cellClass('text')}>
+                <Link
+                  to="/agents/$agentId/overview"
+                  params={{ agentId: node.id }}
+                  className="inline-flex items-center gap-2.5 whitespace-nowrap"
+                >
+                  <FieldMark seed={node.id} className="size-5" />
+                  {node.name}
+                </Link>
+              </td>
+              <td className={cellClass('text')}>{STATES[node.status]}</td>
+              <td className={`${cellClass('text')} whitespace-nowrap`} title={ROLES[node.role].hint}>
+                {ROLES[node.role].word}
+              </td>
+              <td className={cellClass('number')}>{toPercent(node.load)}</td>
+              <td className={cellClass('number')}>{toPercent(node.memory)}</td>
+              <td className={cellClass('text')}>{partnersOf(node.id).join(', ') || '—'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </TableFrame>
+    </Panel>
+  )
+}
+
+function nameOf(nodes: FleetNode[], id: string): string {
+  return nodes.find((node) => node.id === id)?.name ?? id
+}
+
+function toPercent(share: number | null): string {
+  return share === null ? '—' : `${Math.round(share)} %`
+}

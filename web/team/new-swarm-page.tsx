@@ -1,0 +1,28 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Section } from '../ui/section.tsx'
+import { SwarmForm } from './swarm-form.tsx'
+import { createSwarm } from './team-api.ts'
+import { TeamFrame } from './team-frame.tsx'
+
+/** `/team/swarms/new` */
+export function NewSwarmPage() {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  return (
+    <TeamFrame title="New swarm" lead="Agents that get a task together.">
+      <Section
+        title="Who is in it"
+        lead="Each agent gets the task as a message of yours, with its role, and answers in a conversation of its own."
+      >
+        <SwarmForm
+          swarm={null}
+          save={async (wish) => {
+            const { id } = await createSwarm(client, wish)
+            await navigate({ to: '/team/swarms/$swarmId', params: { swarmId: id } })
+          }}
+        />
+      </Section>
+    </TeamFrame>
+  )
+}

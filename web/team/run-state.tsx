@@ -1,0 +1,17 @@
+import type { RunAnswer, RunLine } from '../../src/features/talk/swarms/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+
+const LOOKS = {
+  queued: { tone: 'plain', word: 'Waits' },
+  running: { tone: 'warning', word: 'Under way' },
+  completed: { tone: 'good', word: 'Done' },
+  partially_failed: { tone: 'warning', word: 'Partly failed' },
+  failed: { tone: 'problem', word: 'Failed' },
+  cancelled: { tone: 'plain', word: 'Stopped' },
+} as const
+
+/** How a run, or one agent's part of it, stands. */
+export function RunStateBadge({ state }: { state: RunLine['state'] | RunAnswer['state'] }) {
+  const { tone, word } = LOOKS[state]
+  return <Badge tone={tone}>{word}</Badge>
+}

@@ -1,0 +1,123 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type SyntheticEvent, useState } from 'react'
+import type { Member, Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import { agentsQuery } from '../agents/agents-api.ts'
+import { messageFor } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { type ChosenMember, MemberChoice } from './member-choice.tsx'
+
+type Wish = { name: string; description: string | null; agents: Member[]; summarizer: string | null }
+
+type SwarmFormProps = {
+  /** Null for a new one. */
+  swarm: Swarm | null
+  save: (wish: Wish) => Promise<unknown>
+}
+
+/** What a swarm is called, who is in it, and who sums up what all have answered. */
+export function SwarmForm({ swarm, save }: SwarmFormProps) {
+  const agents = useQuery(agentsQuery)
+  const [name, setName] = useState(swarm?.name ?? '')
+  const [description, setDescription] = useState(swarm?.description ?? '')
+  const [members, setMembers] = useState(() => (swarm?.agents ?? []).map(toChosen))
+  const [summarizer, setSummarizer] = useState(swarm?.summarizer ?? '')
+  const [isChecked, setChecked] = useState(false)
+  const saving = useMutation({
+    mutationFn: () =>
+      save({
+        name: name.trim(),
+        description: description.trim() || null,
+        agents: members.map(toMember),
+        summarizer: members.some(({ id }) => id === summarizer) ? summarizer : null,
+      }),
+  })
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault()
+    setChecked(true)
+    if (name.trim() && !saving.isPending) saving.mutate()
+  }
+  return (
+    <form onSubmit={submit} noValidate className="grid grid-cols-1 gap-5">
+      <TextField
+        label="Name"
+        value={name}
+        maxLength={100}
+        autoComplete="off"
+        error={isChecked && !name.trim() ? 'Please fill in this field.' : undefined}
+        onChange={({ target }) => setName(target.value)}
+      />
+      <TextField
+        label="What it is for"
+        hint="For you: the agents are not told."
+        value={description}
+        maxLength={2000}
+        autoComplete="off"
+        onChange={({ target }) => setDescription(target.value)}
+      />
+      <Loaded
+        query={agents}
+        what="Your agents"
+        placeholder={
+          <LoadingShapes what="your agents" className="grid gap-2">
+            <Skeleton className="h-12" />
+            <Skeleton className="h-12" />
+          </LoadingShapes>
+        }
+      >
+        {(own) =>
+          own.length === 0 && members.length === 0 ? (
+            <Notice tone="note">
+              You have no agents to put into it. <Link to="/agents/new">Create one</Link> first.
+            </Notice>
+          ) : (
+            <>
+              <MemberChoice agents={own} members={members} onChange={setMembers} />
+              <SelectField
+                label="Who sums it up"
+                hint="It reads what the others have answered, and says what comes of it."
+                value={members.some(({ id }) => id === summarizer) ? summarizer : ''}
+                onChange={({ target }) => setSummarizer(target.value)}
+              >
+                <option value="">Nobody</option>
+                {members.map(({ id }) => (
+                  <option key={id} value={id}>
+                    {own.find((agent) => agent.id === id)?.name ?? id}
+                  </option>
+                ))}
+              </SelectField>
+            </>
+          )
+        }
+      </Loaded>
+      {saving.error && (
+        <Notice tone="problem" title="It was not saved">
+          {messageFor(saving.error)}
+        </Notice>
+      )}
+      {saving.isSuccess && swarm && <Notice tone="good">The swarm is saved.</Notice>}
+      <Button
+        type="submit"
+        look={swarm ? 'plain' : 'primary'}
+        className="justify-self-start"
+        isPending={saving.isPending}
+      >
+        {swarm ? 'Save swarm' : 'Create swarm'}
+      </Button>
+    </form>
+  )
+}
+
+function toChosen(member: Member): ChosenMember {
+  if (typeof member === 'string') return { id: member, role: '', prompt: '' }
+  return { id: member.id, role: member.role ?? '', prompt: member.prompt ?? '' }
+}
+
+/** What was said by the API alone, the words for one agent, stays. */
+function toMember({ id, role, prompt }: ChosenMember): Member {
+  if (!role.trim() && !prompt) return id
+  return { id, ...(role.trim() && { role: role.trim() }), ...(prompt && { prompt }) }
+}

@@ -1,0 +1,78 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { idOf, type Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import { Pages } from '../admin/paging.tsx'
+import { agentsQuery } from '../agents/agents-api.ts'
+import { FieldMark } from '../agents/field-mark.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { buttonClass } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { swarmsQuery } from './team-api.ts'
+import { TeamFrame } from './team-frame.tsx'
+
+/** `/team/swarms`: agents that are given tasks together. */
+export function SwarmsPage() {
+  const query = useInfiniteQuery(swarmsQuery)
+  const create = (
+    <Link to="/team/swarms/new" className={buttonClass('primary')}>
+      <Plus aria-hidden className="size-4" />
+      New swarm
+    </Link>
+  )
+  const hasSome = query.data?.pages.some(({ swarms }) => swarms.length > 0)
+  return (
+    <TeamFrame
+      title="Swarms"
+      lead="Agents that get a task together. Each answers by itself, and one of them can sum it up."
+      actions={hasSome && create}
+    >
+      <Pages
+        query={query}
+        what="swarms"
+        itemsOf={({ swarms }) => swarms}
+        empty={
+          <Empty title="No swarms yet">
+            <p>
+              Put two or more agents together, give them one task, and compare what each makes of it: three opinions on
+              a text, or a plan with its critic.
+            </p>
+            {create}
+          </Empty>
+        }
+      >
+        {(swarm) => <SwarmRow key={swarm.id} swarm={swarm} />}
+      </Pages>
+    </TeamFrame>
+  )
+}
+
+function SwarmRow({ swarm }: { swarm: Swarm }) {
+  const agents = useQuery(agentsQuery).data
+  const nameOf = (id: string) => agents?.find((agent) => agent.id === id)?.name ?? id
+  const ids = swarm.agents.map(idOf)
+  return (
+    <li className="relative flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 hover:bg-sunken sm:px-4">
+      <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
+        <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+          <Link
+            to="/team/swarms/$swarmId"
+            params={{ swarmId: swarm.id }}
+            className="min-w-0 font-medium break-words after:absolute after:inset-0"
+          >
+            {swarm.name}
+          </Link>
+          {!swarm.enabled && <Badge tone="warning">Off</Badge>}
+        </p>
+        <p className="text-sm wrap-anywhere text-muted">
+          {swarm.description || (ids.length === 0 ? 'Nobody is in it yet.' : ids.map(nameOf).join(', '))}
+        </p>
+      </div>
+      <div aria-hidden className="flex gap-1">
+        {ids.map((id) => (
+          <FieldMark key={id} seed={id} className="size-6" />
+        ))}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,124 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { z } from 'zod'
+import { Inbox } from '../../src/features/talk/inbox/schemas.ts'
+import {
+  type ChangeSwarmRequest,
+  type CreateSwarmRequest,
+  Run,
+  RunList,
+  Swarm,
+  SwarmList,
+} from '../../src/features/talk/swarms/schemas.ts'
+import { FleetGraph } from '../../src/features/views/mission-control/schemas.ts'
+import { request } from '../api/request.ts'
+
+const SWARMS_KEY = ['swarms']
+const SWARMS_PATH = '/api/swarms'
+const PAGE = '30'
+
+/** The caller's swarms, newest first, page by page. */
+export const swarmsQuery = infiniteQueryOptions({
+  queryKey: [...SWARMS_KEY, 'list'],
+  queryFn: ({ signal, pageParam }) => request(SwarmList, `${SWARMS_PATH}?${toPage(pageParam)}`, { signal }),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ swarms, hasMore }) => (hasMore ? (swarms.at(-1)?.id ?? null) : null),
+})
+
+export function swarmQuery(id: string) {
+  return queryOptions({
+    queryKey: [...SWARMS_KEY, id],
+    queryFn: ({ signal }) => request(Swarm, swarmPath(id), { signal }),
+  })
+}
+
+export function createSwarm(client: QueryClient, body: z.input<typeof CreateSwarmRequest>) {
+  return readAnew(client, request(Swarm, SWARMS_PATH, { method: 'POST', body }))
+}
+
+export function changeSwarm(client: QueryClient, id: string, body: z.input<typeof ChangeSwarmRequest>) {
+  return readAnew(client, request(Swarm, swarmPath(id), { method: 'PATCH', body }))
+}
+
+/** What was read of it is forgotten, so that nobody asks for it again. */
+export async function deleteSwarm(client: QueryClient, id: string): Promise<void> {
+  await request(z.object({ success: z.literal(true) }), swarmPath(id), { method: 'DELETE' })
+  client.removeQueries({ queryKey: swarmQuery(id).queryKey })
+  await client.invalidateQueries({ queryKey: swarmsQuery.queryKey })
+}
+
+/** A swarm's runs, newest first, page by page; asked for often while one goes on. */
+export function runsQuery(swarmId: string) {
+  return infiniteQueryOptions({
+    queryKey: [...SWARMS_KEY, swarmId, 'runs'],
+    queryFn: ({ signal, pageParam }) => request(RunList, `${swarmPath(swarmId)}/runs?${toPage(pageParam)}`, { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ runs, hasMore }) => (hasMore ? (runs.at(-1)?.id ?? null) : null),
+    refetchInterval: ({ state }) => (state.data?.pages[0]?.runs.some(isUnderWay) ? 2_000 : 30_000),
+  })
+}
+
+/** One run with what its agents have said so far; it is final once it is not under way. */
+export function runQuery(swarmId: string, runId: string) {
+  return queryOptions({
+    queryKey: [...SWARMS_KEY, swarmId, 'runs', runId],
+    queryFn: ({ signal }) => request(Run, runPath(swarmId, runId), { signal }),
+    refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : 1_000),
+  })
+}
+
+export function isUnderWay({ state }: Pick<Run, 'state'>): boolean {
+  return state === 'running'
+}
+
+export function startRun(client: QueryClient, swarmId: string, task: string) {
+  return readAnew(client, request(Run, `${swarmPath(swarmId)}/run`, { method: 'POST', body: { task } }))
+}
+
+/** Who waits is not asked any more, who answers is interrupted. */
+export async function cancelRun(client: QueryClient, swarmId: string, runId: string): Promise<void> {
+  const run = await request(Run, `${runPath(swarmId, runId)}/cancel`, { method: 'POST' })
+  client.setQueryData(runQuery(swarmId, runId).queryKey, run)
+}
+
+/** The caller's agents and who worked with whom, as a drawing has them. */
+export const graphQuery = queryOptions({
+  queryKey: ['fleet-graph'],
+  queryFn: ({ signal }) => request(FleetGraph, '/api/mission-control/fleet/graph', { signal }),
+  refetchInterval: 10_000,
+})
+
+/** The mail of one's agents, or of one of them, newest first, page by page. */
+export function inboxQuery(agentId: string | undefined) {
+  return infiniteQueryOptions({
+    queryKey: ['inbox', agentId ?? ''],
+    queryFn: ({ signal, pageParam }) => {
+      const query = new URLSearchParams({
+        limit: PAGE,
+        ...(agentId && { agentId }),
+        ...(pageParam && { before: pageParam }),
+      })
+      return request(Inbox, `/api/inbox?${query}`, { signal })
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ messages, hasMore }) => (hasMore ? (messages.at(-1)?.id ?? null) : null),
+    refetchInterval: 15_000,
+  })
+}
+
+async function readAnew<T>(client: QueryClient, done: Promise<T>): Promise<T> {
+  const result = await done
+  await client.invalidateQueries({ queryKey: SWARMS_KEY })
+  return result
+}
+
+function toPage(before: string | null): URLSearchParams {
+  return new URLSearchParams({ limit: PAGE, ...(before && { before }) })
+}
+
+function swarmPath(id: string): string {
+  return `${SWARMS_PATH}/${encodeURIComponent(id)}`
+}
+
+function runPath(swarmId: string, runId: string): string {
+  return `${swarmPath(swarmId)}/runs/${encodeURIComponent(runId)}`
+}

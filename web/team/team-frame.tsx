@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+import { Page } from '../shell/page.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+
+const places = [
+  { to: '/team/swarms', label: 'Swarms' },
+  { to: '/team/map', label: 'Map' },
+  { to: '/team/inbox', label: 'Inbox' },
+] as const
+
+type TeamFrameProps = { title: string; lead: ReactNode; actions?: ReactNode; children: ReactNode }
+
+/** The frame of a page about what agents do together: its title, one line about it, and the way to the others. */
+export function TeamFrame({ title, lead, actions, children }: TeamFrameProps) {
+  return (
+    <Page title={title} lead={lead} actions={actions}>
+      <div className="flex">
+        <Tabs label="Teamwork" places={places} />
+      </div>
+      {children}
+    </Page>
+  )
+}
