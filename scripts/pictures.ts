@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
 import { Run, Swarm } from '../src/features/talk/swarms/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../tests/harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, paintTheme, signInOnPage } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
 import { startProvider } from '../tests/harness/doubles/provider.ts'
 import { json, read } from '../tests/harness/requests.ts'
@@ -128,8 +128,7 @@ async function takeAll(page: Page, url: string, file: string): Promise<void> {
     await page.setViewportSize(size)
     await visit(page, url)
     for (const colorScheme of THEMES) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.evaluate(PAINTED)
+      await paintTheme(page, colorScheme)
       await page.screenshot({ path: `${file}.${size.width}.${colorScheme}.png` })
     }
   }

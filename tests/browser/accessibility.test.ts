@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, paintTheme, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
@@ -165,7 +165,7 @@ async function checkPages(page: Page, web: string, paths: readonly string[]): Pr
     // Evaluated, not added: the policy lets no other script in.
     await page.evaluate(axe.source)
     for (const colorScheme of THEMES) {
-      await page.emulateMedia({ colorScheme })
+      await paintTheme(page, colorScheme)
       for (const size of SIZES) {
         await page.setViewportSize(size)
         await page.evaluate(PAINTED)

@@ -31,7 +31,7 @@ export function AllAgentsPage() {
       <div className="grid grid-cols-1 gap-3">
         <SearchField
           label="Search by agent or owner"
-          placeholder="Agent’s name or id, or owner’s email"
+          placeholder="Name, id or owner"
           value={search.search ?? ''}
           maxLength={254}
           shortcut="/"
@@ -81,7 +81,9 @@ function NoAgents({ search: { search, status } }: { search: AllAgentsSearch }) {
         No agent {status && `in the status ${describeStatus(status).toLowerCase()} `}
         {search && `with “${search}” in its name, its id or its owner’s email`}
       </p>
-      <Link to="/admin/agents">Show all</Link>
+      <Link to="/admin/agents" className="text-accent underline underline-offset-2">
+        Show all
+      </Link>
     </Empty>
   )
 }
@@ -93,7 +95,7 @@ function AgentRow({ agent }: { agent: OverseenAgent }) {
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 px-3 py-3 sm:px-4">
       <FieldMark seed={agent.id} className="size-9" />
-      <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
+      <div className="grid min-w-0 flex-1 basis-40 grid-cols-1 gap-0.5">
         <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
           {isOwn ? (
             <Link to="/agents/$agentId" params={{ agentId: agent.id }} className="min-w-0 font-medium break-words">
@@ -130,7 +132,7 @@ function AgentRow({ agent }: { agent: OverseenAgent }) {
 function Owner({ owner }: { owner: OverseenAgent['owner'] }) {
   if (!owner) return <span title="A service made it with the internal key">No owner</span>
   return (
-    <Link to="/admin/users" search={{ search: owner.email }} className="break-all">
+    <Link to="/admin/users" search={{ search: owner.email }} className="break-all underline underline-offset-2">
       {owner.email}
     </Link>
   )

@@ -56,18 +56,20 @@ function Parts({ health: { failing, agents, jobs, version, startedAt } }: { heal
           <Moment at={startedAt} as="minute" />
         </Fact>
         <Fact name="Agents">
-          <Link to="/admin/agents">
+          <Link to="/admin/agents" className="text-accent underline underline-offset-2">
             {running.toLocaleString('en')} of {all.toLocaleString('en')} run
           </Link>
           {agents.down ? `, ${agents.down.toLocaleString('en')} are down` : ''}
         </Fact>
         <Fact name="Jobs that wait">
-          <Link to="/admin/jobs" search={{ state: 'queued' }}>
+          <Link to="/admin/jobs" className="text-accent underline underline-offset-2" search={{ state: 'queued' }}>
             {((jobs.queued ?? 0) + (jobs.running ?? 0)).toLocaleString('en')}
           </Link>
         </Fact>
         <Fact name="Jobs that were given up">
-          <Link to="/admin/jobs">{(jobs.dead ?? 0).toLocaleString('en')}</Link>
+          <Link to="/admin/jobs" className="text-accent underline underline-offset-2">
+            {(jobs.dead ?? 0).toLocaleString('en')}
+          </Link>
         </Fact>
       </Facts>
     </Section>

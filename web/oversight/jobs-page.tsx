@@ -61,7 +61,7 @@ function JobRow({ job }: { job: ShownJob }) {
   return (
     <li className="grid grid-cols-1 gap-2 px-3 py-3 sm:px-4">
       <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
-        <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
+        <div className="grid min-w-0 flex-1 basis-40 grid-cols-1 gap-0.5">
           <p className="font-medium break-all">{job.kind}</p>
           <p className="flex flex-wrap gap-x-3 text-sm text-muted">
             <When job={job} />

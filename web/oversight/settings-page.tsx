@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { SettingsInEffect } from '../../src/features/house/oversight/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { LoadingRows } from '../admin/paging.tsx'
@@ -93,12 +94,26 @@ function SettingRow({ setting }: { setting: Setting }) {
           <span className="font-mono text-sm font-medium break-all">{name}</span>
           <Badge tone={isGiven(setting) ? 'good' : 'plain'}>{SOURCES[source]}</Badge>
         </p>
-        <p className="text-sm text-muted">{description}</p>
+        <p className="text-sm text-muted">{markCode(description)}</p>
       </div>
       <p className="min-w-0 font-mono text-sm wrap-anywhere lg:text-right">
         <Value value={value} isSecret={isSecret} />
       </p>
     </li>
+  )
+}
+
+/** What stands between backticks is written as code. */
+function markCode(text: string): ReactNode[] {
+  return text.split('`').map((part, index) =>
+    index % 2 === 1 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have nothing else that tells them apart
+      <code key={index} className="font-mono text-[0.8125rem]">
+        {part}
+      </code>
+    ) : (
+      part
+    ),
   )
 }
 

@@ -13,7 +13,15 @@ import {
   Waypoints,
 } from 'lucide-react'
 
-type Place = { to: string; label: string; Icon: LucideIcon /** Pressed after `g`. */; key: string }
+type Place = {
+  to: string
+  label: string
+  Icon: LucideIcon
+  /** Pressed after `g`. */
+  key: string
+  /** Stands apart from what is above it. */
+  startsGroup?: boolean
+}
 
 /** What is used every day. */
 export const places = [
@@ -24,12 +32,12 @@ export const places = [
 
 /** On small screens these stand in the account menu only. */
 export const quietPlaces = [
-  { to: '/models', label: 'Models', Icon: Boxes, key: 'l' },
+  { to: '/models', label: 'Models', Icon: Boxes, key: 'l', startsGroup: true },
   { to: '/approvals', label: 'Approvals', Icon: ShieldCheck, key: 'p' },
   { to: '/team', label: 'Teamwork', Icon: Waypoints, key: 't' },
   { to: '/skills', label: 'Skills', Icon: GraduationCap, key: 'k' },
   { to: '/events', label: 'Events', Icon: CalendarDays, key: 'e' },
-  { to: '/settings', label: 'Settings', Icon: Settings, key: 's' },
+  { to: '/settings', label: 'Settings', Icon: Settings, key: 's', startsGroup: true },
 ] as const satisfies readonly Place[]
 
 export const adminPlaces = [

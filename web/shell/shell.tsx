@@ -45,10 +45,14 @@ export function Shell({ children }: { children?: ReactNode }) {
               {label}
             </Link>
           ))}
-          {[...quietPlaces, ...(user.isAdmin ? adminPlaces : [])].map(({ to, label, Icon }) => (
-            <Link key={to} to={to} className={`hidden md:flex ${placeClass}`}>
-              <Icon aria-hidden className="size-4.5" />
-              {label}
+          {[...quietPlaces, ...(user.isAdmin ? adminPlaces : [])].map((place) => (
+            <Link
+              key={place.to}
+              to={place.to}
+              className={`hidden md:flex ${'startsGroup' in place ? 'mt-4' : ''} ${placeClass}`}
+            >
+              <place.Icon aria-hidden className="size-4.5" />
+              {place.label}
             </Link>
           ))}
         </nav>

@@ -1,9 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import type { FleetGraph, FleetNode } from '../../src/features/views/mission-control/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
+import { placeInRings } from './places-of-nodes.ts'
 
-/** Around the outermost agents, in the units of the server: space for their marks and names. */
-const MARGIN = 70
 /** Beyond so many names would lie over each other. */
 const MAX_NAMED = 24
 const DOTS: Record<FleetNode['status'], string> = {
@@ -12,15 +11,13 @@ const DOTS: Record<FleetNode['status'], string> = {
   offline: 'rounded-full border-2 border-edge bg-surface',
 }
 
-/** The agents where the server places them, and a line for each pair that worked together. The table below tells the same. */
+/** The agents around a ring in the order in which they were made, and a line for each pair that worked together. The table below tells the same. */
 export function FleetDrawing({ graph: { nodes, edges } }: { graph: FleetGraph }) {
-  const box = boxAround(nodes)
-  const placeOf = (id: string) => nodes.find((node) => node.id === id)
-  const toLeft = (x: number) => `${((x - box.left) / box.width) * 100}%`
-  const toTop = (y: number) => `${((y - box.top) / box.height) * 100}%`
+  const places = placeInRings(nodes.length)
+  const placeOf = (id: string) => places[nodes.findIndex((node) => node.id === id)]
   const isNamed = nodes.length <= MAX_NAMED
   return (
-    <div className="relative mx-auto aspect-square w-full max-w-2xl rounded-xl border border-line bg-surface sm:aspect-4/3 sm:max-w-none">
+    <div className="relative aspect-square w-full rounded-xl border border-line bg-surface sm:aspect-2/1">
       <svg aria-hidden="true" className="absolute inset-0 size-full">
         {edges.map(({ id, from, to, strength }) => {
           const [start, end] = [placeOf(from), placeOf(to)]
@@ -28,10 +25,10 @@ export function FleetDrawing({ graph: { nodes, edges } }: { graph: FleetGraph })
           return (
             <line
               key={id}
-              x1={toLeft(start.x)}
-              y1={toTop(start.y)}
-              x2={toLeft(end.x)}
-              y2={toTop(end.y)}
+              x1={`${start.x}%`}
+              y1={`${start.y}%`}
+              x2={`${end.x}%`}
+              y2={`${end.y}%`}
               strokeWidth={1 + 3 * strength}
               className="stroke-edge"
             />
@@ -39,10 +36,10 @@ export function FleetDrawing({ graph: { nodes, edges } }: { graph: FleetGraph })
         })}
       </svg>
       <ul aria-label="Map of your agents">
-        {nodes.map((node) => (
+        {nodes.map((node, index) => (
           <li
             key={node.id}
-            style={{ left: toLeft(node.x), top: toTop(node.y) }}
+            style={{ left: `${places[index]?.x}%`, top: `${places[index]?.y}%` }}
             className="absolute -translate-x-1/2 -translate-y-1/2"
           >
             <Link
@@ -56,18 +53,15 @@ export function FleetDrawing({ graph: { nodes, edges } }: { graph: FleetGraph })
                 <FieldMark seed={node.id} className={isNamed ? 'size-9' : 'size-5'} />
                 <span aria-hidden className={`absolute -right-1 -bottom-1 size-3 ${DOTS[node.status]}`} />
               </span>
-              {isNamed && <span className="max-w-20 truncate rounded bg-surface px-1 sm:max-w-32">{node.name}</span>}
+              {isNamed && (
+                <span className="line-clamp-2 max-w-20 rounded bg-surface px-1 break-words sm:max-w-32">
+                  {node.name}
+                </span>
+              )}
             </Link>
           </li>
         ))}
       </ul>
     </div>
   )
-}
-
-function boxAround(nodes: FleetNode[]): { left: number; top: number; width: number; height: number } {
-  const xs = nodes.map(({ x }) => x)
-  const ys = nodes.map(({ y }) => y)
-  const [left, top] = [Math.min(...xs) - MARGIN, Math.min(...ys) - MARGIN]
-  return { left, top, width: Math.max(...xs) + MARGIN - left, height: Math.max(...ys) + MARGIN - top }
 }

@@ -61,7 +61,11 @@ function NoMail({ agentId, name }: { agentId: string | undefined; name: string |
           <>
             {' '}
             in{' '}
-            <Link to="/agents/$agentId/settings" params={{ agentId }}>
+            <Link
+              to="/agents/$agentId/settings"
+              params={{ agentId }}
+              className="text-accent underline underline-offset-2"
+            >
               its settings
             </Link>
           </>

@@ -66,7 +66,10 @@ function Graph({ graph }: { graph: FleetGraph }) {
       {graph.edges.length === 0 && (
         <p className="text-sm text-muted">
           There are no lines yet: they appear once agents have worked on a task together in a{' '}
-          <Link to="/team/swarms">swarm</Link>.
+          <Link to="/team/swarms" className="text-accent underline underline-offset-2">
+            swarm
+          </Link>
+          .
         </p>
       )}
       <NodeTable graph={graph} />

@@ -71,7 +71,11 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
         {(own) =>
           own.length === 0 && members.length === 0 ? (
             <Notice tone="note">
-              You have no agents to put into it. <Link to="/agents/new">Create one</Link> first.
+              You have no agents to put into it.{' '}
+              <Link to="/agents/new" className="text-accent underline underline-offset-2">
+                Create one
+              </Link>{' '}
+              first.
             </Notice>
           ) : (
             <>

@@ -3,7 +3,7 @@ import { Page } from '../shell/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 
 const places = [
-  { to: '/team/swarms', label: 'Swarms' },
+  { to: '/team/swarms', label: 'Swarms', hasInner: true },
   { to: '/team/map', label: 'Map' },
   { to: '/team/inbox', label: 'Inbox' },
 ] as const

@@ -6,7 +6,8 @@ export function Tabs({
   places,
 }: {
   label: string
-  places: readonly { to: NonNullable<LinkProps['to']>; label: string }[]
+  /** One with `hasInner` stands out for the pages below it too. */
+  places: readonly { to: NonNullable<LinkProps['to']>; label: string; hasInner?: boolean }[]
 }) {
   return (
     <nav aria-label={label} className="flex flex-wrap gap-0.5 rounded-lg bg-sunken p-0.5">
@@ -14,7 +15,7 @@ export function Tabs({
         <Link
           key={place.to}
           to={place.to}
-          activeOptions={{ exact: true, includeSearch: false }}
+          activeOptions={{ exact: !place.hasInner, includeSearch: false }}
           className="inline-flex min-h-8 items-center rounded-md border border-transparent px-2.5 text-sm font-medium whitespace-nowrap text-muted hover:text-ink aria-[current=page]:border-line aria-[current=page]:bg-surface aria-[current=page]:text-ink aria-[current=page]:shadow-xs"
         >
           {place.label}
