@@ -17,6 +17,7 @@ import { ModelsSearch } from './models/models-search.ts'
 import { adminRoutes } from './routes/admin.tsx'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
+import { mediaRoutes } from './routes/media.tsx'
 import { teamRoutes } from './routes/team.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 
@@ -196,6 +197,7 @@ const routeTree = root.addChildren([
     createAgent,
     ...agentRoutes,
     ...teamRoutes,
+    ...mediaRoutes,
     approvals,
     cost,
     models,

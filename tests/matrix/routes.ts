@@ -790,6 +790,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     status: 503,
     body: () => ({ type: 'demo', agentName: 'Ada', agentDescription: 'Answers' }),
   },
+  'GET /api/videos web': reached,
   'GET /api/videos/:id web': { names: VIDEO, status: 202 },
   'POST /api/webhooks/agents/:id web': { status: 401, path: () => '/api/webhooks/agents/nobody' },
   'POST /api/webhooks/email web': { status: 503 },

@@ -7,6 +7,7 @@ import {
   LogOut,
   Monitor,
   Moon,
+  Radio,
   Settings,
   ShieldCheck,
   Sun,
@@ -63,6 +64,9 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
       </MenuItem>
       <MenuItem Icon={CalendarDays} onSelect={() => void navigate({ to: '/events' })}>
         Events
+      </MenuItem>
+      <MenuItem Icon={Radio} onSelect={() => void navigate({ to: '/media/feeds' })}>
+        Media
       </MenuItem>
       <MenuItem Icon={Settings} onSelect={() => void navigate({ to: '/settings' })}>
         Settings

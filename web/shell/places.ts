@@ -7,6 +7,7 @@ import {
   GraduationCap,
   LayoutDashboard,
   type LucideIcon,
+  Radio,
   Settings,
   ShieldCheck,
   UsersRound,
@@ -37,6 +38,7 @@ export const quietPlaces = [
   { to: '/team', label: 'Teamwork', Icon: Waypoints, key: 't' },
   { to: '/skills', label: 'Skills', Icon: GraduationCap, key: 'k' },
   { to: '/events', label: 'Events', Icon: CalendarDays, key: 'e' },
+  { to: '/media', label: 'Media', Icon: Radio, key: 'd' },
   { to: '/settings', label: 'Settings', Icon: Settings, key: 's', startsGroup: true },
 ] as const satisfies readonly Place[]
 

@@ -1,7 +1,7 @@
 /** So many stand in one ring. */
 const RING = 12
 /** Of the width and the height that there is, in percent: marks and names need the rest. */
-const RADIUS = 38
+const RADIUS = 35
 
 /** Where each of `count` things stands, in percent of the space: alone in the middle, else in rings that begin at the top. */
 export function placeInRings(count: number): { x: number; y: number }[] {

@@ -41,6 +41,7 @@ export const WEB_TOOLS: Wing = {
       'POST /api/radio/streams': 'Creates a live stream',
       'DELETE /api/radio/streams/:id': 'Deletes a live stream',
       'POST /api/generate-video': 'Orders a video',
+      'GET /api/videos': 'Lists your newest videos',
       'GET /api/videos/:id': 'Gives a video once it is finished',
       'POST /api/webhooks/video': 'Receives an event of the video service',
       'POST /api/webhooks/email': 'Receives a mail for an agent',

@@ -1,4 +1,4 @@
-import { and, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray } from 'drizzle-orm'
 import type { VideoProvider } from '../../../adapters/media/video.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -20,6 +20,7 @@ export const VIDEO_JOB = 'video.step'
 
 const MAX_UNDER_WAY = 2
 const LOOK_MS = 250
+const MAX_LISTED = 50
 
 export type GenerateDeps = { db: Db; clock: Clock; enqueue: Enqueue; video: VideoProvider }
 
@@ -83,4 +84,16 @@ function requireVideoQuota(tx: Tx, userId: string): void {
   const current = countRows(tx, videos, isUnderWay)
   const message = `Only ${MAX_UNDER_WAY} videos can be made at once`
   requireQuota({ current, limit: MAX_UNDER_WAY, message, extra: {} })
+}
+
+/** The newest videos of a user, whatever became of them. */
+export function listVideos(db: Db, userId: string): VideoRow[] {
+  const newestFirst = [desc(videos.createdAt), desc(videos.id)]
+  return db
+    .select()
+    .from(videos)
+    .where(eq(videos.userId, userId))
+    .orderBy(...newestFirst)
+    .limit(MAX_LISTED)
+    .all()
 }

@@ -54,3 +54,19 @@ export type PendingVideo = z.infer<typeof PendingVideo>
 
 /** A video that is finished. */
 export const FinishedVideo = PendingVideo.pick({ url: true })
+
+/** A video of one's own; `url` gives it once it is `completed`, `error` says why it `failed`. */
+export const OwnVideo = z.object({
+  id: z.string(),
+  type: z.string(),
+  prompt: z.string(),
+  status: z.enum(['queued', 'processing', 'completed', 'failed']),
+  error: z.string().nullable(),
+  url: z.string(),
+  createdAt: z.string(),
+  finishedAt: z.string().nullable(),
+})
+export type OwnVideo = z.infer<typeof OwnVideo>
+
+/** `GET /api/videos`: the newest fifty. `obstacle` says what the operator has to set before any can be made. */
+export const OwnVideoList = z.object({ videos: z.array(OwnVideo), count: z.number(), obstacle: z.string().nullable() })

@@ -11,7 +11,7 @@ import { write } from '../../../db/write.ts'
 import { usageLogs } from '../../models/usage/tables.ts'
 import { users } from '../../people/users/tables.ts'
 import { videoFilesJob } from './jobs.ts'
-import { PendingVideo } from './schemas.ts'
+import { OwnVideoList, PendingVideo } from './schemas.ts'
 import { videos } from './tables.ts'
 
 const Finished = z.object({ url: z.string() })
@@ -66,6 +66,28 @@ test('POST /api/generate-video: 200 with the URL of a video that is quickly made
   rmSync(join(test.platform.videosFolder, file))
   expect((await test.get(url)).status).toBe(404)
   expect((await test.get(url, {})).status).toBe(401)
+})
+
+test('GET /api/videos: 200 with one’s own alone, newest first, and what has to be set where none can be made; 401 for nobody', async () => {
+  await using test = await openTestHouse()
+  await test.generate()
+  test.clock.advance(1000)
+  await test.generate({ type: 'tutorial', topic: 'Tea', steps: ['Boil', 'Wait'] })
+  const own = await read(OwnVideoList, test.get('/api/videos'))
+  expect(own.videos.map(({ type, status }) => [type, status])).toEqual([
+    ['tutorial', 'completed'],
+    ['demo', 'completed'],
+  ])
+  expect(own).toMatchObject({ count: 2, obstacle: null })
+  expect((await test.get(own.videos[0]?.url ?? '')).status).toBe(200)
+  const eve = (await test.signIn('eve@example.com')).cookie
+  expect((await read(OwnVideoList, test.get('/api/videos', eve))).videos).toEqual([])
+  expect((await test.get('/api/videos', {})).status).toBe(401)
+
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn('ada@example.com')
+  const { obstacle } = await read(OwnVideoList, web.request('/api/videos', { headers: cookie }))
+  expect(obstacle).toBe('Video generation is not configured: set VIDEO_BASE_URL and VIDEO_API_KEY')
 })
 
 test('POST /api/generate-video: 202 for one who does not want to wait; the URL gives the video once it is made', async () => {

@@ -1,13 +1,13 @@
 import { type Context, Hono } from 'hono'
-import { AppError } from '../../../core/errors.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type GenerateDeps, getVideo, orderVideo, waitForVideo } from './generate.ts'
+import { type GenerateDeps, getVideo, listVideos, orderVideo, waitForVideo } from './generate.ts'
 import { videoFile } from './jobs.ts'
-import { FinishedVideo, GenerateVideoRequest, PendingVideo } from './schemas.ts'
+import { FinishedVideo, GenerateVideoRequest, type OwnVideo, OwnVideoList, PendingVideo } from './schemas.ts'
 import type { VideoRow } from './tables.ts'
 
 const WAIT_MS = 60_000
@@ -43,6 +43,11 @@ export function videoWeb(deps: VideoWebDeps) {
     },
   )
 
+  app.get('/api/videos', answers({ 200: OwnVideoList }), signedIn, (c) => {
+    const videos = listVideos(deps.db, c.var.user.id).map(toOwnVideo)
+    return c.json({ videos, count: videos.length, obstacle: findObstacle(deps.video) })
+  })
+
   app.get(
     '/api/videos/:id',
     answers({ 200: 'video/mp4', 202: PendingVideo }, 'not_found', 'upstream_failed'),
@@ -73,6 +78,21 @@ function prefersNotToWait(c: Context): boolean {
 
 function toPending(video: VideoRow): PendingVideo {
   return { id: video.id, status: video.status === 'queued' ? 'queued' : 'processing', url: urlOf(video) }
+}
+
+function findObstacle(video: GenerateDeps['video']): string | null {
+  try {
+    video.requireConfigured()
+    return null
+  } catch (error) {
+    return errorMessage(error)
+  }
+}
+
+function toOwnVideo(video: VideoRow): OwnVideo {
+  const { id, type, prompt, status, error, createdAt, finishedAt } = video
+  const times = { createdAt: createdAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null }
+  return { id, type, prompt, status, error, url: urlOf(video), ...times }
 }
 
 function urlOf({ id }: VideoRow): string {

@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { Feed, FeedList } from '../../src/features/web-tools/feeds/schemas.ts'
+import { LoadingRows } from '../admin/paging.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { buttonClass } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { feedQuery, feedsQuery } from './media-api.ts'
+import { MediaFrame } from './media-frame.tsx'
+
+const route = getRouteApi('/signed-in/media/feeds')
+const EXAMPLE = `FEEDS='[{"id": "weather", "url": "https://api.example.com/weather.json"}]'`
+
+/** `/media/feeds`: data that the operator lets agents and programs read here, each to be looked at. */
+export function FeedsPage() {
+  const query = useQuery(feedsQuery)
+  const { feed, sample } = route.useSearch()
+  return (
+    <MediaFrame title="Feeds" lead="Data of elsewhere that agents and programs read here, kept for five minutes.">
+      <Loaded query={query} what="The feeds" placeholder={<LoadingRows what="the feeds" />}>
+        {(feeds) => (feeds.length === 0 ? <NoFeeds /> : <Feeds feeds={feeds} />)}
+      </Loaded>
+      {feed && <Reading key={`${feed} ${sample}`} feed={feed} isSample={sample === '1'} />}
+    </MediaFrame>
+  )
+}
+
+function NoFeeds() {
+  return (
+    <Empty title="No feeds are set up on this server">
+      <p>Whoever runs it names them in the setting FEEDS and restarts, such as:</p>
+      <code className="max-w-full rounded-md bg-sunken px-3 py-2 text-left font-mono text-sm wrap-anywhere text-ink">
+        {EXAMPLE}
+      </code>
+    </Empty>
+  )
+}
+
+function Feeds({ feeds }: { feeds: FeedList['feeds'] }) {
+  return (
+    <ul aria-label="Feeds" className="divide-y divide-line rounded-xl border border-line bg-surface">
+      {feeds.map(({ id, endpoint, preview }) => (
+        <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 sm:px-4">
+          <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
+            <p className="font-medium break-all">{id}</p>
+            <p className="font-mono text-[0.8125rem] break-all text-muted">{endpoint}</p>
+          </div>
+          <span className="flex flex-wrap gap-2">
+            <CopyButton text={endpoint} what={`address of ${id}`} />
+            {preview && (
+              <Link to="/media/feeds" search={{ feed: id, sample: '1' }} className={buttonClass('plain')}>
+                Sample
+              </Link>
+            )}
+            <Link to="/media/feeds" search={{ feed: id }} className={buttonClass('plain')} aria-label={`Read ${id}`}>
+              Read
+            </Link>
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Reading({ feed, isSample }: { feed: string; isSample: boolean }) {
+  const query = useQuery(feedQuery(feed, isSample))
+  return (
+    <section className="grid grid-cols-1 gap-3">
+      <h2 className="font-semibold">{isSample ? `Sample of ${feed}` : feed}</h2>
+      <Loaded query={query} what="This feed" placeholder={<LoadingRows what="this feed" />}>
+        {(data) => <Shown feed={data} />}
+      </Loaded>
+    </section>
+  )
+}
+
+function Shown({ feed: { data, source, fetchedAt, stale } }: { feed: Feed }) {
+  return (
+    <>
+      <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted">
+        <span className="break-all">From {source}</span>
+        <span>
+          read <Moment at={fetchedAt} as="minute" />
+        </span>
+        {stale && <Badge tone="warning">Old: its source fails now</Badge>}
+      </p>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-[32rem] overflow-auto rounded-xl border border-line bg-surface p-4 font-mono text-[0.8125rem] -outline-offset-2"
+      >
+        {JSON.stringify(data, null, 2)}
+      </pre>
+    </>
+  )
+}

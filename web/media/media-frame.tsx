@@ -1,0 +1,55 @@
+import type { ReactNode } from 'react'
+import { LoadingRows } from '../admin/paging.tsx'
+import { hasCode, messageFor } from '../api/request.ts'
+import { Page } from '../shell/page.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+
+const places = [
+  { to: '/media/feeds', label: 'Feeds' },
+  { to: '/media/radio', label: 'Radio' },
+  { to: '/media/video', label: 'Video' },
+] as const
+
+/** The frame of a page about what comes from elsewhere or is made: its title, one line about it, and the way to the others. */
+export function MediaFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
+  return (
+    <Page title={title} lead={lead}>
+      <div className="flex">
+        <Tabs label="Media" places={places} />
+      </div>
+      {children}
+    </Page>
+  )
+}
+
+/** Says what the operator has to set; nobody else can do anything about it. */
+export function NotSetUp({ what, children }: { what: string; children: ReactNode }) {
+  return (
+    <Notice tone="note" title={`${what} is not set up on this server`}>
+      <p>{children}</p>
+      <p>Whoever runs the server sets it and restarts; the settings chapter of the documentation tells how.</p>
+    </Notice>
+  )
+}
+
+type WhereSetUpProps<T> = {
+  query: { data: T | undefined; error: unknown; refetch: () => unknown }
+  /** As in “Radio is not set up”. */
+  feature: string
+  what: string
+  children: (data: T) => ReactNode
+}
+
+/** What a query brought, or what has to be set before it brings anything. */
+export function WhereSetUp<T>({ query, feature, what, children }: WhereSetUpProps<T>) {
+  if (hasCode(query.error, 'NOT_CONFIGURED')) {
+    return <NotSetUp what={feature}>{messageFor(query.error)}</NotSetUp>
+  }
+  return (
+    <Loaded query={query} what={what} placeholder={<LoadingRows what={what.toLowerCase()} />}>
+      {children}
+    </Loaded>
+  )
+}

@@ -1,0 +1,158 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Radio } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { type CreatedStream, CreateStreamRequest, type LiveDj } from '../../src/features/web-tools/radio/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { Moment } from '../ui/moment.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { createStream, liveQuery, ownStreamsQuery } from './media-api.ts'
+import { MediaFrame, WhereSetUp } from './media-frame.tsx'
+import { StreamRow } from './stream-row.tsx'
+
+/** `/media/radio`: who is on the air, and one's own streams. */
+export function RadioPage() {
+  const query = useQuery(liveQuery)
+  return (
+    <MediaFrame title="Radio" lead="Live streams of those who broadcast from here.">
+      <WhereSetUp query={query} feature="Radio" what="The radio">
+        {(djs) => (
+          <>
+            <Live djs={djs} />
+            <OwnStreams />
+          </>
+        )}
+      </WhereSetUp>
+    </MediaFrame>
+  )
+}
+
+function Live({ djs }: { djs: LiveDj[] }) {
+  if (djs.length === 0)
+    return <Empty title="Nobody is on the air">Whoever begins to send is here within seconds.</Empty>
+  return (
+    <ul aria-label="On the air" className="divide-y divide-line rounded-xl border border-line bg-surface">
+      {djs.map((dj) => (
+        <li key={dj.id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 sm:px-4">
+          <Radio aria-hidden className="size-5 shrink-0 text-accent" />
+          <div className="grid min-w-0 flex-1 basis-40 grid-cols-1 gap-0.5">
+            <p className="flex flex-wrap items-center gap-2.5 font-medium wrap-anywhere">
+              {dj.name} <Badge tone="good">Live</Badge>
+            </p>
+            {dj.startedAt !== null && (
+              <p className="text-sm text-muted">
+                Since <Moment at={new Date(dj.startedAt * 1000).toISOString()} as="minute" />
+              </p>
+            )}
+          </div>
+          {dj.embedUrl ? (
+            <a
+              href={dj.embedUrl}
+              target="_blank"
+              rel="noreferrer"
+              title="Opens the player of the provider in a new tab"
+              className={buttonClass('primary')}
+            >
+              Listen
+            </a>
+          ) : (
+            <span className="text-sm text-muted">It cannot be listened to yet.</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function OwnStreams() {
+  const query = useQuery(ownStreamsQuery)
+  const [created, setCreated] = useState<z.infer<typeof CreatedStream> | null>(null)
+  return (
+    <Section title="Broadcast" lead="Holders of the token of this server can send, with OBS or any other program.">
+      <NewStream onCreated={setCreated} />
+      {created && <StreamKey created={created} />}
+      <WhereSetUp query={query} feature="Radio" what="Your streams">
+        {(streams) =>
+          streams.length === 0 ? (
+            <p className="text-sm text-muted">You have no streams yet.</p>
+          ) : (
+            <ul aria-label="Your streams" className="divide-y divide-line rounded-lg border border-line">
+              {streams.map((stream) => (
+                <StreamRow key={stream.id} stream={stream} />
+              ))}
+            </ul>
+          )
+        }
+      </WhereSetUp>
+    </Section>
+  )
+}
+
+function NewStream({ onCreated }: { onCreated: (created: z.infer<typeof CreatedStream>) => void }) {
+  const client = useQueryClient()
+  const creation = useMutation({
+    mutationFn: createStream,
+    onSuccess: onCreated,
+    onSettled: () => client.invalidateQueries({ queryKey: ownStreamsQuery.queryKey }),
+  })
+  const form = useForm(
+    CreateStreamRequest,
+    async (stream) => void (await creation.mutateAsync(stream)),
+    () => null,
+  )
+  const { fields = {}, form: problem } = form.problem ?? {}
+  return (
+    <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <TextField
+          label="Wallet"
+          name="wallet"
+          hint="One that you signed in with here."
+          placeholder="0x…"
+          autoComplete="off"
+          spellCheck={false}
+          error={fields.wallet}
+        />
+        <TextField label="Name on the air" name="name" maxLength={100} autoComplete="off" error={fields.name} />
+      </div>
+      {problem && (
+        <Notice tone="problem" title="No stream was made">
+          {problem}
+        </Notice>
+      )}
+      <Button type="submit" className="justify-self-start" isPending={form.isPending}>
+        Create stream
+      </Button>
+    </form>
+  )
+}
+
+function StreamKey({ created: { obsSettings } }: { created: z.infer<typeof CreatedStream> }) {
+  const { server, streamKey, recommended } = obsSettings
+  return (
+    <Notice tone="good" title="Put this into OBS: Settings, Stream, Custom">
+      <p>The key is shown this once. Whoever has it can send in your name.</p>
+      <Copied name="Server" value={server} />
+      <Copied name="Stream key" value={streamKey} />
+      <p className="text-sm text-muted">
+        Recommended: {recommended.encoder}, {recommended.audioBitrate}, {recommended.sampleRate}, {recommended.channels}
+      </p>
+    </Notice>
+  )
+}
+
+function Copied({ name, value }: { name: string; value: string }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <span className="w-24 text-sm text-muted">{name}</span>
+      <code className="min-w-0 flex-1 basis-40 rounded-md bg-surface px-3 py-2 text-sm break-all">{value}</code>
+      <CopyButton text={value} what={name.toLowerCase()} />
+    </div>
+  )
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import type { OwnVideo } from '../../src/features/web-tools/video/schemas.ts'
+import { LoadingRows } from '../admin/paging.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { buttonClass } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { Section } from '../ui/section.tsx'
+import { isUnderWay, videosQuery } from './media-api.ts'
+import { MediaFrame, NotSetUp } from './media-frame.tsx'
+import { VideoForm } from './video-form.tsx'
+
+const route = getRouteApi('/signed-in/media/video')
+
+/** `/media/video`: short films that a model makes, and how those go that were ordered. */
+export function VideoPage() {
+  const { type = 'demo' } = route.useSearch()
+  const navigate = useNavigate()
+  const query = useQuery(videosQuery)
+  const obstacle = query.data?.obstacle ?? null
+  return (
+    <MediaFrame title="Video" lead="A model makes a film of a few seconds from what you write.">
+      {obstacle && <NotSetUp what="Video">{obstacle}</NotSetUp>}
+      <Section
+        title="New video"
+        lead="It takes minutes and goes on when you leave this page. Two at once, and it counts as a call of a model."
+      >
+        <VideoForm
+          type={type}
+          isDisabled={obstacle !== null}
+          onType={(next) =>
+            void navigate({ to: '/media/video', search: next === 'demo' ? {} : { type: next }, replace: true })
+          }
+        />
+      </Section>
+      <section className="grid grid-cols-1 gap-3">
+        <h2 className="font-semibold">Your videos</h2>
+        <Loaded query={query} what="Your videos" placeholder={<LoadingRows what="your videos" />}>
+          {({ videos }) => <Videos videos={videos} />}
+        </Loaded>
+      </section>
+    </MediaFrame>
+  )
+}
+
+function Videos({ videos }: { videos: OwnVideo[] }) {
+  if (videos.length === 0) return <Empty title="No videos yet">The newest fifty that you order are kept here.</Empty>
+  return (
+    <ul aria-label="Your videos" className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
+      {videos.map((video) => (
+        <Video key={video.id} video={video} />
+      ))}
+    </ul>
+  )
+}
+
+const STATES = {
+  queued: { tone: 'plain', word: 'Waits' },
+  processing: { tone: 'warning', word: 'Being made' },
+  completed: { tone: 'good', word: 'Done' },
+  failed: { tone: 'problem', word: 'Failed' },
+} as const
+
+function Video({ video }: { video: OwnVideo }) {
+  const { prompt, status, error, url, createdAt } = video
+  const { tone, word } = STATES[status]
+  return (
+    <li className="grid min-w-0 grid-cols-1 gap-3 rounded-xl border border-line bg-surface p-4">
+      {status === 'completed' && (
+        // biome-ignore lint/a11y/useMediaCaption: what a model films says nothing that could be written below it
+        <video controls preload="metadata" src={url} className="aspect-video w-full rounded-md bg-sunken" />
+      )}
+      {isUnderWay(video) && <div aria-hidden className="aspect-video w-full animate-breathe rounded-md bg-sunken" />}
+      <p className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 text-sm text-muted">
+        <Badge tone={tone}>{word}</Badge>
+        <Moment at={createdAt} as="minute" />
+      </p>
+      <p className="line-clamp-3 text-sm wrap-anywhere">{prompt}</p>
+      {error && <p className="text-sm wrap-anywhere text-bad">{error}</p>}
+      {status === 'completed' && (
+        <a href={url} download className={`${buttonClass('plain')} justify-self-start`}>
+          Download
+        </a>
+      )}
+    </li>
+  )
+}

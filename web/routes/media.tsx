@@ -1,0 +1,31 @@
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { FeedsSearch, VideoSearch } from '../media/media-search.ts'
+import { signedIn } from './base.tsx'
+
+const media = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/media',
+  beforeLoad: () => {
+    throw redirect({ to: '/media/feeds' })
+  },
+})
+const feeds = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/media/feeds',
+  validateSearch: FeedsSearch,
+  component: lazyRouteComponent(() => import('../media/feeds-page.tsx'), 'FeedsPage'),
+})
+const radio = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/media/radio',
+  component: lazyRouteComponent(() => import('../media/radio-page.tsx'), 'RadioPage'),
+})
+const video = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/media/video',
+  validateSearch: VideoSearch,
+  component: lazyRouteComponent(() => import('../media/video-page.tsx'), 'VideoPage'),
+})
+
+/** What comes from elsewhere, and what is filmed here. */
+export const mediaRoutes = [media, feeds, radio, video] as const
