@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
 import { Run, Swarm } from '../src/features/talk/swarms/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, paintTheme, signInOnPage } from '../tests/harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
 import { startProvider } from '../tests/harness/doubles/provider.ts'
 import { json, read } from '../tests/harness/requests.ts'
@@ -127,11 +127,12 @@ async function furnishSwarm(ada: Person, agentId: string): Promise<string[]> {
 }
 
 async function takeAll(page: Page, url: string, file: string): Promise<void> {
-  for (const size of SIZES) {
-    await page.setViewportSize(size)
-    await visit(page, url)
-    for (const colorScheme of THEMES) {
-      await paintTheme(page, colorScheme)
+  for (const colorScheme of THEMES) {
+    // A page that is there keeps a colour of the theme before at times; one that is opened has none to keep.
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const size of SIZES) {
+      await page.setViewportSize(size)
+      await visit(page, url)
       await page.screenshot({ path: `${file}.${size.width}.${colorScheme}.png` })
     }
   }

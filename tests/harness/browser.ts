@@ -69,21 +69,6 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
   }
 }
 
-/**
- * Gives the page a theme and waits until it is painted with it. Chromium without a window at times keeps a colour that was
- * inherited before; what is shown anew after it was not shown at all has none to keep.
- */
-export async function paintTheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
-  await page.emulateMedia({ colorScheme })
-  await page.evaluate(`new Promise((painted) => {
-    const { style } = document.body
-    style.display = 'none'
-    document.body.offsetHeight
-    style.display = ''
-    requestAnimationFrame(() => requestAnimationFrame(() => painted(null)))
-  })`)
-}
-
 /** Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their overview. */
 export async function signInOnPage(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
   await page.goto(`${web}/login`)

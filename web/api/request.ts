@@ -117,7 +117,9 @@ export function isAbort(error: unknown): boolean {
 /** A sentence for people about anything that was thrown. */
 export function messageFor(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong on this page. Reload it and try again.'
-  if (error.status < 500 || error.requestId === null) return error.message
+  // What is not set up is no accident: its message says what to set.
+  const isAccident = error.status >= 500 && error.code !== 'NOT_CONFIGURED'
+  if (!isAccident || error.requestId === null) return error.message
   const sentence = /[.!?]$/.test(error.message) ? error.message : `${error.message}.`
   return `${sentence} If it happens again, tell the operator of this request: ${error.requestId}`
 }
