@@ -20,7 +20,6 @@ type SwarmFormProps = {
 
 /** What a swarm is called, who is in it, and who sums up what all have answered. */
 export function SwarmForm({ swarm, save }: SwarmFormProps) {
-  const agents = useQuery(agentsQuery)
   const [name, setName] = useState(swarm?.name ?? '')
   const [description, setDescription] = useState(swarm?.description ?? '')
   const [members, setMembers] = useState(() => (swarm?.agents ?? []).map(toChosen))
@@ -58,45 +57,7 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
         autoComplete="off"
         onChange={({ target }) => setDescription(target.value)}
       />
-      <Loaded
-        query={agents}
-        what="Your agents"
-        placeholder={
-          <LoadingShapes what="your agents" className="grid gap-2">
-            <Skeleton className="h-12" />
-            <Skeleton className="h-12" />
-          </LoadingShapes>
-        }
-      >
-        {(own) =>
-          own.length === 0 && members.length === 0 ? (
-            <Notice tone="note">
-              You have no agents to put into it.{' '}
-              <Link to="/agents/new" className="text-accent underline underline-offset-2">
-                Create one
-              </Link>{' '}
-              first.
-            </Notice>
-          ) : (
-            <>
-              <MemberChoice agents={own} members={members} onChange={setMembers} />
-              <SelectField
-                label="Who sums it up"
-                hint="It reads what the others have answered, and says what comes of it."
-                value={members.some(({ id }) => id === summarizer) ? summarizer : ''}
-                onChange={({ target }) => setSummarizer(target.value)}
-              >
-                <option value="">Nobody</option>
-                {members.map(({ id }) => (
-                  <option key={id} value={id}>
-                    {own.find((agent) => agent.id === id)?.name ?? id}
-                  </option>
-                ))}
-              </SelectField>
-            </>
-          )
-        }
-      </Loaded>
+      <MembersField members={members} onMembers={setMembers} summarizer={summarizer} onSummarizer={setSummarizer} />
       {saving.error && (
         <Notice tone="problem" title="It was not saved">
           {messageFor(saving.error)}
@@ -112,6 +73,58 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
         {swarm ? 'Save swarm' : 'Create swarm'}
       </Button>
     </form>
+  )
+}
+
+type MembersFieldProps = {
+  members: readonly ChosenMember[]
+  onMembers: (members: ChosenMember[]) => void
+  summarizer: string
+  onSummarizer: (id: string) => void
+}
+
+function MembersField({ members, onMembers, summarizer, onSummarizer }: MembersFieldProps) {
+  const query = useQuery(agentsQuery)
+  return (
+    <Loaded
+      query={query}
+      what="Your agents"
+      placeholder={
+        <LoadingShapes what="your agents" className="grid gap-2">
+          <Skeleton className="h-12" />
+          <Skeleton className="h-12" />
+        </LoadingShapes>
+      }
+    >
+      {(own) =>
+        own.length === 0 && members.length === 0 ? (
+          <Notice tone="note">
+            You have no agents to put into it.{' '}
+            <Link to="/agents/new" className="text-accent underline underline-offset-2">
+              Create one
+            </Link>{' '}
+            first.
+          </Notice>
+        ) : (
+          <>
+            <MemberChoice agents={own} members={members} onChange={onMembers} />
+            <SelectField
+              label="Who sums it up"
+              hint="It reads what the others have answered, and says what comes of it."
+              value={members.some(({ id }) => id === summarizer) ? summarizer : ''}
+              onChange={({ target }) => onSummarizer(target.value)}
+            >
+              <option value="">Nobody</option>
+              {members.map(({ id }) => (
+                <option key={id} value={id}>
+                  {own.find((agent) => agent.id === id)?.name ?? id}
+                </option>
+              ))}
+            </SelectField>
+          </>
+        )
+      }
+    </Loaded>
   )
 }
 
