@@ -6,6 +6,7 @@ import { AgentEntries } from './agent-entries.tsx'
 import { type Entry, usePageEntries } from './entries.tsx'
 import { Entries } from './entry-list.tsx'
 import { KeyCaps } from './key-caps.tsx'
+import { rateEntry } from './rate-entry.ts'
 
 type PaletteProps = { isAdmin: boolean; onClose: () => void; onShortcuts: () => void }
 
@@ -20,7 +21,7 @@ export function Palette({ isAdmin, onClose, onShortcuts }: PaletteProps) {
   }
   return (
     <Modal label="Go to" isLight onClose={onClose} className="mt-[12dvh] max-w-xl overflow-hidden">
-      <Command label="Go to" loop className="grid">
+      <Command label="Go to" loop filter={rateEntry} className="grid">
         <div className="flex items-center gap-3 border-b border-line px-4">
           <Search aria-hidden className="size-4 shrink-0 text-muted" />
           <Command.Input
