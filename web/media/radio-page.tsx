@@ -109,7 +109,7 @@ function NewStream({ onCreated }: { onCreated: (created: z.infer<typeof CreatedS
   const { fields = {}, form: problem } = form.problem ?? {}
   return (
     <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className="grid grid-cols-1 gap-4">
-      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+      <div className="grid grid-cols-1 items-start gap-4 sm:grid-cols-2">
         <TextField
           label="Wallet"
           name="wallet"
