@@ -57,6 +57,7 @@ import sql54 from './0054_omniscient_thunderball.sql' with { type: 'text' }
 import sql55 from './0055_numerous_william_stryker.sql' with { type: 'text' }
 import sql56 from './0056_familiar_mach_iv.sql' with { type: 'text' }
 import sql57 from './0057_flaky_the_call.sql' with { type: 'text' }
+import sql58 from './0058_goofy_sugar_man.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -118,4 +119,5 @@ export const migrations = [
   { name: '0055_numerous_william_stryker', sql: sql55 },
   { name: '0056_familiar_mach_iv', sql: sql56 },
   { name: '0057_flaky_the_call', sql: sql57 },
+  { name: '0058_goofy_sugar_man', sql: sql58 },
 ]

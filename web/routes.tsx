@@ -144,6 +144,11 @@ const keys = createRoute({
   path: '/settings/keys',
   component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
 })
+const oneKey = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/keys/$keyId',
+  component: lazyRouteComponent(() => import('./key/key-page.tsx'), 'KeyPage'),
+})
 const wallets = createRoute({
   getParentRoute: () => signedIn,
   path: '/settings/wallets',
@@ -207,6 +212,7 @@ const routeTree = root.addChildren([
     security,
     notices,
     keys,
+    oneKey,
     wallets,
     machines,
     account,

@@ -37,6 +37,7 @@ export const PAGES = [
   '/settings/security',
   '/settings/notices',
   '/settings/keys',
+  '/keys/$keyId',
   '/settings/wallets',
   '/settings/machines',
   '/settings/account',

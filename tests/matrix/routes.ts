@@ -664,6 +664,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/keys web': { status: 201, body: () => ({ name: 'laptop' }) },
   'DELETE /api/keys/:id web': { names: KEY, status: 200 },
   'GET /api/keys/:id web': { names: KEY, status: 200 },
+  'GET /api/keys/:id/usage web': { names: KEY, status: 200 },
   'PATCH /api/keys/:id web': { names: KEY, status: 200, body: () => ({ disabled: true }) },
   'POST /api/keys/:id/rotate web': { names: KEY, status: 201, body: () => ({}) },
   'POST /api/keys/validate web': { status: 401, body: () => ({ apiKey: `sk_${'b'.repeat(43)}` }) },

@@ -25,8 +25,13 @@ export function byDayQuery(days: number) {
 }
 
 /** Each call of a model, newest first. */
-export function callsQuery({ agent, model, status }: Chosen & { status: 'succeeded' | 'failed' | undefined }) {
-  const wanted = { ...(agent && { agentId: agent }), ...(model && { model }), ...(status && { status }) }
+export function callsQuery({ agent, model, key, status }: Chosen & { status: 'succeeded' | 'failed' | undefined }) {
+  const wanted = {
+    ...(agent && { agentId: agent }),
+    ...(model && { model }),
+    ...(key && { keyId: key }),
+    ...(status && { status }),
+  }
   return infiniteQueryOptions({
     queryKey: ['cost', 'calls', wanted],
     queryFn: ({ pageParam, signal }) => {

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test'
 import { addUp, chooseRows, forecastMonth, toShares, toStack } from './explore.ts'
 
-const row = (day: string, agentId: string, model: string, costUsd: number) => ({
+const row = (day: string, agentId: string, model: string, costUsd: number, keyId: string | null = null) => ({
   day,
   agentId,
   agentName: agentId === 'direct' ? null : agentId.toUpperCase(),
+  keyId,
+  keyName: keyId === 'k1' ? 'Deploy' : null,
   model,
   calls: 1,
   tokens: 10,
@@ -28,6 +30,27 @@ test('toShares: the most expensive first, calls without an agent by that name', 
     ['BO', 3],
   ])
   expect(toShares(rows, 'model').map(({ id }) => id)).toEqual(['small', 'large'])
+})
+
+test('toShares by key: what no key asked cannot be chosen, and what shares a name is told apart', () => {
+  const byKey = [
+    ...rows,
+    row('2026-11-02', 'direct', 'small', 9, 'k1'),
+    ...['x', 'y'].map((id) => row('2026-11-02', 'direct', 'small', 1, id)),
+  ]
+  expect(toShares(byKey, 'key').map(({ id, name, costUsd }) => [id, name, costUsd])).toEqual([
+    ['k1', 'Deploy', 9],
+    [null, 'Without a key', 7],
+    ['x', 'Deleted key', 1],
+    ['y', 'Deleted key', 1],
+  ])
+  expect(toStack({ days: ['2026-11-02'], rows: byKey }, 'key').names).toEqual([
+    'Deploy',
+    'Without a key',
+    'Deleted key',
+    'Deleted key (2)',
+  ])
+  expect(addUp(chooseRows(byKey, { key: 'k1' })).costUsd).toBe(9)
 })
 
 test('toStack: every day has its parts, and the smallest are one', () => {

@@ -1,12 +1,14 @@
 import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
+import { forecastSum } from './forecast.ts'
 
 type Row = UsageByDay['rows'][number]
 export type Sums = { calls: number; tokens: number; costUsd: number }
-export type Dimension = 'agent' | 'model'
-/** What is looked at: all, or one agent, or one model, or one with the other. */
-export type Chosen = { agent?: string | undefined; model?: string | undefined }
-/** One agent or model with what it used; `id` is what is chosen by. */
-export type Share = Sums & { id: string; name: string }
+export const DIMENSIONS = ['agent', 'model', 'key'] as const
+export type Dimension = (typeof DIMENSIONS)[number]
+/** What is looked at: all, or one agent, one model, one key, or what several of them have in common. */
+export type Chosen = { [Each in Dimension]?: string | undefined }
+/** One agent, model or key with what it used; `id` is what is chosen by, null for what no key asked. */
+export type Share = Sums & { id: string | null; name: string }
 
 /** Of one day, what each of the biggest used, in the order of `names`, and all others together. */
 export type StackedDay = { day: string; parts: number[] }
@@ -16,8 +18,10 @@ export type Stack = { names: string[]; days: StackedDay[] }
 const STACKED = 5
 
 /** The rows of what is chosen. */
-export function chooseRows(rows: readonly Row[], { agent, model }: Chosen): Row[] {
-  return rows.filter((row) => (!agent || row.agentId === agent) && (!model || row.model === model))
+export function chooseRows(rows: readonly Row[], { agent, model, key }: Chosen): Row[] {
+  return rows.filter(
+    (row) => (!agent || row.agentId === agent) && (!model || row.model === model) && (!key || row.keyId === key),
+  )
 }
 
 export function addUp(rows: readonly Sums[]): Sums {
@@ -31,10 +35,10 @@ export function addUp(rows: readonly Sums[]): Sums {
   return { ...sums, costUsd: Math.round(sums.costUsd * 1e6) / 1e6 }
 }
 
-/** What each agent or model used, the most expensive first. */
+/** What each agent, model or key used, the most expensive first. */
 export function toShares(rows: readonly Row[], dimension: Dimension): Share[] {
   return [...Map.groupBy(rows, (row) => idOf(row, dimension))]
-    .map(([id, group]) => ({ id, name: group[0] ? nameOf(group[0], dimension) : id, ...addUp(group) }))
+    .map(([id, group]) => ({ id, name: group[0] ? nameOf(group[0], dimension) : '', ...addUp(group) }))
     .sort((one, other) => other.costUsd - one.costUsd || other.tokens - one.tokens)
 }
 
@@ -51,28 +55,34 @@ export function toStack({ days, rows }: UsageByDay, dimension: Dimension): Stack
     if (parts) parts[place] = (parts[place] ?? 0) + row.costUsd
   }
   return {
-    names: [...shown.map(({ name }) => name), ...(isMore ? [`${shares.length - shown.length} others`] : [])],
+    names: [...toUnique(shown.map(({ name }) => name)), ...(isMore ? [`${shares.length - shown.length} others`] : [])],
     days: [...byDay].map(([day, parts]) => ({ day, parts })),
   }
 }
 
-/** What the month will have cost when it goes on as it did so far, today counted as the part of it that is over (UTC). */
+/** Keys may share a name, and those that were deleted do. */
+function toUnique(names: readonly string[]): string[] {
+  return names.map((name, index) => {
+    const before = names.slice(0, index).filter((other) => other === name).length
+    return before === 0 ? name : `${name} (${before + 1})`
+  })
+}
+
+/** What the month (UTC) has cost so far, and will have cost at its end; null while too little is known. */
 export function forecastMonth(rows: readonly Row[], now: Date): { soFar: number; atEnd: number } | null {
   const month = now.toISOString().slice(0, 7)
   const soFar = addUp(rows.filter(({ day }) => day.startsWith(month))).costUsd
-  const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)
-  const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
-  const share = (now.getTime() - first) / (end - first)
-  // Of the first day alone nothing can be said.
-  if (now.getTime() - first < 86_400_000 || soFar === 0) return null
-  return { soFar, atEnd: soFar / share }
+  const atEnd = forecastSum(soFar, now)
+  return atEnd === null ? null : { soFar, atEnd }
 }
 
-function idOf(row: Row, dimension: Dimension): string {
+function idOf(row: Row, dimension: Dimension): string | null {
+  if (dimension === 'key') return row.keyId
   return dimension === 'agent' ? row.agentId : row.model
 }
 
 function nameOf(row: Row, dimension: Dimension): string {
   if (dimension === 'model') return row.model
+  if (dimension === 'key') return row.keyId === null ? 'Without a key' : (row.keyName ?? 'Deleted key')
   return row.agentId === 'direct' ? 'Without an agent' : (row.agentName ?? row.agentId)
 }

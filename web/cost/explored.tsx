@@ -1,32 +1,39 @@
 import { X } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { Button } from '../ui/button.tsx'
-import { Skeleton } from '../ui/notice.tsx'
 import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
-import { addUp, type Chosen, chooseRows, type Dimension, type Share, type Stack, toShares, toStack } from './explore.ts'
+import { addUp, type Chosen, chooseRows, DIMENSIONS, type Dimension, type Share, toShares, toStack } from './explore.ts'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
 import { Requests } from './requests.tsx'
-
-const StackedChart = lazy(async () => ({ default: (await import('./stacked-chart.tsx')).StackedChart }))
+import { Stacked } from './stacked.tsx'
+import { useDayBudget } from './use-day-budget.ts'
 
 type ExploredProps = { usage: UsageByDay; chosen: Chosen; onChoose: (chosen: Chosen) => void }
 
-/** What was used, divided; a press on an agent or a model looks at that alone, in everything on the page. */
+/** What was used, divided; a press on an agent, a model or a key looks at that alone, in everything on the page. */
 export function Explored({ usage, chosen, onChoose }: ExploredProps) {
   const [dimension, setDimension] = useState<Dimension>('agent')
   const rows = chooseRows(usage.rows, chosen)
   const sums = addUp(rows)
   const stack = toStack({ days: usage.days, rows }, dimension)
-  const agentName = toShares(usage.rows, 'agent').find(({ id }) => id === chosen.agent)?.name ?? chosen.agent
+  const budget = useDayBudget(chosen)
+  const nameOfChosen = (dimension: Dimension) =>
+    toShares(usage.rows, dimension).find(({ id }) => id === chosen[dimension])?.name ?? chosen[dimension]
+  const keys = toShares(rows, 'key')
   return (
     <>
-      {(chosen.agent || chosen.model) && (
+      {DIMENSIONS.some((each) => chosen[each]) && (
         <p className="flex flex-wrap items-center gap-2 text-sm">
           Only
-          {chosen.agent && <Chip label={agentName ?? ''} onRemove={() => onChoose({ ...chosen, agent: undefined })} />}
-          {chosen.model && <Chip label={chosen.model} onRemove={() => onChoose({ ...chosen, model: undefined })} />}
+          {DIMENSIONS.filter((each) => chosen[each]).map((each) => (
+            <Chip
+              key={each}
+              label={nameOfChosen(each) ?? ''}
+              onRemove={() => onChoose({ ...chosen, [each]: undefined })}
+            />
+          ))}
         </p>
       )}
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line lg:grid-cols-4">
@@ -40,7 +47,7 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
         actions={
           <fieldset className="flex gap-0.5 rounded-lg bg-sunken p-0.5">
             <legend className="sr-only">Divided by</legend>
-            {(['agent', 'model'] as const).map((each) => (
+            {DIMENSIONS.map((each) => (
               <button
                 key={each}
                 type="button"
@@ -54,7 +61,7 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
           </fieldset>
         }
       >
-        <Stacked stack={stack} isNothing={sums.costUsd === 0} />
+        <Stacked stack={stack} isNothing={sums.costUsd === 0} budget={budget} />
       </Panel>
       <div className="grid items-start gap-6 lg:grid-cols-2">
         <Shares
@@ -67,39 +74,14 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
           shares={toShares(rows, 'model')}
           onChoose={(model) => onChoose({ ...chosen, model })}
         />
+        {keys.some(({ id }) => id !== null) && (
+          <Shares title="By key" shares={keys} onChoose={(key) => onChoose({ ...chosen, key })} />
+        )}
       </div>
-      <Requests key={`${chosen.agent} ${chosen.model}`} chosen={chosen} />
+      <Requests key={`${chosen.agent} ${chosen.model} ${chosen.key}`} chosen={chosen} />
     </>
   )
 }
-
-function Stacked({ stack, isNothing }: { stack: Stack; isNothing: boolean }) {
-  if (isNothing) return <p className="px-4 pb-4 text-sm text-muted">Nothing of it cost anything.</p>
-  return (
-    <div className="grid grid-cols-1 gap-3 px-2 pb-4 sm:px-3">
-      <Suspense fallback={<Skeleton className="h-60" />}>
-        <StackedChart stack={stack} />
-      </Suspense>
-      <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 px-2 text-sm">
-        {stack.names.map((name, index) => (
-          <li key={name} className="flex min-w-0 items-center gap-2">
-            <span aria-hidden className={`size-2 shrink-0 rounded-xs ${swatches[index] ?? 'bg-edge'}`} />
-            <span className="min-w-0 truncate">{name}</span>
-          </li>
-        ))}
-      </ul>
-    </div>
-  )
-}
-
-/** In the order of the chart's own. */
-const swatches = [
-  'bg-[var(--plot-a)]',
-  'bg-[var(--plot-c)]',
-  'bg-[var(--plot-e)]',
-  'bg-[var(--plot-b)]',
-  'bg-[var(--plot-d)]',
-]
 
 function Chip({ label, onRemove }: { label: string; onRemove: () => void }) {
   return (
@@ -122,7 +104,8 @@ function Tile({ label, value, exact }: { label: string; value: string; exact?: s
   )
 }
 
-type SharesProps = { title: string; shares: readonly Share[]; onChoose: (id: string) => void }
+const nouns = { 'By agent': 'Agent', 'By model': 'Model', 'By key': 'Key' } as const
+type SharesProps = { title: keyof typeof nouns; shares: readonly Share[]; onChoose: (id: string) => void }
 
 function Shares({ title, shares, onChoose }: SharesProps) {
   return (
@@ -131,7 +114,7 @@ function Shares({ title, shares, onChoose }: SharesProps) {
         <thead>
           <tr>
             <th scope="col" className={headClass('text')}>
-              {title.replace('By a', 'A').replace('By m', 'M')}
+              {nouns[title]}
             </th>
             <th scope="col" className={headClass('number')}>
               Cost
@@ -146,16 +129,20 @@ function Shares({ title, shares, onChoose }: SharesProps) {
         </thead>
         <tbody>
           {shares.map(({ id, name, costUsd, calls, tokens }) => (
-            <tr key={id}>
+            <tr key={id ?? ''}>
               <th scope="row" className={`${cellClass('text')} max-w-48 font-normal`}>
-                <button
-                  type="button"
-                  onClick={() => onChoose(id)}
-                  className="block max-w-full truncate font-medium text-accent underline underline-offset-2"
-                >
-                  {name}
-                </button>
-                {isOfflineModel(id) && <span className="text-warn">{offlineModelWarning}</span>}
+                {id === null ? (
+                  name
+                ) : (
+                  <button
+                    type="button"
+                    onClick={() => onChoose(id)}
+                    className="block max-w-full truncate font-medium text-accent underline underline-offset-2"
+                  >
+                    {name}
+                  </button>
+                )}
+                {id !== null && isOfflineModel(id) && <span className="text-warn">{offlineModelWarning}</span>}
               </th>
               <td className={`${cellClass('number')} font-medium`}>{formatCost(costUsd)}</td>
               <td className={cellClass('number')}>{formatCount(calls)}</td>

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
+import { LimitBar } from '../ui/limit-bar.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { monthQuery } from './cost-api.ts'
 import { formatCompact, formatCount } from './figures.ts'
+import { forecastEnd, forecastSum } from './forecast.ts'
 
 /** How much of this month's tokens is used, and when it begins anew. */
 export function MonthMeter() {
@@ -9,7 +11,7 @@ export function MonthMeter() {
   if (error) return <LoadProblem what="This month’s tokens" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-16 rounded-xl" />
   const { used, limit } = data.tokens
-  const ends = new Date(data.windowEnd).toLocaleDateString('en', { day: 'numeric', month: 'long', timeZone: 'UTC' })
+  const ends = formatDay(new Date(data.windowEnd))
   if (limit === null) {
     return (
       <p className="rounded-xl border border-line bg-surface px-4 py-3.5 text-sm text-muted">
@@ -26,29 +28,29 @@ export function MonthMeter() {
       </p>
     )
   }
-  const percent = Math.min(100, (used / limit) * 100)
-  const tone = percent >= 100 ? 'bg-bad' : percent >= 80 ? 'bg-warn' : 'bg-accent'
+  const now = new Date()
+  const atEnd = forecastSum(used, now)
+  const usedUp = forecastEnd(used, limit, now)
   return (
-    <div className="grid gap-2 rounded-xl border border-line bg-surface px-4 py-3.5">
-      <p className="flex flex-wrap justify-between gap-x-4 text-sm">
-        <span>
-          <span className="font-medium tabular-nums" title={formatCount(used)}>
-            {formatCompact(used)}
-          </span>{' '}
-          of {formatCompact(limit)} tokens used this month
-        </span>
-        <span className="text-muted">Begins anew on {ends}</span>
-      </p>
-      <meter
-        className="sr-only"
-        aria-label="Tokens used this month"
-        min={0}
-        max={limit}
-        value={Math.min(used, limit)}
-      />
-      <div aria-hidden className="h-2 overflow-hidden rounded-full bg-sunken">
-        <div className={`h-full rounded-full ${tone}`} style={{ width: `${percent}%` }} />
-      </div>
+    <div className="grid grid-cols-1 gap-2 rounded-xl border border-line bg-surface px-4 py-3.5">
+      <LimitBar label="Tokens used this month" used={used} limit={limit} note={`Begins anew on ${ends}`}>
+        <span className="font-medium tabular-nums" title={formatCount(used)}>
+          {formatCompact(used)}
+        </span>{' '}
+        of {formatCompact(limit)} tokens used this month
+      </LimitBar>
+      {usedUp ? (
+        <p className="text-sm text-warn">If it goes on like this, they are used up on {formatDay(usedUp)}.</p>
+      ) : (
+        atEnd !== null &&
+        used < limit && (
+          <p className="text-sm text-muted">About {formatCompact(atEnd)} at its end, if it goes on like this.</p>
+        )
+      )}
     </div>
   )
+}
+
+function formatDay(day: Date): string {
+  return day.toLocaleDateString('en', { day: 'numeric', month: 'long', timeZone: 'UTC' })
 }

@@ -2,6 +2,7 @@ import {
   Bar,
   BarChart,
   CartesianGrid,
+  ReferenceLine,
   ResponsiveContainer,
   Tooltip,
   type TooltipContentProps,
@@ -23,8 +24,8 @@ export const FILLS = [
 const dayFormat = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' })
 const tick = { fill: 'var(--muted)', fontSize: 12 }
 
-/** The cost of each day as one bar, divided. */
-export function StackedChart({ stack }: { stack: Stack }) {
+/** The cost of each day as one bar, divided; a line where the budget of a day ends. */
+export function StackedChart({ stack, budgetUsd }: { stack: Stack; budgetUsd: number | null }) {
   return (
     <ResponsiveContainer width="100%" height={240}>
       <BarChart
@@ -43,6 +44,15 @@ export function StackedChart({ stack }: { stack: Stack }) {
           minTickGap={16}
         />
         <YAxis tickFormatter={formatCost} tick={tick} tickLine={false} axisLine={false} width={68} tickCount={5} />
+        {budgetUsd !== null && (
+          <ReferenceLine
+            y={budgetUsd}
+            stroke="var(--bad)"
+            strokeDasharray="5 4"
+            strokeWidth={2}
+            ifOverflow="extendDomain"
+          />
+        )}
         <Tooltip
           cursor={{ fill: 'var(--sunken)' }}
           isAnimationActive={false}

@@ -48,12 +48,20 @@ export function RotateKeyDialog({
 }
 
 /** Asks before a key is deleted. */
-export function DeleteKeyDialog({ apiKey, onClose, onCloseFocus }: KeyDialogProps) {
+export function DeleteKeyDialog({
+  apiKey,
+  onDeleted,
+  onClose,
+  onCloseFocus,
+}: KeyDialogProps & { onDeleted?: () => void }) {
   const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteKey(apiKey.id),
     // The row goes, and this dialog with it.
-    onSuccess: () => client.setQueryData(keysQuery.queryKey, (keys) => keys?.filter(({ id }) => id !== apiKey.id)),
+    onSuccess: () => {
+      client.setQueryData(keysQuery.queryKey, (keys) => keys?.filter(({ id }) => id !== apiKey.id))
+      onDeleted?.()
+    },
   })
   return (
     <AskDialog

@@ -7,12 +7,18 @@ import { CopyButton } from '../ui/copy-button.tsx'
 const languages = ['curl', 'TypeScript', 'Python'] as const
 type Language = (typeof languages)[number]
 
+type KeyExamplesProps = {
+  secret: string
+  /** The only models that the key may ask; null for all. */
+  allowed?: readonly string[] | null
+}
+
 /** A first call with a key, ready to run: this server's own address and a model that it has. */
-export function KeyExamples({ secret }: { secret: string }) {
+export function KeyExamples({ secret, allowed = null }: KeyExamplesProps) {
   const [language, setLanguage] = useState<Language>('curl')
   const url = useQuery(backendQuery).data
   const models = useQuery(modelsQuery).data
-  const model = models?.defaultModel ?? models?.models[0]?.id
+  const model = allowed?.[0] ?? models?.defaultModel ?? models?.models[0]?.id
   if (!url || !model) return null
   const code = writeExample(language, { url: `${url}/v1`, secret, model })
   return (

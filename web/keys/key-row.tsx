@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Ban, CircleCheck, Ellipsis, Pencil, RefreshCw, Trash2 } from 'lucide-react'
-import { type ReactNode, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import type { Key } from '../../src/features/people/keys/schemas.ts'
 import { messageFor } from '../api/request.ts'
-import { Badge } from '../ui/badge.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { DeleteKeyDialog, RotateKeyDialog } from './key-dialogs.tsx'
+import { KeyBadges, KeyDates } from './key-facts.tsx'
 import { changeKey, keysQuery } from './keys-api.ts'
 import type { FreshKey } from './raw-key.tsx'
 import { RenameForm } from './rename-form.tsx'
@@ -39,7 +39,19 @@ export function KeyRow({ apiKey, onRotated }: { apiKey: Key; onRotated: (fresh: 
           <RenameForm apiKey={apiKey} onClose={rest} />
         ) : (
           <>
-            <KeyFacts apiKey={apiKey} />
+            <div className="grid min-w-0 flex-1 grid-cols-1 gap-0.5">
+              <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+                <Link
+                  to="/keys/$keyId"
+                  params={{ keyId: apiKey.id }}
+                  className="min-w-0 font-medium break-words text-accent underline underline-offset-2"
+                >
+                  {apiKey.name}
+                </Link>
+                <KeyBadges apiKey={apiKey} />
+              </p>
+              <KeyDates apiKey={apiKey} />
+            </div>
             <Menu
               trigger={
                 <IconButton ref={triggerRef} label={`Actions for ${apiKey.name}`}>
@@ -75,60 +87,4 @@ export function KeyRow({ apiKey, onRotated }: { apiKey: Key; onRotated: (fresh: 
       {mode === 'delete' && <DeleteKeyDialog apiKey={apiKey} onClose={rest} onCloseFocus={focusMenu} />}
     </li>
   )
-}
-
-function KeyFacts({ apiKey }: { apiKey: Key }) {
-  const isExpired = apiKey.expiresAt !== null && new Date(apiKey.expiresAt).getTime() <= Date.now()
-  return (
-    <div className="grid min-w-0 flex-1 grid-cols-1 gap-0.5">
-      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
-        <span className="min-w-0 font-medium break-words">{apiKey.name}</span>
-        <code className="font-mono text-[0.8125rem] text-muted">{apiKey.keyPreview}</code>
-        {apiKey.disabled && <Badge tone="warning">Disabled</Badge>}
-        {isExpired && <Badge tone="problem">Expired</Badge>}
-        {apiKey.scopes.map((scope) => (
-          <Badge key={scope}>{scope}</Badge>
-        ))}
-        {describeLimits(apiKey.limits).map((limit) => (
-          <Badge key={limit}>{limit}</Badge>
-        ))}
-      </p>
-      <p className="flex flex-wrap gap-x-3 text-sm text-muted">
-        <Fact>
-          Created <Moment at={apiKey.createdAt} />
-        </Fact>
-        <Fact>
-          {apiKey.lastUsed ? (
-            <>
-              Used <Moment at={apiKey.lastUsed} as="distance" />
-            </>
-          ) : (
-            'Never used'
-          )}
-        </Fact>
-        <Fact>
-          {apiKey.expiresAt ? (
-            <>
-              {isExpired ? 'Expired' : 'Expires'} <Moment at={apiKey.expiresAt} />
-            </>
-          ) : (
-            'Does not expire'
-          )}
-        </Fact>
-      </p>
-    </div>
-  )
-}
-
-function describeLimits({ monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute }: Key['limits']): string[] {
-  return [
-    ...(monthlyBudgetUsd === null ? [] : [`$${monthlyBudgetUsd} a month`]),
-    ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens a month`]),
-    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests a minute`]),
-    ...(models === null ? [] : [`${models.length} ${models.length === 1 ? 'model' : 'models'}`]),
-  ]
-}
-
-function Fact({ children }: { children: ReactNode }) {
-  return <span className="whitespace-nowrap">{children}</span>
 }

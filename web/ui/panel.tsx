@@ -5,7 +5,7 @@ export function Panel({ title, actions, children }: { title: string; actions?: R
   const id = useId()
   return (
     <section aria-labelledby={id} className="min-w-0 overflow-hidden rounded-xl border border-line bg-surface">
-      <div className="flex min-h-13 items-center justify-between gap-3 px-4 py-2">
+      <div className="flex min-h-13 flex-wrap items-center justify-between gap-x-3 gap-y-1 px-4 py-2">
         <h2 id={id} className="font-semibold">
           {title}
         </h2>

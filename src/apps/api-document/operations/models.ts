@@ -25,7 +25,8 @@ export const MODELS: Wing = {
     routes: {
       'GET /api/me/usage': 'Tells what the caller used this month',
       'GET /api/dashboard/cost': 'Shows costs by agent, model and day',
-      'GET /api/usage/by-day': 'Sums up your use by day and model',
+      'GET /api/keys/:id/usage': 'Shows what a key used, beside its limits',
+      'GET /api/usage/by-day': 'Sums up your use by day, agent, key and model',
       'GET /api/usage/calls': 'Lists your calls of models, page by page',
       'GET /api/usage/export': 'Exports every call as CSV',
       'GET /api/usage/summary': 'Sums up use by day, agent and model',

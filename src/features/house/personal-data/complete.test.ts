@@ -18,6 +18,7 @@ const EXCUSED: Readonly<Record<string, string>> = {
   tool_days: 'sums of the tools that are in it',
   usage_alerts: 'that a mail about sums was sent',
   usage_days: 'sums of the calls that are in it',
+  usage_key_days: 'sums of the calls that are in it',
   usage_months: 'sums of the calls that are in it',
   user_storage: 'how large that is which is in it',
   webhook_events: 'names a stream or a video, nobody',

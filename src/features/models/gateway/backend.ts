@@ -9,15 +9,9 @@ import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
+import { DIRECT } from '../usage/tables.ts'
 import { answerChat, chatAnswers } from './ai-chat.ts'
-import {
-  type CallerEnv,
-  type CallerFinder,
-  DIRECT,
-  identifyCaller,
-  limitCaller,
-  requirePlannedCaller,
-} from './callers.ts'
+import { type CallerEnv, type CallerFinder, identifyCaller, limitCaller, requirePlannedCaller } from './callers.ts'
 import type { Catalogue } from './catalogue/catalogue.ts'
 import type { CompleteDeps } from './complete.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'

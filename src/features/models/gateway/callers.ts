@@ -15,11 +15,9 @@ import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../../people/
 import { type AccountRules, toSignedInUser } from '../../people/users/users.ts'
 import type { Breakers } from '../breakers/breakers.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
+import { DIRECT } from '../usage/tables.ts'
 import { createAgentFinder } from './agent-finder.ts'
 import type { Caller } from './requests/completion-request.ts'
-
-/** Calls that no agent made, in usage logs. */
-export const DIRECT = 'direct'
 
 export type CallerDeps = {
   db: Db

@@ -2,13 +2,15 @@ import { and, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
 import { toMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
-import type { KeyLimits } from '../../people/keys/limits.ts'
+import { type KeyLimits, toKeyLimits } from '../../people/keys/limits.ts'
+import { getKey } from '../../people/keys/list.ts'
 import type { Plan } from '../../people/plans/plans.ts'
-import { type KeyUsage, readKeyUsage } from '../usage/key-usage.ts'
+import { listDays } from '../usage/day-slices.ts'
+import { type KeyUsage, listKeyDays, readKeyUsage } from '../usage/key-usage.ts'
 import type { Spender } from '../usage/quota.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
 import { usageDays } from '../usage/tables.ts'
-import type { MyUsage } from './schemas.ts'
+import type { KeyReport, MyUsage } from './schemas.ts'
 
 export type MyUsageDeps = { db: Db; clock: Clock; userSums: RunningSums }
 
@@ -21,8 +23,7 @@ type Asker = Spender & { agentId: string | null }
  */
 export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: Asker): MyUsage {
   const now = deps.clock.now()
-  const windowStart = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
-  const windowEnd = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
+  const { windowStart, windowEnd } = monthOf(now)
   const isOf = and(
     eq(usageDays.userId, userId),
     gte(usageDays.day, toDay(windowStart)),
@@ -41,7 +42,28 @@ export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: As
   }
 }
 
-function toKeyMeters(key: KeyLimits, used: KeyUsage): MyUsage['key'] {
+/**
+ * What a key has used: this month (UTC) beside its limits, and on each of the last days.
+ * @throws AppError `not_found` for a key that is not the user's.
+ */
+export function getKeyReport(deps: { db: Db; clock: Clock }, userId: string, keyId: string, days: number): KeyReport {
+  const key = toKeyLimits(getKey(deps.db, userId, keyId))
+  const now = deps.clock.now()
+  const { windowStart, windowEnd } = monthOf(now)
+  return {
+    windowStart: windowStart.toISOString(),
+    windowEnd: windowEnd.toISOString(),
+    month: toKeyMeters(key, readKeyUsage(deps.db, key.id, toMonth(now))),
+    ...listKeyDays(deps.db, userId, key.id, listDays({ last: now, days })),
+  }
+}
+
+function monthOf(now: Date) {
+  const startOf = (month: number) => new Date(Date.UTC(now.getUTCFullYear(), month, 1))
+  return { windowStart: startOf(now.getUTCMonth()), windowEnd: startOf(now.getUTCMonth() + 1) }
+}
+
+function toKeyMeters(key: KeyLimits, used: KeyUsage): KeyReport['month'] {
   return {
     id: key.id,
     calls: used.calls,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { KeyDays } from '../usage/schemas.ts'
 
 /** A model that can be asked now, as `GET /api/models` lists it. Prices are US dollars per token; null: not known. */
 export const ListedModel = z.object({
@@ -98,6 +99,15 @@ export const MyUsage = z.object({
   byModel: z.array(Used.extend({ model: z.string() })),
 })
 export type MyUsage = z.infer<typeof MyUsage>
+
+/** `GET /api/keys/:id/usage` `?days=30`: the current month (UTC) beside the limits of the key, and what it used on each day. */
+export const KeyReport = z.object({
+  windowStart: z.string(),
+  windowEnd: z.string(),
+  month: MyUsage.shape.key.unwrap(),
+  ...KeyDays.shape,
+})
+export type KeyReport = z.infer<typeof KeyReport>
 
 /** `POST /v1/embeddings`: the OpenAI form. */
 export const EmbeddingRequest = z

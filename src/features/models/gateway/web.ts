@@ -9,12 +9,13 @@ import { validate } from '../../../http/validate.ts'
 import type { VerifyKey } from '../../people/keys/verify.ts'
 import { NO_PLAN, PLANS, planInForce } from '../../people/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
+import { MonthQuery } from '../usage/schemas.ts'
 import { answerChat, chatAnswers } from './ai-chat.ts'
 import type { CallerFinder } from './callers.ts'
 import type { CompleteDeps } from './complete.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
-import { getMyUsage, type MyUsageDeps } from './my-usage.ts'
-import { ChatRequest, type ListedModel, ModelList, MyUsage } from './schemas.ts'
+import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
+import { ChatRequest, KeyReport, type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
 export type AiWebDeps = MyUsageDeps &
   ModelListDeps &
@@ -54,6 +55,17 @@ export function aiWeb(deps: AiWebDeps) {
       const bearer = readBearer(c.req.header('authorization'))
       const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
       return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
+    },
+  )
+
+  app.get(
+    '/api/keys/:id/usage',
+    answers({ 200: KeyReport }, 'not_found'),
+    deps.guards.withSession,
+    validate('query', MonthQuery),
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(getKeyReport(deps, c.var.user.id, c.req.param('id'), c.req.valid('query').days))
     },
   )
 

@@ -1,39 +1,63 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { addDays, type Clock, toDay } from '../../../core/clock.ts'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { inDaySlices } from './day-slices.ts'
+import { inDaySlices, listDays } from './day-slices.ts'
+import { type KeyPart, listKeyParts } from './key-usage.ts'
 import type { UsageByDay } from './schemas.ts'
-import { usageDays } from './tables.ts'
+import { DIRECT, usageDays, usageKeyDays } from './tables.ts'
 
-/** What a user's agents used of each model on each of the last days (UTC), today included, oldest first. */
+type Sums = { calls: number; tokens: number; costMicroUsd: number }
+type DayRow = Sums & Omit<UsageByDay['rows'][number], 'costUsd'>
+
+/** What a user's agents and keys used of each model on each of the last days (UTC), today included, oldest first. */
 export async function listUsageByDay(
   { db, clock }: { db: Db; clock: Clock },
   userId: string,
   days: number,
 ): Promise<UsageByDay> {
-  const now = clock.now()
-  const rows: UsageByDay['rows'] = []
+  const span = { last: clock.now(), days }
+  const rows: DayRow[] = []
+  await inDaySlices(usageDays.day, span, (isInSlice) => void rows.push(...listAgentParts(db, userId, isInSlice)))
+  const ofKeys: KeyPart[] = []
+  await inDaySlices(usageKeyDays.day, span, (isInSlice) => void ofKeys.push(...listKeyParts(db, userId, isInSlice)))
+  const divided = divideByKey(rows, ofKeys).sort((one, other) => one.day.localeCompare(other.day))
+  return {
+    days: listDays(span),
+    rows: divided.map(({ costMicroUsd, ...row }) => ({ ...row, costUsd: toUsd(costMicroUsd) })),
+  }
+}
+
+function listAgentParts(db: Db, userId: string, isInSlice: SQL): DayRow[] {
   const { day, agentId, model } = usageDays
-  await inDaySlices(day, { last: now, days }, (isInSlice) => {
-    const slice = db
-      .select({
-        day,
-        agentId,
-        agentName: agents.name,
-        model,
-        calls: sql<number>`sum(${usageDays.calls})`,
-        tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
-        costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
-      })
-      .from(usageDays)
-      .leftJoin(agents, eq(agents.id, agentId))
-      .where(and(eq(usageDays.userId, userId), isInSlice))
-      .groupBy(day, agentId, model)
-      .all()
-    for (const { costMicroUsd, ...row } of slice) rows.push({ ...row, costUsd: toUsd(costMicroUsd) })
+  return db
+    .select({
+      day,
+      agentId,
+      agentName: agents.name,
+      keyId: sql<null>`NULL`,
+      keyName: sql<null>`NULL`,
+      model,
+      calls: sql<number>`sum(${usageDays.calls})`,
+      tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
+      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+    })
+    .from(usageDays)
+    .leftJoin(agents, eq(agents.id, agentId))
+    .where(and(eq(usageDays.userId, userId), isInSlice))
+    .groupBy(day, agentId, model)
+    .all()
+}
+
+/** What no agent used, as what each key used of it and the rest: keys act for nobody but their owner. */
+function divideByKey(rows: readonly DayRow[], ofKeys: readonly KeyPart[]): DayRow[] {
+  const parts = Map.groupBy(ofKeys, ({ day, model }) => `${day}\n${model}`)
+  return rows.flatMap((row) => {
+    const keys = row.agentId === DIRECT ? (parts.get(`${row.day}\n${row.model}`) ?? []) : []
+    if (keys.length === 0) return [row]
+    const left = (figure: keyof Sums) => Math.max(0, row[figure] - keys.reduce((sum, key) => sum + key[figure], 0))
+    const rest = { ...row, calls: left('calls'), tokens: left('tokens'), costMicroUsd: left('costMicroUsd') }
+    return [...keys.map((key) => ({ ...row, ...key })), ...(rest.calls > 0 ? [rest] : [])]
   })
-  rows.sort((one, other) => one.day.localeCompare(other.day))
-  return { days: Array.from({ length: days }, (_, index) => toDay(addDays(now, index + 1 - days))), rows }
 }

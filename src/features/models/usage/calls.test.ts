@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
+import { apiKeys } from '../../people/keys/tables.ts'
 import { CallList, UsageByDay } from './schemas.ts'
-import { usageDays, usageLogs } from './tables.ts'
+import { usageDays, usageKeyDays, usageLogs } from './tables.ts'
 
 /** Ada with six calls of two agents and two models, the newest first failed, and Eve with one. */
 async function withCalls() {
@@ -93,9 +94,56 @@ test('GET /api/usage/by-day: one’s own days by agent and model, whoever answer
   const week = await read(UsageByDay, get('/api/usage/by-day?days=7'))
   expect([week.days.length, week.days.at(-1)]).toEqual([7, '2026-11-18'])
   expect(week.rows).toEqual([
-    { day: '2026-11-18', agentId: 'bo', agentName: null, model: 'small', calls: 4, tokens: 30, costUsd: 0.003 },
+    {
+      day: '2026-11-18',
+      agentId: 'bo',
+      agentName: null,
+      keyId: null,
+      keyName: null,
+      model: 'small',
+      calls: 4,
+      tokens: 30,
+      costUsd: 0.003,
+    },
   ])
   expect((await read(UsageByDay, get('/api/usage/by-day'))).rows).toHaveLength(2)
   expect((await get('/api/usage/by-day?days=0')).status).toBe(400)
   expect((await get('/api/usage/by-day', {})).status).toBe(401)
+})
+
+test('GET /api/usage/by-day: what no agent used is divided among the keys, and the rest is under none', async () => {
+  const test = testPlatform()
+  const ada = await test.signIn('ada@example.com', 'solo')
+  const day = '2026-11-18'
+  test.clock.set(new Date(`${day}T12:00:00Z`))
+  await write(test.platform.db, (tx) => {
+    const key = { userId: ada.user.id, name: 'Deploy', prefix: 'sk_a', createdAt: test.clock.now() }
+    tx.insert(apiKeys)
+      .values({ ...key, id: 'k1', hash: 'one' })
+      .run()
+    const used = { userId: ada.user.id, day, model: 'small', costMicroUsd: 1000 }
+    tx.insert(usageDays)
+      .values([
+        { ...used, agentId: 'direct', costMicroUsd: 5000, inputTokens: 100, outputTokens: 50, calls: 5 },
+        { ...used, agentId: 'bo', inputTokens: 1, outputTokens: 1, calls: 1 },
+      ])
+      .run()
+    tx.insert(usageKeyDays)
+      .values([
+        { ...used, keyId: 'k1', tokens: 60, calls: 2 },
+        { ...used, keyId: 'gone', tokens: 30, calls: 1 },
+      ])
+      .run()
+  })
+  const { rows } = await read(UsageByDay, test.web.request('/api/usage/by-day?days=1', { headers: ada.cookie }))
+  expect(
+    rows
+      .map(({ agentId, keyName, keyId, calls, tokens, costUsd }) => [agentId, keyId, keyName, calls, tokens, costUsd])
+      .sort(),
+  ).toEqual([
+    ['bo', null, null, 1, 2, 0.001],
+    ['direct', null, null, 2, 60, 0.003],
+    ['direct', 'gone', null, 1, 30, 0.001],
+    ['direct', 'k1', 'Deploy', 2, 60, 0.001],
+  ])
 })

@@ -37,6 +37,11 @@ export async function inDaySlices(
   }
 }
 
+/** The days of a span (UTC), oldest first. */
+export function listDays({ last, days }: Span): string[] {
+  return Array.from({ length: days }, (_, index) => toDay(addDays(last, index + 1 - days)))
+}
+
 /** From the first day that has sums of what `condition` names up to `last`. */
 export function wholeSpan(db: Db, condition: SQL | undefined, last: Date): Span {
   const first = db

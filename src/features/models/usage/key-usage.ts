@@ -1,6 +1,9 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, gte, lte, type SQL } from 'drizzle-orm'
+import { toUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { usageKeyMonths } from './tables.ts'
+import { apiKeys } from '../../people/keys/tables.ts'
+import type { KeyDays } from './schemas.ts'
+import { usageKeyDays, usageKeyMonths } from './tables.ts'
 
 export type KeyUsage = { tokens: number; costMicroUsd: number; calls: number }
 
@@ -9,6 +12,38 @@ export function readKeyUsage(db: Db, keyId: string, month: string): KeyUsage {
   const { tokens, costMicroUsd, calls } = usageKeyMonths
   const row = db.select({ tokens, costMicroUsd, calls }).from(usageKeyMonths).where(isOf(keyId, month)).get()
   return row ?? { tokens: 0, costMicroUsd: 0, calls: 0 }
+}
+
+/** What a key has used of each model on the given days (UTC), oldest first. */
+export function listKeyDays(db: Db, userId: string, keyId: string, days: readonly string[]): KeyDays {
+  const { day, model, calls, tokens, costMicroUsd } = usageKeyDays
+  const rows = db
+    .select({ day, model, calls, tokens, costMicroUsd })
+    .from(usageKeyDays)
+    .where(
+      and(
+        eq(usageKeyDays.userId, userId),
+        eq(usageKeyDays.keyId, keyId),
+        gte(day, days.at(0) ?? ''),
+        lte(day, days.at(-1) ?? ''),
+      ),
+    )
+    .orderBy(day, model)
+    .all()
+  return { days: [...days], rows: rows.map(({ costMicroUsd, ...row }) => ({ ...row, costUsd: toUsd(costMicroUsd) })) }
+}
+
+export type KeyPart = KeyUsage & { day: string; model: string; keyId: string; keyName: string | null }
+
+/** What each key of a user has used of each model on some days; what was deleted has no name. */
+export function listKeyParts(db: Db, userId: string, isInSlice: SQL): KeyPart[] {
+  const { day, model, keyId, calls, tokens, costMicroUsd } = usageKeyDays
+  return db
+    .select({ day, model, keyId, keyName: apiKeys.name, calls, tokens, costMicroUsd })
+    .from(usageKeyDays)
+    .leftJoin(apiKeys, eq(apiKeys.id, keyId))
+    .where(and(eq(usageKeyDays.userId, userId), isInSlice))
+    .all()
 }
 
 /** A key that replaces another goes on where that one stands, so that rotating resets no limit. */

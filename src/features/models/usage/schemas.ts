@@ -98,7 +98,7 @@ export const ToolUsage = z.array(
 )
 export type ToolUsage = z.infer<typeof ToolUsage>
 
-/** `GET /api/usage/by-day` `?days=30`: what was used on each day (UTC) by an agent with a model; `agentId` is `direct` without one. */
+/** `GET /api/usage/by-day` `?days=30`: what was used on each day (UTC) by an agent or a key with a model; `agentId` is `direct` without one, `keyId` null. */
 export const UsageByDay = z.object({
   days: z.array(z.string()),
   rows: z.array(
@@ -106,6 +106,8 @@ export const UsageByDay = z.object({
       day: z.string(),
       agentId: z.string(),
       agentName: z.string().nullable(),
+      keyId: z.string().nullable(),
+      keyName: z.string().nullable(),
       model: z.string(),
       calls: z.number(),
       tokens: z.number(),
@@ -114,6 +116,15 @@ export const UsageByDay = z.object({
   ),
 })
 export type UsageByDay = z.infer<typeof UsageByDay>
+
+/** What a key has used of each model on each day (UTC), oldest first. */
+export const KeyDays = z.object({
+  days: z.array(z.string()),
+  rows: z.array(
+    z.object({ day: z.string(), model: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() }),
+  ),
+})
+export type KeyDays = z.infer<typeof KeyDays>
 
 const badLimit = 'limit must be a whole number from 1 to 100'
 const badBefore = 'before must be the id of a call'

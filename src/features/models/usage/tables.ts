@@ -1,6 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
+/** The agent of calls that no agent made. */
+export const DIRECT = 'direct'
+
 /**
  * One row per completion, failed ones included (Interface 2, Usage log). No foreign keys: the record outlives user and agent.
  * `generationId` is the caller's name for the call and keeps it from being written twice; null in rows of earlier versions.
@@ -92,6 +95,31 @@ export const addedKeySums = {
   tokens: sql`${usageKeyMonths.tokens} + excluded.tokens`,
   costMicroUsd: sql`${usageKeyMonths.costMicroUsd} + excluded.cost_micro_usd`,
   calls: sql`${usageKeyMonths.calls} + excluded.calls`,
+}
+
+/** What a key has used of a model on a day (UTC): a part of what stands in `usage_days` under no agent. */
+export const usageKeyDays = sqliteTable(
+  'usage_key_days',
+  {
+    userId: text().notNull(),
+    day: text().notNull(),
+    keyId: text().notNull(),
+    model: text().notNull(),
+    tokens: integer().notNull(),
+    costMicroUsd: integer().notNull(),
+    calls: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.day, table.keyId, table.model] }),
+    index('usage_key_days_by_key').on(table.keyId, table.day),
+  ],
+)
+
+/** For `onConflictDoUpdate` of a key's day. */
+export const addedKeyDaySums = {
+  tokens: sql`${usageKeyDays.tokens} + excluded.tokens`,
+  costMicroUsd: sql`${usageKeyDays.costMicroUsd} + excluded.cost_micro_usd`,
+  calls: sql`${usageKeyDays.calls} + excluded.calls`,
 }
 
 /** One use of a tool by an agent, as the agent tells it (Interface 2, Tool event). `userId` is the agent's owner. */

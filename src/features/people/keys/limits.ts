@@ -39,6 +39,11 @@ export function toLimits(row: LimitColumns): Limits {
   }
 }
 
+/** What a stored key allows. */
+export function toKeyLimits({ id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }: ApiKeyRow): KeyLimits {
+  return { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
+}
+
 /** What the limits of a key are about: money, tokens or models. A rate limits whatever it is used for. */
 type SpendingLimits = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models'>
 

@@ -5,8 +5,8 @@ import {
   VideoRefusal,
 } from '../../../adapters/media/video.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import { DIRECT } from '../../models/gateway/callers.ts'
 import type { Bill, Spendings } from '../../models/usage/spend.ts'
+import { DIRECT } from '../../models/usage/tables.ts'
 import { PLANS } from '../../people/plans/plans.ts'
 import { videoCost } from './price.ts'
 

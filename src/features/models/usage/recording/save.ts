@@ -4,9 +4,11 @@ import type { Db, Tx } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
 import {
   addedDaySums,
+  addedKeyDaySums,
   addedKeySums,
   addedMonthSums,
   usageDays,
+  usageKeyDays,
   usageKeyMonths,
   usageLogs,
   usageMonths,
@@ -29,6 +31,7 @@ export function createUsageWriter(db: Db): UsageWriter {
     for (const day of sumDays(events)) statements.day.run(day)
     for (const month of sumMonths(events)) statements.month.run(month)
     for (const month of sumKeyMonths(events)) statements.keyMonth.run(month)
+    for (const day of sumKeyDays(events)) statements.keyDay.run(day)
   }
   return {
     save: (events) => write(db, (tx) => insert(tx, events)),
@@ -105,10 +108,27 @@ function sumKeyMonths(events: Timed[]) {
   return sums.values()
 }
 
+/** One row for each user, key, day and model. */
+function sumKeyDays(events: Timed[]) {
+  const sums = new Map<string, typeof usageKeyDays.$inferInsert>()
+  for (const { userId, keyId, at, model, inputTokens, outputTokens, costMicroUsd } of events) {
+    if (keyId === null) continue
+    const day = toDay(at)
+    const name = `${day}\n${userId}\n${keyId}\n${model}`
+    const sum = sums.get(name) ?? { userId, keyId, day, model, tokens: 0, costMicroUsd: 0, calls: 0 }
+    sum.tokens += inputTokens + outputTokens
+    sum.costMicroUsd += costMicroUsd
+    sum.calls += 1
+    sums.set(name, sum)
+  }
+  return sums.values()
+}
+
 /** Prepared with the first completion and kept. */
 function prepareStatements(tx: Tx) {
   const value = sql.placeholder
   return {
+    ...prepareKeySums(tx),
     log: tx
       .insert(usageLogs)
       .values({
@@ -159,6 +179,12 @@ function prepareStatements(tx: Tx) {
         set: addedMonthSums,
       })
       .prepare(),
+  }
+}
+
+function prepareKeySums(tx: Tx) {
+  const value = sql.placeholder
+  return {
     keyMonth: tx
       .insert(usageKeyMonths)
       .values({
@@ -169,6 +195,22 @@ function prepareStatements(tx: Tx) {
         calls: value('calls'),
       })
       .onConflictDoUpdate({ target: [usageKeyMonths.keyId, usageKeyMonths.month], set: addedKeySums })
+      .prepare(),
+    keyDay: tx
+      .insert(usageKeyDays)
+      .values({
+        userId: value('userId'),
+        day: value('day'),
+        keyId: value('keyId'),
+        model: value('model'),
+        tokens: value('tokens'),
+        costMicroUsd: value('costMicroUsd'),
+        calls: value('calls'),
+      })
+      .onConflictDoUpdate({
+        target: [usageKeyDays.userId, usageKeyDays.day, usageKeyDays.keyId, usageKeyDays.model],
+        set: addedKeyDaySums,
+      })
       .prepare(),
   }
 }

@@ -1,6 +1,6 @@
 import type { SignedInUser } from '../../../../http/env.ts'
-import { DIRECT } from '../../../models/gateway/callers.ts'
 import { type CompleteDeps, complete } from '../../../models/gateway/complete.ts'
+import { DIRECT } from '../../../models/usage/tables.ts'
 import { planInForce } from '../../../people/plans/plans.ts'
 
 export type AskDeps = CompleteDeps

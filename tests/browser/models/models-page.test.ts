@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { signUp } from '../harness/client.ts'
-import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
-import { openHouse } from '../harness/server.ts'
-import { until } from '../harness/until.ts'
-import { withProvider } from '../journeys/main-job.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { signUp } from '../../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
+import { openHouse } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+import { withProvider } from '../../journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

@@ -1,0 +1,43 @@
+import { lazy, Suspense } from 'react'
+import { Skeleton } from '../ui/notice.tsx'
+import type { Stack } from './explore.ts'
+import type { DayBudget } from './use-day-budget.ts'
+
+const StackedChart = lazy(async () => ({ default: (await import('./stacked-chart.tsx')).StackedChart }))
+
+type StackedProps = { stack: Stack; isNothing: boolean; budget: DayBudget | null }
+
+/** The cost of each day, divided, with what each colour is and the budget of a day. */
+export function Stacked({ stack, isNothing, budget }: StackedProps) {
+  if (isNothing) return <p className="px-4 pb-4 text-sm text-muted">Nothing of it cost anything.</p>
+  return (
+    <div className="grid grid-cols-1 gap-3 px-2 pb-4 sm:px-3">
+      <Suspense fallback={<Skeleton className="h-60" />}>
+        <StackedChart stack={stack} budgetUsd={budget?.usd ?? null} />
+      </Suspense>
+      <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 px-2 text-sm">
+        {stack.names.map((name, index) => (
+          <li key={name} className="flex min-w-0 items-center gap-2">
+            <span aria-hidden className={`size-2 shrink-0 rounded-xs ${swatches[index] ?? 'bg-edge'}`} />
+            <span className="min-w-0 truncate">{name}</span>
+          </li>
+        ))}
+        {budget && (
+          <li className="flex min-w-0 items-center gap-2">
+            <span aria-hidden className="w-4 shrink-0 border-t-2 border-dashed border-bad" />
+            <span className="min-w-0">{budget.label}</span>
+          </li>
+        )}
+      </ul>
+    </div>
+  )
+}
+
+/** In the order of the chart's own. */
+const swatches = [
+  'bg-[var(--plot-a)]',
+  'bg-[var(--plot-c)]',
+  'bg-[var(--plot-e)]',
+  'bg-[var(--plot-b)]',
+  'bg-[var(--plot-d)]',
+]

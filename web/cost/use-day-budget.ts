@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/react-query'
+import { Breaker } from '../../src/features/models/breakers/schemas.ts'
+import { agentPath } from '../agents/agents-api.ts'
+import { request } from '../api/request.ts'
+import { keyReportQuery } from '../key/key-api.ts'
+import type { Chosen } from './explore.ts'
+import { formatCost } from './figures.ts'
+import { daysOfMonth } from './forecast.ts'
+
+/** What may be spent in a day, and in whose words. */
+export type DayBudget = { usd: number; label: string }
+
+/** The budget of what is looked at alone: the daily cap of an agent, or a day's part of what a key may cost in a month. */
+export function useDayBudget({ agent, model, key }: Chosen): DayBudget | null {
+  const ofAgent = Boolean(agent && agent !== 'direct' && !model && !key)
+  const ofKey = Boolean(key && !model)
+  const breaker = useQuery({
+    queryKey: ['agents', agent, 'breaker'],
+    queryFn: ({ signal }) => request(Breaker, `${agentPath(agent ?? '')}/breaker`, { signal }),
+    enabled: ofAgent,
+    staleTime: 30_000,
+  })
+  const report = useQuery({ ...keyReportQuery(key ?? ''), enabled: ofKey })
+  const cap = ofAgent ? breaker.data?.caps.costUsdPerDay : null
+  if (cap) return { usd: cap, label: `The agent’s limit of a day: ${formatCost(cap)}` }
+  const monthly = ofKey ? report.data?.month.costUsd.limit : null
+  if (!monthly) return null
+  return {
+    usd: monthly / daysOfMonth(new Date()),
+    label: `A day’s part of the key’s ${formatCost(monthly)} a month`,
+  }
+}

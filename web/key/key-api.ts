@@ -1,0 +1,21 @@
+import { queryOptions } from '@tanstack/react-query'
+import { KeyReport } from '../../src/features/models/gateway/schemas.ts'
+import { Key } from '../../src/features/people/keys/schemas.ts'
+import { request } from '../api/request.ts'
+
+/** One of the caller's keys. @throws ApiError 404 for a key that is gone or somebody else's. */
+export function keyQuery(keyId: string) {
+  return queryOptions({
+    queryKey: ['keys', keyId],
+    queryFn: ({ signal }) => request(Key, `/api/keys/${encodeURIComponent(keyId)}`, { signal }),
+  })
+}
+
+/** What a key used this month beside its limits, and on each of the last 30 days. */
+export function keyReportQuery(keyId: string) {
+  return queryOptions({
+    queryKey: ['keys', keyId, 'usage'],
+    queryFn: ({ signal }) => request(KeyReport, `/api/keys/${encodeURIComponent(keyId)}/usage`, { signal }),
+    staleTime: 30_000,
+  })
+}

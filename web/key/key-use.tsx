@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query'
+import type { KeyReport } from '../../src/features/models/gateway/schemas.ts'
+import { addUp, toShares, toStack } from '../cost/explore.ts'
+import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'
+import { daysOfMonth, forecastEnd } from '../cost/forecast.ts'
+import { Stacked } from '../cost/stacked.tsx'
+import { LimitBar } from '../ui/limit-bar.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Skeleton } from '../ui/notice.tsx'
+import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { Section } from '../ui/section.tsx'
+import { keyReportQuery } from './key-api.ts'
+
+/** How much of its limits a key has used this month, and what on each of the last 30 days. */
+export function KeyUse({ keyId }: { keyId: string }) {
+  const query = useQuery(keyReportQuery(keyId))
+  return (
+    <Loaded query={query} what="What the key has used" placeholder={<Skeleton className="h-96 rounded-xl" />}>
+      {(report) => (
+        <>
+          <Month report={report} />
+          <LastDays report={report} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function Month({ report: { month, windowEnd } }: { report: KeyReport }) {
+  const { tokens, costUsd, calls, models, requestsPerMinute } = month
+  const ends = formatDay(new Date(windowEnd))
+  return (
+    <Section
+      title="This month"
+      lead={`${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}. Months are UTC; the next begins on ${ends}. A key that replaced another goes on where that one stood.`}
+    >
+      <Used what="Money" used={costUsd.used} limit={costUsd.limit} format={formatCost} />
+      <Used what="Tokens" used={tokens.used} limit={tokens.limit} format={formatCompact} />
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
+        <dt className="text-muted">Models</dt>
+        <dd className="wrap-anywhere">{models?.join(', ') ?? 'all that your plan has'}</dd>
+        <dt className="text-muted">Requests</dt>
+        <dd>
+          {requestsPerMinute === null ? 'no limit of its own' : `${formatCount(requestsPerMinute)} a minute at most`}
+        </dd>
+      </dl>
+    </Section>
+  )
+}
+
+type UsedProps = { what: string; used: number; limit: number | null; format: (figure: number) => string }
+
+function Used({ what, used, limit, format }: UsedProps) {
+  const usedUp = limit === null ? null : forecastEnd(used, limit, new Date())
+  if (limit === null) {
+    return (
+      <p className="flex flex-wrap justify-between gap-x-4 text-sm">
+        <span>
+          {what}: <span className="font-medium tabular-nums">{format(used)}</span>
+        </span>
+        <span className="text-muted">no limit of its own</span>
+      </p>
+    )
+  }
+  return (
+    <div className="grid grid-cols-1 gap-1.5">
+      <LimitBar label={`${what} used this month`} used={used} limit={limit} note={describeLeft(used, limit, format)}>
+        {what}: <span className="font-medium tabular-nums">{format(used)}</span> of {format(limit)}
+      </LimitBar>
+      {usedUp && <p className="text-sm text-warn">If it goes on like this, used up on {formatDay(usedUp)}.</p>}
+    </div>
+  )
+}
+
+function describeLeft(used: number, limit: number, format: (figure: number) => string): string {
+  return used >= limit ? 'used up: the key is refused' : `${format(limit - used)} left`
+}
+
+function LastDays({ report }: { report: KeyReport }) {
+  const own = { agentId: 'direct', agentName: null, keyId: report.month.id, keyName: null }
+  const rows = report.rows.map((row) => ({ ...row, ...own }))
+  const sums = addUp(rows)
+  const limit = report.month.costUsd.limit
+  const budget = limit === null ? null : { usd: limit / daysOfMonth(new Date()), label: 'A day’s part of its budget' }
+  return (
+    <Panel title="Last 30 days">
+      {sums.calls === 0 ? (
+        <p className="px-4 pb-4 text-sm text-muted">It has asked no model in these days.</p>
+      ) : (
+        <>
+          <Stacked
+            stack={toStack({ days: report.days, rows }, 'model')}
+            isNothing={sums.costUsd === 0}
+            budget={budget}
+          />
+          <TableFrame label="What the key used of each model">
+            <thead>
+              <tr>
+                <th scope="col" className={headClass('text')}>
+                  Model
+                </th>
+                {['Cost', 'Calls', 'Tokens'].map((head) => (
+                  <th key={head} scope="col" className={headClass('number')}>
+                    {head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {[...toShares(rows, 'model'), { id: 'all', name: 'Together', ...sums }].map((share) => (
+                <tr key={share.id}>
+                  <th scope="row" className={`${cellClass('text')} max-w-56 truncate font-normal`}>
+                    {share.name}
+                  </th>
+                  <td className={`${cellClass('number')} font-medium`}>{formatCost(share.costUsd)}</td>
+                  <td className={cellClass('number')}>{formatCount(share.calls)}</td>
+                  <td className={cellClass('number')} title={formatCount(share.tokens)}>
+                    {formatCompact(share.tokens)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </TableFrame>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function formatDay(day: Date): string {
+  return day.toLocaleDateString('en', { day: 'numeric', month: 'long', timeZone: 'UTC' })
+}

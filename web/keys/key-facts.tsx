@@ -1,0 +1,67 @@
+import type { ReactNode } from 'react'
+import type { Key } from '../../src/features/people/keys/schemas.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Moment } from '../ui/moment.tsx'
+
+/** How a key begins, whether it works, and what it may do. */
+export function KeyBadges({ apiKey }: { apiKey: Key }) {
+  return (
+    <>
+      <code className="font-mono text-[0.8125rem] text-muted">{apiKey.keyPreview}</code>
+      {apiKey.disabled && <Badge tone="warning">Disabled</Badge>}
+      {isExpired(apiKey) && <Badge tone="problem">Expired</Badge>}
+      {apiKey.scopes.map((scope) => (
+        <Badge key={scope}>{scope}</Badge>
+      ))}
+      {describeLimits(apiKey.limits).map((limit) => (
+        <Badge key={limit}>{limit}</Badge>
+      ))}
+    </>
+  )
+}
+
+/** When a key was made and used, and until when it works. */
+export function KeyDates({ apiKey }: { apiKey: Key }) {
+  return (
+    <p className="flex flex-wrap gap-x-3 text-sm text-muted">
+      <Fact>
+        Created <Moment at={apiKey.createdAt} />
+      </Fact>
+      <Fact>
+        {apiKey.lastUsed ? (
+          <>
+            Used <Moment at={apiKey.lastUsed} as="distance" />
+          </>
+        ) : (
+          'Never used'
+        )}
+      </Fact>
+      <Fact>
+        {apiKey.expiresAt ? (
+          <>
+            {isExpired(apiKey) ? 'Expired' : 'Expires'} <Moment at={apiKey.expiresAt} />
+          </>
+        ) : (
+          'Does not expire'
+        )}
+      </Fact>
+    </p>
+  )
+}
+
+function isExpired({ expiresAt }: Key): boolean {
+  return expiresAt !== null && new Date(expiresAt).getTime() <= Date.now()
+}
+
+function describeLimits({ monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute }: Key['limits']): string[] {
+  return [
+    ...(monthlyBudgetUsd === null ? [] : [`$${monthlyBudgetUsd} a month`]),
+    ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens a month`]),
+    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests a minute`]),
+    ...(models === null ? [] : [`${models.length} ${models.length === 1 ? 'model' : 'models'}`]),
+  ]
+}
+
+function Fact({ children }: { children: ReactNode }) {
+  return <span className="whitespace-nowrap">{children}</span>
+}
