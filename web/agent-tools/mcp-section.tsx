@@ -12,6 +12,7 @@ import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { NewCommand } from './new-command.tsx'
 import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery } from './tools-api.ts'
+import { TryTool } from './try-tool.tsx'
 
 const ServerForm = z.object({
   name: z.string().trim().min(1, 'A name is needed'),
@@ -70,23 +71,27 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
   })
   if (error) return <LoadProblem what="Its tools" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-10" />
+  if (data.length === 0) return <p className="text-sm text-muted">It has no tools.</p>
   return (
-    <fieldset disabled={trust.isPending} className="grid grid-cols-1 gap-2">
-      <legend className="mb-2 text-sm text-muted">Tick those that may be used without asking you.</legend>
-      {trust.error && <Notice tone="problem">{messageFor(trust.error)}</Notice>}
-      {data.map(({ name, description }) => (
-        <CheckField
-          key={name}
-          label={name}
-          hint={description.slice(0, 300)}
-          checked={server.trustedTools.includes(name)}
-          onChange={(event) => {
-            const others = server.trustedTools.filter((trusted) => trusted !== name)
-            trust.mutate(event.target.checked ? [...others, name] : others)
-          }}
-        />
-      ))}
-    </fieldset>
+    <>
+      <fieldset disabled={trust.isPending} className="grid grid-cols-1 gap-2">
+        <legend className="mb-2 text-sm text-muted">Tick those that may be used without asking you.</legend>
+        {trust.error && <Notice tone="problem">{messageFor(trust.error)}</Notice>}
+        {data.map(({ name, description }) => (
+          <CheckField
+            key={name}
+            label={name}
+            hint={description.slice(0, 300)}
+            checked={server.trustedTools.includes(name)}
+            onChange={(event) => {
+              const others = server.trustedTools.filter((trusted) => trusted !== name)
+              trust.mutate(event.target.checked ? [...others, name] : others)
+            }}
+          />
+        ))}
+      </fieldset>
+      <TryTool agentId={agentId} serverId={server.id} tools={data} />
+    </>
   )
 }
 

@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { AgentTools, type ToolsRequest } from '../../src/features/talk/agent-tools/schemas.ts'
-import { McpServer, McpServerList, McpServerTools } from '../../src/features/talk/mcp-servers/schemas.ts'
+import { McpServer, McpServerList, McpServerTools, ToolResult } from '../../src/features/talk/mcp-servers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { request } from '../api/request.ts'
 
@@ -60,6 +60,12 @@ export async function changeServer(client: QueryClient, agentId: string, id: str
 export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
   await request(Removed, serverPath(agentId, id), { method: 'DELETE' })
   await reloadServers(client, agentId)
+}
+
+/** Uses a tool once, with the rights of the agent. */
+export function tryTool(agentId: string, id: string, tool: string, input: Record<string, unknown>) {
+  const body = { tool, arguments: input }
+  return request(ToolResult, `${serverPath(agentId, id)}/try`, { method: 'POST', body, timeoutMs: 45_000 })
 }
 
 /** The list alone: what a server says of its tools did not change, and of one that is gone nobody may ask. */

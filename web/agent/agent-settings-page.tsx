@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { Loaded } from '../ui/loaded.tsx'
@@ -32,6 +33,7 @@ export function AgentSettingsPage() {
           <LimitsSection agent={agent} />
           <ToolsSection agent={agent} />
           <McpSection agent={agent} />
+          <WorkspaceImportSection agent={agent} />
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />
           <DangerSection agent={agent} />

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { MemorySearch } from '../agent-memory/memory-search.tsx'
 import { messageFor } from '../api/request.ts'
 import { SectionForm } from '../settings/section-form.tsx'
 import { Button } from '../ui/button.tsx'
@@ -33,6 +34,7 @@ export function MemorySection({ agent }: { agent: WebAgent }) {
             {data.unread && (
               <Notice tone="warning">It keeps notes in files of its own, which can be seen while it runs.</Notice>
             )}
+            <MemorySearch agentId={agent.id} />
             <FactList agent={agent} memory={data.memory} />
             <FactFields agent={agent} />
           </>

@@ -30,7 +30,7 @@ export function CostPage() {
   return (
     <Page
       title="Cost"
-      lead={`What your agents have used ${phrase}. Days are UTC.`}
+      lead={`What your agents and keys have used ${phrase}. Days are UTC.`}
       actions={
         <div className="flex flex-wrap items-center gap-2">
           <PeriodLinks />

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { KeyReport } from '../../src/features/models/gateway/schemas.ts'
-import { addUp, toShares, toStack } from '../cost/explore.ts'
+import { addUp, type Share, type Sums, toShares, toStack } from '../cost/explore.ts'
 import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { daysOfMonth, forecastEnd } from '../cost/forecast.ts'
 import { Stacked } from '../cost/stacked.tsx'
@@ -107,7 +107,7 @@ function LastDays({ report }: { report: KeyReport }) {
               </tr>
             </thead>
             <tbody>
-              {[...toShares(rows, 'model'), { id: 'all', name: 'Together', ...sums }].map((share) => (
+              {withSum(toShares(rows, 'model'), sums).map((share) => (
                 <tr key={share.id}>
                   <th scope="row" className={`${cellClass('text')} max-w-56 truncate font-normal`}>
                     {share.name}
@@ -125,6 +125,11 @@ function LastDays({ report }: { report: KeyReport }) {
       )}
     </Panel>
   )
+}
+
+/** Of several models their sum as well. */
+function withSum(shares: readonly Share[], sums: Sums): readonly Share[] {
+  return shares.length > 1 ? [...shares, { id: 'all', name: 'Together', ...sums }] : shares
 }
 
 function formatDay(day: Date): string {

@@ -60,7 +60,7 @@ async function seeUse(page: Page, backend: string): Promise<void> {
   const meter = page.getByRole('meter', { name: 'Tokens used this month' })
   expect([await meter.getAttribute('value'), await meter.getAttribute('max')]).toEqual(['3000', '10000'])
   const used = page.getByRole('group', { name: 'What the key used of each model' })
-  expect(await used.getByRole('row').last().textContent()).toBe('Together$0.000923K')
+  expect(await used.getByRole('row').last().textContent()).toBe(`${MODEL}$0.000923K`)
   await until('its two calls', async () => (await requestCount(page)) === 2)
   const example = page.locator('pre')
   for (const [language, words] of [

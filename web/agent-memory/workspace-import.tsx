@@ -1,0 +1,162 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { FolderInput } from 'lucide-react'
+import { type ChangeEvent, useId, useRef, useState } from 'react'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { WorkspaceImported } from '../../src/features/talk/memory/schemas.ts'
+import { memoryQuery } from '../agent/memory-api.ts'
+import { messageFor, request } from '../api/request.ts'
+import { Button } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Patience } from '../ui/patience.tsx'
+import { Section } from '../ui/section.tsx'
+import { type FoundFile, findWorkspace, takeWithinLimits, toImport } from './workspace-files.ts'
+
+type Picked = { path: string; size: number; text(): Promise<string> }
+/** What was chosen: how many files, and what of them is a workspace. */
+type Choice = { files: number; found: FoundFile<Picked>[]; taken: FoundFile<Picked>[] }
+
+/** Brings what an OpenClaw agent has written down into this one: choose, see what was found, import. */
+export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
+  const client = useQueryClient()
+  const [choice, setChoice] = useState<Choice | null>(null)
+  const importing = useMutation({
+    mutationFn: async (taken: Choice['taken']) =>
+      request(WorkspaceImported, '/api/memory/import', {
+        method: 'POST',
+        body: await toImport(agent.id, taken),
+        timeoutMs: 60_000,
+      }),
+    async onSuccess() {
+      setChoice(null)
+      await client.invalidateQueries({ queryKey: memoryQuery(agent.id).queryKey })
+    },
+  })
+  const choose = (files: readonly File[]) => {
+    importing.reset()
+    const found = findWorkspace(files.map(toPicked))
+    setChoice(files.length === 0 ? null : { files: files.length, found, taken: takeWithinLimits(found) })
+  }
+  return (
+    <Section
+      title="Bring along from OpenClaw"
+      lead={`SOUL.md becomes part of the instructions of ${agent.name}; MEMORY.md, USER.md and the diary in memory/ become facts. What it knows already stays.`}
+    >
+      <div className="flex flex-wrap gap-2">
+        <FilePick label="Choose the workspace folder" isFolder onChoose={choose} />
+        <FilePick label="Choose files" onChoose={choose} />
+      </div>
+      {choice && <FoundFiles choice={choice} />}
+      {importing.error && (
+        <Notice tone="problem" title="Nothing was imported">
+          {messageFor(importing.error)}
+        </Notice>
+      )}
+      {choice && choice.taken.length > 0 && (
+        <div className="flex flex-wrap gap-2">
+          <Button look="primary" isPending={importing.isPending} onClick={() => importing.mutate(choice.taken)}>
+            Import {choice.taken.length === 1 ? '1 file' : `${choice.taken.length} files`}
+          </Button>
+          <Button onClick={() => setChoice(null)}>Cancel</Button>
+        </div>
+      )}
+      <Patience isPending={importing.isPending}>The files are on their way.</Patience>
+      {importing.data && <Imported result={importing.data} />}
+    </Section>
+  )
+}
+
+type FilePickProps = { label: string; isFolder?: boolean; onChoose: (files: readonly File[]) => void }
+
+function FilePick({ label, isFolder = false, onChoose }: FilePickProps) {
+  const id = useId()
+  const ref = useRef<HTMLInputElement>(null)
+  const take = ({ target }: ChangeEvent<HTMLInputElement>) => {
+    onChoose([...(target.files ?? [])])
+    // The same files may be chosen again.
+    target.value = ''
+  }
+  return (
+    <>
+      <Button aria-controls={id} onClick={() => ref.current?.click()}>
+        {isFolder && <FolderInput aria-hidden className="size-4" />}
+        {label}
+      </Button>
+      <input
+        ref={ref}
+        id={id}
+        type="file"
+        multiple
+        hidden
+        aria-label={label}
+        accept={isFolder ? undefined : '.md,text/markdown'}
+        onChange={take}
+        {...(isFolder && { webkitdirectory: '' })}
+      />
+    </>
+  )
+}
+
+function FoundFiles({ choice: { files, found, taken } }: { choice: Choice }) {
+  if (found.length === 0) {
+    return (
+      <Notice tone="warning" title="No workspace was found in that">
+        <p>
+          It is usually ~/.openclaw/workspace, with a MEMORY.md, USER.md or SOUL.md in it. Folders that begin with a dot
+          may be hidden in the dialog.
+        </p>
+      </Notice>
+    )
+  }
+  const others = files - found.length
+  return (
+    <div className="grid grid-cols-1 gap-2">
+      <p className="text-sm text-muted" role="status">
+        {found.length === 1 ? '1 file belongs' : `${found.length} files belong`} to a workspace
+        {others > 0 && `; ${others} ${others === 1 ? 'other is' : 'others are'} left out`}.
+        {taken.length < found.length && ` One import takes ${taken.length} of them; import the rest afterwards.`}
+      </p>
+      <ul
+        aria-label="What was found"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-60 divide-y divide-line overflow-y-auto rounded-lg border border-line"
+      >
+        {taken.map(({ path, into, file }) => (
+          <li key={path} className="flex flex-wrap justify-between gap-x-4 px-3 py-2 text-sm">
+            <span className="min-w-0 font-mono text-[0.8125rem] wrap-anywhere">{path}</span>
+            <span className="text-muted tabular-nums">
+              {formatSize(file.size)}, into the {into}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Imported({ result: { facts, instructions, known, skipped } }: { result: WorkspaceImported }) {
+  const brought = facts.length + instructions.length
+  return (
+    <Notice tone={brought > 0 ? 'good' : 'note'} title={brought > 0 ? 'Imported' : 'Nothing new was in it'}>
+      <ul className="list-disc pl-4">
+        {facts.length > 0 && <li>Now facts: {facts.join(', ')}</li>}
+        {instructions.length > 0 && <li>Now part of the instructions: {instructions.join(', ')}</li>}
+        {known.length > 0 && <li>Known before, left as they are: {known.join(', ')}</li>}
+        {skipped.map(({ path, reason }) => (
+          <li key={path}>
+            {path} was left out: {reason}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}
+
+function toPicked(file: File): Picked {
+  const path = file.webkitRelativePath.split('/').slice(1).join('/') || file.name
+  return { path, size: file.size, text: () => file.text() }
+}
+
+function formatSize(bytes: number): string {
+  return bytes < 1000 ? `${bytes} bytes` : `${(bytes / 1000).toFixed(1)} kB`
+}
