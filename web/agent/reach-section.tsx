@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { CopyButton } from '../ui/copy-button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
+import { Address } from './address.tsx'
 import { deploymentsQuery, instanceQuery } from './agent-api.ts'
 import { findImage } from './work.ts'
 
@@ -47,18 +47,6 @@ function toVersion(version: string | null): string {
 
 function Start({ at }: { at: string | null }) {
   return at === null ? 'Never yet' : <Moment at={at} as="minute" />
-}
-
-function Address({ label, address }: { label: string; address: string }) {
-  return (
-    <div className="grid grid-cols-1 gap-1.5">
-      <p className="text-sm text-muted">{label}</p>
-      <div className="flex flex-wrap items-center gap-2">
-        <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">{address}</code>
-        <CopyButton text={address} what="the address" />
-      </div>
-    </div>
-  )
 }
 
 type FactProps = { label: string; className?: string; children: ReactNode }

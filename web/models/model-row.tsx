@@ -12,12 +12,12 @@ export function ModelRow({ model, isDown, onTry }: { model: AiModel; isDown: boo
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-2 px-4 py-3 lg:grid-cols-[minmax(0,1fr)_19rem_auto]">
       <div className="grid min-w-0 grid-cols-1 gap-0.5">
-        <h3 className="flex flex-wrap items-center gap-x-2 gap-y-1 font-medium">
+        <h2 className="flex flex-wrap items-center gap-x-2 gap-y-1 font-medium">
           <span className="min-w-0 wrap-anywhere">{name}</span>
           {hasAbility(model, 'tools') && <Badge>Tools</Badge>}
           {hasAbility(model, 'vision') && <Badge>Vision</Badge>}
           <ModelState model={model} isDown={isDown} />
-        </h3>
+        </h2>
         <p className="text-sm text-muted">
           {name !== id && <code className="font-mono text-[0.8125rem] wrap-anywhere">{id} </code>}
           through {provider}

@@ -86,10 +86,10 @@ function ModelList({ models, down, onTry, onClear }: ModelListProps) {
   }
   const rest = models.length - shown
   return (
-    <section aria-labelledby="models-count" className="grid grid-cols-1 gap-3">
-      <h2 id="models-count" role="status" className="text-sm font-normal text-muted tabular-nums">
+    <div className="grid grid-cols-1 gap-3">
+      <p role="status" className="text-sm font-normal text-muted tabular-nums">
         {models.length === 1 ? '1 model' : `${models.length.toLocaleString('en')} models`}
-      </h2>
+      </p>
       <ul className="grid grid-cols-1 divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">
         {models.slice(0, shown).map((model) => (
           <ModelRow key={model.id} model={model} isDown={down.includes(model.provider)} onTry={() => onTry(model.id)} />
@@ -100,7 +100,7 @@ function ModelList({ models, down, onTry, onClear }: ModelListProps) {
           Show {Math.min(rest, STEP * 3)} more of {rest}
         </Button>
       )}
-    </section>
+    </div>
   )
 }
 

@@ -52,8 +52,11 @@ async function follow(model: string, prompt: string, signal: AbortSignal, change
       prompt,
       signal,
       onBegin: (generationId) => change(() => ({ state: 'answering', generationId: generationId || null })),
-      onText: (piece) =>
-        change(({ text, firstMs }) => ({ text: text + piece, firstMs: firstMs ?? (piece ? since() : null) })),
+      onText(piece) {
+        // Now, and not when it is drawn.
+        const nowMs = since()
+        change(({ text, firstMs }) => ({ text: text + piece, firstMs: firstMs ?? (piece ? nowMs : null) }))
+      },
     })
     const wholeMs = since()
     change(() => ({ state: 'done', wholeMs }))

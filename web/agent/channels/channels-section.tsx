@@ -55,9 +55,13 @@ export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
       <SecretSetting
         agent={agent}
         name="webhookUrl"
-        label="Webhook address"
+        label="Address for other agents"
         isSet={secrets.webhookUrl}
-        hint={webhookUrl ? `Now at ${webhookUrl}` : 'An http or https address of yours.'}
+        hint={
+          webhookUrl
+            ? `What other agents send to it is posted to ${webhookUrl}`
+            : 'What other agents send to it is posted there as well. An http or https address of yours.'
+        }
       />
       <People agent={agent} config={config} />
     </Section>

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/section.tsx'
+import { Address } from '../address.tsx'
 import { channelsQuery } from './channels-api.ts'
 
 function mailChannelQuery(agentId: string) {
@@ -45,11 +46,7 @@ function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId:
   })
   return (
     <div className="grid grid-cols-1 gap-3">
-      {address && (
-        <p className="wrap-anywhere">
-          Its address is <code className="font-mono text-sm">{address}</code>.
-        </p>
-      )}
+      {address && <Address label={isOn ? 'Its address' : 'Its address, once it answers'} address={address} />}
       {missing.length > 0 && (
         <Notice tone="warning">The operator has to set {missing.join(', ')} before agents can answer mail.</Notice>
       )}

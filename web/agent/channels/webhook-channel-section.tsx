@@ -8,8 +8,9 @@ import {
   WebhookChannelRequest,
 } from '../../../src/features/talk/webhook-channel/schemas.ts'
 import { agentPath, agentQuery } from '../../agents/agents-api.ts'
-import { messageFor, request } from '../../api/request.ts'
+import { request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
+import { AskDialog, focusHeading } from '../../ui/ask-dialog.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -19,6 +20,7 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/section.tsx'
+import { Address } from '../address.tsx'
 
 const pathOf = (agentId: string) => `${agentPath(agentId)}/webhook-channel`
 
@@ -60,24 +62,19 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
     change,
     () => 'url',
   )
-  const end = useMutation({
-    mutationFn: () => request(ChannelChanged, pathOf(agentId), { method: 'DELETE' }),
-    onSettled: () => client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey }),
-  })
   return (
     <div className="grid grid-cols-1 gap-4">
-      {isOn && (
-        <p className="flex flex-wrap items-center gap-2 wrap-anywhere">
-          Post to <code className="font-mono text-sm">{inbound}</code>
-          <CopyButton text={inbound} what="where to post" />
-        </p>
-      )}
+      {isOn && <Address label="Where your program posts" address={inbound} what="where to post" />}
       {secret && (
         <Notice tone="good" title="The secret, shown this once">
           <p className="flex flex-wrap items-center gap-2 wrap-anywhere">
             <code className="font-mono text-sm">{secret}</code>
             <CopyButton text={secret} what="the secret" />
           </p>
+          <p>Your program signs with it what it posts.</p>
+          <Button className="justify-self-start" onClick={() => setSecret(null)}>
+            Done
+          </Button>
         </Notice>
       )}
       {lastError && (
@@ -85,7 +82,7 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
           {lastError.message} (<Moment at={lastError.at} as="distance" />)
         </Notice>
       )}
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-xl grid-cols-1 gap-3">
+      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-3">
         {problem?.fields.url === undefined && <FormNotice problem={problem} />}
         {isDone && !secret && <Notice tone="good">Saved.</Notice>}
         <TextField
@@ -108,13 +105,39 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
           ))}
         </ul>
       )}
-      {end.isError && <Notice tone="problem">{messageFor(end.error)}</Notice>}
-      {isOn && (
-        <Button className="justify-self-start" isPending={end.isPending} onClick={() => end.mutate()}>
-          Switch off
-        </Button>
-      )}
+      {isOn && <SwitchOff agentId={agentId} onDone={() => setSecret(null)} />}
     </div>
+  )
+}
+
+function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void }) {
+  const client = useQueryClient()
+  const [isAsking, setAsking] = useState(false)
+  const end = useMutation({
+    mutationFn: () => request(ChannelChanged, pathOf(agentId), { method: 'DELETE' }),
+    async onSuccess() {
+      await client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey })
+      onDone()
+    },
+  })
+  return (
+    <>
+      <Button className="justify-self-start" onClick={() => setAsking(true)}>
+        Switch off
+      </Button>
+      {isAsking && (
+        <AskDialog
+          title="Switch the webhook off?"
+          lead="Its address takes nothing from then on, and its secret is forgotten: switched on again it has another."
+          verb="Switch off"
+          isPending={end.isPending}
+          error={end.error}
+          onConfirm={() => end.mutate()}
+          onClose={() => setAsking(false)}
+          onCloseFocus={focusHeading}
+        />
+      )}
+    </>
   )
 }
 
