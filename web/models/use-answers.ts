@@ -1,4 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { forgetSession } from '../account/session.ts'
+import { ApiError } from '../api/request.ts'
 import { askModel } from './ask-model.ts'
 
 /** What has become of one question to one model. Times are milliseconds since it was asked. */
@@ -16,6 +19,7 @@ export type TriedAnswer = {
 
 /** Asks several models the same at once, and keeps what each of them says. A new question, and leaving, stops the last. */
 export function useAnswers() {
+  const client = useQueryClient()
   const [answers, setAnswers] = useState<TriedAnswer[]>([])
   const asking = useRef<AbortController | null>(null)
   useEffect(() => () => asking.current?.abort(), [])
@@ -30,7 +34,10 @@ export function useAnswers() {
         if (asking.current !== stopping) return
         setAnswers((now) => now.map((answer, each) => (each === place ? { ...answer, ...next(answer) } : answer)))
       }
-      void follow(model, prompt, stopping.signal, change)
+      void follow(model, prompt, stopping.signal, change).then((error) => {
+        // The shell leads to the sign-in and back.
+        if (error instanceof ApiError && error.status === 401) forgetSession(client)
+      })
     })
   }
   return {
@@ -43,7 +50,8 @@ export function useAnswers() {
 
 type Change = (next: (answer: TriedAnswer) => Partial<TriedAnswer>) => void
 
-async function follow(model: string, prompt: string, signal: AbortSignal, change: Change): Promise<void> {
+/** @returns what went wrong, undefined when nothing did. */
+async function follow(model: string, prompt: string, signal: AbortSignal, change: Change): Promise<unknown> {
   const begun = performance.now()
   const since = () => performance.now() - begun
   try {
@@ -60,9 +68,11 @@ async function follow(model: string, prompt: string, signal: AbortSignal, change
     })
     const wholeMs = since()
     change(() => ({ state: 'done', wholeMs }))
+    return undefined
   } catch (error) {
     const wholeMs = since()
     change(() => (signal.aborted ? { state: 'stopped', wholeMs } : { state: 'failed', wholeMs, error }))
+    return error
   }
 }
 

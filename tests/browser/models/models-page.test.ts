@@ -91,5 +91,10 @@ async function failAndComeBack(page: Page, provider: ProviderDouble): Promise<vo
   await page.getByRole('button', { name: 'Try again' }).first().click()
   await dialog.waitFor()
   await dialog.getByRole('button', { name: 'Close' }).click()
-  await page.getByRole('button', { name: /^Try / }).first().waitFor()
+  await page.getByRole('button', { name: 'Try OpenAI: GPT-4o' }).click()
+  const ask = dialog.getByRole('button', { name: 'Ask', exact: true })
+  await ask.waitFor()
+  await page.context().clearCookies()
+  await ask.click()
+  await page.waitForURL((url) => url.pathname === '/login' && url.searchParams.get('redirect')?.startsWith('/models'))
 }
