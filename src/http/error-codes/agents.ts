@@ -93,7 +93,7 @@ export const AGENT_CODES = {
   },
   DASHBOARD_ONLY: {
     kinds: ['forbidden'],
-    means: 'Payments are decided on the dashboard alone.',
+    means: 'Payments are decided on the dashboard alone, and so is what an agent asks that runs commands.',
     remedy: 'Decide there.',
   },
   BINARY_FILE: { kinds: ['invalid'], means: 'The file is no text.', remedy: 'Download it.' },

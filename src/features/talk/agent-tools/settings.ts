@@ -19,7 +19,7 @@ import { requireConfined, whyUnconfined } from '../../agents/registry/confinemen
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
-import { hasServers } from '../mcp-servers/servers.ts'
+import { hasCommands, hasServers } from '../mcp-servers/servers.ts'
 import type { AgentTools, ToolsRequest } from './schemas.ts'
 import { agentToolSettings, type ToolSettingsRow } from './tables.ts'
 
@@ -76,6 +76,15 @@ export function requireTool(db: Db, agentId: string, name: ToolName): void {
   const agent = getAgent(db, { kind: 'operator' }, agentId)
   if (isOn(agent, readChosen(db, agentId), name)) return
   throw new AppError('forbidden', `This agent may not use ${name}`, { code: 'TOOL_OFF' })
+}
+
+/**
+ * May programs run beside the built-in agent that are not its own? What an agent is given stands in the environment of its
+ * container, so they can find its token there and call the platform by it.
+ */
+export function runsCommands(db: Db | Tx, agent: AgentRow): boolean {
+  const chosen = readChosen(db, agent.id)
+  return hasCommands(db, agent.id) || TOOL_NAMES.some((name) => needsConfinement(name) && isOn(agent, chosen, name))
 }
 
 /** The hosts that an agent's requests may go to; none until its owner has named some. */

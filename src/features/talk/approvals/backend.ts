@@ -5,8 +5,8 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { type AskDeps, askOwner } from './ask.ts'
-import { claimApproval, type DecideDeps, getAgentApproval } from './decide.ts'
-import { decideByChannel } from './decide-by-channel.ts'
+import { claimApproval, getAgentApproval } from './decide.ts'
+import { type DecideByChannelDeps, decideByChannel } from './decide-by-channel.ts'
 import { statusOf } from './list.ts'
 import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
@@ -14,7 +14,7 @@ import type { ApprovalRow } from './tables.ts'
 const LOOK_MS = 250
 
 export type ApprovalsBackendDeps = AskDeps &
-  DecideDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+  DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
 /** How an agent asks its owner, waits for the answer and uses it, with its own token. */
 export function approvalsBackend(deps: ApprovalsBackendDeps) {

@@ -223,6 +223,36 @@ test('POST /v1/approvals/:id/decision: 403 for whom the settings do not name, fo
   expect(await decide(third)).toEqual([403, 'NOT_OWNER'])
 })
 
+test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an agent that runs commands, for they can find its token; denied is denied', async () => {
+  await using agent = await startOwnedAgent({}, { runtime: 'docker', isConfined: true })
+  const path = `/api/agents/${agent.agent.id}`
+  const ask = async (tool: string) => {
+    const asked = await agent.asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' })
+    return String(JSON.parse(await asked.text()).id)
+  }
+  const decide = async (id: string, decision: string) => {
+    const body = { decision, channel: 'telegram', personId: '7' }
+    const response = await agent.asAgent(`/v1/approvals/${id}/decision`, 'POST', body)
+    return [response.status, JSON.parse(await response.text()).code]
+  }
+  const dashboardOnly = [403, 'DASHBOARD_ONLY']
+  await agent.asOwner(`${path}/config`, 'PUT', { ownerIds: ['7'] })
+  const added = await agent.asOwner(`${path}/mcp-servers`, 'POST', { name: 'notes', command: 'bun' })
+  const { server } = JSON.parse(await added.text())
+  expect(await decide(await ask('delete_file'), 'approve')).toEqual(dashboardOnly)
+  expect((await decide(await ask('delete_file'), 'deny'))[0]).toBe(200)
+  await agent.asOwner(`${path}/mcp-servers/${server.id}`, 'DELETE')
+  expect((await decide(await ask('delete_file'), 'approve'))[0]).toBe(200)
+  await agent.asOwner(`${path}/tools`, 'PUT', { switches: { run_shell: true } })
+  expect(await decide(await ask('move_file'), 'approve')).toEqual(dashboardOnly)
+  const running = agent.running.runTool('run_shell', { command: 'true' })
+  const { id } = await until('the command', async () => (await agent.list()).find(({ tool }) => tool === 'run_shell'))
+  await agent.decide(id, 'approve')
+  expect(await running).toContain('exitCode')
+  await agent.asOwner(`${path}/tools`, 'PUT', { switches: { run_shell: false } })
+  expect(await decide(await ask('move_file'), 'approve')).toEqual(dashboardOnly)
+})
+
 test('send_message: to whom it knows without asking, to a group that spoke to it, and to somebody new with the owner’s approval', async () => {
   const telegram = startTelegramDouble()
   onTestFinished(() => telegram.stop())

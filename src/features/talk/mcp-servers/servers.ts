@@ -1,4 +1,4 @@
-import { and, asc, count, eq } from 'drizzle-orm'
+import { and, asc, count, eq, isNotNull } from 'drizzle-orm'
 import { z } from 'zod'
 import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
 import type { McpCommand } from '../../../core/agents/mcp.ts'
@@ -124,6 +124,12 @@ export async function removeServer(db: Db, principal: Principal, agentId: string
 export function hasServers(db: Db, agentId: string): boolean {
   const isOn = and(eq(agentMcpServers.agentId, agentId), eq(agentMcpServers.enabled, true))
   return (db.select({ servers: count() }).from(agentMcpServers).where(isOn).get()?.servers ?? 0) > 0
+}
+
+/** Does an agent have a server that it starts itself, switched on or not? */
+export function hasCommands(db: Db | Tx, agentId: string): boolean {
+  const isCommand = and(eq(agentMcpServers.agentId, agentId), isNotNull(agentMcpServers.command))
+  return db.select({ id: agentMcpServers.id }).from(agentMcpServers).where(isCommand).limit(1).get() !== undefined
 }
 
 /** Forgets the servers of an agent with what is shown to them, in the caller's closure. */
