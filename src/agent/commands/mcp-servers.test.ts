@@ -67,6 +67,18 @@ test('a server that hangs costs its own call, and ends with the agent', async ()
   await until('its end', async () => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null)
 })
 
+test('a server that its owner has switched off or removed ends with the next turn, the last of them too', async () => {
+  await using agent = await openAgent()
+  const isGone = async (pid: string) => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null
+  for (const [method, body] of [['PATCH', { enabled: false }] as const, ['DELETE'] as const]) {
+    const pid = JSON.parse(await agent.use('pid')).content
+    expect((await agent.asOwner(agent.one, method, body)).status).toBe(200)
+    await agent.running.chat('A turn without it.')
+    await until('its end', () => isGone(pid))
+    if (method === 'PATCH') await agent.asOwner(agent.one, 'PATCH', { enabled: true })
+  }
+})
+
 test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: asked by way of the agent; one that cannot be started says why', async () => {
   await using agent = await openAgent()
   const { tools } = await read(Tools, agent.asOwner(`${agent.one}/tools`))

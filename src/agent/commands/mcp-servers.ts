@@ -32,6 +32,8 @@ export type McpServers = {
   /** @throws AppError `not_found`, `upstream_failed`, `upstream_timeout`. */
   listTools(name: string, signal: AbortSignal): Promise<McpTool[]>
   callTool(server: McpCommand | string, use: ToolUse, signal: AbortSignal): Promise<McpResult>
+  /** Ends those that are none of these any more, each with its last call. */
+  keepOnly(servers: readonly McpCommand[]): void
   /** Ends all of them. */
   close(): Promise<void>
 }
@@ -50,7 +52,9 @@ export function createMcpServers(places: CommandPlaces, call: PlatformCall): Mcp
   }
   return {
     async listForTurn(signal) {
-      const servers = (await load(signal)).filter((server) => server.enabled && !conversations.hasFailed(server))
+      const enabled = (await load(signal)).filter((server) => server.enabled)
+      conversations.keepOnly(enabled)
+      const servers = enabled.filter((server) => !conversations.hasFailed(server))
       const listed = servers.map(async (server) => {
         const conversation = await orLate(conversations.begin(server), TURN_WAIT_MS, null).catch(() => null)
         const isAllowed = ({ name }: McpTool) => server.allowedTools === null || server.allowedTools.includes(name)
@@ -74,6 +78,7 @@ export function createMcpServers(places: CommandPlaces, call: PlatformCall): Mcp
         }
       })
     },
+    keepOnly: conversations.keepOnly,
     close: conversations.close,
   }
 }
@@ -84,25 +89,33 @@ function createConversations(places: CommandPlaces) {
   const failedUntil = new Map<string, number>()
 
   const leave = async (key: string, conversation: Conversation) => {
+    // Its end is told later, when another one may have its key.
+    if (conversation.isLeft) return
     conversation.isLeft = true
     clearTimeout(conversation.idle)
     begun.delete(key)
     if (conversation.uses === 0) await conversation.client.close()
   }
+  const rest = (key: string, conversation: Conversation) => {
+    conversation.idle = setTimeout(() => void leave(key, conversation), IDLE_MS).unref()
+  }
+  const leaveWhenBegun = (key: string, starting: Promise<Conversation>) =>
+    starting.then((conversation) => leave(key, conversation)).catch(() => undefined)
   const begin = (server: McpCommand): Promise<Conversation> => {
     const key = toKey(server)
     const known = begun.get(key)
     if (known) return known
     // Of one whose settings were changed the former one is not needed any more.
-    for (const [other, conversation] of begun) {
-      if (other.startsWith(`${server.name} `))
-        conversation.then((former) => leave(other, former)).catch(() => undefined)
+    for (const [other, former] of begun) {
+      if (other.startsWith(`${server.name} `)) void leaveWhenBegun(other, former)
     }
     const starting = start(places, server)
     begun.set(key, starting)
     starting.then(
       (conversation) => {
         conversation.client.onclose = () => void leave(key, conversation)
+        // It may have been asked only what it has.
+        if (conversation.uses === 0 && !conversation.isLeft) rest(key, conversation)
       },
       () => {
         failedUntil.set(key, performance.now() + FAILED_FOR_MS)
@@ -125,8 +138,12 @@ function createConversations(places: CommandPlaces) {
       } finally {
         conversation.uses -= 1
         if (conversation.isLeft && conversation.uses === 0) await conversation.client.close()
-        if (!conversation.isLeft) conversation.idle = setTimeout(() => void leave(key, conversation), IDLE_MS).unref()
+        if (!conversation.isLeft && conversation.uses === 0) rest(key, conversation)
       }
+    },
+    keepOnly(servers: readonly McpCommand[]) {
+      const kept = new Set(servers.map(toKey))
+      for (const [key, starting] of begun) if (!kept.has(key)) void leaveWhenBegun(key, starting)
     },
     async close() {
       const running = await Promise.all([...begun.values()].map((starting) => starting.catch(() => null)))

@@ -57,6 +57,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     const { tools, hasMcp, limits, price } = await loadToolSettings(signal)
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
+    if (!hasMcp) deps.mcpServers?.keepOnly([])
     const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal) : {}
     const repeats = createRepeats()
     const guard = createGuard({ approvals, repeats }, sessionKey, limits.toolCalls)
