@@ -72,13 +72,17 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
     const isDone = options.dryRun || plans.length === 0
     if (!isDone) requireConsent(file, options, plans)
     const outcomes = new Map<AgentPlan, Outcome>()
-    for (const plan of isDone ? [] : plans) {
-      const outcome = await carryOut(server, plan)
-      outcomes.set(plan, outcome)
-      if (!options.json) process.stdout.write(`${describeOutcome(plan, outcome)}\n`)
+    try {
+      for (const plan of isDone ? [] : plans) {
+        const outcome = await carryOut(server, plan)
+        outcomes.set(plan, outcome)
+        if (!options.json) process.stdout.write(`${describeOutcome(plan, outcome)}\n`)
+      }
+    } finally {
+      // A server that is lost halfway has told secrets that nobody tells again.
+      if (options.json)
+        process.stdout.write(`${JSON.stringify({ agents: plans.map((plan) => toJson(plan, outcomes.get(plan))) })}\n`)
     }
-    if (options.json)
-      process.stdout.write(`${JSON.stringify({ agents: plans.map((plan) => toJson(plan, outcomes.get(plan))) })}\n`)
     process.exitCode = [...outcomes.values()].some(({ error }) => error !== null) ? 1 : 0
   })
 }

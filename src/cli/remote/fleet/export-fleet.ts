@@ -100,10 +100,16 @@ function toWrittenServer(server: PresentAgent['servers'][number], refer: Refer) 
   const headers = headerNames.map((header) => [header, refer('mcp', name, header)])
   return {
     name,
-    url,
+    url: mayHoldSecret(url) ? refer('mcp', name, 'url') : url,
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     ...(allowedTools && { allowedTools }),
     ...(trustedTools.length > 0 && { trustedTools }),
     ...(!enabled && { enabled }),
   }
+}
+
+/** A key to a server stands often enough in its address. */
+function mayHoldSecret(url: string): boolean {
+  const { username, password, search } = new URL(url)
+  return username !== '' || password !== '' || search !== ''
 }

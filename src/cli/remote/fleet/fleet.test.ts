@@ -113,7 +113,7 @@ test(
     await using fleet = await openFleet()
     const { house, person, write, apply } = fleet
     const ada = await createAgent(person, { name: 'Ada', model: 'local/echo' })
-    const server = { name: 'old', url: 'https://old.example.com/mcp', bearer: 'one' }
+    const server = { name: 'old', url: 'https://old.example.com/mcp?key=s3cret', bearer: 'one' }
     await person.post(`/api/agents/${ada}/mcp-servers`, server)
     const task = { name: 'Evening', agentId: ada, cronSchedule: '0 19 * * *', prompt: 'Good night.' }
     await person.post('/api/scheduled-tasks', task)
@@ -121,6 +121,9 @@ test(
     await fetch(`${person.web}/api/agents/${ada}/labels`, labels)
     await createAgent(person, { name: 'Left over', model: 'local/echo' })
 
+    const exported = (await house.run(['export'])).stdout
+    expect(exported).toContain('url: ${env:ADA_MCP_OLD_URL}')
+    expect(exported).not.toContain('s3cret')
     const change = await write(
       'change.yaml',
       `version: 1

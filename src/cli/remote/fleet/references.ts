@@ -19,6 +19,10 @@ export function createLookUp(fleetFile: string, environment: Record<string, stri
     })
 }
 
+export function listReferences(text: string): string[] {
+  return text.match(REFERENCE) ?? []
+}
+
 export function hasReference(text: string): boolean {
   return text.search(REFERENCE) !== -1
 }

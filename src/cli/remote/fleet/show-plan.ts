@@ -1,6 +1,7 @@
 import { toPlain } from '../table.ts'
 import type { Change } from './diff/change.ts'
 import type { AgentPlan } from './plan.ts'
+import { listReferences } from './references.ts'
 
 const SIGNS = { add: '+', change: '~', remove: '-', create: '+', delete: '-' } as const
 const MAX_SHOWN = 80
@@ -26,5 +27,9 @@ function showChange({ kind, field, before, after }: Change): string {
 /** One line of it, so that nothing in a prompt looks like a line of the plan. */
 function toText(value: unknown): string {
   const text = typeof value === 'string' && !/[\r\n]/.test(value) ? value : JSON.stringify(value)
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+  if (text.length <= MAX_SHOWN) return text
+  const shown = text.slice(0, MAX_SHOWN)
+  // What is read from this machine and sent away is never hidden behind a long text.
+  const hidden = listReferences(text).filter((reference) => !shown.includes(reference))
+  return [`${shown}…`, ...hidden].join(' ')
 }
