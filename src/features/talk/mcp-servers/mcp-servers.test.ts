@@ -46,6 +46,17 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server is shown its bea
   expect(new Set(server.shown)).toEqual(new Set(['Bearer very-secret']))
 })
 
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server that takes its time is waited for, past what a silent connection is kept', async () => {
+  await using server = startMcpServer()
+  const { add, path, app, cookie } = await open()
+  const { body } = await add({ url: server.url })
+  const kept: number[] = []
+  const request = new Request(`http://localhost:3000${path}/${body.server.id}/tools`, { headers: cookie })
+  const keepOpen = (_request: Request, stalledSeconds = 0) => void kept.push(stalledSeconds)
+  const response = await app.fetch(request, { face: 'web', address: '203.0.113.7', keepOpen })
+  expect([response.status, kept]).toEqual([200, [0]])
+})
+
 test('PATCH /api/agents/:id/mcp-servers/:serverId: another address of another origin is not shown what the first one was', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, told } = await open()

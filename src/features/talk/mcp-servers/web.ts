@@ -60,7 +60,10 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
     owner,
     async (c) => {
       const { id, serverId } = c.req.param()
-      const tools = await askTools(deps, getServer(deps.db, c.var.principal, id, serverId))
+      const server = getServer(deps.db, c.var.principal, id, serverId)
+      // An agent may have to wake, and then to fetch the server.
+      c.env.keepOpen?.(c.req.raw)
+      const tools = await askTools(deps, server)
       return c.json({ tools } satisfies McpServerTools)
     },
   )
