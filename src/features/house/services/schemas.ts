@@ -20,11 +20,15 @@ export const ProviderKeyRequest = action({
     .regex(/^\S{8,1000}$/, BAD_KEY),
 }).meta({ examples: [{ apiKey: 'sk-or-v1-0123456789abcdef' }] })
 
-const BAD_URL = 'smtpUrl must be an smtp or smtps URL'
+const BAD_URL = 'smtpUrl must be an smtp or smtps URL, without ? or #'
 const BAD_FROM = 'from must be an address, or a name with one in angle brackets'
 /** `PUT /api/admin/services/mail`. */
 export const MailRequest = action({
-  smtpUrl: z.url({ protocol: /^smtps?$/, error: BAD_URL }).max(2000, BAD_URL),
+  // What stands behind a ? is an option of the mail library, which can start programs of this machine instead.
+  smtpUrl: z
+    .url({ protocol: /^smtps?$/, error: BAD_URL })
+    .max(2000, BAD_URL)
+    .regex(/^[^?#]*$/, BAD_URL),
   from: z
     .string(BAD_FROM)
     .trim()

@@ -102,6 +102,21 @@ test('PUT and DELETE /api/admin/services/mail: 200, mail leaves at once; 400 whe
   expect(mail.received).toMatchObject([{ from: 'stead@example.com', to: ['bo@example.com'], subject: 'Hello' }])
 })
 
+test('PUT /api/admin/services/mail: 400 for an address that would have the library do something else than speak to a mail server', async () => {
+  await using house = await openServices()
+  await using mail = await startMailServer()
+  for (const more of [
+    '?sendmail=true&path=/usr/bin/tee',
+    '?jsonTransport=true',
+    '?tls.rejectUnauthorized=false',
+    '#a',
+  ]) {
+    const response = await house.send('PUT', '/mail', { smtpUrl: `${mail.url}${more}`, from: 'stead@example.com' })
+    expect([more, response.status]).toEqual([more, 400])
+  }
+  expect(house.platform.db.select().from(serviceCredentials).all()).toEqual([])
+})
+
 test('PUT /api/admin/services/mail: 400 CREDENTIALS_REFUSED for a wrong password, which is told to nobody', async () => {
   await using house = await openServices()
   const server = new SMTPServer({
