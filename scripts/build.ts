@@ -35,7 +35,6 @@ async function buildForHere(): Promise<void> {
   const folder = outfile === undefined ? join(root, 'web') : await mkdtemp(join(tmpdir(), 'stead-build-'))
   try {
     const file = outfile ?? join(root, 'dist/stead')
-    // The last part of the name is what the program finds its files by.
     await buildWeb(join(folder, 'dist'))
     await buildExecutable(file, join(folder, 'dist'), ownTarget())
     await report(file)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import manifest from '../package.json' with { type: 'json' }
 import { startProvider } from './harness/doubles/provider.ts'
+import { toPdf } from './harness/rows/pdf.ts'
 import { type HouseOptions, openHouse } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
 import { until } from './harness/until.ts'
@@ -39,6 +40,17 @@ test('the executable carries the dashboard and the documents', async () => {
   }
   expect(await (await fetch(`${program.urls.web}/docs/settings`)).text()).toContain('>Settings</h1>')
   expect((await program.stop()).exitCode).toBe(0)
+}, 300_000)
+
+test('it takes at most 130 MB, and unpacks the libraries that it carries packed', async () => {
+  expect(statSync(built).size).toBeLessThanOrEqual(130_000_000)
+  await using alone = await openAlone()
+  const stdin = new TextDecoder().decode(toPdf('Tea at four'))
+  expect(await alone.run(['agent', '--pdf'], { stdin })).toEqual({
+    exitCode: 0,
+    stdout: expect.stringContaining('Tea at four'),
+    stderr: '',
+  })
 }, 300_000)
 
 test('nothing of the checkout is open in the process of the executable', async () => {

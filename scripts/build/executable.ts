@@ -1,17 +1,23 @@
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
+import { BUNDLING, leaveOut } from './bundling.ts'
 import { readTarget } from './executable-format.ts'
 import { readInputs } from './packages.ts'
+import { packLibraries } from './packed-libraries.ts'
 import { TARGETS, type Target } from './targets.ts'
+
+/** The program finds the dashboard by the last part of this name. */
+const EMBEDDED_FOLDER = 'dist'
 
 const root = join(import.meta.dir, '../..')
 /** As much of a file as has all of its headers. */
 const HEADERS_BYTES = 65_536
 
 /**
- * Builds the program for `target` into `outfile`, with the dashboard of `webFolder`, whose last part has to be `dist`, and
- * the native code of SQLite inside. The same sources make the same bytes, wherever and whenever they are built.
+ * Builds the program for `target` into `outfile`, with the dashboard of `webFolder` and the native code of SQLite inside. The
+ * same sources make the same bytes, wherever and whenever they are built.
  * @returns the files that it is made from, by their paths.
  * @throws when the bundler reports an error, or what it wrote does not run on `target` by its headers.
  */
@@ -21,18 +27,21 @@ export async function buildExecutable(outfile: string, webFolder: string, target
   const folder = await mkdtemp(join(dirname(outfile), '.build-'))
   try {
     const built = join(folder, 'stead')
-    const inputs = await bundle(built, webFolder, target)
+    const libraries = await packLibraries(join(folder, 'libraries'))
+    await copyCompressed(webFolder, join(folder, EMBEDDED_FOLDER))
+    const inputs = await bundle(built, join(folder, EMBEDDED_FOLDER), target, libraries.plugin)
     const found = readTarget(await Bun.file(built).slice(0, HEADERS_BYTES).bytes())
     if (found !== target) throw new Error(`The executable is for ${found}, not for ${target}`)
     await rename(built, outfile)
-    return inputs
+    return [...inputs, ...libraries.inputs]
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function bundle(outfile: string, webFolder: string, target: Target): Promise<string[]> {
+async function bundle(outfile: string, assets: string, target: Target, libraries: BunPlugin): Promise<string[]> {
   const result = await Bun.build({
+    ...BUNDLING,
     // Beside the program, what it starts as workers.
     entrypoints: [
       join(root, 'src/main.ts'),
@@ -41,36 +50,27 @@ async function bundle(outfile: string, webFolder: string, target: Target): Promi
       join(root, 'src/adapters/models/token-worker.ts'),
       join(root, 'src/db/wal/checkpoint-worker.ts'),
     ],
-    minify: true,
     // What the program and its workers share stands in the executable once, and is loaded when it is needed.
     splitting: true,
     // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.
     bytecode: true,
-    format: 'esm',
-    // A map of the sources would be a twelfth of the executable.
-    sourcemap: 'none',
-    metafile: true,
-    define: {
-      'process.env.NODE_ENV': '"production"',
-      // The folder of this checkout would stand in the executable, where there is no such folder.
-      __dirname: '"/"',
-      __filename: '"/stead"',
-    },
-    plugins: [embedSqlite(TARGETS[target].sqlite)],
-    // ssh2 does without the first; its native code is compiled on install, which we do not run. mppx would load the second
-    // for payments inside of MCP, which we do not take.
-    external: ['cpu-features', '@modelcontextprotocol/sdk'],
+    plugins: [embedSqlite(TARGETS[target].sqlite), leaveOut, libraries],
     compile: {
       target: TARGETS[target].bun,
       outfile,
-      assets: [webFolder],
+      assets: [assets],
       // Settings come from the environment alone: a `.env` or `bunfig.toml` in an agent's workspace must not be read.
       autoloadDotenv: false,
       autoloadBunfig: false,
     },
   })
   if (!result.success) throw new AggregateError(result.logs, 'The executable does not build')
-  return readInputs(result)
+  return readInputs(result).filter((path) => existsSync(path))
+}
+
+/** What stands there compressed as well is carried compressed alone. */
+async function copyCompressed(from: string, to: string): Promise<void> {
+  await cp(from, to, { recursive: true, filter: (path) => !existsSync(`${path}.br`) })
 }
 
 /** The entry of better-sqlite3 that names its native code literally, so that the bundler finds and embeds it. */

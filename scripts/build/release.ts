@@ -20,7 +20,6 @@ export async function buildRelease(
   targets: readonly Target[],
   onBuilt: (file: string) => Promise<void>,
 ): Promise<void> {
-  // The last part of the name is what the program finds its files by.
   const work = await mkdtemp(join(tmpdir(), 'stead-build-'))
   try {
     const web = join(work, 'dist')

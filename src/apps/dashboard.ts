@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
 import { type Context, Hono } from 'hono'
 import { hasTooManyCookies } from '../adapters/gateways/proxy-headers.ts'
 import type { WebEnv } from '../http/env.ts'
@@ -19,7 +21,7 @@ const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
 /** `/docs` lists the chapters, `/docs/<chapter>` is one. */
 const DOCUMENT = /^\/docs(?:\/+|\/*$)(.*?)\/*$/
 
-/** The build leaves each file compressed by Brotli beside itself; no address leads there. */
+/** The build leaves files compressed by Brotli beside themselves, and the executable carries them in this form alone; no address leads there. */
 const COMPRESSED = '.br'
 
 /** Everything comes from our own files. */
@@ -56,10 +58,9 @@ export function dashboardWeb(files: Dashboard) {
     const isAsset = wanted.startsWith('/assets/')
     const { path, isKnown } = findFile(files, wanted)
     if (!isKnown && (isAsset || !wantsPage(c, wanted))) return notFound(c)
-    const file = files.get(path)
-    if (!file) return c.text('The dashboard is not built. Run `bun run build:web`.', 503)
+    if (!hasFile(files, path)) return c.text('The dashboard is not built. Run `bun run build:web`.', 503)
 
-    const served = await getOrInsert(prepared, path, () => prepare(file, files.get(path + COMPRESSED)))
+    const served = await getOrInsert(prepared, path, () => prepare(files, path))
     // A page of an agent can fill the browser with cookies for our domain too.
     if (hasTooManyCookies(c.req.raw.headers)) c.header('clear-site-data', '"cookies"')
     const accepted = listEncodings(c.req.header('accept-encoding'))
@@ -78,11 +79,11 @@ export function dashboardWeb(files: Dashboard) {
 
 /** What stands at an address, or in the place of what does not: the document or the page that says so. */
 function findFile(files: Dashboard, wanted: string): { path: string; isKnown: boolean } {
-  if (files.has(wanted) && !wanted.endsWith(COMPRESSED)) return { path: wanted, isKnown: true }
+  if (hasFile(files, wanted) && !wanted.endsWith(COMPRESSED)) return { path: wanted, isKnown: true }
   const [, chapter] = DOCUMENT.exec(wanted) ?? []
   if (chapter === undefined) return { path: '/index.html', isKnown: isPage(wanted) }
   const path = `/docs/${chapter || 'index'}.html`
-  return files.has(path) ? { path, isKnown: true } : { path: '/docs/missing.html', isKnown: false }
+  return hasFile(files, path) ? { path, isKnown: true } : { path: '/docs/missing.html', isKnown: false }
 }
 
 /** A browser on its way to a page: what has an extension is a file, and monitoring is no page of ours. */
@@ -102,11 +103,17 @@ function listEncodings(header = ''): Set<string> {
   return new Set(parts.flatMap(([name = '', quality = '']) => (/^q=0(\.0*)?$/.test(quality) ? [] : [name])))
 }
 
+function hasFile(files: Dashboard, path: string): boolean {
+  return files.has(path) || files.has(path + COMPRESSED)
+}
+
 /** Read, and compressed by gzip, once, with the first request for it. */
-async function prepare(file: Blob, brotli: Blob | undefined): Promise<Served> {
-  const bytes = new Uint8Array(await file.arrayBuffer())
-  const best = brotli ? [{ name: 'br' as const, bytes: new Uint8Array(await brotli.arrayBuffer()) }] : []
-  return { bytes, compressed: [...best, { name: 'gzip', bytes: Bun.gzipSync(bytes) }], type: file.type }
+async function prepare(files: Dashboard, path: string): Promise<Served> {
+  const brotli = await files.get(path + COMPRESSED)?.bytes()
+  const bytes = (await files.get(path)?.bytes()) ?? new Uint8Array(await promisify(brotliDecompress)(brotli ?? ''))
+  const best = brotli ? [{ name: 'br' as const, bytes: brotli }] : []
+  // The name alone tells the type.
+  return { bytes, compressed: [...best, { name: 'gzip', bytes: Bun.gzipSync(bytes) }], type: Bun.file(path).type }
 }
 
 function getOrInsert<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

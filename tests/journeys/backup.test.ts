@@ -76,11 +76,14 @@ test(
     expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
     const again = await other.start()
     const returned = await signIn(again.urls.web)
-    await until('the agent runs', async () => {
-      const { agent } = await read(WebAgentDetail, returned.get(`/api/agents/${agentId}`))
-      return agent.status === 'running'
+    // It is `running` by what was restored before its process has begun to listen, and an agent that does not is 503.
+    const question = 'Do you remember me?'
+    await until('the agent answers', async () => {
+      const answer = await returned.post('/api/chat', { agentId, message: question })
+      if (answer.status === 503) return false
+      expect((await read(SentMessage, Promise.resolve(answer))).reply).toBe(`You said: ${question}`)
+      return true
     })
-    expect(await say(returned, agentId, 'Do you remember me?')).toBe('You said: Do you remember me?')
     const told = provider.chats.at(-1)?.body.messages.map(({ content }) => content)
     expect(told).toContain('Good morning')
     const { messages } = await read(MessageList, returned.get(`/api/chat?agentId=${agentId}`))

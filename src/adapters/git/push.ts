@@ -1,20 +1,12 @@
 import git, { Errors, type GitHttpRequest, type HttpClient } from 'isomorphic-git'
 import { AppError } from '../../core/errors.ts'
-import type { Egress } from '../egress/egress.ts'
 import type { FolderRoot } from '../files/open.ts'
 import { findRemote, requireRepository } from './git.ts'
-
-const TIMEOUT_MS = 60_000
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+import type { SendToRemote } from './remote.ts'
 
 export type Credentials = { username: string; password: string }
 /** Why nothing was pushed, in words for the owner of the repository; null when it was. */
 export type PushFailure = string | null
-
-/** What Git asks of a remote, and its answer: of any status, and as a whole. */
-export type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
-export type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
-export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
 
 /**
  * Pushes the current branch over http or https to its remote. `findCredentials` is asked with the origin of the remote and
@@ -44,21 +36,6 @@ export async function gitPush(
   } catch (error) {
     return describeFailure(error)
   }
-}
-
-/** Asks a remote through the checked outbound client. A redirect is not followed: it would lead passwords away. */
-export async function sendToRemote(egress: Egress, { url, method, headers, body }: GitRequest): Promise<GitAnswer> {
-  const response = await egress.request(url, {
-    method,
-    headers,
-    ...(body.length > 0 && { body }),
-    timeoutMs: TIMEOUT_MS,
-    maxRedirects: 0,
-    maxWireBytes: MAX_ANSWER_BYTES,
-    maxBytes: MAX_ANSWER_BYTES,
-  })
-  const { status } = response
-  return { url: response.url, status, headers: Object.fromEntries(response.headers), body: await response.bytes() }
 }
 
 function toHttpClient(send: SendToRemote): HttpClient {

@@ -2,7 +2,8 @@ import { AppError, type ErrorKind, errorMessage } from '../../core/errors.ts'
 import { createEgress } from '../egress/egress.ts'
 import type { FolderRoot } from '../files/open.ts'
 import { gitCommit, gitDiff, gitLog, gitStatus } from './git.ts'
-import { type Credentials, gitPush, sendToRemote } from './push.ts'
+import { type Credentials, gitPush } from './push.ts'
+import { sendToRemote } from './remote.ts'
 
 /** What is done to a repository away from the main thread. */
 const operations = {

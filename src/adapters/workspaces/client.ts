@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts'
 import { createEgress, type Egress } from '../egress/egress.ts'
 import { type ByteLink, CHANNEL_PROTOCOL, type Channel, openChannel } from '../files/channel.ts'
 import type { FileNode, FolderNode, TreeNode } from '../files/list.ts'
-import { type GitAnswer, type GitRequest, sendToRemote } from '../git/push.ts'
+import { type GitAnswer, type GitRequest, sendToRemote } from '../git/remote.ts'
 import type { Download, PushOptions, WorkspaceFiles } from './workspace.ts'
 
 /** The other end answers within a minute or two, whatever the repository; after this time it has lost its way. */

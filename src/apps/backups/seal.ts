@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { Decrypter, Encrypter } from 'age-encryption'
 import { AppError, errorMessage } from '../../core/errors.ts'
 
 /** What every file of the age format begins with (https://age-encryption.org/v1). */
@@ -15,6 +14,7 @@ export type Seal = (chunks: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Ar
 export function createSeal(passphrase: string | null, scryptWorkFactor = SCRYPT_WORK_FACTOR): Seal {
   return async function* (chunks) {
     if (passphrase === null) return yield* chunks
+    const { Encrypter } = await import('age-encryption')
     const encrypter = new Encrypter()
     encrypter.setPassphrase(passphrase)
     encrypter.setScryptWorkFactor(scryptWorkFactor)
@@ -41,6 +41,7 @@ export async function openBackup(file: string, passphrase: string | null, maxByt
   const bytes = (maxBytes === Infinity ? whole : whole.slice(0, maxBytes)).stream()
   if (!(await isSealed(file))) return Readable.from(bytes)
   if (passphrase === null) throw new AppError('invalid', 'it is sealed: set BACKUP_PASSPHRASE_FILE to open it')
+  const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
   decrypter.addPassphrase(passphrase)
   try {
