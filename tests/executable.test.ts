@@ -1,12 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import manifest from '../package.json' with { type: 'json' }
+import { openAlone } from './harness/alone.ts'
 import { startProvider } from './harness/doubles/provider.ts'
 import { toPdf } from './harness/rows/pdf.ts'
-import { type HouseOptions, openHouse } from './harness/server.ts'
-import { tempFolder } from './harness/temp-folder.ts'
 import { until } from './harness/until.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './journeys/main-job.ts'
 
@@ -21,12 +20,12 @@ beforeAll(async () => {
 
 test('the executable does the whole main job from an empty folder, with the checkout out of reach', async () => {
   await using provider = await startProvider(answerLikeAModel)
-  await using alone = await openAlone({ environment: withProvider(provider) })
+  await using alone = await openAlone(built, { environment: withProvider(provider) })
   await doMainJob(alone, provider)
 }, 300_000)
 
 test('the executable carries the dashboard and the documents', async () => {
-  await using alone = await openAlone()
+  await using alone = await openAlone(built)
   const program = await alone.start()
   const page = await fetch(`${program.urls.web}/agents`)
   expect(page.headers.get('content-type')).toStartWith('text/html')
@@ -44,7 +43,7 @@ test('the executable carries the dashboard and the documents', async () => {
 
 test('it takes at most 130 MB, and unpacks the libraries that it carries packed', async () => {
   expect(statSync(built).size).toBeLessThanOrEqual(130_000_000)
-  await using alone = await openAlone()
+  await using alone = await openAlone(built)
   const stdin = new TextDecoder().decode(toPdf('Tea at four'))
   expect(await alone.run(['agent', '--pdf'], { stdin })).toEqual({
     exitCode: 0,
@@ -54,14 +53,14 @@ test('it takes at most 130 MB, and unpacks the libraries that it carries packed'
 }, 300_000)
 
 test('nothing of the checkout is open in the process of the executable', async () => {
-  await using alone = await openAlone()
+  await using alone = await openAlone(built)
   const program = await alone.start()
   expect(readFileSync(`/proc/${program.pid}/maps`, 'utf8')).not.toContain(`${root}/`)
   await program.stop()
 }, 300_000)
 
 test('it empties the log of the database beside its commits', async () => {
-  await using alone = await openAlone()
+  await using alone = await openAlone(built)
   const program = await alone.start()
   const file = join(alone.dataDir, 'stead.db')
   const before = statSync(file).size
@@ -75,45 +74,16 @@ test('it empties the log of the database beside its commits', async () => {
 }, 300_000)
 
 test('a bad setting ends it with 78 and one line that names the variable', async () => {
-  await using alone = await openAlone()
+  await using alone = await openAlone(built)
   const { exitCode, stderr } = await alone.run(['serve'], { environment: { WEB_PORT: 'eighty' } })
   expect(exitCode).toBe(78)
   expect(stderr).toMatch(/^stead: WEB_PORT: [^\n]+\n$/)
 })
 
 test('it tells its version', async () => {
-  await using alone = await openAlone()
+  await using alone = await openAlone(built)
   expect(JSON.parse((await alone.run(['version', '--json'])).stdout)).toMatchObject({ stead: manifest.version })
 })
-
-/** A house of nothing but a copy of the executable, with no program on its path. */
-async function openAlone(options: HouseOptions = {}) {
-  const folder = tempFolder()
-  const executable = folder.file('stead')
-  copyFileSync(built, executable)
-  chmodSync(executable, 0o755)
-  const house = await openHouse({
-    ...options,
-    command: toCommand(executable),
-    cwd: folder.path,
-    isEmpty: true,
-    environment: { ...options.environment, PATH: '/usr/bin:/bin' },
-  })
-  return {
-    ...house,
-    async [Symbol.asyncDispose]() {
-      await house[Symbol.asyncDispose]()
-      folder[Symbol.dispose]()
-    },
-  }
-}
-
-/** Where mounting is allowed, the program sees an empty folder in the place of the checkout. */
-function toCommand(executable: string): readonly [string, ...string[]] {
-  const hide = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && exec "$@"', root] as const
-  const canHide = Bun.spawnSync([...hide, 'true'], { stderr: 'ignore' }).exitCode === 0
-  return canHide ? [...hide, executable] : [executable]
-}
 
 function isOlderThanItsSource(file: string): boolean {
   if (!existsSync(file)) return true

@@ -18,10 +18,16 @@ const HEADERS_BYTES = 65_536
 /**
  * Builds the program for `target` into `outfile`, with the dashboard of `webFolder` and the native code of SQLite inside. The
  * same sources make the same bytes, wherever and whenever they are built.
+ * `changes` make another program of it, for tests of upgrades.
  * @returns the files that it is made from, by their paths.
  * @throws when the bundler reports an error, or what it wrote does not run on `target` by its headers.
  */
-export async function buildExecutable(outfile: string, webFolder: string, target: Target): Promise<string[]> {
+export async function buildExecutable(
+  outfile: string,
+  webFolder: string,
+  target: Target,
+  changes: readonly BunPlugin[] = [],
+): Promise<string[]> {
   await mkdir(dirname(outfile), { recursive: true })
   // Its name stands in it, so it is always built under the same one.
   const folder = await mkdtemp(join(dirname(outfile), '.build-'))
@@ -29,7 +35,8 @@ export async function buildExecutable(outfile: string, webFolder: string, target
     const built = join(folder, 'stead')
     const libraries = await packLibraries(join(folder, 'libraries'))
     await copyCompressed(webFolder, join(folder, EMBEDDED_FOLDER))
-    const inputs = await bundle(built, join(folder, EMBEDDED_FOLDER), target, libraries.plugin)
+    const plugins = [...changes, embedSqlite(TARGETS[target].sqlite), leaveOut, libraries.plugin]
+    const inputs = await bundle(built, join(folder, EMBEDDED_FOLDER), TARGETS[target].bun, plugins)
     const found = readTarget(await Bun.file(built).slice(0, HEADERS_BYTES).bytes())
     if (found !== target) throw new Error(`The executable is for ${found}, not for ${target}`)
     await rename(built, outfile)
@@ -39,7 +46,12 @@ export async function buildExecutable(outfile: string, webFolder: string, target
   }
 }
 
-async function bundle(outfile: string, assets: string, target: Target, libraries: BunPlugin): Promise<string[]> {
+async function bundle(
+  outfile: string,
+  assets: string,
+  target: Bun.Build.CompileTarget,
+  plugins: BunPlugin[],
+): Promise<string[]> {
   const result = await Bun.build({
     ...BUNDLING,
     // Beside the program, what it starts as workers.
@@ -54,9 +66,9 @@ async function bundle(outfile: string, assets: string, target: Target, libraries
     splitting: true,
     // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.
     bytecode: true,
-    plugins: [embedSqlite(TARGETS[target].sqlite), leaveOut, libraries],
+    plugins,
     compile: {
-      target: TARGETS[target].bun,
+      target,
       outfile,
       assets: [assets],
       // Settings come from the environment alone: a `.env` or `bunfig.toml` in an agent's workspace must not be read.

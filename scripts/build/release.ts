@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
@@ -11,8 +11,8 @@ import type { Target } from './targets.ts'
 const root = join(import.meta.dir, '../..')
 
 /**
- * Builds into `folder` what is published: `stead-<target>` for each target, `SHA256SUMS` of them, and what they are made
- * of as `stead.cdx.json`. Other files there stay as they are. `onBuilt` hears of each executable.
+ * Builds into `folder` what is published: `stead-<target>` for each target, `SHA256SUMS` of them, the script
+ * that installs one, and what they are made of as `stead.cdx.json`. Other files there stay as they are. `onBuilt` hears of each executable.
  * @throws as `buildExecutable` does.
  */
 export async function buildRelease(
@@ -31,6 +31,7 @@ export async function buildRelease(
       sums.push(`${Bun.CryptoHasher.hash('sha256', await Bun.file(file).bytes(), 'hex')}  stead-${target}\n`)
       await onBuilt(file)
     }
+    await copyFile(join(root, 'scripts/install.sh'), join(folder, 'install.sh'))
     await Bun.write(join(folder, 'SHA256SUMS'), sums.join(''))
     await Bun.write(join(folder, 'stead.cdx.json'), await describePackages(inputs))
   } finally {

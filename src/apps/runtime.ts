@@ -79,5 +79,5 @@ export async function whyNoContainers(
   const reason = config.runtime === 'swarm' ? await whyNoSwarm(engine).catch(() => null) : null
   if (reason !== null) return reason
   if (await hasImage(engine, config.image).catch(() => false)) return null
-  return `the image ${config.image} is not there (bun run agent:image makes it)`
+  return `the image ${config.image} is not there (stead agent-image makes it)`
 }

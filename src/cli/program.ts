@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { findNearName } from '../core/text/near-name.ts'
 import { adoptCommand } from './adopt.ts'
 import { agentCommand } from './agent.ts'
+import { agentImageCommand } from './agent-image.ts'
 import { backupCommand } from './backups/backup.ts'
 import { completionCommand } from './completion/completion.ts'
 import { configCommand } from './config.ts'
@@ -48,6 +49,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 gone back by itself, 75 try again
     )
   serveCommand(program)
   agentCommand(program)
+  agentImageCommand(program)
   homeCommand(program)
   linkCommand(program)
   agentsCommand(program)

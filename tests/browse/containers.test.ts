@@ -268,7 +268,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     await using house = await openContainerHouse(found, { dockerHost: proxy.dockerHost, filesImages: [found.image] })
     expect(await house.get('tree')).toEqual({
       status: 503,
-      body: { ok: false, code: 'NOT_CONFIGURED', error: expect.stringContaining('bun run agent:image') },
+      body: { ok: false, code: 'NOT_CONFIGURED', error: expect.stringContaining('stead agent-image') },
     })
   })
 

@@ -44,7 +44,7 @@ test(
     const first = folder.file('first')
     await build(folder.path, '--outdir', first, ...targets.flatMap((target) => ['--target', target]))
     const files = targets.map((target) => `stead-${target}`)
-    expect(readdirSync(first).sort()).toEqual(['SHA256SUMS', ...files, 'stead.cdx.json'].sort())
+    expect(readdirSync(first).sort()).toEqual(['SHA256SUMS', 'install.sh', ...files, 'stead.cdx.json'].sort())
     for (const target of targets) {
       const bytes = readFileSync(join(first, `stead-${target}`))
       expect(readTarget(bytes)).toBe(target)

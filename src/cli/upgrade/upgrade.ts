@@ -135,8 +135,9 @@ async function replace({ config, host, target, next }: Replacement): Promise<num
   } catch (error) {
     say(`The new version is not well: ${errorMessage(error)}`)
     await host.stop()
-    swapBack(target)
+    // In this order what is broken off here still starts: a newer program takes an older database, and none the reverse.
     if (kept !== null) putBack(kept, config.databaseFile)
+    swapBack(target)
     if (host.isRunning) await host.startWell()
     say(`Went back: ${target} is ${VERSION} again, on the database as it was.`)
     return WENT_BACK

@@ -11,7 +11,7 @@ export const AGENTS = {
     otherwise: 'cloud `docker`, home `auto`',
   }),
   AGENT_IMAGE: ImageReference.default(`stead-agent:${VERSION}`).describe(
-    'What containers of new agents are made from; `bun run agent:image` makes the default',
+    'What containers of new agents are made from; `stead agent-image` makes the default',
   ),
   AGENT_IMAGES: repositories.optional().meta({
     description:

@@ -52,7 +52,7 @@ export function toSecretFiles(secrets: AgentSpec['secrets']): AgentInputs {
   }
 }
 
-/** The built-in agent, as `bun run agent:image` packs it. */
+/** The built-in agent, as `stead agent-image` packs it. */
 export const steadDriver: AgentDriver = {
   kind: 'stead',
   stateDir: '/data',

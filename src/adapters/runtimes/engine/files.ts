@@ -87,7 +87,7 @@ export async function findFilesImage({
 async function requireFilesImage(deps: EngineFilesDeps): Promise<string> {
   const image = await findFilesImage(deps)
   if (image !== null) return image
-  const text = `Files of agents in containers need the image ${deps.filesImages.at(-1)}: bun run agent:image makes it`
+  const text = `Files of agents in containers need the image ${deps.filesImages.at(-1)}: stead agent-image makes it`
   throw new AppError('unavailable', text, { code: 'NOT_CONFIGURED' })
 }
 

@@ -26,7 +26,7 @@ export type EngineRuntimeDeps = {
   filesImages?: readonly string[]
 }
 
-/** The image that `bun run agent:image` makes. */
+/** The image that `stead agent-image` makes. */
 export const BUILT_IN_IMAGE = `stead-agent:${VERSION}`
 
 /** So long an answer of the engine shows that it is there. */

@@ -1,0 +1,35 @@
+import { chmodSync, copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type HouseOptions, openHouse } from './server.ts'
+import { tempFolder } from './temp-folder.ts'
+
+const ROOT = join(import.meta.dir, '..', '..')
+
+/** A house of nothing but a copy of the executable `built`, with the checkout out of reach where mounting is allowed. */
+export async function openAlone(built: string, options: HouseOptions = {}) {
+  const folder = tempFolder()
+  const executable = folder.file('stead')
+  copyFileSync(built, executable)
+  chmodSync(executable, 0o755)
+  const house = await openHouse({
+    ...options,
+    command: toCommand(executable),
+    cwd: folder.path,
+    isEmpty: true,
+    environment: { ...options.environment, PATH: '/usr/bin:/bin' },
+  })
+  return {
+    ...house,
+    async [Symbol.asyncDispose]() {
+      await house[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** Where mounting is allowed, the program sees an empty folder in the place of the checkout. */
+function toCommand(executable: string): readonly [string, ...string[]] {
+  const hide = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && exec "$@"', ROOT] as const
+  const canHide = Bun.spawnSync([...hide, 'true'], { stderr: 'ignore' }).exitCode === 0
+  return canHide ? [...hide, executable] : [executable]
+}
