@@ -33,7 +33,7 @@ export async function buildExecutable(
   const folder = await mkdtemp(join(dirname(outfile), '.build-'))
   try {
     const built = join(folder, 'stead')
-    const libraries = await packLibraries(join(folder, 'libraries'))
+    const libraries = await packLibraries()
     await copyCompressed(webFolder, join(folder, EMBEDDED_FOLDER))
     const plugins = [...changes, embedSqlite(TARGETS[target].sqlite), leaveOut, libraries.plugin]
     const inputs = await bundle(built, join(folder, EMBEDDED_FOLDER), TARGETS[target].bun, plugins)

@@ -18,7 +18,7 @@ export function readInputs(build: Bun.BuildOutput): string[] {
 /** The packages that `inputs` stand in, each once, by name and version. `lockFile` is `bun.lock`. */
 export async function listPackages(inputs: readonly string[], lockFile: string): Promise<Package[]> {
   const integrities = await readIntegrities(lockFile)
-  const folders = new Set(inputs.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? []))
+  const folders = new Set(inputs.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/.][^/]*(?=\/)/.exec(path) ?? []))
   const manifests = await Promise.all(
     [...folders].map(async (folder) => Manifest.parse(await Bun.file(`${folder}/package.json`).json())),
   )

@@ -1,3 +1,4 @@
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress } from 'node:zlib'
@@ -9,6 +10,8 @@ const root = join(import.meta.dir, '../..')
 /** A module that stands in no file: where the bundler would look for it. */
 const ENTRY = join(root, 'packed-library.js')
 const NAMESPACE = 'packed'
+/** Its place in the checkout is always the same: it has a say in the bytes of the executable. */
+const CACHE = join(root, 'node_modules/.cache/stead-libraries')
 
 /**
  * Libraries that the program imports when somebody first needs them, by how it names them. What stands on one line is
@@ -37,24 +40,33 @@ type Packed = { file: string; key: string; names: readonly string[] }
 
 /**
  * Carries `LIBRARIES` as compressed text. As code that is parsed beforehand they take ten times as much of the executable,
- * and memory from the start; unpacked, each takes some ten milliseconds, once. `folder` keeps the files until the executable
- * is built.
+ * and memory from the start; unpacked, each takes some ten milliseconds, once.
  * @returns a plugin for the bundler, and the files that the libraries are made from.
  * @throws when a library does not build or does not load.
  */
-export async function packLibraries(folder: string): Promise<{ plugin: BunPlugin; inputs: string[] }> {
+export async function packLibraries(): Promise<{ plugin: BunPlugin; inputs: string[] }> {
   const packed = new Map<string, Packed>()
   const inputs: string[] = []
   for (const specifiers of LIBRARIES) {
     const built = await bundleTogether(specifiers)
     inputs.push(...built.inputs)
-    const file = join(folder, `${specifiers[0]?.replace(/\W+/g, '-')}.js.br`)
-    await Bun.write(file, await promisify(brotliCompress)(built.text))
+    const file = await pack(specifiers[0]?.replace(/\W+/g, '-') ?? '', built.text)
     for (const [key, names] of await listNames(built.text)) {
       packed.set(specifiers[Number(key.slice(1))] ?? '', { file, key, names })
     }
   }
   return { plugin: createPlugin(packed), inputs }
+}
+
+/** Compressing all of them takes longer than the rest of the build, so what was compressed before is taken again. */
+async function pack(name: string, text: string): Promise<string> {
+  const file = join(CACHE, `${name}-${Bun.hash(`${Bun.version} ${text}`).toString(36)}.js.br`)
+  if (await Bun.file(file).exists()) return file
+  // Other builds may be at it as well.
+  const part = `${file}.${process.pid}`
+  await Bun.write(part, await promisify(brotliCompress)(text))
+  await rename(part, file)
+  return file
 }
 
 async function bundleTogether(specifiers: readonly string[]): Promise<{ text: string; inputs: string[] }> {
@@ -100,7 +112,7 @@ function createPlugin(packed: ReadonlyMap<string, Packed>): BunPlugin {
 function writeModule({ file, key, names }: Packed): string {
   const [own, withDefault] = [names.filter((name) => name !== 'default'), names.includes('default')]
   return [
-    `import { unpackLibrary } from ${JSON.stringify(join(root, 'src/core/unpack-library.ts'))}`,
+    `import { unpackLibrary } from ${JSON.stringify(join(root, 'src/core/libraries/unpack-library.ts'))}`,
     `import file from ${JSON.stringify(file)} with { type: 'file' }`,
     `const { ${key}: library } = await unpackLibrary(file)`,
     ...own.map((name, index) => `const v${index} = library.${name}\nexport { v${index} as ${name} }`),

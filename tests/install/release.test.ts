@@ -22,9 +22,9 @@ const canReachRegistry = await fetch('https://registry.npmjs.org/-/ping', { sign
   ({ ok }) => ok,
   () => false,
 )
-/** One of each kind of file; the others differ by the processor alone. */
+/** One of each kind of file. */
 const targets: readonly Target[] = canReachRegistry
-  ? [...new Set<Target>([ownTarget(), 'linux-x64-musl', 'darwin-arm64'])]
+  ? [...new Set<Target>([ownTarget(), 'darwin-arm64'])]
   : [ownTarget()]
 
 async function build(cwd: string, ...args: string[]): Promise<void> {

@@ -1,0 +1,85 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempFolder } from '../temp-folder.ts'
+import { until } from '../until.ts'
+
+const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'].find(existsSync)
+/** On a machine with both versions of control groups systemd wants a place in each. */
+const GROUPS = ['/sys/fs/cgroup/systemd', '/sys/fs/cgroup/unified'].filter(existsSync)
+/** Services are kept out of temporary folders, so that of the test has another name in there. */
+const ROOT = '/srv'
+const HOME = `${ROOT}/home`
+const RUNTIME = `${ROOT}/run`
+
+/**
+ * Systemd takes over no machine that was not started by it unless this folder is there, and a test must not say so to the
+ * whole machine: it has folders of its own.
+ */
+const BEGIN = `mkdir -p /run/systemd && mount -t tmpfs none /run/systemd && mkdir -p /run/systemd/system &&
+mount --bind "$0" ${ROOT} && mkdir -p ${HOME} && mkdir -m 700 ${RUNTIME} &&
+for group in "$@"; do echo $$ > "$group/cgroup.procs"; done &&
+exec ${SYSTEMD} --user --log-target=null`
+
+export type UserManager = AsyncDisposable & {
+  /** Where `HOME` is for commands and services. */
+  home: string
+  /** Where the same folder is for the test. */
+  outside: string
+  run(...command: string[]): { exitCode: number; stdout: string; stderr: string }
+}
+
+/** A systemd for the services of one user, with folders of its own; null where there is none, or it may not be started. */
+export async function openUserManager(): Promise<UserManager | null> {
+  if (SYSTEMD === undefined || process.getuid?.() !== 0) return null
+  const folder = tempFolder()
+  const groups = (GROUPS.length > 0 ? GROUPS : ['/sys/fs/cgroup']).map((parent) => join(parent, `stead-${process.pid}`))
+  const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME, XDG_RUNTIME_DIR: RUNTIME, LANG: 'C.UTF-8' }
+  try {
+    for (const group of groups) mkdirSync(group)
+  } catch {
+    folder[Symbol.dispose]()
+    return null
+  }
+  const begin = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', BEGIN, folder.path, ...groups]
+  const manager = Bun.spawn(begin, { env: environment, stdio: ['ignore', 'ignore', 'ignore'] })
+  const run = (...command: string[]) => {
+    const inside = ['nsenter', '--target', String(manager.pid), '--mount', `--wd=${ROOT}`, ...command]
+    const { exitCode, stdout, stderr } = Bun.spawnSync(inside, { env: environment })
+    return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() }
+  }
+  const isUp = () => /^(?:running|degraded|starting)$/m.test(run('systemctl', '--user', 'is-system-running').stdout)
+  await until('the manager of services', () => manager.exitCode !== null || isUp())
+  const opened: UserManager = {
+    ...{ home: HOME, outside: folder.path, run },
+    async [Symbol.asyncDispose]() {
+      run('systemctl', '--user', 'exit')
+      await manager.exited
+      for (const group of groups) await until('the end of its services', () => removeGroup(group))
+      folder[Symbol.dispose]()
+    },
+  }
+  if (manager.exitCode === null) return opened
+  await opened[Symbol.asyncDispose]()
+  return null
+}
+
+/** A group goes when nothing runs in it or below; what still does was started by a service of the test, and is ended. */
+function removeGroup(group: string): boolean {
+  if (!existsSync(group)) return true
+  for (const entry of readdirSync(group, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeGroup(join(group, entry.name))
+  }
+  for (const pid of readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)) {
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  try {
+    rmdirSync(group)
+  } catch {
+    // One that was ended just now is still there.
+  }
+  return !existsSync(group)
+}
