@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
-import { readConfig } from '../core/config.ts'
-import { AppError } from '../core/errors.ts'
-import { addExample } from './example.ts'
-import { readEnvironment } from './settings/environment.ts'
+import { readConfig } from '../../core/config.ts'
+import { AppError } from '../../core/errors.ts'
+import { addExample } from '../example.ts'
+import { readEnvironment } from '../settings/environment.ts'
 
 type Options = { tag?: string; shell: boolean; json: boolean }
 
@@ -27,9 +27,9 @@ async function makeImage({ tag, shell, json }: Options): Promise<void> {
   if (!Bun.isStandaloneExecutable)
     throw new AppError('invalid', 'agent-image: this is a checkout: bun run agent:image makes the image from it')
   const { agents } = readConfig(readEnvironment())
-  const { createEngine } = await import('../adapters/runtimes/engine/engine.ts')
-  const { collectImageFiles } = await import('../adapters/runtimes/engine/agent-image/image-files.ts')
-  const { makeAgentImage } = await import('../adapters/runtimes/engine/agent-image/make-image.ts')
+  const { createEngine } = await import('../../adapters/runtimes/engine/engine.ts')
+  const { collectImageFiles } = await import('../../adapters/runtimes/engine/agent-image/image-files.ts')
+  const { makeAgentImage } = await import('../../adapters/runtimes/engine/agent-image/make-image.ts')
   const image = tag ?? agents.image
   const sizeBytes = await makeAgentImage(createEngine(agents.dockerHost), image, {
     digest: await digestOf(process.execPath, shell),

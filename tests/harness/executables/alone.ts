@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HouseOptions, openHouse } from './server.ts'
-import { tempFolder } from './temp-folder.ts'
+import { type HouseOptions, openHouse } from '../server.ts'
+import { tempFolder } from '../temp-folder.ts'
 
-const ROOT = join(import.meta.dir, '..', '..')
+const ROOT = join(import.meta.dir, '..', '..', '..')
 
 /** A house of nothing but a copy of the executable `built`, with the checkout out of reach where mounting is allowed. */
 export async function openAlone(built: string, options: HouseOptions = {}) {
