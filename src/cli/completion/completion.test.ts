@@ -13,7 +13,7 @@ test('completion bash: commands, subcommands, options and choices, as the progra
   await using house = await openHouse()
   const { stdout, exitCode } = await house.run(['completion', 'bash'])
   expect(exitCode).toBe(0)
-  expect(await complete(stdout, 'stead', 'agen')).toEqual(['agent', 'agents'])
+  expect(await complete(stdout, 'stead', 'agen')).toEqual(['agent', 'agent-image', 'agents'])
   expect(await complete(stdout, 'stead', 'agents', 'st')).toEqual(['start', 'stop'])
   expect(await complete(stdout, 'stead', 'agents', '--as', 'ada@example.com', 'logs', 'Ada', '--li')).toEqual([
     '--lines',
