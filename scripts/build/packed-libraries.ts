@@ -34,6 +34,8 @@ const LIBRARIES: readonly (readonly string[])[] = [
   ['grammy', '@grammyjs/auto-retry'],
   ['@discordjs/rest', '@discordjs/ws', 'discord-api-types/v10'],
   ['@slack/web-api'],
+  ['yaml'],
+  ['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/sdk-trace', '@opentelemetry/resources'],
 ]
 
 type Packed = { file: string; key: string; names: readonly string[] }
