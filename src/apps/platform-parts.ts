@@ -1,0 +1,71 @@
+import type { AiProvider } from '../adapters/models/provider.ts'
+import type { TokenCounter } from '../adapters/models/token-counter.ts'
+import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
+import type { Config } from '../core/config.ts'
+import type { ShownSetting } from '../core/settings/show.ts'
+import type { Connection, Tx } from '../db/open.ts'
+import type { Base } from '../features/base.ts'
+import type { RunStead } from '../features/house/backups/run-backup.ts'
+import { takeOver } from '../features/house/take-over/take-over.ts'
+import type { OpenProvider } from '../features/models/own-keys/own-keys.ts'
+import { copyKeyUsage } from '../features/models/usage/key-usage.ts'
+import { createClonePaymentBooks } from '../features/money/ledger/clone-payments.ts'
+import { createGrantCredits } from '../features/money/ledger/credits.ts'
+import { createWallet } from '../features/money/wallets/create.ts'
+import type { PasswordCost } from '../features/people/passwords/passwords.ts'
+import { clearMemory } from '../features/talk/memory/forget.ts'
+import { createMemoryInstruction } from '../features/talk/memory/instruct.ts'
+import type { UnderWay } from '../features/views/watching/exposition.ts'
+import type { Face } from '../http/env.ts'
+import { gatewayOf } from './stand-back.ts'
+
+/** What differs between a server, a test and a command line: everything else is made here. */
+export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
+  config: Config
+  connection: Connection
+  encryptionKey: string
+  /** Tests alone hand in less than `PASSWORD_COST`. */
+  passwordCost: PasswordCost
+  runtimes: Runtimes
+  /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
+  standsBack: boolean
+  providers: AiProvider[]
+  /** Where the listeners are; `urlForAgents` leads to the backend from wherever the agents of a runtime are. */
+  bound: {
+    webUrl: string
+    webPort: number
+    urlForAgents: (runtime: Runtime) => Promise<string>
+    countUnderWay: () => Record<Face, UnderWay>
+  }
+  /** Opens a provider with a user's own key. */
+  openProvider: OpenProvider
+  /** Runs this program beside this process; nothing does in tests. */
+  runStead?: RunStead | null
+  /** The settings in effect, as admins see them. */
+  shownSettings?: readonly ShownSetting[]
+  /** Counts tokens in place of the platform's own counter. */
+  tokens?: TokenCounter
+}
+
+/** What lower wings set off in higher ones, which they do not know: handed to them as functions. */
+export function connectUpwards(base: Base, parts: PlatformParts) {
+  const people = {
+    takeOver: (tx: Tx, userId: string) => takeOver(tx, base, userId),
+    copyKeyUsage,
+    grantCredits: createGrantCredits(base),
+  }
+  const agents = {
+    ...parts,
+    ...parts.bound,
+    gateway: gatewayOf(parts),
+    clearMemory,
+    bookClonePayment: createClonePaymentBooks(base),
+    openAgentWallet: async (userId: string, agentId: string) => {
+      const { wallet } = await createWallet(base, { userId, agentId })
+      return wallet.address
+    },
+  }
+  const models = { ...parts, instruct: createMemoryInstruction(base.db) }
+  return { people, agents, models }
+}
