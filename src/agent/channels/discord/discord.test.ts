@@ -47,8 +47,13 @@ test('a direct message is answered, as it is written, in one message that is edi
     since: true,
     lastError: null,
   })
-  const { sessions } = JSON.parse(await (await agent.call('/sessions')).text())
-  expect(sessions.map(({ key }: { key: string }) => key)).toEqual([`discord:${bot.directChannelOf(ADA)}`])
+  const listKeys = async () => {
+    const { sessions } = JSON.parse(await (await agent.call('/sessions')).text())
+    return sessions.map(({ key }: { key: string }) => key)
+  }
+  // A turn is kept after its last words were sent.
+  await until('the session', async () => (await listKeys()).length > 0)
+  expect(await listKeys()).toEqual([`discord:${bot.directChannelOf(ADA)}`])
 })
 
 test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner confirms it', async () => {
