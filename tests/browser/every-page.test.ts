@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
 import { listOwnPages } from './pages.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -70,9 +71,7 @@ async function failsOnce(page: Page, address: string, requestId: string | null):
   for (let problem = 0; problem < MAX_PROBLEMS && (await again.count()) > 0; problem++) {
     const left = await again.count()
     await again.first().click()
-    await page.waitForFunction(
-      `[...document.querySelectorAll('button')].filter((button) => button.textContent === 'Try again').length < ${left}`,
-    )
+    await until('one problem less', async () => (await again.count()) < left)
   }
   expect(`${address}: ${await again.count()} problems left`).toBe(`${address}: 0 problems left`)
   return asked > 0
