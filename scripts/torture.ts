@@ -111,6 +111,16 @@ const CASES: Readonly<Record<string, Case>> = {
     files: ['tests/backups/', 'tests/journeys/backup'],
     environment: { BACKUPS: '100', BACKUP_KILLS: '100' },
   },
+  release: {
+    promise: 'an executable of each target with its own SQLite, and the same bytes wherever it is built',
+    files: ['tests/install/release'],
+    environment: { ALL_TARGETS: '1' },
+  },
+  pages: {
+    promise: 'each page of the dashboard fails by a status and by a lost connection, and goes on',
+    files: ['tests/browser/every-page'],
+    environment: { EVERY_FAULT: '1' },
+  },
   hosts: {
     promise: 'names that are not served, told in any way on any port, reach nothing',
     files: ['tests/reach/hosts', 'tests/reach/http'],
