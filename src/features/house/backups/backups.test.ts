@@ -85,9 +85,14 @@ test('admins are told of agents that a backup lacks, and of one that a dying pla
   }))
   await runBackup(deps, never)
   expect(listTold()[0]?.text).toContain('lacks what these agents have stored: ada (it is not in the engine (docker))')
+  const before = new Date(deps.clock.now().getTime() - HOUR_MS)
+  await write(deps.db, (tx) => tx.insert(backupRuns).values({ startedAt: before }).run())
   await write(deps.db, (tx) => tx.insert(backupRuns).values({ startedAt: deps.clock.now() }).run())
   await job.run(never)
-  expect(listRuns(deps.db)[0]).toMatchObject({ error: 'Stead ended meanwhile' })
+  const [ordered, left] = listRuns(deps.db)
+  expect(left).toMatchObject({ error: 'Stead ended meanwhile' })
+  // An admin's order that was under way before the job looked for the first time.
+  expect(ordered).toMatchObject({ error: null, finishedAt: null })
   expect(listTold()).toHaveLength(2)
 })
 

@@ -28,7 +28,7 @@ export function backupsJob(deps: BackupJobDeps): RepeatingJob {
     name: 'backups',
     everyMs: LOOK_MS,
     async run(signal) {
-      if (!isSettled) await endBrokenOff(deps)
+      if (!isSettled) await endBrokenOff(deps, openedAt)
       isSettled = true
       if (isBusy(deps.db)) return
       if (isDue('backup', deps.backupSchedule)) await runBackup(deps, signal)

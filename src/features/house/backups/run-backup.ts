@@ -120,9 +120,10 @@ function tellAdmins({ tellOwner }: Pick<RunBackupDeps, 'tellOwner'>, tx: Tx, tex
   for (const { id } of admins) tellOwner(tx, { userId: id, agent: null, kind: 'backup_failed', text })
 }
 
-/** What a platform that died has left unfinished failed. */
-export async function endBrokenOff(deps: RunBackupDeps): Promise<void> {
-  const rows = deps.db.select({ id: backupRuns.id }).from(backupRuns).where(isNull(backupRuns.finishedAt)).all()
+/** What a platform that died has left unfinished failed; what was begun since `openedAt` is under way here. */
+export async function endBrokenOff(deps: RunBackupDeps, openedAt: Date): Promise<void> {
+  const isBrokenOff = and(isNull(backupRuns.finishedAt), lt(backupRuns.startedAt, openedAt))
+  const rows = deps.db.select({ id: backupRuns.id }).from(backupRuns).where(isBrokenOff).all()
   if (rows.length === 0) return
   await write(deps.db, (tx) => {
     for (const { id } of rows) finishRun(deps, tx, id, { error: 'Stead ended meanwhile' })
