@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { SMTPServer } from 'smtp-server'
 import { startMailServer } from '../../../../tests/harness/doubles/mail-server.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
@@ -100,6 +101,25 @@ test('PUT and DELETE /api/admin/services/mail: 200, mail leaves at once; 400 whe
   expect([platform.mailer.isConfigured, platform.rules.requiresVerifiedEmail]).toEqual([true, true])
   await platform.mailer.send({ to: 'bo@example.com', subject: 'Hello', text: 'From the house.' })
   expect(mail.received).toMatchObject([{ from: 'stead@example.com', to: ['bo@example.com'], subject: 'Hello' }])
+})
+
+test('DELETE /api/admin/services/mail: 409 while somebody with an address of ADMIN_EMAILS that was never proved would administer by it', async () => {
+  await using house = await openServices({ ADMIN_EMAILS: 'ada@example.com,boss@example.com' })
+  const { platform, send } = house
+  await using mail = await startMailServer()
+  expect((await send('PUT', '/mail', { smtpUrl: mail.url, from: 'stead@example.com' })).status).toBe(200)
+  const stranger = await house.signIn('boss@example.com')
+  await write(platform.db, (tx) =>
+    tx.update(users).set({ emailVerifiedAt: null }).where(eq(users.email, 'boss@example.com')).run(),
+  )
+  const refusal = await send('DELETE', '/mail')
+  expect([refusal.status, await refusal.text()]).toEqual([409, expect.stringContaining('boss@example.com')])
+  expect(platform.mailer.isConfigured).toBe(true)
+  expect((await house.web.request(PATH, { headers: stranger.cookie })).status).toBe(403)
+
+  await write(platform.db, (tx) => tx.delete(users).where(eq(users.email, 'boss@example.com')).run())
+  expect((await send('DELETE', '/mail')).status).toBe(200)
+  expect(platform.mailer.isConfigured).toBe(false)
 })
 
 test('PUT /api/admin/services/mail: 400 for an address that would have the library do something else than speak to a mail server', async () => {

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, inArray, isNull } from 'drizzle-orm'
 import { tryMailServer } from '../../../adapters/mail/mail.ts'
 import { type AiProvider, ProviderError } from '../../../adapters/models/provider.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -15,6 +15,7 @@ import { recordAudit } from '../../people/audit/audit.ts'
 import { MAIL, type MailOptions } from '../../people/service-credentials/mail.ts'
 import { forgetServiceCredential, setServiceCredential } from '../../people/service-credentials/service-credentials.ts'
 import { users } from '../../people/users/tables.ts'
+import type { AccountRules } from '../../people/users/users.ts'
 import type { Administrator } from '../administration/change-account.ts'
 import type { MailRequest, Services } from './schemas.ts'
 
@@ -29,6 +30,7 @@ export type ServicesDeps = {
   openProvider: OpenProvider
   catalogue: Pick<Catalogue, 'list' | 'rebuild' | 'refresh'>
   mailOptions: MailOptions
+  rules: Pick<AccountRules, 'adminEmails'>
 }
 
 /** Which services the house has credentials for, and who gave them. */
@@ -88,11 +90,33 @@ export async function setMail(deps: ServicesDeps, by: Administrator, given: Mail
   deps.mailOptions.reload()
 }
 
-/** Forgets it: no mail leaves any more. @throws AppError `conflict` SET_BY_ENVIRONMENT. */
+/**
+ * Forgets it: no mail leaves any more.
+ * @throws AppError `conflict` SET_BY_ENVIRONMENT, and while somebody would become an administrator by it.
+ */
 export async function forgetMail(deps: ServicesDeps, by: Administrator): Promise<void> {
   requireOwnMail(deps)
-  await change(deps, by, { action: 'services.mail-forgotten', target: MAIL }, (tx) => forgetServiceCredential(tx, MAIL))
+  await change(deps, by, { action: 'services.mail-forgotten', target: MAIL }, (tx) => {
+    requireProvedAdmins(tx, deps.rules.adminEmails)
+    forgetServiceCredential(tx, MAIL)
+  })
   deps.mailOptions.reload()
+}
+
+/** Where no mail leaves, an address of ADMIN_EMAILS counts without proof: whoever has only typed one must not gain by that. */
+function requireProvedAdmins(tx: Tx, adminEmails: readonly string[]): void {
+  const isUnproved = and(
+    inArray(users.email, [...adminEmails]),
+    isNull(users.emailVerifiedAt),
+    eq(users.isAdmin, false),
+  )
+  const unproved = tx.select({ email: users.email }).from(users).where(isUnproved).all()
+  if (unproved.length === 0) return
+  const names = unproved.map(({ email }) => email).join(', ')
+  throw new AppError(
+    'conflict',
+    `Without mail ${names} would administer here, by an address of ADMIN_EMAILS that nobody has proved: make them an administrator, or delete the account, first`,
+  )
 }
 
 function requireProvider({ serviceProviders }: ServicesDeps, id: string): void {
