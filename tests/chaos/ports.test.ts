@@ -87,15 +87,16 @@ async function deleteAll(person: Person): Promise<void> {
   for (const { id } of agents) expect((await person.delete(`/api/agents/${id}`)).status).toBe(200)
 }
 
+/** A port that somebody else listens at already is held as well. */
 async function holdPorts(first: number, count: number): Promise<Server[]> {
-  return Promise.all(
+  const held = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const server = createServer()
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      server.once('error', reject)
-      server.listen(first + index, '127.0.0.1', resolve)
-      await promise
-      return server
+      const { promise, resolve, reject } = Promise.withResolvers<Server | null>()
+      server.once('error', (error) => ('code' in error && error.code === 'EADDRINUSE' ? resolve(null) : reject(error)))
+      server.listen(first + index, '127.0.0.1', () => resolve(server))
+      return promise
     }),
   )
+  return held.filter((server) => server !== null)
 }
