@@ -21,6 +21,8 @@ const outfile = values.outfile === undefined ? undefined : resolve(values.outfil
 const outdir = resolve(values.outdir ?? join(root, 'dist'))
 // Styles are made of what Tailwind finds from here on, so the dashboard would differ by where it is built from.
 process.chdir(root)
+// The bundler reads it beside what is defined for it, and tests say `test`.
+delete process.env.NODE_ENV
 let startedAt = performance.now()
 if (values.target === undefined) await buildForHere()
 else {
