@@ -3,12 +3,19 @@
  * whole run took here is in `node_modules/.cache/stead/test-seconds.json`.
  */
 export const SLOW_FILES: Readonly<Record<string, number>> = {
+  'tests/browser/accessibility.test.ts': 130,
+  'tests/browser/every-page.test.ts': 100,
   'src/adapters/runtimes/swarm/swarm.test.ts': 92,
   'src/adapters/runtimes/docker/docker.test.ts': 87,
+  'tests/browser/agent/chat-answers.test.ts': 70,
+  'tests/browser/waiting.test.ts': 65,
+  'tests/browser/admin/oversight.test.ts': 60,
+  'tests/browser/media.test.ts': 60,
   'tests/chaos/swarm.test.ts': 59,
   'tests/browse/containers.test.ts': 55,
   'tests/chaos/engine.test.ts': 53,
   'tests/watchdog/repair.test.ts': 51,
+  'tests/browser/team.test.ts': 45,
   'tests/chaos/deploy-docker.test.ts': 43,
   'tests/chaos/logs.test.ts': 40,
   'tests/chaos/deploy.test.ts': 37,

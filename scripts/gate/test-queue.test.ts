@@ -44,15 +44,19 @@ test('the longest come first, as many at once as there are lanes', async () => {
   expect(queue.order).toEqual(['long', 'middle', 'short', 'tiny'])
 })
 
-test('browsers and measurements have no second of their kind beside them; light files pass by', async () => {
-  const kinds: Kind[] = ['browser', 'measuring']
-  for (const kind of kinds) {
-    const queue = startQueue([file('one', 9, kind), file('two', 8, kind), file('light', 1)], 3)
-    expect(queue.running()).toEqual(['light', 'one'])
+test('measurements have no second of their kind beside them, browsers no third; light files pass by', async () => {
+  const most: [Kind, number][] = [
+    ['browser', 2],
+    ['measuring', 1],
+  ]
+  for (const [kind, count] of most) {
+    const names = ['one', 'two', 'three']
+    const queue = startQueue([...names.map((name, index) => file(name, 9 - index, kind)), file('light', 1)], 4)
+    const first = names.slice(0, count)
+    expect(queue.running().toSorted()).toEqual(['light', ...first].toSorted())
     await queue.end('light')
-    expect(queue.running()).toEqual(['one'])
-    await queue.end('one')
-    await queue.end('two')
+    expect(queue.running().toSorted()).toEqual(first.toSorted())
+    for (const name of names) await queue.end(name)
     await queue.over
   }
 })

@@ -13,7 +13,7 @@ const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
 const QUESTIONS = /\/api\/(?!auth\/(?:session|csrf))/
 const SESSION = /\/api\/auth\/session/
 /** Lost connections are waited for before they are told of: a few pages stand for all here, `EVERY_FAULT=1` takes each. */
-const LOST_EVERY = process.env.EVERY_FAULT === '1' ? 1 : 8
+const LOST_EVERY = process.env.EVERY_FAULT === '1' ? 1 : 16
 const MAX_PROBLEMS = 8
 
 beforeAll(buildDashboard, LIMIT_MS)
