@@ -97,7 +97,7 @@ export async function setMail(deps: ServicesDeps, by: Administrator, given: Mail
 export async function forgetMail(deps: ServicesDeps, by: Administrator): Promise<void> {
   requireOwnMail(deps)
   await change(deps, by, { action: 'services.mail-forgotten', target: MAIL }, (tx) => {
-    requireProvedAdmins(tx, deps.rules.adminEmails)
+    if (deps.mailOptions.source() === 'dashboard') requireProvedAdmins(tx, deps.rules.adminEmails)
     forgetServiceCredential(tx, MAIL)
   })
   deps.mailOptions.reload()
