@@ -87,3 +87,12 @@ test('stead backup restore --in-place, killed at any moment: what starts next is
   }
   console.info(`killed ${ROUNDS} times: ${outcomes.before} were as before, ${outcomes.after} restored`)
 }, 600_000)
+
+test('a marker of a restore that was killed before it was in its place is removed by what starts next', async () => {
+  using folder = tempFolder()
+  const { dataDir } = await fillInstallation(folder.file('data'))
+  const before = readInstallation(dataDir)
+  await Bun.write(join(dataDir, 'restore.unfinished.new'), '{"replaced":')
+  undoUnfinished(dataDir)
+  expect(readInstallation(dataDir)).toEqual(before)
+})

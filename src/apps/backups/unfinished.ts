@@ -35,7 +35,7 @@ const ASIDE = [
 
 /** From now on, and after any crash, the folder is one whose restore is under way. */
 export function markUnfinished(dataDir: string, marker: Marker): void {
-  const next = `${toMarker(dataDir)}.new`
+  const next = toNextMarker(dataDir)
   const file = openSync(next, 'w', 0o600)
   try {
     writeSync(file, JSON.stringify(marker))
@@ -86,6 +86,8 @@ export function removeRestored(dataDir: string): void {
  * broken off as well. Whoever calls this holds the data folder.
  */
 export function undoUnfinished(dataDir: string): void {
+  // A marker that was not yet in its place says nothing.
+  rmSync(toNextMarker(dataDir), { force: true })
   if (!isUnfinished(dataDir)) return
   const { replaced, isAside } = Marker.parse(JSON.parse(readFileSync(toMarker(dataDir), 'utf8')))
   if (replaced === null) return
@@ -107,6 +109,10 @@ function listOwn(dataDir: string): string[] {
 
 function toMarker(dataDir: string): string {
   return join(dataDir, 'restore.unfinished')
+}
+
+function toNextMarker(dataDir: string): string {
+  return `${toMarker(dataDir)}.new`
 }
 
 function syncFolder(folder: string): void {
