@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
+import { CreatedKey } from '../src/features/people/keys/schemas.ts'
 import { Run, Swarm } from '../src/features/talk/swarms/schemas.ts'
+import { listOwnPages } from '../tests/browser/pages.ts'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
 import { startProvider } from '../tests/harness/doubles/provider.ts'
@@ -22,46 +24,13 @@ const README = { width: 1120, height: 620 }
 const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
 const MODEL = 'openai/gpt-4o-mini'
 
-const strangers = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none', '/docs', '/no/such/page']
-const pages = [
-  '/',
-  '/agents',
+/** Pages with something in their address that changes what they show. */
+const OTHER_STATES = [
   '/agents?search=nobody-is-called-that',
-  '/agents/new',
-  '/approvals',
-  '/cost',
-  '/models',
   '/models?try=openai/gpt-4o&against=openai/gpt-4o-mini',
-  '/team/swarms',
-  '/team/swarms/new',
-  '/team/map',
-  '/team/inbox',
-  '/media/feeds',
-  '/media/radio',
-  '/media/video',
-  '/skills',
-  '/events',
-  '/settings',
-  '/settings/security',
-  '/settings/notices',
-  '/settings/keys',
-  '/settings/wallets',
-  '/settings/machines',
-  '/settings/account',
-  '/billing',
-  '/admin/users',
-  '/admin/invites',
-  '/admin/agents',
-  '/admin/health',
-  '/admin/jobs',
-  '/admin/dead-letters',
-  '/admin/backups',
-  '/admin/settings',
-  '/admin/audit',
   '/no/such/page',
 ]
-const agentPages = ['', '/overview', '/logs', '/settings']
-
+const strangers = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none', '/docs', '/no/such/page']
 /** Takes a picture of every page in both themes, on a phone and on a desk; those named, or all. */
 async function takePictures(folder: string, wanted: readonly string[]): Promise<void> {
   await buildDashboard()
@@ -83,21 +52,18 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   await take('stranger', strangers)
   await signInOnPage(page, web)
   await take('new', ['/', '/agents', '/cost', '/team/swarms', '/team/map', '/team/inbox'])
-  const agentId = await furnish(ada)
+  const { agentId, keyId } = await furnish(ada)
   addPast(join(house.dataDir, 'stead.db'), new Date())
-  await take('own', [...pages, ...(await furnishSwarm(ada, agentId))])
-  await take(
-    'agent',
-    agentPages.map((path) => `/agents/${agentId}${path}`),
-  )
+  const swarmPages = await furnishSwarm(ada, agentId)
+  await take('own', [...listOwnPages(agentId), ...OTHER_STATES, `/keys/${keyId}`, ...swarmPages])
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   await page.setViewportSize(README)
   await visit(page, `${web}/agents`)
   await page.screenshot({ path: join(folder, 'readme.png') })
 }
 
-/** Four agents as somebody would have them: one was talked to, one is off. @returns the one that was talked to. */
-async function furnish(ada: Person): Promise<string> {
+/** Four agents as somebody would have them: one was talked to, one is off. And a key. @returns the one that was talked to, and the key. */
+async function furnish(ada: Person): Promise<{ agentId: string; keyId: string }> {
   const names = ['Harbour master', 'Bookkeeper', 'Night watch', 'Librarian']
   const ids: string[] = []
   for (const name of names) ids.push(await createAgent(ada, { name, model: MODEL }))
@@ -105,9 +71,9 @@ async function furnish(ada: Person): Promise<string> {
   const labels = json('PUT', { labels: ['coast', 'daily'] }, ada.cookie)
   for (const id of [first, second]) await fetch(`${ada.web}/api/agents/${id}/labels`, labels)
   await ada.post('/api/chat', { agentId: first, message: 'When does the harbour open?' })
-  await ada.post('/api/keys', { name: 'Deploy script' })
+  const key = await read(CreatedKey, ada.post('/api/keys', { name: 'Deploy script' }))
   await ada.post(`/api/agents/${last}/stop`, {})
-  return first
+  return { agentId: first, keyId: key.id }
 }
 
 /** A swarm that has done a task. @returns its pages. */
@@ -147,7 +113,7 @@ async function visit(page: Page, url: string): Promise<void> {
 }
 
 function toFile(name: string, path: string): string {
-  return `${name}${path.replace(/agent-[a-z0-9-]+|[a-z-]+-[0-9a-f]{8}|(?:swarm|run)_[a-zA-Z0-9_-]+/g, 'one').replaceAll(/[^a-z0-9-]+/gi, '_')}`
+  return `${name}${path.replace(/agent-[a-z0-9-]+|[a-z-]+-[0-9a-f]{8}|(?:swarm|run|key)_[a-zA-Z0-9_-]+/g, 'one').replaceAll(/[^a-z0-9-]+/gi, '_')}`
 }
 
 if (import.meta.main) {

@@ -1,22 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { Ellipsis, FilePlus, FolderPlus, Pencil, Search, Trash2, Upload } from 'lucide-react'
-import { useDeferredValue, useMemo, useRef, useState } from 'react'
+import { useDeferredValue, useMemo, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
 import { messageFor } from '../api/request.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { Menu, MenuItem } from '../ui/menu.tsx'
 import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { type Asking, type Chosen, type ChosenFiles, FileDialogs } from './file-dialogs.tsx'
 import { FilePane } from './file-pane.tsx'
 import { FileSearch } from './file-search.tsx'
+import { FileTools } from './file-tools.tsx'
 import { describeStatus, statusQuery, treeQuery } from './files-api.ts'
 import { GitSection } from './git-section.tsx'
-import { NameDialog } from './name-dialog.tsx'
 import { Tree, useDrop } from './tree.tsx'
-import { folderOf, joinPath, useFiles } from './use-files.ts'
+import { folderOf, useFiles } from './use-files.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/files')
 
@@ -29,10 +27,6 @@ export function FilesPage() {
     </AgentFrame>
   )
 }
-
-/** What was chosen last, and what is asked about it. */
-type Chosen = { path: string; type: 'file' | 'folder' }
-type Asking = 'file' | 'folder' | 'rename' | 'delete'
 
 function Files({ agent }: { agent: WebAgent }) {
   const { path = null } = route.useSearch()
@@ -83,7 +77,7 @@ function Files({ agent }: { agent: WebAgent }) {
           />
         )}
       </div>
-      <Dialogs
+      <FileDialogs
         asking={asking}
         chosen={chosen}
         folder={folder}
@@ -95,12 +89,8 @@ function Files({ agent }: { agent: WebAgent }) {
   )
 }
 
-type FileListProps = {
+type FileListProps = ChosenFiles & {
   agentId: string
-  chosen: Chosen | null
-  files: ReturnType<typeof useFiles>
-  /** Where new ones go. */
-  folder: string
   changes: readonly { status: string; path: string }[]
   onAsk: (asking: Asking) => void
   onChoose: (entry: Chosen) => void
@@ -155,79 +145,6 @@ function FileList({ agentId, chosen, files, folder, changes, onAsk, onChoose, on
   )
 }
 
-type FileToolsProps = Pick<FileListProps, 'chosen' | 'files' | 'folder' | 'onAsk'> & {
-  text: string
-  onText: (text: string) => void
-}
-
-function FileTools({ text, onText, chosen, files, folder, onAsk }: FileToolsProps) {
-  const inputRef = useRef<HTMLInputElement>(null)
-  return (
-    <div className="grid grid-cols-1 gap-2 border-b border-line p-3">
-      <div className="relative">
-        <Search
-          aria-hidden
-          className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-muted"
-        />
-        <input
-          type="search"
-          aria-label="Search files"
-          placeholder="Search names and text"
-          value={text}
-          maxLength={200}
-          autoCapitalize="none"
-          autoComplete="off"
-          spellCheck={false}
-          onChange={({ target }) => onText(target.value)}
-          className="min-h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 text-base text-ink placeholder:text-muted sm:text-sm"
-        />
-      </div>
-      <div className="flex items-center gap-1">
-        <IconButton label="New file" onClick={() => onAsk('file')}>
-          <FilePlus aria-hidden className="size-4.5" />
-        </IconButton>
-        <IconButton label="New folder" onClick={() => onAsk('folder')}>
-          <FolderPlus aria-hidden className="size-4.5" />
-        </IconButton>
-        <IconButton label={`Upload to ${folder || 'the top'}`} onClick={() => inputRef.current?.click()}>
-          <Upload aria-hidden className="size-4.5" />
-        </IconButton>
-        <input
-          ref={inputRef}
-          type="file"
-          multiple
-          aria-label="Files to upload"
-          tabIndex={-1}
-          className="hidden"
-          onChange={({ target }) => {
-            files.upload(folder, [...(target.files ?? [])])
-            target.value = ''
-          }}
-        />
-        <span className="min-w-0 flex-1 truncate px-1 text-right text-xs text-muted">
-          {files.isPending ? 'Working…' : folder && `in ${folder}`}
-        </span>
-        {chosen && (
-          <Menu
-            trigger={
-              <IconButton label={`Actions for ${chosen.path}`}>
-                <Ellipsis aria-hidden className="size-4.5" />
-              </IconButton>
-            }
-          >
-            <MenuItem Icon={Pencil} onSelect={() => onAsk('rename')}>
-              Rename or move
-            </MenuItem>
-            <MenuItem Icon={Trash2} tone="danger" onSelect={() => onAsk('delete')}>
-              Delete
-            </MenuItem>
-          </Menu>
-        )}
-      </div>
-    </div>
-  )
-}
-
 /** What did not work, and the way back from what did. */
 function Remarks({ files }: Pick<FileListProps, 'files'>) {
   return (
@@ -254,65 +171,5 @@ function Remarks({ files }: Pick<FileListProps, 'files'>) {
         </Notice>
       )}
     </div>
-  )
-}
-
-type DialogsProps = Pick<FileListProps, 'chosen' | 'files' | 'folder'> & {
-  asking: Asking | null
-  onOpen: (path: string | null) => Promise<void>
-  onClose: () => void
-}
-
-function Dialogs({ asking, chosen, files, folder, onOpen, onClose }: DialogsProps) {
-  if (asking === null) return null
-  const initial = folder === '' ? '' : joinPath(folder, '')
-  if (asking === 'file') {
-    const create = (path: string) => files.createFile(path, () => onOpen(path))
-    const lead = 'Folders in the path are made with it.'
-    return <NameDialog title="New file" verb="Create file" {...{ lead, initial, onClose }} onConfirm={create} />
-  }
-  if (asking === 'folder') {
-    const lead = 'Names with a slash make folders in folders.'
-    return (
-      <NameDialog
-        title="New folder"
-        verb="Create folder"
-        {...{ lead, initial, onClose }}
-        onConfirm={files.createFolder}
-      />
-    )
-  }
-  if (!chosen) return null
-  const show = (path: string) => () => onOpen(path === '' ? null : path)
-  if (asking === 'rename') {
-    const rename = (to: string) => files.rename(chosen.path, to, chosen.type === 'file' ? show(to) : show(''))
-    const lead = 'Another folder in the path moves it there.'
-    return (
-      <NameDialog
-        title="Rename or move"
-        verb="Rename"
-        initial={chosen.path}
-        {...{ lead, onClose }}
-        onConfirm={rename}
-      />
-    )
-  }
-  return (
-    <AskDialog
-      title={`Delete ${chosen.path}?`}
-      lead={
-        chosen.type === 'file'
-          ? 'You can take it back as long as this page is open.'
-          : 'Everything in it goes with it. This cannot be undone.'
-      }
-      verb="Delete"
-      isPending={false}
-      error={null}
-      onConfirm={() => {
-        files.remove(chosen.path, chosen.type, show(''))
-        onClose()
-      }}
-      onClose={onClose}
-    />
   )
 }

@@ -1,9 +1,7 @@
-import { ArrowDownWideNarrow, ArrowUpNarrowWide } from 'lucide-react'
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
-import { FLEET_SORTS, type FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetPage } from '../../src/features/views/fleet/schemas.ts'
 import { describeStatus } from '../agents/status-badge.tsx'
-import { IconButton } from '../ui/button.tsx'
-import { Choice } from '../ui/choice.tsx'
+import { Choice, SortChoice } from '../ui/choice.tsx'
 import { Pills } from '../ui/pills.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import type { FleetSearch } from './fleet-search.ts'
@@ -26,7 +24,6 @@ export function FleetFilters({ search, page, onSearch }: FleetFiltersProps) {
   const change = (part: Partial<FleetSearch>) => onSearch({ ...search, ...part })
   const sort = search.sort ?? 'name'
   const order = search.order ?? (rising.includes(sort) ? 'asc' : 'desc')
-  const Order = order === 'asc' ? ArrowUpNarrowWide : ArrowDownWideNarrow
   return (
     <div className="grid grid-cols-1 gap-3">
       <div className="flex flex-wrap items-center gap-2">
@@ -49,23 +46,7 @@ export function FleetFilters({ search, page, onSearch }: FleetFiltersProps) {
             ))}
           </Choice>
         )}
-        <Choice
-          label="Sort by"
-          value={sort}
-          onChoose={(value) => change({ sort: FLEET_SORTS.find((each) => each === value), order: undefined })}
-        >
-          {FLEET_SORTS.map((each) => (
-            <option key={each} value={each}>
-              {sortWords[each]}
-            </option>
-          ))}
-        </Choice>
-        <IconButton
-          label={order === 'asc' ? 'Rising; turn it around' : 'Falling; turn it around'}
-          onClick={() => change({ order: order === 'asc' ? 'desc' : 'asc' })}
-        >
-          <Order aria-hidden className="size-4.5" />
-        </IconButton>
+        <SortChoice words={sortWords} sort={sort} order={order} onChoose={change} />
       </div>
       <StatusFilter search={search} statuses={page?.statuses ?? {}} onChoose={(status) => change({ status })} />
     </div>

@@ -1,9 +1,7 @@
-import { ArrowDownWideNarrow, ArrowUpNarrowWide } from 'lucide-react'
-import { IconButton } from '../ui/button.tsx'
-import { Choice } from '../ui/choice.tsx'
+import { Choice, SortChoice } from '../ui/choice.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { usualOrder } from './choose-models.ts'
-import { MODEL_ABILITIES, MODEL_SORTS, type ModelsSearch } from './models-search.ts'
+import { MODEL_ABILITIES, type ModelsSearch } from './models-search.ts'
 
 const sortWords = { name: 'Name', input: 'Price of reading', output: 'Price of writing', context: 'Context' } as const
 const abilityWords = { tools: 'Uses tools', vision: 'Sees pictures', free: 'Free' } as const
@@ -14,7 +12,6 @@ type ModelFiltersProps = { search: ModelsSearch; onChange: (part: Partial<Models
 export function ModelFilters({ search, onChange }: ModelFiltersProps) {
   const sort = search.sort ?? 'name'
   const order = search.order ?? usualOrder(sort)
-  const Order = order === 'asc' ? ArrowUpNarrowWide : ArrowDownWideNarrow
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchField
@@ -38,23 +35,7 @@ export function ModelFilters({ search, onChange }: ModelFiltersProps) {
           </option>
         ))}
       </Choice>
-      <Choice
-        label="Sort by"
-        value={sort}
-        onChoose={(value) => onChange({ sort: MODEL_SORTS.find((each) => each === value), order: undefined })}
-      >
-        {MODEL_SORTS.map((each) => (
-          <option key={each} value={each}>
-            {sortWords[each]}
-          </option>
-        ))}
-      </Choice>
-      <IconButton
-        label={order === 'asc' ? 'Rising; turn it around' : 'Falling; turn it around'}
-        onClick={() => onChange({ order: order === 'asc' ? 'desc' : 'asc' })}
-      >
-        <Order aria-hidden className="size-4.5" />
-      </IconButton>
+      <SortChoice words={sortWords} sort={sort} order={order} onChoose={onChange} />
     </div>
   )
 }

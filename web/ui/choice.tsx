@@ -1,4 +1,6 @@
+import { ArrowDownWideNarrow, ArrowUpNarrowWide } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
+import { IconButton } from './button.tsx'
 
 type ChoiceProps = { label: string; value: string; onChoose: (value: string) => void; children: ReactNode }
 
@@ -18,6 +20,42 @@ export function Choice({ label, value, onChoose, children }: ChoiceProps) {
       >
         {children}
       </select>
+    </>
+  )
+}
+
+type SortChoiceProps<Sort extends string> = {
+  /** Each way to sort, with its words, in the order of the list. */
+  words: Readonly<Record<Sort, string>>
+  sort: Sort
+  order: 'asc' | 'desc'
+  /** Without an order the usual one of the sort holds. */
+  onChoose: (chosen: { sort: Sort; order: 'asc' | 'desc' | undefined }) => void
+}
+
+/** By what a list is sorted, and a button that turns it around. */
+export function SortChoice<Sort extends string>({ words, sort, order, onChoose }: SortChoiceProps<Sort>) {
+  const sorts = Object.keys(words).filter((each): each is Sort => Object.hasOwn(words, each))
+  const Order = order === 'asc' ? ArrowUpNarrowWide : ArrowDownWideNarrow
+  return (
+    <>
+      <Choice
+        label="Sort by"
+        value={sort}
+        onChoose={(value) => onChoose({ sort: sorts.find((each) => each === value) ?? sort, order: undefined })}
+      >
+        {sorts.map((each) => (
+          <option key={each} value={each}>
+            {words[each]}
+          </option>
+        ))}
+      </Choice>
+      <IconButton
+        label={order === 'asc' ? 'Rising; turn it around' : 'Falling; turn it around'}
+        onClick={() => onChoose({ sort, order: order === 'asc' ? 'desc' : 'asc' })}
+      >
+        <Order aria-hidden className="size-4.5" />
+      </IconButton>
     </>
   )
 }

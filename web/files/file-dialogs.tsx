@@ -1,0 +1,74 @@
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { NameDialog } from './name-dialog.tsx'
+import { joinPath, type useFiles } from './use-files.ts'
+
+/** What was chosen last, and what is asked about it. */
+export type Chosen = { path: string; type: 'file' | 'folder' }
+export type Asking = 'file' | 'folder' | 'rename' | 'delete'
+export type ChosenFiles = {
+  chosen: Chosen | null
+  files: ReturnType<typeof useFiles>
+  /** Where new ones go. */
+  folder: string
+}
+
+type FileDialogsProps = ChosenFiles & {
+  asking: Asking | null
+  onOpen: (path: string | null) => Promise<void>
+  onClose: () => void
+}
+
+/** The question that is open, if one is: a name, or whether it is meant. */
+export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: FileDialogsProps) {
+  if (asking === null) return null
+  const initial = folder === '' ? '' : joinPath(folder, '')
+  if (asking === 'file') {
+    const create = (path: string) => files.createFile(path, () => onOpen(path))
+    const lead = 'Folders in the path are made with it.'
+    return <NameDialog title="New file" verb="Create file" {...{ lead, initial, onClose }} onConfirm={create} />
+  }
+  if (asking === 'folder') {
+    const lead = 'Names with a slash make folders in folders.'
+    return (
+      <NameDialog
+        title="New folder"
+        verb="Create folder"
+        {...{ lead, initial, onClose }}
+        onConfirm={files.createFolder}
+      />
+    )
+  }
+  if (!chosen) return null
+  const show = (path: string) => () => onOpen(path === '' ? null : path)
+  if (asking === 'rename') {
+    const rename = (to: string) => files.rename(chosen.path, to, chosen.type === 'file' ? show(to) : show(''))
+    const lead = 'Another folder in the path moves it there.'
+    return (
+      <NameDialog
+        title="Rename or move"
+        verb="Rename"
+        initial={chosen.path}
+        {...{ lead, onClose }}
+        onConfirm={rename}
+      />
+    )
+  }
+  return (
+    <AskDialog
+      title={`Delete ${chosen.path}?`}
+      lead={
+        chosen.type === 'file'
+          ? 'You can take it back as long as this page is open.'
+          : 'Everything in it goes with it. This cannot be undone.'
+      }
+      verb="Delete"
+      isPending={false}
+      error={null}
+      onConfirm={() => {
+        files.remove(chosen.path, chosen.type, show(''))
+        onClose()
+      }}
+      onClose={onClose}
+    />
+  )
+}
