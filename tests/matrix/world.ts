@@ -37,12 +37,12 @@ import { requireDocumented } from '../harness/documents/documented.ts'
 import { startMuxDouble } from '../harness/doubles/mux.ts'
 import { startJobs } from '../harness/jobs.ts'
 import { INTERNAL_KEY, type TestOptions, testPlatform } from '../harness/platform.ts'
+import { findAgentPorts } from '../harness/ports.ts'
 import { prepareDump } from '../harness/rows/dump.ts'
 import { addTalkTraces } from '../harness/rows/talk-traces.ts'
 import { until } from '../harness/until.ts'
 import { prepareCountOfChanges, rememberRows } from './rewind.ts'
 
-export const AGENTS_BASE_PORT = 41_000
 export const PASSWORD = 'correct horse battery staple'
 const NAMES = ['owner', 'stranger', 'admin', 'closed'] as const
 type Name = (typeof NAMES)[number]
@@ -85,6 +85,7 @@ export async function openWorld(
   { databaseFile = ':memory:', ...options }: Omit<TestOptions, 'runtime'> = {},
 ) {
   const mux = startMuxDouble()
+  const agentsBasePort = await findAgentPorts()
   const { platform, clock, logLines } = testPlatform({
     runtime,
     databaseFile,
@@ -92,7 +93,7 @@ export async function openWorld(
     ...options,
     environment: {
       ADMIN_EMAILS: emailOf('admin'),
-      AGENTS_BASE_PORT: String(AGENTS_BASE_PORT),
+      AGENTS_BASE_PORT: String(agentsBasePort),
       WATCHDOG_KILL_WAIT: '0.01',
       DOCKER_HOST: '/nowhere/docker.sock',
       METRICS_TOKEN: 'the token of whoever watches',
@@ -122,6 +123,8 @@ export async function openWorld(
     people,
     /** Where what is no model and no video is bought. */
     muxUrl: mux.environment.RADIO_API_URL,
+    /** The first port of agents that are made in this world; no service of a test listens at one of them. */
+    agentsBasePort,
     /** What no answer may hold, whoever asks: tokens, keys, hashes and sealed values. */
     secrets,
     call: async (face: Face, path: string, init: RequestInit) => {

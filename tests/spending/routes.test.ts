@@ -12,7 +12,7 @@ import { startVideoDouble } from '../harness/doubles/video.ts'
 import { listCallers } from '../matrix/callers.ts'
 import { type Expectation, ROUTES, toRequest } from '../matrix/routes.ts'
 import { startRuntimeDouble } from '../matrix/runtime-double.ts'
-import { AGENTS_BASE_PORT, openWorld, type World } from '../matrix/world.ts'
+import { openWorld, type World } from '../matrix/world.ts'
 
 const NEVER_MS = 600_000
 const MODEL = 'openai/gpt-4o-mini'
@@ -85,7 +85,7 @@ test(
     // Streams of radio are paid by the minute, to whoever sends them; agents are our own, and buy through `/v1`.
     const agentPorts = new Set<number>(Object.values(ports))
     shop.neverMindAbout(({ origin, port }) => {
-      return origin === world.muxUrl || agentPorts.has(Number(port)) || isNewAgent(Number(port))
+      return origin === world.muxUrl || agentPorts.has(Number(port)) || isNewAgent(world, Number(port))
     })
 
     const spending: string[] = []
@@ -114,9 +114,8 @@ test('usage is recorded in one place', () => {
   expect(filesWith(/insert\(usageLogs\)|INTO usage_logs/i)).toEqual(['src/features/models/usage/recording/save.ts'])
 })
 
-/** The world gives agents that are made in it the ports from here on. */
-function isNewAgent(port: number): boolean {
-  return port >= AGENTS_BASE_PORT && port < AGENTS_BASE_PORT + 100
+function isNewAgent({ agentsBasePort }: World, port: number): boolean {
+  return port >= agentsBasePort && port < agentsBasePort + 100
 }
 
 /** Whatever leaves by `fetch` and is no mere look, as it leaves. */

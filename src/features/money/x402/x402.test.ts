@@ -504,7 +504,7 @@ describe('a gateway elsewhere', () => {
   test('pay when it never answers: unknown after the time limit, and settled by asking', async () => {
     await using it = await openTestHouse()
     it.double.fault = 'hangs'
-    const upstream = createColonyUpstream(it.double.url, { fetch, timeoutsMs: { pay: 50 } })
+    const upstream = createColonyUpstream(it.double.url, { fetch, timeoutsMs: { pay: 1_000 } })
     const request = {
       agentId: it.agentId,
       amountMicroUsd: 1,
