@@ -16,6 +16,7 @@ import { AccountChange } from '../features/house/administration/schemas.ts'
 import { RegisterRequest } from '../features/people/accounts/schemas.ts'
 import { createPasswords, PASSWORD_COST } from '../features/people/passwords/passwords.ts'
 import { requirePlanName } from '../features/people/plans/plans.ts'
+import { readAccountRules } from '../features/people/service-credentials/mail.ts'
 import { issueSetupLink, toSetupUrl } from '../features/people/setup/link.ts'
 import { type UserRow, users } from '../features/people/users/tables.ts'
 import { isAdmin } from '../features/people/users/users.ts'
@@ -34,7 +35,7 @@ export function withAccounts(command: (accounts: AccountCommands) => Promise<Rep
 function accountCommands({ db }: Connection, config: Config) {
   const signUp = { firstUserOwnsHouse: config.mode === 'home' }
   const deps = { db, clock: systemClock, passwords: createPasswords(1, PASSWORD_COST), signUp }
-  const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
+  const rules = readAccountRules(db, config)
   const report = (row: UserRow, text: string): Report => ({ text, json: { user: toAdminUser(row, rules) } })
 
   const getByEmail = (email: string): UserRow => {

@@ -8,9 +8,11 @@ import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { createLog } from '../core/log.ts'
+import { createSealer } from '../core/secrets.ts'
 import { openDatabase } from '../db/open.ts'
-import { openWriteQueue } from '../db/write.ts'
+import { openWriteQueue, write } from '../db/write.ts'
 import { auditLog } from '../features/people/audit/tables.ts'
+import { setServiceCredential } from '../features/people/service-credentials/service-credentials.ts'
 import { createSessions } from '../features/people/sessions/sessions.ts'
 import { users } from '../features/people/users/tables.ts'
 
@@ -178,8 +180,33 @@ test('stead doctor: what deserves a word, and exit 0', async () => {
   expect(stdout).toContain('✓ AI providers: echo (offline)')
   expect(stdout).toContain('! internal key: INTERNAL_API_KEY does not look random')
   expect(stdout).toContain('! admins: ADMIN_EMAILS is believed without proof')
-  expect(stdout).toContain('! mail: SMTP_URL is not set')
+  expect(stdout).toContain('! mail: SMTP_URL is not set and no server')
   expect(stdout).not.toContain('✗')
+}, 300_000)
+
+test('stead doctor, config check and user list: a mail server and a key that were given in the dashboard count', async () => {
+  using home = house({ ADMIN_EMAILS: 'root@example.com,ada@example.com', AGENT_RUNTIME: 'process' })
+  await home.create()
+  const isAdmin = async () => JSON.parse((await home.user('list', '--json')).stdout).users[0].isAdmin
+  expect(await isAdmin()).toBe(true)
+  const connection = openDatabase(home.databaseFile)
+  try {
+    const sealer = createSealer('a key that no command needs')
+    openWriteQueue(connection)
+    await write(connection.db, (tx) => {
+      setServiceCredential({ clock: systemClock, sealer }, tx, 'mail', 'sealed')
+      setServiceCredential({ clock: systemClock, sealer }, tx, 'provider-groq', 'sealed')
+    })
+  } finally {
+    connection.close()
+  }
+  // Where mail leaves, an address of ADMIN_EMAILS counts once it is verified.
+  expect(await isAdmin()).toBe(false)
+  const { stdout } = await home.run(['doctor'])
+  expect(stdout).toContain('✓ mail: sent by the server that was given in the dashboard')
+  expect(stdout).toContain('✓ AI providers: groq (given in the dashboard)')
+  expect(stdout).toContain('✓ admins: 2 addresses, each believed once it is verified')
+  expect((await home.run(['config', 'check'])).stdout).toBe('The settings are good.\n')
 }, 300_000)
 
 test('stead doctor: exit 1 for a database that others can read, a damaged one, and a bad setting', async () => {

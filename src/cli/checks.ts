@@ -12,6 +12,7 @@ import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
 import { findObjection } from '../features/agents/residence/settle.ts'
 import { findClosed } from '../features/people/sealing/places.ts'
+import { findServices, type KnownServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
@@ -28,16 +29,17 @@ export async function examine(readEnvironment: () => Record<string, string | und
   try {
     const environment = readEnvironment()
     const config = readConfig(environment)
+    const services = findServices(config)
     return [
-      ...checkSettings(config, environment),
+      ...checkSettings(config, environment, services),
       checkDataDir(config),
       ...checkFiles(config),
       ...checkDatabase(config),
       ...checkKey(config),
       checkInternalKey(config),
-      checkAdmins(config),
-      checkMail(config),
-      checkProviders(config),
+      checkAdmins(config, services),
+      checkMail(config, services),
+      checkProviders(config, services),
       await checkRuntime(config),
       checkNotifications(config),
     ]
@@ -46,8 +48,12 @@ export async function examine(readEnvironment: () => Record<string, string | und
   }
 }
 
-function checkSettings(config: Config, environment: Record<string, string | undefined>): Check[] {
-  const warnings = [...listMisspelt(environment), ...listWarnings(config)]
+function checkSettings(
+  config: Config,
+  environment: Record<string, string | undefined>,
+  { mail }: KnownServices,
+): Check[] {
+  const warnings = [...listMisspelt(environment), ...listWarnings(config, mail !== null)]
   if (warnings.length === 0) return [ok('settings', 'good')]
   return warnings.map((message) => warning('settings', message))
 }
@@ -155,13 +161,13 @@ function checkInternalKey({ internalApiKey: key }: Config): Check {
   return ok(name, 'strong')
 }
 
-function checkAdmins({ adminEmails, mail, databaseFile }: Config): Check {
+function checkAdmins({ adminEmails, databaseFile }: Config, { mail }: KnownServices): Check {
   const name = 'admins'
   const made = countMadeAdmins(databaseFile)
   if (adminEmails.length === 0 && made === 0)
     return warning(name, 'nobody administers over the web: set ADMIN_EMAILS, or use stead user set-admin EMAIL on')
   if (adminEmails.length === 0) return ok(name, `${made} made by stead user set-admin, or first at home`)
-  if (!mail.smtpUrl) return warning(name, 'ADMIN_EMAILS is believed without proof, because mail is not configured')
+  if (mail === null) return warning(name, 'ADMIN_EMAILS is believed without proof, because mail is not configured')
   return ok(name, `${adminEmails.length} addresses, each believed once it is verified`)
 }
 
@@ -180,17 +186,21 @@ function countMadeAdmins(databaseFile: string): number {
   }
 }
 
-function checkMail({ mail }: Config): Check {
-  if (mail.smtpUrl) return ok('mail', `sent as ${mail.from}`)
-  return warning('mail', 'SMTP_URL is not set: addresses cannot be proved and forgotten passwords not be reset')
+function checkMail({ mail }: Config, services: KnownServices): Check {
+  if (services.mail === 'environment') return ok('mail', `sent as ${mail.from}`)
+  if (services.mail === 'dashboard') return ok('mail', 'sent by the server that was given in the dashboard')
+  return warning(
+    'mail',
+    'SMTP_URL is not set and no server was given in the dashboard: addresses cannot be proved and forgotten passwords not be reset',
+  )
 }
 
-function checkProviders({ ai }: Config): Check {
+function checkProviders({ ai }: Config, { providers }: KnownServices): Check {
   const name = 'AI providers'
-  const ready = ai.providers.filter(({ apiKey }) => apiKey).map(({ id }) => id)
+  const ready = providers.map(({ id, source }) => (source === 'dashboard' ? `${id} (given in the dashboard)` : id))
   const all = [...ready, ...(ai.ollamaBaseUrl ? ['ollama'] : []), ...(ai.echo ? ['echo (offline)'] : [])]
-  if (all.length === 0) return warning(name, 'none: set OPENROUTER_API_KEY, or AI_ECHO=true to try without')
-  return ok(name, all.join(', '))
+  if (all.length > 0) return ok(name, all.join(', '))
+  return warning(name, 'none: give a key in the dashboard, set OPENROUTER_API_KEY, or AI_ECHO=true to try without')
 }
 
 function checkNotifications({ watchdog, dataDir }: Config): Check {

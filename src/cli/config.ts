@@ -5,6 +5,7 @@ import { Environment, SECRETS } from '../core/environment.ts'
 import { isSecretSetting } from '../core/settings/read.ts'
 import { showSettings, toSettingText } from '../core/settings/show.ts'
 import { addExample } from './example.ts'
+import { findServices } from './given-services.ts'
 import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
 import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 
@@ -33,7 +34,9 @@ export function configCommand(program: Command): void {
     .description('checks the settings and tells what deserves attention')
     .option('--json', 'print one JSON document', false)
     .action(({ json, ...flags }: { json: boolean }) => {
-      const warnings = [...listMisspelt(process.env), ...listWarnings(readConfig(readEnvironment(flags)))]
+      const settings = readConfig(readEnvironment(flags))
+      const hasMail = findServices(settings).mail !== null
+      const warnings = [...listMisspelt(process.env), ...listWarnings(settings, hasMail)]
       const text = warnings.length === 0 ? 'The settings are good.' : warnings.map((line) => `! ${line}`).join('\n')
       process.stdout.write(json ? `${JSON.stringify({ ok: true, warnings })}\n` : `${text}\n`)
     })

@@ -8,6 +8,7 @@ import { listShownSettings } from '../core/settings/show.ts'
 import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
+import { findServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
 import { ignoreHangup, reloadOnHangup } from './service/reload.ts'
@@ -35,7 +36,8 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const config = readConfig(environment)
   const output = createLogOutput(config.logFile)
   const log = createLog(config.logLevel, output)
-  for (const warning of [...listMisspelt(process.env), ...listWarnings(config)]) log.warn(warning)
+  for (const warning of [...listMisspelt(process.env), ...listWarnings(config, findServices(config).mail !== null)])
+    log.warn(warning)
   // Who stops it while it starts is obeyed as soon as it has.
   const signalled = firstSignal()
   ignoreHangup()

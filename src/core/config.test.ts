@@ -57,7 +57,7 @@ test('without any variable the settings are the documented defaults', () => {
     firstAdmin: null,
     encryptionKey: undefined,
     trustedProxies: [],
-    agentMail: { address: undefined, receives: false, sends: false },
+    agentMail: { address: undefined, receives: false },
     botDetection: 'basic',
     signUp: 'open',
     logLevel: 'info',

@@ -233,9 +233,9 @@ function toIdpA(env: Settings) {
   }
 }
 
-/** Mail of agents takes an address for them, what hands it in, and what carries answers away. */
-function toAgentMail({ AGENT_MAIL_ADDRESS, WEBHOOK_EMAIL_SECRET, SMTP_URL }: Settings) {
-  return { address: AGENT_MAIL_ADDRESS, receives: WEBHOOK_EMAIL_SECRET !== undefined, sends: SMTP_URL !== undefined }
+/** Mail of agents takes an address for them and what hands it in; whether answers leave, the mailer knows. */
+function toAgentMail({ AGENT_MAIL_ADDRESS, WEBHOOK_EMAIL_SECRET }: Settings) {
+  return { address: AGENT_MAIL_ADDRESS, receives: WEBHOOK_EMAIL_SECRET !== undefined }
 }
 
 function toWebhooks(env: Settings) {
@@ -256,13 +256,13 @@ function toVideo(env: Settings) {
   }
 }
 
-/** What is allowed and still deserves a word to the operator, one sentence each. */
-export function listWarnings(config: Config): string[] {
+/** What is allowed and still deserves a word to the operator, one sentence each. `hasMail`: was a mail server given, here or in the dashboard? */
+export function listWarnings(config: Config, hasMail: boolean): string[] {
   const warnings: string[] = []
   if (config.internalApiKey && config.internalApiKey.length < 32) {
     warnings.push('INTERNAL_API_KEY has fewer than 32 characters and is refused in production.')
   }
-  if (config.adminEmails.length > 0 && !config.mail.smtpUrl) {
+  if (config.adminEmails.length > 0 && !hasMail) {
     warnings.push('ADMIN_EMAILS is believed without proof: whoever signs up first with such an address is an admin.')
   }
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(config.host)

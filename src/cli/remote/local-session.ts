@@ -7,6 +7,7 @@ import { createLog } from '../../core/log.ts'
 import { isServed } from '../../db/instance-lock.ts'
 import type { Db } from '../../db/open.ts'
 import { agents } from '../../features/agents/registry/tables.ts'
+import { readAccountRules } from '../../features/people/service-credentials/mail.ts'
 import { createSessions } from '../../features/people/sessions/sessions.ts'
 import { type UserRow, users } from '../../features/people/users/tables.ts'
 import { companionOf, SESSION_COOKIE } from '../../http/sessions/cookie.ts'
@@ -56,7 +57,7 @@ async function withSessionsOf<T>(
 ): Promise<T> {
   const { web } = requireServer(readConfig(readEnvironment()))
   return withDatabase(async ({ db }, config) => {
-    const rules = { adminEmails: config.adminEmails, requiresVerifiedEmail: config.mail.smtpUrl !== undefined }
+    const rules = readAccountRules(db, config)
     const sessions = createSessions({ db, clock: systemClock, log: createLog('silent'), rules })
     const tokens: string[] = []
     try {

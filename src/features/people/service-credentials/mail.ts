@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { findServiceCredential, type ServiceCredentialDeps } from './service-credentials.ts'
+import type { Db } from '../../../db/open.ts'
+import type { AccountRules } from '../users/users.ts'
+import { findServiceCredential, listServiceCredentials, type ServiceCredentialDeps } from './service-credentials.ts'
 
 export const MAIL = 'mail'
 
@@ -33,4 +35,13 @@ export function createMailOptions(
 function readGiven(deps: ServiceCredentialDeps): GivenMail | null {
   const value = findServiceCredential(deps, MAIL)
   return value === null ? null : GivenMail.parse(JSON.parse(value))
+}
+
+/** The rules of the house for what is no service that runs: mail that was given in the dashboard counts as it does there. */
+export function readAccountRules(
+  db: Db,
+  { adminEmails, mail }: { adminEmails: readonly string[]; mail: { smtpUrl: string | undefined } },
+): AccountRules {
+  const requiresVerifiedEmail = mail.smtpUrl !== undefined || listServiceCredentials(db).includes(MAIL)
+  return { adminEmails, requiresVerifiedEmail }
 }

@@ -12,6 +12,15 @@ export function findServiceCredential({ db, sealer }: ServiceCredentialDeps, nam
   return row ? sealer.unseal(row.sealedValue, purposeOf(name)) : null
 }
 
+/** The services that something was given for. Their values stay sealed, so no key is needed to know. */
+export function listServiceCredentials(db: Db): string[] {
+  return db
+    .select({ name: serviceCredentials.name })
+    .from(serviceCredentials)
+    .all()
+    .map(({ name }) => name)
+}
+
 /** Keeps it sealed, in the caller's closure. */
 export function setServiceCredential(
   { clock, sealer }: { clock: Clock; sealer: Sealer },
