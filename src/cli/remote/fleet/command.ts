@@ -5,6 +5,7 @@ import { UsageError } from '../../exit.ts'
 import { addServerOptions, type ServerOptions, withServer } from '../server.ts'
 import { toPlain } from '../table.ts'
 import { carryOut, type Outcome } from './carry-out.ts'
+import type { HeartbeatOutcome } from './heartbeat.ts'
 import type { AgentPlan } from './plan.ts'
 import { createLookUp } from './references.ts'
 
@@ -36,7 +37,8 @@ ${EXIT_CODES}`,
 
 async function writeFleet(options: ServerOptions): Promise<void> {
   const { exportFleet } = await import('./export-fleet.ts')
-  const { document, variables } = await withServer(options, exportFleet)
+  const { document, variables, missing } = await withServer(options, exportFleet)
+  for (const one of missing) process.stderr.write(toPlain(`stead: not in the file: ${one}\n`))
   if (options.json) {
     process.stdout.write(`${JSON.stringify(document)}\n`)
     return
@@ -55,35 +57,48 @@ function describeVariables(variables: readonly string[]): string[] {
 }
 
 async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
-  const [{ readFleetFile }, { planFleet }, { showPlan }] = await Promise.all([
+  const [{ readFleetFile }, { planFleet }, { showPlan }, { planHeartbeat, setHeartbeat }] = await Promise.all([
     import('./read-file.ts'),
     import('./plan.ts'),
     import('./show-plan.ts'),
+    import('./heartbeat.ts'),
   ])
   const wanted = await readFleetFile(file)
   const lookUp = createLookUp(file, process.env)
   await withServer(options, async (server) => {
-    const plans = await planFleet(server, wanted, {
-      lookUp,
-      sendsSecrets: options.secrets,
-      prunes: options.prune,
-    })
-    if (!options.json) process.stdout.write(`${showPlan(plans)}\n`)
-    const isDone = options.dryRun || plans.length === 0
+    const given = { lookUp, sendsSecrets: options.secrets, prunes: options.prune }
+    const plans = await planFleet(server, wanted.agents, given)
+    const heartbeat = await planHeartbeat(server, wanted.heartbeat)
+    if (!options.json) process.stdout.write(`${showPlan(plans, heartbeat)}\n`)
+    const isDone = options.dryRun || (plans.length === 0 && heartbeat === null)
     if (!isDone) requireConsent(file, options, plans)
     const outcomes = new Map<AgentPlan, Outcome>()
+    let beat: HeartbeatOutcome | null = null
     try {
       for (const plan of isDone ? [] : plans) {
         const outcome = await carryOut(server, plan)
         outcomes.set(plan, outcome)
         if (!options.json) process.stdout.write(`${describeOutcome(plan, outcome)}\n`)
       }
+      // It may be that of an agent that was made just now.
+      if (!isDone && heartbeat !== null) {
+        beat = await setHeartbeat(server, heartbeat)
+        if (!options.json) process.stdout.write(toPlain(`${describeHeartbeat(beat)}\n`))
+      }
     } finally {
       // A server that is lost halfway has told secrets that nobody tells again.
-      if (options.json)
-        process.stdout.write(`${JSON.stringify({ agents: plans.map((plan) => toJson(plan, outcomes.get(plan))) })}\n`)
+      if (options.json) {
+        const agents = plans.map((plan) => toJson(plan, outcomes.get(plan)))
+        const change = heartbeat && {
+          changes: heartbeat.changes,
+          isDone: beat?.error === null,
+          error: beat?.error ?? null,
+        }
+        process.stdout.write(`${JSON.stringify({ agents, ...(change && { heartbeat: change }) })}\n`)
+      }
     }
-    process.exitCode = [...outcomes.values()].some(({ error }) => error !== null) ? 1 : 0
+    const ends = [...outcomes.values(), ...(beat ? [beat] : [])]
+    process.exitCode = ends.some(({ error }) => error !== null) ? 1 : 0
   })
 }
 
@@ -105,6 +120,10 @@ function describeOutcome({ verb, name }: AgentPlan, { error, webhookSecret }: Ou
   const end = error === null ? DONE[verb] : `is not as the file says: ${error}`
   const secret = webhookSecret === null ? '' : `\nThe secret of its webhook channel, told this once: ${webhookSecret}`
   return toPlain(`${name} ${end}${secret}`)
+}
+
+function describeHeartbeat({ error }: HeartbeatOutcome): string {
+  return error === null ? 'The heartbeat is changed' : `The heartbeat is not as the file says: ${error}`
 }
 
 function toJson({ verb, id, name, changes }: AgentPlan, outcome: Outcome | undefined) {

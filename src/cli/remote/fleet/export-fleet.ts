@@ -1,26 +1,36 @@
 import { isInProfile, isToolName } from '../../../core/agent-tools.ts'
+import { redact } from '../../../core/log.ts'
 import { SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
 import type { ServerClient } from '../client.ts'
 import { type FleetDocument, PLAIN_NAMES } from './fleet-file.ts'
+import { exportHeartbeat } from './heartbeat.ts'
 import { listFleet, type PresentAgent, readPresent } from './present.ts'
 
 type WrittenAgent = FleetDocument['agents'][number]
 
-/** The fleet of whoever asks as a document. `variables` are those that its secrets refer to. */
+/**
+ * The fleet of whoever asks as a document. `variables` are those that its secrets refer to, `missing` tells what is not in
+ * it and why.
+ */
 export async function exportFleet(
   server: ServerClient,
-): Promise<{ document: FleetDocument; variables: readonly string[] }> {
+): Promise<{ document: FleetDocument; variables: readonly string[]; missing: readonly string[] }> {
   const listed = await listFleet(server)
   const names = listed.map(({ name }) => name.toLowerCase())
   const variables = new Set<string>()
+  const missing: string[] = []
   const agents: WrittenAgent[] = []
   for (const one of listed) {
     const isAlone = names.filter((name) => name === one.name.toLowerCase()).length === 1
     const refer = createReferences(variables, one.name)
-    const written = toWritten(await readPresent(server, one), refer)
+    const present = await readPresent(server, one, { withInstructions: true })
+    const { unreadable } = present.instructions
+    if (unreadable !== null) missing.push(`the instructions of ${one.name} (${one.id}): ${unreadable}`)
+    const written = toWritten(present, refer)
     agents.push(isAlone ? written : { id: one.id, ...written })
   }
-  return { document: { version: 1, agents }, variables: [...variables] }
+  const heartbeat = await exportHeartbeat(server, listed)
+  return { document: { version: 1, agents, heartbeat }, variables: [...variables], missing }
 }
 
 /** A variable of its own for each secret, which is told to nobody: two agents whose names make one word get a number. */
@@ -59,6 +69,8 @@ function toWritten(agent: PresentAgent, refer: Refer): WrittenAgent {
     settings: Object.fromEntries(settings),
     ...(secrets.length > 0 && { secrets: Object.fromEntries(secrets) }),
     labels: [...agent.labels],
+    caps: agent.caps,
+    ...(agent.instructions.unreadable === null && { instructions: agent.instructions.text ?? '' }),
     ...toWrittenTools(agent.tools),
     schedules: agent.schedules.map(({ name, description, cronSchedule, timezone, prompt, enabled }) => ({
       name,
@@ -96,12 +108,18 @@ function toWrittenTools(tools: PresentAgent['tools']): Pick<WrittenAgent, 'tools
 }
 
 function toWrittenServer(server: PresentAgent['servers'][number], refer: Refer) {
-  const { name, url, headerNames, allowedTools, trustedTools, enabled } = server
-  const headers = headerNames.map((header) => [header, refer('mcp', name, header)])
+  const { name, url, command, args, allowedTools, trustedTools, enabled } = server
+  const names = url === null ? server.environmentNames : server.headerNames
+  const given = Object.fromEntries(names.map((one) => [one, refer('mcp', name, one)]))
+  const words = args.map((text, index) =>
+    redact(text) === text ? text : refer('mcp', name, 'argument', `${index + 1}`),
+  )
   return {
     name,
-    url: mayHoldSecret(url) ? refer('mcp', name, 'url') : url,
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...(url !== null && { url: mayHoldSecret(url) ? refer('mcp', name, 'url') : url }),
+    ...(command !== null && { command }),
+    ...(words.length > 0 && { args: words }),
+    ...(names.length > 0 && (url === null ? { environment: given } : { headers: given })),
     ...(allowedTools && { allowedTools }),
     ...(trustedTools.length > 0 && { trustedTools }),
     ...(!enabled && { enabled }),

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { LabelsRequest } from '../../../features/agents/labels/schemas.ts'
 import { ConfigRequest, ProvisionRequest, SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
+import { Caps } from '../../../features/models/breakers/schemas.ts'
 import { ToolsRequest } from '../../../features/talk/agent-tools/schemas.ts'
+import { ChangeHeartbeatRequest } from '../../../features/talk/heartbeat/schemas.ts'
 import { AddServerRequest } from '../../../features/talk/mcp-servers/schemas.ts'
+import { InstructionsRequest } from '../../../features/talk/memory/schemas.ts'
 import { CreateTaskRequest } from '../../../features/talk/scheduled-tasks/schemas.ts'
 
 const NEVER_LITERAL = `must be a reference, \${env:NAME} or \${file:PATH}: a secret never stands in this file`
@@ -18,11 +21,15 @@ const plainSettings = Object.fromEntries(
 ) as Omit<typeof settings, (typeof SECRET_NAMES)[number]>
 export const PLAIN_NAMES = z.strictObject(plainSettings).keyof().options
 
+/** One that is reached by its `url`, with headers, or that the agent starts by `command`, with arguments and an environment. */
 const Server = z.strictObject({
   name: AddServerRequest.shape.name,
-  url: WithReferences,
+  url: WithReferences.optional(),
   headers: z.record(z.string(), WithReferences).default({}),
   bearer: Reference.optional(),
+  command: AddServerRequest.shape.command,
+  args: z.array(z.string('must be text').max(8192, 'is too long')).max(50).default([]),
+  environment: z.record(z.string(), WithReferences).default({}),
   allowedTools: AddServerRequest.shape.allowedTools,
   trustedTools: AddServerRequest.shape.trustedTools,
   enabled: AddServerRequest.shape.enabled,
@@ -33,6 +40,23 @@ const Schedule = z.strictObject({
   description: CreateTaskRequest.shape.description.default(null),
 })
 
+const ONE_KIND = 'must have a url (with headers or bearer) or a command (with args and environment), not both'
+
+function isOneKind({ url, headers, bearer, command, args, environment }: z.infer<typeof Server>): boolean {
+  const ofUrl = bearer !== undefined || Object.keys(headers).length > 0
+  const ofCommand = args.length > 0 || Object.keys(environment).length > 0
+  if (url === undefined) return command !== undefined && !ofUrl
+  return command === undefined && !ofCommand
+}
+
+/** How often one's agents are asked whether anything needs doing; without `agent`, by name or id, all of them. */
+const WantedHeartbeat = z.strictObject({
+  frequency: ChangeHeartbeatRequest.shape.frequency,
+  enabled: ChangeHeartbeatRequest.shape.enabled,
+  agent: z.string().min(1).max(100).nullable().optional(),
+})
+export type WantedHeartbeat = z.infer<typeof WantedHeartbeat>
+
 /** One agent as it is wanted. What is left out is not touched; a list that is given is the whole list. */
 const WantedAgent = z.strictObject({
   /** Only where several agents have the name. */
@@ -42,9 +66,13 @@ const WantedAgent = z.strictObject({
   settings: z.strictObject(plainSettings).optional(),
   secrets: z.partialRecord(z.enum(SECRET_NAMES), Reference.nullable()).optional(),
   labels: LabelsRequest.shape.labels.optional(),
+  /** What is wanted of it in every session; an empty text is none. */
+  instructions: InstructionsRequest.shape.text.optional(),
+  /** What it may use of models in a day (UTC). */
+  caps: z.strictObject(Caps.partial().shape).optional(),
   tools: ToolsRequest.optional(),
   schedules: z.array(Schedule).max(1000).optional(),
-  mcpServers: z.array(Server).max(100).optional(),
+  mcpServers: z.array(Server.refine(isOneKind, ONE_KIND)).max(100).optional(),
   channels: z
     .strictObject({
       mail: z.boolean('must be true or false').optional(),
@@ -60,6 +88,9 @@ export type WantedSchedule = z.infer<typeof Schedule>
 export const FleetFile = z.strictObject({
   version: z.literal(1, 'version must be 1'),
   agents: z.array(WantedAgent).max(10_000),
+  heartbeat: WantedHeartbeat.optional(),
 })
+/** A fleet as it is wanted. */
+export type WantedFleet = z.infer<typeof FleetFile>
 /** The document as it is written: what has a default may be missing. */
 export type FleetDocument = z.input<typeof FleetFile>

@@ -47,6 +47,19 @@ agents:
     model: local/echo
 `
 
+const MORE = `
+version: 1
+agents:
+  - name: Ada
+    caps: { tokensPerDay: 50000, costUsdPerDay: 2.5 }
+    instructions: |
+      Speak Latin.
+      Never shout.
+  - name: Bo
+    settings: { neverSleeps: true }
+heartbeat: { frequency: 30m, enabled: true, agent: bo }
+`
+
 /** A server with an account that may have several agents, and files beside it. */
 async function openFleet() {
   const house = await openHouse({ environment: { AI_ECHO: 'true' } })
@@ -103,6 +116,75 @@ test(
     const asJson = await write('whole.json', (await house.run(['export', '--json'])).stdout)
     expect((await house.run(['apply', asJson, '--json'])).stdout).toBe('{"agents":[]}\n')
     expect((await house.run(['agents', 'list', '--json'])).stdout).toContain(untouched)
+  },
+  NEVER_MS,
+)
+
+test(
+  'export | apply - on an empty installation: the same fleet, so that its export is equal to the letter',
+  async () => {
+    await using fleet = await openFleet()
+    const { person, write, apply, house } = fleet
+    const file = await write('fleet.yaml', FLEET)
+    await write('mcp.key', MCP_KEY)
+    expect((await apply(file, '--yes')).exitCode).toBe(0)
+    expect((await apply(await write('more.yaml', MORE), '--dry-run')).stdout.split('\n')).toEqual([
+      expect.stringMatching(/^~ Ada \(.+\)$/),
+      '    + caps.tokensPerDay: 50000',
+      '    + caps.costUsdPerDay: 2.5',
+      '    + instructions: "Speak Latin.\\nNever shout.\\n"',
+      expect.stringMatching(/^~ Bo \(.+\)$/),
+      '    + settings.neverSleeps: true',
+      '~ heartbeat of the agents',
+      '    ~ frequency: 3h -> 30m',
+      '    ~ enabled: false -> true',
+      '    + agent: bo',
+      '0 to create, 2 to change, 0 to delete',
+      '',
+    ])
+    const applied = await apply(await write('more.yaml', MORE), '--yes')
+    expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(applied.stdout.endsWith('The heartbeat is changed\n')).toBe(true)
+    expect((await apply(await write('more.yaml', MORE), '--yes')).stdout).toContain('Nothing to do')
+    const exported = await house.run(['export'])
+    expect(exported).toMatchObject({ exitCode: 0, stderr: '' })
+
+    await using other = await openFleet()
+    const secrets = { ADA_WEBHOOK_URL: WEBHOOK, ADA_MCP_WEATHER_AUTHORIZATION: `Bearer ${MCP_KEY}` }
+    const environment = { ...secrets, ADA_WEBHOOK_CHANNEL_URL: 'https://program.example.com/answers?key=s3cret' }
+    const moved = await other.house.run(['apply', '-', '--yes'], { stdin: exported.stdout, environment })
+    expect(moved).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await other.house.run(['export'])).toEqual(exported)
+    const again = await other.house.run(['apply', '-', '--json', '--prune'], { stdin: exported.stdout })
+    expect(again).toEqual({ exitCode: 0, stdout: '{"agents":[]}\n', stderr: '' })
+
+    // Instructions are a file of the agent: of one that is stopped nobody knows them.
+    const { agents } = z
+      .object({ agents: z.array(z.object({ id: z.string(), name: z.string() })) })
+      .parse(JSON.parse((await house.run(['agents', 'list', '--json'])).stdout))
+    const ada = agents.find(({ name }) => name === 'Ada')?.id ?? ''
+    expect((await person.post(`/api/agents/${ada}/stop`, {})).status).toBe(200)
+    const without = await house.run(['export'])
+    expect(without.stderr).toStartWith(`stead: not in the file: the instructions of Ada (${ada}): `)
+    expect([without.exitCode, without.stdout.includes('Latin')]).toEqual([0, false])
+  },
+  NEVER_MS,
+)
+
+test(
+  'apply FILE: a heartbeat of an agent that is not there is told with 1, and the agents are as the file says',
+  async () => {
+    await using fleet = await openFleet()
+    const file = await fleet.write(
+      'a.yaml',
+      'version: 1\nagents: [{name: Ada, model: local/echo}]\nheartbeat: {agent: Eve}',
+    )
+    const applied = await fleet.apply(file, '--yes', '--json')
+    expect(applied.exitCode).toBe(1)
+    expect(JSON.parse(applied.stdout)).toMatchObject({
+      agents: [{ verb: 'create', name: 'Ada', isDone: true }],
+      heartbeat: { isDone: false, error: 'heartbeat: there is no agent Eve' },
+    })
   },
   NEVER_MS,
 )
@@ -197,6 +279,10 @@ test.each([
   [
     'version: 1\nagents:\n  - name: Ada\n    schedules: [{ name: a, cron: b }]',
     ':4: agents.0.schedules.0.cronSchedule: name, cronSchedule, prompt, and agentId are required',
+  ],
+  [
+    'version: 1\nagents:\n  - name: Ada\n    mcpServers: [{ name: both, url: "https://a.example.com", command: npx }]',
+    ':4: agents.0.mcpServers.0: must have a url (with headers or bearer) or a command (with args and environment), not both',
   ],
   ['{"version": 2, "agents": []}', ':1: version: version must be 1'],
   ['version: 1\nagents:\n  - name: Ada\n  - name: ADA', ':4: the agent ADA stands there twice'],

@@ -2,8 +2,9 @@ import { AppError } from '../../../core/errors.ts'
 import { UsageError } from '../../exit.ts'
 import type { ServerClient } from '../client.ts'
 import { type Change, join, type Part, toChanges } from './diff/change.ts'
-import { diffChannels, diffSchedules, diffServers } from './diff/lists.ts'
-import { type DiffOptions, diffLabels, diffSettings, diffTools } from './diff/settings.ts'
+import { diffChannels, diffSchedules } from './diff/lists.ts'
+import { diffServers } from './diff/servers.ts'
+import { type DiffOptions, diffCaps, diffInstructions, diffLabels, diffSettings, diffTools } from './diff/settings.ts'
 import type { WantedAgent } from './fleet-file.ts'
 import { type ListedAgent, listFleet, type PresentAgent, readPresent, toNew } from './present.ts'
 
@@ -30,7 +31,9 @@ export async function planFleet(
   requireEachOnce(targets.flatMap(({ have }) => have ?? []))
   const plans: AgentPlan[] = []
   for (const { want, have } of targets) {
-    const plan = have ? planChange(want, await readPresent(server, have), options) : planCreation(want, options)
+    const withInstructions = want.instructions !== undefined
+    const present = have && (await readPresent(server, have, { withInstructions }))
+    const plan = present ? planChange(want, present, options) : planCreation(want, options)
     if (plan.verb === 'create' || plan.changes.length > 0) plans.push(plan)
   }
   const meant = new Set(targets.map(({ have }) => have?.id))
@@ -90,9 +93,12 @@ function diffAgent(want: WantedAgent, have: PresentAgent, options: DiffOptions):
 function diffOthers(want: WantedAgent, have: PresentAgent, options: DiffOptions): Part[] {
   return [
     diffLabels(want, have),
+    diffCaps(want, have),
     diffTools(want, have),
     diffServers(want, have, options),
     diffSchedules(want, have),
     diffChannels(want, have, options),
+    // Last, because the agent itself has to be there for them.
+    diffInstructions(want, have),
   ]
 }

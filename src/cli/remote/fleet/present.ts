@@ -1,8 +1,11 @@
 import type { z } from 'zod'
+import { AppError } from '../../../core/errors.ts'
 import { MailChannel } from '../../../features/agents/channels/schemas.ts'
 import { ConfigResponse, SECRET_NAMES, type ShownConfig } from '../../../features/agents/registry/schemas.ts'
+import { Breaker, type Caps } from '../../../features/models/breakers/schemas.ts'
 import { AgentTools } from '../../../features/talk/agent-tools/schemas.ts'
 import { type McpServer, McpServerList } from '../../../features/talk/mcp-servers/schemas.ts'
+import { Instructions as ShownInstructions } from '../../../features/talk/memory/schemas.ts'
 import { type Task, TaskList } from '../../../features/talk/scheduled-tasks/schemas.ts'
 import { WebhookChannel } from '../../../features/talk/webhook-channel/schemas.ts'
 import { type FleetAgent, FleetPage } from '../../../features/views/fleet/schemas.ts'
@@ -10,21 +13,24 @@ import type { ServerClient } from '../client.ts'
 
 const PAGE = 100
 
-/** One that is reached by its address; those that an agent starts itself are no part of fleet files. */
-type PresentServer = McpServer & { url: string }
-
-/** An agent as it is. `webhook` is the origin that its answers go to, null while the channel is off. */
+/**
+ * An agent as it is. `webhook` is the origin that its answers go to, null while the channel is off. `instructions` were
+ * read when that was asked for; `unreadable` says why they could not be, as of an agent that is stopped.
+ */
 export type PresentAgent = {
   id: string
   name: string
   config: Omit<ShownConfig, 'plan'>
   labels: readonly string[]
   tools: AgentTools | null
-  servers: readonly PresentServer[]
+  servers: readonly McpServer[]
   schedules: readonly Task[]
   mail: boolean
   webhook: string | null
+  caps: z.infer<typeof Caps>
+  instructions: Instructions
 }
+export type Instructions = { text: string | null; unreadable: string | null }
 export type ListedAgent = Pick<FleetAgent, 'id' | 'name' | 'labels'>
 
 /** All agents of whoever asks, by name. */
@@ -37,28 +43,50 @@ export async function listFleet(server: ServerClient): Promise<ListedAgent[]> {
   }
 }
 
-/** All that a fleet file can say of an agent. */
-export async function readPresent(server: ServerClient, { id, name, labels }: ListedAgent): Promise<PresentAgent> {
+/** All that a fleet file can say of an agent. Instructions are a file of the agent itself, which is woken for them. */
+export async function readPresent(
+  server: ServerClient,
+  { id, name, labels }: ListedAgent,
+  { withInstructions }: { withInstructions: boolean },
+): Promise<PresentAgent> {
   const agent = `/api/agents/${encodeURIComponent(id)}`
   const get = <T>(schema: z.ZodType<T>, path: string) => server.ask(schema, 'GET', path)
-  const [{ config }, tools, mcp, { tasks }, mail, webhook] = await Promise.all([
+  const [{ config }, tools, { servers }, { tasks }, mail, webhook, { caps }, instructions] = await Promise.all([
     get(ConfigResponse, `${agent}/config`),
     get(AgentTools, `${agent}/tools`),
     get(McpServerList, `${agent}/mcp-servers`),
     get(TaskList, `/api/scheduled-tasks?${new URLSearchParams({ agentId: id })}`),
     get(MailChannel, `${agent}/channels/mail`),
     get(WebhookChannel, `${agent}/webhook-channel`),
+    get(Breaker, `${agent}/breaker`),
+    withInstructions ? readInstructions(server, `${agent}/instructions`) : NOT_READ,
   ])
   // The oldest first, so that a file lists them as they were made.
   const schedules = tasks.toReversed()
-  const servers = mcp.servers.flatMap(({ url, ...server }) => (url === null ? [] : [{ ...server, url }]))
   const channels = { mail: mail.isOn, webhook: webhook.isOn ? webhook.sendsTo : null }
-  return { id, name, labels, config, tools, servers, schedules, ...channels }
+  return { id, name, labels, config, tools, servers, schedules, caps, instructions, ...channels }
+}
+
+const NOT_READ: Instructions = { text: null, unreadable: null }
+
+/** An agent that is stopped, that does not answer or that is none of ours shows none; everything else of it is known. */
+async function readInstructions(server: ServerClient, path: string): Promise<Instructions> {
+  try {
+    const { text } = await server.ask(ShownInstructions, 'GET', path)
+    return { text, unreadable: null }
+  } catch (error) {
+    if (error instanceof AppError) return { text: null, unreadable: error.message }
+    throw error
+  }
 }
 
 /** An agent that is not there yet. */
 export function toNew(name: string): PresentAgent {
   const secrets = Object.fromEntries(SECRET_NAMES.map((secret) => [secret, false])) as ShownConfig['secrets']
   const config = { aiProvider: '', model: '', secrets }
-  return { id: '', name, config, labels: [], tools: null, servers: [], schedules: [], mail: false, webhook: null }
+  return {
+    ...{ id: '', name, config, labels: [], tools: null, servers: [], schedules: [], mail: false, webhook: null },
+    caps: { tokensPerDay: null, costUsdPerDay: null },
+    instructions: NOT_READ,
+  }
 }

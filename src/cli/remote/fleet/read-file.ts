@@ -4,17 +4,17 @@ import { z } from 'zod'
 import { errorMessage } from '../../../core/errors.ts'
 import { findNearName } from '../../../core/text/near-name.ts'
 import { UsageError } from '../../exit.ts'
-import { FleetFile, type WantedAgent } from './fleet-file.ts'
+import { FleetFile, type WantedAgent, type WantedFleet } from './fleet-file.ts'
 
 type Path = readonly PropertyKey[]
 type Written = { document: Document; lines: LineCounter }
 
 /**
- * The agents of a fleet file, YAML or JSON (which is YAML); `-` is standard input.
+ * A fleet file, YAML or JSON (which is YAML); `-` is standard input.
  * @throws UsageError naming file and line: of what cannot be read, is no such document, names an unknown key (with the
  * nearest one) or names an agent twice.
  */
-export async function readFleetFile(file: string): Promise<WantedAgent[]> {
+export async function readFleetFile(file: string): Promise<WantedFleet> {
   const text = file === '-' ? await Bun.stdin.text() : readText(file)
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
@@ -28,7 +28,7 @@ export async function readFleetFile(file: string): Promise<WantedAgent[]> {
     throw new UsageError(issue ? `${place}${describeIssue(written, issue)}` : `${place}: is no fleet`)
   }
   requireOnce(parsed.data.agents, (index) => `${place}${lineOf(written, ['agents', index, 'name'])}`)
-  return parsed.data.agents
+  return parsed.data
 }
 
 function readText(file: string): string {

@@ -3,9 +3,10 @@ import { expect, test } from 'bun:test'
 import { showPlan } from './show-plan.ts'
 
 const showAddition = (after: string) =>
-  showPlan([
-    { verb: 'create', id: null, name: 'Ada', calls: [], changes: [{ kind: 'add', field: 'MCP server x', after }] },
-  ])
+  showPlan(
+    [{ verb: 'create', id: null, name: 'Ada', calls: [], changes: [{ kind: 'add', field: 'MCP server x', after }] }],
+    null,
+  )
 
 test('showPlan: a long text is cut, but what it reads from this machine is shown wherever it stands', () => {
   const long = `https://mcp.example.com/${'a'.repeat(80)}`

@@ -1,5 +1,6 @@
 import { toPlain } from '../table.ts'
 import type { Change } from './diff/change.ts'
+import type { HeartbeatPlan } from './heartbeat.ts'
 import type { AgentPlan } from './plan.ts'
 import { listReferences } from './references.ts'
 
@@ -7,11 +8,12 @@ const SIGNS = { add: '+', change: '~', remove: '-', create: '+', delete: '-' } a
 const MAX_SHOWN = 80
 
 /** The plan as people read it: an agent a paragraph, a line for each thing, and the sums. */
-export function showPlan(plans: readonly AgentPlan[]): string {
-  if (plans.length === 0) return 'Nothing to do: the fleet is as the file says.'
+export function showPlan(plans: readonly AgentPlan[], heartbeat: HeartbeatPlan | null): string {
+  if (plans.length === 0 && heartbeat === null) return 'Nothing to do: the fleet is as the file says.'
   const count = (verb: AgentPlan['verb']) => plans.filter((plan) => plan.verb === verb).length
   const sums = `${count('create')} to create, ${count('change')} to change, ${count('delete')} to delete`
-  return toPlain([...plans.flatMap(showAgent), sums].join('\n'))
+  const beat = heartbeat === null ? [] : ['~ heartbeat of the agents', ...heartbeat.changes.map(showChange)]
+  return toPlain([...plans.flatMap(showAgent), ...beat, sums].join('\n'))
 }
 
 function showAgent({ verb, id, name, changes }: AgentPlan): string[] {

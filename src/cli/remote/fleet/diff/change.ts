@@ -51,3 +51,12 @@ export function pairByName<Wanted extends { name: string }, Present extends { na
 export function join(parts: readonly Part[]): Part {
   return { changes: parts.flatMap(({ changes }) => changes), calls: parts.flatMap(({ calls }) => calls) }
 }
+
+export function toRemoval(field: string, path: string, body?: Record<string, unknown>): Part {
+  const call: Call = { method: 'DELETE', path, ...(body && { body }) }
+  return { changes: [{ kind: 'remove', field }], calls: [call] }
+}
+
+export function toAddition(field: string, after: string, path: string, body: Record<string, unknown>): Part {
+  return { changes: [{ kind: 'add', field, after }], calls: [{ method: 'POST', path, body }] }
+}

@@ -80,3 +80,23 @@ export function diffTools({ tools: wanted }: WantedAgent, { tools: present }: Pr
   ]
   return changes.length === 0 ? NO_PART : { changes, calls: [{ method: 'PUT', path: '/tools', body: wanted }] }
 }
+
+/** Where they could not be read, they are sent: whether they are other is known to the agent alone. */
+export function diffInstructions({ instructions }: WantedAgent, { instructions: present }: PresentAgent): Part {
+  if (instructions === undefined) return NO_PART
+  const changes = toChanges('instructions', present.unreadable === null ? present.text : '(not known)', instructions)
+  if (changes.length === 0) return NO_PART
+  return { changes, calls: [{ method: 'PUT', path: '/instructions', body: { text: instructions } }] }
+}
+
+export function diffCaps({ caps }: WantedAgent, { caps: present }: PresentAgent): Part {
+  if (!caps) return NO_PART
+  const changed = (['tokensPerDay', 'costUsdPerDay'] as const).filter(
+    (name) => caps[name] !== undefined && caps[name] !== present[name],
+  )
+  if (changed.length === 0) return NO_PART
+  return {
+    changes: changed.flatMap((name) => toChanges(`caps.${name}`, present[name], caps[name])),
+    calls: [{ method: 'PUT', path: '/breaker', body: Object.fromEntries(changed.map((name) => [name, caps[name]])) }],
+  }
+}

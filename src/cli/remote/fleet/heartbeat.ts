@@ -1,0 +1,77 @@
+import { AppError } from '../../../core/errors.ts'
+import { ChangedHeartbeat, type Heartbeat, OneHeartbeat } from '../../../features/talk/heartbeat/schemas.ts'
+import type { ServerClient } from '../client.ts'
+import { type Change, toChanges } from './diff/change.ts'
+import type { WantedHeartbeat } from './fleet-file.ts'
+import { type ListedAgent, listFleet } from './present.ts'
+
+const PATH = '/api/heartbeat'
+
+/** What would become of the heartbeat, which is one for all agents of an account. `wanted` is what is sent. */
+export type HeartbeatPlan = { wanted: WantedHeartbeat; changes: readonly Change[] }
+
+/** @returns null when nothing differs. */
+export async function planHeartbeat(
+  server: ServerClient,
+  wanted: WantedHeartbeat | undefined,
+): Promise<HeartbeatPlan | null> {
+  if (!wanted) return null
+  const present = await readHeartbeat(server)
+  const { frequency, enabled, agent } = wanted
+  const changes = [
+    ...(frequency === undefined ? [] : toChanges('frequency', present.frequency, frequency)),
+    ...(enabled === undefined ? [] : toChanges('enabled', present.enabled, enabled)),
+    ...(agent === undefined ? [] : toAgentChanges(await listFleet(server), present.agentId, agent)),
+  ]
+  return changes.length === 0 ? null : { wanted, changes }
+}
+
+/** An agent is known by name or id; one that the file makes has no id yet. */
+function toAgentChanges(agents: readonly ListedAgent[], before: string | null, wanted: string | null): Change[] {
+  const after = wanted === null ? null : (findAgent(agents, wanted)?.id ?? wanted)
+  return before === after ? [] : toChanges('agent', agents.find(({ id }) => id === before)?.name ?? before, wanted)
+}
+
+/** What became of it; null: it is as the file says. */
+export type HeartbeatOutcome = { error: string | null }
+
+/** What is refused is the outcome. @throws what the server's absence throws. */
+export async function setHeartbeat(server: ServerClient, { wanted }: HeartbeatPlan): Promise<HeartbeatOutcome> {
+  const { agent, ...change } = wanted
+  try {
+    const agentId = agent == null ? agent : requireAgent(await listFleet(server), agent).id
+    await server.ask(ChangedHeartbeat, 'POST', PATH, { ...change, ...(agentId !== undefined && { agentId }) })
+    return { error: null }
+  } catch (error) {
+    if (error instanceof AppError) return { error: error.message }
+    throw error
+  }
+}
+
+/** As the file has it. `agents` are all of the account. */
+export async function exportHeartbeat(
+  server: ServerClient,
+  agents: readonly ListedAgent[],
+): Promise<Required<WantedHeartbeat>> {
+  const { frequency, enabled, agentId } = await readHeartbeat(server)
+  const limited = agents.find(({ id }) => id === agentId)
+  if (!limited) return { frequency, enabled, agent: null }
+  const isAlone = agents.filter(({ name }) => name.toLowerCase() === limited.name.toLowerCase()).length === 1
+  return { frequency, enabled, agent: isAlone ? limited.name : limited.id }
+}
+
+async function readHeartbeat(server: ServerClient): Promise<Heartbeat> {
+  return (await server.ask(OneHeartbeat, 'GET', PATH)).heartbeat
+}
+
+function findAgent(agents: readonly ListedAgent[], wanted: string): ListedAgent | undefined {
+  return (
+    agents.find(({ id }) => id === wanted) ?? agents.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  )
+}
+
+function requireAgent(agents: readonly ListedAgent[], wanted: string): ListedAgent {
+  const agent = findAgent(agents, wanted)
+  if (agent) return agent
+  throw new AppError('not_found', `heartbeat: there is no agent ${wanted}`)
+}
