@@ -41,7 +41,8 @@ export function NewCommand({ agentId }: { agentId: string }) {
     <details className="text-sm">
       <summary className="cursor-pointer py-2 font-medium">Start a server by its command</summary>
       <p className="mb-3 text-muted">
-        The agent starts it in its container, so this is for agents that have one. The program bun is always there.
+        The agent starts it in its container, so this is for agents that have one. The program bun is always there. When
+        you remove it, the agent gets a new token and starts anew.
       </p>
       <SectionForm form={form} action="Add command">
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">

@@ -13,6 +13,7 @@ const PRESSED = /^(approve|deny):(apr_\w+)$/
 /** Left of a message for the words around the arguments, and for what became of the question. */
 const ROOM_FOR_WORDS_CHARS = 300
 const MAX_SHOWN_TOOL_CHARS = 100
+const MAX_PAGE_CHARS = 300
 const MAX_KEPT = 100
 /** What is paid for is decided on the dashboard alone, in a session of the owner. */
 const NEVER_ASKED: ReadonlySet<string> = new Set(['paid_request'])
@@ -20,13 +21,14 @@ const NEVER_ASKED: ReadonlySet<string> = new Set(['paid_request'])
 /** A channel with the people whom the settings name as owners. */
 export type OwnerChannel = { name: ChannelName; service: Service; owners: readonly string[] }
 
-type Shown = { tool: string; json: string }
+/** What is asked for; `page` is where the owner decides it, and alone approves it where that is `dashboardOnly`. */
+type Shown = { tool: string; json: string; page?: string | undefined; dashboardOnly: boolean }
 type Sent = { service: Service; place: Place; messageId: string; text: string }
 
 /** Questions to the owner, put to them with buttons wherever they can be reached. */
 export type Questions = {
   /** Nobody waits for this: the dashboard has the question, too. */
-  put(id: string, question: Shown): void
+  put(question: Shown & { id: string }): void
   /** What became of it, wherever it was decided. */
   settle(id: string, status: QuestionStatus): void
   /** Somebody has pressed a button. Returns what they are told. */
@@ -41,8 +43,8 @@ export function createQuestions(deps: {
   const kept = new Map<string, Promise<Sent[]>>()
   const putTo = async ({ service }: OwnerChannel, personId: string, id: string, question: Shown) => {
     const place = await service.findDirect(personId)
-    const { text, isWhole } = toText(service, question)
-    const messageId = await service.writeChoices?.(place, text, toChoices(id, isWhole))
+    const { text, isApprovable } = toText(service, question)
+    const messageId = await service.writeChoices?.(place, text, toChoices(id, isApprovable))
     return messageId === undefined ? [] : [{ service, place, messageId, text }]
   }
   const show = async ({ service, place, messageId, text }: Sent, sentence: string) => {
@@ -51,7 +53,7 @@ export function createQuestions(deps: {
     })
   }
   return {
-    put(id, question) {
+    put({ id, ...question }) {
       if (kept.has(id) || NEVER_ASKED.has(question.tool)) return
       const puts = deps.listChannels().flatMap((channel) =>
         channel.owners.map((owner) =>
@@ -106,21 +108,32 @@ async function decide(call: PlatformCall, id: string, decision: object): Promise
   return status === null ? null : `Decided elsewhere before: ${describe(status)}`
 }
 
-/** Nobody approves by a button what the message above it does not show. */
-function toChoices(id: string, isWhole: boolean): Choice[] {
+function toChoices(id: string, isApprovable: boolean): Choice[] {
   const deny = { label: 'Deny', value: `deny:${id}` }
-  return isWhole ? [{ label: 'Approve', value: `approve:${id}` }, deny] : [deny]
+  return isApprovable ? [{ label: 'Approve', value: `approve:${id}` }, deny] : [deny]
 }
 
-/** Nothing in it is hidden, or taken for a mark of the service: what an agent asks for may be somebody else's words. */
-function toText({ maxChars, toLiteral }: Service, { tool, json }: Shown): { text: string; isWhole: boolean } {
+/**
+ * Nothing in it is hidden, or taken for a mark of the service: what an agent asks for may be somebody else's words. Nobody
+ * approves by a button what the message above it does not show, nor what the platform would refuse there.
+ */
+function toText(
+  { maxChars, toLiteral }: Service,
+  { tool, json, page, dashboardOnly }: Shown,
+): { text: string; isApprovable: boolean } {
   const name = toLiteral(toVisible(tool).slice(0, MAX_SHOWN_TOOL_CHARS))
   const visible = toVisible(json)
   const shown = toLiteral(visible)
-  const room = maxChars - ROOM_FOR_WORDS_CHARS - name.length
-  if (shown.length <= room) return { text: `May I use ${name}?\n${shown}`, isWhole: true }
-  const start = toLiteral(splitText(visible, Math.floor(room / 2))[0] ?? '')
-  return { text: `May I use ${name}?\n${start}…\nThis is not all of it: the dashboard shows the rest.`, isWhole: false }
+  const where = page && page.length <= MAX_PAGE_CHARS ? `: ${page}` : '.'
+  const room = maxChars - ROOM_FOR_WORDS_CHARS - name.length - where.length
+  const question = `May I use ${name}?`
+  if (shown.length > room) {
+    const start = toLiteral(splitText(visible, Math.floor(room / 2))[0] ?? '')
+    const rest = `This is not all of it, and can be approved on the dashboard alone${where}`
+    return { text: `${question}\n${start}…\n${rest}`, isApprovable: false }
+  }
+  if (!dashboardOnly) return { text: `${question}\n${shown}`, isApprovable: true }
+  return { text: `${question}\n${shown}\n\nThis can be approved on the dashboard alone${where}`, isApprovable: false }
 }
 
 function describe(status: QuestionStatus): string {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { callsTool } from '../../../tests/harness/doubles/platform.ts'
+import { createEmptyEngine } from '../../../tests/harness/engines/empty-engine.ts'
 import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
 import { read } from '../../../tests/harness/requests.ts'
 import { until } from '../../../tests/harness/until.ts'
@@ -13,7 +14,8 @@ const Tools = z.object({ tools: z.array(z.object({ name: z.string(), isTrusted: 
 
 /** An agent in what its row calls a container, with a server `notes` of which it may use all tools. */
 async function openAgent(server: object = {}, settings: { maxTurnMs?: number } = {}) {
-  const started = await startOwnedAgent({}, { ...settings, runtime: 'docker', isConfined: true, isReached: true })
+  const reached = { runtime: 'docker', isConfined: true, isReached: true } as const
+  const started = await startOwnedAgent({ runtime: createEmptyEngine() }, { ...settings, ...reached })
   const { asOwner, agent, running } = started
   const path = `/api/agents/${agent.id}/mcp-servers`
   const wanted = { name: 'notes', command: 'bun', args: [PROGRAM], trustedTools: TOOLS, ...server }
@@ -90,8 +92,10 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: asked by
   await agent.asOwner(agent.one, 'PATCH', { environment: { FAILS: 'yes' } })
   const failed = await agent.asOwner(`${agent.one}/tools`)
   expect([failed.status, await failed.text()]).toEqual([502, expect.stringContaining('there is no license')])
-  await agent.asOwner(agent.one, 'PATCH', { command: '/nowhere/server' })
-  expect((await agent.asOwner(`${agent.one}/tools`)).status).toBe(502)
+  const servers = agent.one.slice(0, agent.one.lastIndexOf('/'))
+  const added = await agent.asOwner(servers, 'POST', { name: 'gone', command: '/nowhere/server' })
+  const { server } = JSON.parse(await added.text())
+  expect((await agent.asOwner(`${servers}/${server.id}/tools`)).status).toBe(502)
   await agent.running.chat('A turn goes on without it.')
   expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('mcp_notes_echo')
 })

@@ -7,7 +7,13 @@ import type { PlatformCall } from '../platform-call.ts'
 const LOOK_SECONDS = 25
 const SLACK_MS = 10_000
 
-const Asked = z.object({ id: z.string(), status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
+const Asked = z.object({
+  id: z.string(),
+  status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']),
+  // A platform that is older than this agent does not tell.
+  page: z.string().optional(),
+  dashboardOnly: z.boolean().default(false),
+})
 type Asked = z.infer<typeof Asked>
 
 /** What is asked for: `json` is what the owner is shown, and what alone is then done. */
@@ -50,7 +56,7 @@ export function createApprovals(
     async ask(question, signal) {
       const endsAt = performance.now() + waitMs
       let asked = await ask(question, signal)
-      if (asked.status === 'waiting') questions.put(asked.id, question)
+      if (asked.status === 'waiting') questions.put({ ...question, ...asked })
       for (;;) {
         const leftMs = endsAt - performance.now()
         if (asked.status !== 'waiting' || leftMs <= 0) break

@@ -38,9 +38,7 @@ export async function rotateToken(
   id: string,
   name: TokenName,
 ): Promise<AgentRow> {
-  const agent = getAgent(deps.db, principal, id)
-  // A token that the agent cannot be told of would lock everybody out of it.
-  if (isUp(agent)) await deps.runtimes.runtimeOf(agent).inspect(id)
+  await requireTellable(deps, getAgent(deps.db, principal, id))
   const operationId = await write(deps.db, (tx) => {
     const now = deps.clock.now()
     const requestedBy = toRequester(principal)
@@ -53,6 +51,14 @@ export async function rotateToken(
   } finally {
     await write(deps.db, (tx) => endRetiring(tx, id))
   }
+}
+
+/**
+ * A token that a running agent cannot be told of would lock everybody out of it.
+ * @throws what the engine says when it does not answer.
+ */
+export async function requireTellable(deps: Pick<RotateTokenDeps, 'runtimes'>, agent: AgentRow): Promise<void> {
+  if (isUp(agent)) await deps.runtimes.runtimeOf(agent).inspect(agent.id)
 }
 
 /**

@@ -3,10 +3,11 @@ import { type Context, Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../models/gateway/callers.ts'
 import { type AskDeps, askOwner } from './ask.ts'
 import { claimApproval, getAgentApproval } from './decide.ts'
-import { type DecideByChannelDeps, decideByChannel } from './decide-by-channel.ts'
+import { type DecideByChannelDeps, decideByChannel, whyDashboardOnly } from './decide-by-channel.ts'
 import { statusOf } from './list.ts'
 import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
@@ -14,7 +15,7 @@ import type { ApprovalRow } from './tables.ts'
 const LOOK_MS = 250
 
 export type ApprovalsBackendDeps = AskDeps &
-  DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+  DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number }; appUrl: string }
 
 /** How an agent asks its owner, waits for the answer and uses it, with its own token. */
 export function approvalsBackend(deps: ApprovalsBackendDeps) {
@@ -78,6 +79,13 @@ function isLeft(c: Context<AgentCallerEnv>): boolean {
   return c.req.raw.signal.aborted || (c.env.stopping?.aborted ?? false)
 }
 
-function toAnswer({ clock }: AskDeps, row: ApprovalRow) {
-  return { id: row.id, status: statusOf(row, clock.now()), expiresAt: row.expiresAt.toISOString() }
+function toAnswer(deps: ApprovalsBackendDeps, row: ApprovalRow) {
+  const agent = getAgent(deps.db, { kind: 'operator' }, row.agentId)
+  return {
+    id: row.id,
+    status: statusOf(row, deps.clock.now()),
+    expiresAt: row.expiresAt.toISOString(),
+    page: `${deps.appUrl}/approvals`,
+    dashboardOnly: whyDashboardOnly(deps, agent, row.tool) !== null,
+  }
 }

@@ -5,10 +5,12 @@ import { eq } from 'drizzle-orm'
 import { startDiscordDouble } from '../../../../tests/harness/doubles/discord.ts'
 import { startSlackDouble } from '../../../../tests/harness/doubles/slack.ts'
 import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
+import { createEmptyEngine } from '../../../../tests/harness/engines/empty-engine.ts'
 import { startOwnedAgent } from '../../../../tests/harness/owned-agent.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { agents } from '../../agents/registry/tables.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 
 const TOKEN = '42:secret-of-the-bot'
@@ -178,7 +180,26 @@ test.each(MESSENGERS)(
     await until('the question', () => agent.messenger.shown().at(-1)?.buttons.length)
     const shown = agent.messenger.shown().at(-1)
     expect(shown?.buttons).toHaveLength(1)
-    expect(shown?.text).toEndWith('…\nThis is not all of it: the dashboard shows the rest.')
+    expect(shown?.text).toMatch(
+      /…\nThis is not all of it, and can be approved on the dashboard alone: http\S+\/approvals$/,
+    )
+    agent.messenger.press('ada', 'Deny')
+    expect(await removal).toContain('Your owner has denied it')
+  },
+)
+
+test.each(MESSENGERS)(
+  'POST /v1/approvals: on %s the owner of an agent that runs commands is shown the dashboard instead of a button that would be refused',
+  async (_name, openMessenger, question) => {
+    await using agent = await startAskingAgent(openMessenger)
+    await write(agent.platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
+    const server = { name: 'notes', command: 'bun' }
+    expect((await agent.asOwner(`/api/agents/${agent.agent.id}/mcp-servers`, 'POST', server)).status).toBe(201)
+    const removal = agent.remove()
+    const shown = await until('the question', () => agent.messenger.shown().at(-1))
+    const page = `${agent.platform.talk.appUrl}/approvals`
+    expect(shown.text).toBe(`${question}\n\nThis can be approved on the dashboard alone: ${page}`)
+    expect(shown.buttons).toHaveLength(1)
     agent.messenger.press('ada', 'Deny')
     expect(await removal).toContain('Your owner has denied it')
   },
@@ -224,7 +245,7 @@ test('POST /v1/approvals/:id/decision: 403 for whom the settings do not name, fo
 })
 
 test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an agent that runs commands, for they can find its token; denied is denied', async () => {
-  await using agent = await startOwnedAgent({}, { runtime: 'docker', isConfined: true })
+  await using agent = await startOwnedAgent({ runtime: createEmptyEngine() }, { runtime: 'docker', isConfined: true })
   const path = `/api/agents/${agent.agent.id}`
   const ask = async (tool: string) => {
     const asked = await agent.asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' })
@@ -241,7 +262,10 @@ test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an 
   const { server } = JSON.parse(await added.text())
   expect(await decide(await ask('delete_file'), 'approve')).toEqual(dashboardOnly)
   expect((await decide(await ask('delete_file'), 'deny'))[0]).toBe(200)
-  await agent.asOwner(`${path}/mcp-servers/${server.id}`, 'DELETE')
+  expect((await agent.asOwner(`${path}/mcp-servers/${server.id}`, 'DELETE')).status).toBe(200)
+  // The token that the server may have found is still the agent's until that has its new one.
+  expect(await decide(await ask('delete_file'), 'approve')).toEqual(dashboardOnly)
+  await write(agent.platform.db, (tx) => restoreToken(tx, agent.agent.row))
   expect((await decide(await ask('delete_file'), 'approve'))[0]).toBe(200)
   await agent.asOwner(`${path}/tools`, 'PUT', { switches: { run_shell: true } })
   expect(await decide(await ask('move_file'), 'approve')).toEqual(dashboardOnly)
@@ -252,6 +276,12 @@ test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an 
   await agent.asOwner(`${path}/tools`, 'PUT', { switches: { run_shell: false } })
   expect(await decide(await ask('move_file'), 'approve')).toEqual(dashboardOnly)
 })
+
+/** As if the agent of the test had been started anew with another token. */
+function restoreToken(tx: Tx, { id, accessTokenHash, accessToken }: AgentRow): void {
+  const known = { accessTokenHash, accessToken, retiringTokenHash: null }
+  tx.update(agents).set(known).where(eq(agents.id, id)).run()
+}
 
 test('send_message: to whom it knows without asking, to a group that spoke to it, and to somebody new with the owner’s approval', async () => {
   const telegram = startTelegramDouble()

@@ -12,6 +12,8 @@ import { type ApprovalRow, approvals } from './tables.ts'
 /** Money leaves only by a session of the owner. */
 const DASHBOARD_ALONE: ReadonlySet<string> = new Set(['paid_request'])
 
+const PAYMENTS = 'Payments are decided on the dashboard alone'
+
 const COMMAND_TOOLS = TOOL_NAMES.filter(needsConfinement)
 
 export type DecideByChannelDeps = DecideDeps & {
@@ -38,15 +40,25 @@ export async function decideByChannel(
   if (!isOwner || agent.ownerId === null) {
     throw new AppError('forbidden', 'Only the owner of this agent decides that', { code: 'NOT_OWNER' })
   }
-  if (DASHBOARD_ALONE.has(tool)) {
-    throw new AppError('forbidden', 'Payments are decided on the dashboard alone', { code: 'DASHBOARD_ONLY' })
-  }
-  if (decision === 'approve' && (deps.runsCommands(agent) || hasRunCommand(deps.db, agentId))) {
-    const message = 'This agent runs commands, which could answer in your name: approve it on the dashboard'
-    throw new AppError('forbidden', message, { code: 'DASHBOARD_ONLY' })
-  }
+  if (DASHBOARD_ALONE.has(tool)) throw new AppError('forbidden', PAYMENTS, { code: 'DASHBOARD_ONLY' })
+  const why = decision === 'approve' ? whyDashboardOnly(deps, agent, tool) : null
+  if (why !== null) throw new AppError('forbidden', why, { code: 'DASHBOARD_ONLY' })
   const by = { userId: agent.ownerId, via: channel, personId }
   return decideApproval(deps, by, id, decision === 'approve' ? 'approved' : 'denied')
+}
+
+/** Why no channel approves what `agent` asks with this tool; null where the button of an owner does. */
+export function whyDashboardOnly(
+  { db, runsCommands }: Pick<DecideByChannelDeps, 'db' | 'runsCommands'>,
+  agent: AgentRow,
+  tool: string,
+): string | null {
+  if (DASHBOARD_ALONE.has(tool)) return PAYMENTS
+  if (runsCommands(agent) || hasRunCommand(db, agent.id)) {
+    return 'This agent runs commands, which could answer in your name: approve it on the dashboard'
+  }
+  // Whoever holds the token before the present one may be why that was replaced.
+  return agent.retiringTokenHash === null ? null : 'This agent is being given a new token: approve it on the dashboard'
 }
 
 /** A tool that was switched off since may have told the token to somebody before. */

@@ -83,5 +83,11 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** What the agent that asked is told. */
-export const ApprovalState = Approval.pick({ id: true, status: true, expiresAt: true })
+/**
+ * What the agent that asked is told. `page` is where its owner decides; `dashboardOnly`: where alone they can approve it, so
+ * that no channel offers it.
+ */
+export const ApprovalState = Approval.pick({ id: true, status: true, expiresAt: true }).extend({
+  page: z.string(),
+  dashboardOnly: z.boolean(),
+})

@@ -1,12 +1,22 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { startMcpServer } from '../../../../tests/harness/doubles/mcp-server.ts'
+import { createEmptyEngine } from '../../../../tests/harness/engines/empty-engine.ts'
+import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../db/write.ts'
+import { deploymentHistory } from '../../agents/operations/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { auditLog } from '../../people/audit/tables.ts'
 import { agentMcpServers } from './tables.ts'
 
-async function open(environment: Record<string, string> = { SUMMARIZER_ALLOW_PRIVATE: 'true' }) {
-  const owner = await agentOwner({ environment })
+async function open(
+  environment: Record<string, string> = { SUMMARIZER_ALLOW_PRIVATE: 'true' },
+  runtime: Runtime = createEmptyEngine(),
+) {
+  const owner = await agentOwner({ environment, runtime })
   const { asOwner, asAgent, agent } = owner
   const path = `/api/agents/${agent.id}/mcp-servers`
   const told = async (response: Promise<Response>) => {
@@ -205,6 +215,47 @@ test('POST /api/agents/:id/mcp-servers: a command is 400 with the reason where n
   expect((await change({ trustedTools: ['x'] })).body.server.environmentNames).toEqual(['KEY'])
   expect((await change({ args: ['-y', 'another'] })).body.server.environmentNames).toEqual([])
   expect(JSON.stringify(platform.db.select().from(agentMcpServers).all())).not.toContain('very-secret')
+})
+
+test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: a program that may have kept the token of its agent is left with none', async () => {
+  const { add, path, asOwner, asAgent, told, platform, agent, user } = await open()
+  await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
+  const rotations = () =>
+    platform.db
+      .select()
+      .from(auditLog)
+      .all()
+      .filter(({ action }) => action === 'agent.rotate-platform-token')
+  const hash = () => platform.db.select().from(agents).where(eq(agents.id, agent.id)).get()?.accessTokenHash
+  const first = await add({ command: 'npx', args: ['server'] })
+  const second = await add({ name: 'notes', url: 'https://mcp.example/' })
+  await asOwner(`${path}/${first.body.server.id}`, 'PATCH', { trustedTools: ['x'], command: 'npx', args: ['server'] })
+  await asOwner(`${path}/${second.body.server.id}`, 'DELETE')
+  expect([rotations(), hash()]).toEqual([[], agent.row.accessTokenHash])
+
+  await asOwner(`${path}/${first.body.server.id}`, 'PATCH', { args: ['another'] })
+  const afterChange = hash()
+  expect(afterChange).not.toBe(agent.row.accessTokenHash)
+  expect((await told(asOwner(`${path}/${first.body.server.id}`, 'DELETE'))).status).toBe(200)
+  expect(hash()).not.toBe(afterChange)
+  expect((await asAgent('/v1/mcp/commands')).status).toBe(401)
+  const one = { actor: user.id, target: agent.id, detail: { mcpServer: 'weather' } }
+  expect(rotations()).toMatchObject([one, one])
+  const isDeploy = { agentId: agent.id, kind: 'deploy', requestedBy: user.id }
+  // The first one is queued when the second is wanted, and starts the agent with what is then its token.
+  expect(platform.db.select().from(deploymentHistory).all()).toMatchObject([isDeploy])
+})
+
+test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: 500 and nothing has changed while the engine does not answer', async () => {
+  const { add, path, asOwner, told, platform } = await open({}, createNoRuntime('docker', 'No engine answers'))
+  await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
+  const { body } = await add({ command: 'npx' })
+  const one = `${path}/${body.server.id}`
+  const before = dumpTables(platform.db)
+  const refused = { status: 500, body: { error: 'No engine answers' } }
+  expect(await told(asOwner(one, 'DELETE'))).toEqual(refused)
+  expect(await told(asOwner(one, 'PATCH', { command: 'bun' }))).toEqual(refused)
+  expect(dumpTables(platform.db)).toBe(before)
 })
 
 test('GET /v1/mcp/commands: what an agent starts itself, with its environment; nothing any more where nothing confines it', async () => {

@@ -9,9 +9,12 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
+import { type RotateTokenDeps, replaceTokens, requireTellable } from '../../agents/deployments/rotate-token.ts'
+import { toRequester } from '../../agents/operations/operations.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/confinement.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import { recordAudit } from '../../people/audit/audit.ts'
 import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
 import { agentMcpServers, type McpServerRow } from './tables.ts'
 
@@ -20,6 +23,7 @@ const COMMAND = 'An MCP server by command'
 const StoredHeaders = z.record(z.string(), z.string())
 
 export type ServersDeps = { db: Db; clock: Clock; sealer: Sealer }
+export type EndServerDeps = ServersDeps & Pick<RotateTokenDeps, 'enqueue' | 'runtimes'>
 
 /** The MCP servers of an agent, the oldest first. */
 export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
@@ -71,13 +75,18 @@ export function addServer(
   })
 }
 
-/** @throws AppError `not_found`; `invalid` for what belongs to the other kind of server, and as `addServer`. */
-export function changeServer(
-  deps: ServersDeps,
+/**
+ * Another program in the place of one that was started by its command ends what that one may have learnt, as its removal does.
+ * @throws AppError `not_found`; `invalid` for what belongs to the other kind of server, and as `addServer`; as `removeServer`.
+ */
+export async function changeServer(
+  deps: EndServerDeps,
   principal: Principal,
   { agentId, id }: { agentId: string; id: string },
   { bearer, headers, environment, ...request }: ChangeServerRequest,
 ): Promise<McpServerRow> {
+  const isReplaced = (before: McpServerRow) => before.command !== null && isAnother(before, request)
+  if (isReplaced(getServer(deps.db, principal, agentId, id))) await requireTellableAgent(deps, principal, agentId)
   return write(deps.db, (tx) => {
     const before = getServer(tx, principal, agentId, id)
     requireSameKind(before, { bearer, headers, environment, ...request })
@@ -88,6 +97,7 @@ export function changeServer(
     const isForgotten = areGiven || isAnother(before, request)
     const sealedHeaders = sealHeaders(deps.sealer, id, shown)
     const change = { ...given, ...(isForgotten && { sealedHeaders }), updatedAt: deps.clock.now() }
+    if (isReplaced(before)) endKnownToken(deps, tx, principal, before)
     return tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
   })
 }
@@ -112,12 +122,35 @@ function isAnother(
   return isOther || (args !== undefined && JSON.stringify(args) !== JSON.stringify(before.args))
 }
 
-/** @throws AppError `not_found`. */
-export async function removeServer(db: Db, principal: Principal, agentId: string, id: string): Promise<void> {
-  await write(db, (tx) => {
-    getServer(tx, principal, agentId, id)
+/**
+ * One that its agent started may have found the agent's platform token beside it, and kept it: the agent gets another one,
+ * for which it is started anew when it runs, so that nothing of the program is left there either.
+ * @throws AppError `not_found`; what the engine says, and nothing has changed, when that does not answer.
+ */
+export async function removeServer(
+  deps: EndServerDeps,
+  principal: Principal,
+  agentId: string,
+  id: string,
+): Promise<void> {
+  const { command } = getServer(deps.db, principal, agentId, id)
+  if (command !== null) await requireTellableAgent(deps, principal, agentId)
+  await write(deps.db, (tx) => {
+    const server = getServer(tx, principal, agentId, id)
     tx.delete(agentMcpServers).where(eq(agentMcpServers.id, id)).run()
+    if (server.command !== null) endKnownToken(deps, tx, principal, server)
   })
+}
+
+function requireTellableAgent(deps: EndServerDeps, principal: Principal, agentId: string): Promise<void> {
+  return requireTellable(deps, getAgent(deps.db, principal, agentId))
+}
+
+function endKnownToken(deps: EndServerDeps, tx: Tx, principal: Principal, { agentId, name }: McpServerRow): void {
+  const requestedBy = toRequester(principal)
+  const rotation = { actor: requestedBy, action: 'agent.rotate-platform-token', target: agentId }
+  recordAudit(tx, { ...rotation, detail: { mcpServer: name } }, deps.clock.now())
+  replaceTokens(deps, tx, getAgent(tx, principal, agentId), { names: ['platform'], requestedBy })
 }
 
 /** Does an agent have a server that is switched on? */

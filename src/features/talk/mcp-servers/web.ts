@@ -12,11 +12,19 @@ import {
   ToolResult,
   TryRequest,
 } from './schemas.ts'
-import { addServer, changeServer, getServer, listServers, removeServer, toMcpServer } from './servers.ts'
+import {
+  addServer,
+  changeServer,
+  type EndServerDeps,
+  getServer,
+  listServers,
+  removeServer,
+  toMcpServer,
+} from './servers.ts'
 import { askTools, tryTool, type UseDeps } from './use.ts'
 
 /** The MCP servers of one's own agents. Only a session or a key without limits changes them: they decide what an agent does. */
-export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv>) {
+export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
   app.get('/api/agents/:id/mcp-servers', answers({ 200: McpServerList }, 'not_found'), owner, (c) => {
@@ -38,7 +46,7 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
 
   app.patch(
     '/api/agents/:id/mcp-servers/:serverId',
-    answers({ 200: OneMcpServer }, 'not_found'),
+    answers({ 200: OneMcpServer }, 'not_found', 'internal'),
     owner,
     validate('json', ChangeServerRequest),
     async (c) => {
@@ -48,11 +56,16 @@ export function mcpServersWeb(deps: UseDeps, owner: MiddlewareHandler<BackendEnv
     },
   )
 
-  app.delete('/api/agents/:id/mcp-servers/:serverId', answers({ 200: Done }, 'not_found'), owner, async (c) => {
-    const { id, serverId } = c.req.param()
-    await removeServer(deps.db, c.var.principal, id, serverId)
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/agents/:id/mcp-servers/:serverId',
+    answers({ 200: Done }, 'not_found', 'internal'),
+    owner,
+    async (c) => {
+      const { id, serverId } = c.req.param()
+      await removeServer(deps, c.var.principal, id, serverId)
+      return c.json({ success: true })
+    },
+  )
 
   app.get(
     '/api/agents/:id/mcp-servers/:serverId/tools',

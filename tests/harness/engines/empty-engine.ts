@@ -1,0 +1,7 @@
+import { createNoRuntime } from '../../../src/adapters/runtimes/contract/no-runtime.ts'
+import type { Runtime } from '../../../src/adapters/runtimes/contract/runtime.ts'
+
+/** An engine of containers that answers and runs no agent. */
+export function createEmptyEngine(): Runtime {
+  return { ...createNoRuntime('docker', 'This engine runs nothing'), inspect: async () => null }
+}
