@@ -2,9 +2,10 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
 import { createProcessTable } from '../../src/adapters/runtimes/process/table.ts'
+import { SnapshotList } from '../../src/features/agents/snapshots/schemas.ts'
 import { type Person, signIn, signUp } from '../harness/client.ts'
 import { type AgentPlace, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
-import { bearer, json } from '../harness/requests.ts'
+import { bearer, json, read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { findAgentPids, openHouse, type Program, SERVICE_KEY, startServer } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
@@ -14,7 +15,7 @@ import { until } from '../harness/until.ts'
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
 const PROGRAMS = join(import.meta.dir, '..', 'harness', 'programs')
 
-type Kind = 'deploy' | 'restart' | 'update' | 'failing update' | 'repair' | 'reset-memory'
+type Kind = 'deploy' | 'restart' | 'update' | 'failing update' | 'repair' | 'reset-memory' | 'restore-snapshot'
 
 /** The steps of each kind on a machine where agents are processes: no image is fetched. */
 const STEPS: Readonly<Record<Kind, readonly string[]>> = {
@@ -24,8 +25,9 @@ const STEPS: Readonly<Record<Kind, readonly string[]>> = {
   'failing update': ['health', 'restore'],
   repair: ['health'],
   'reset-memory': ['stop', 'snapshot', 'health', 'reset'],
+  'restore-snapshot': ['stop', 'snapshot', 'replace', 'starting', 'health'],
 }
-const KINDS: Kind[] = ['deploy', 'restart', 'update', 'failing update', 'repair', 'reset-memory']
+const KINDS: Kind[] = ['deploy', 'restart', 'update', 'failing update', 'repair', 'reset-memory', 'restore-snapshot']
 const cases = KINDS.flatMap((kind) => STEPS[kind].map((step) => ({ kind, step })))
 
 test(
@@ -89,6 +91,10 @@ test('a deployment that outlasts the caller, asked for twice, ends with one agen
 async function ask(program: Program, person: Person, kind: Kind, agentId: string): Promise<unknown> {
   if (kind === 'deploy') return requestAgent(program, person)
   const action = kind === 'failing update' ? 'update' : kind
+  if (kind === 'restore-snapshot') {
+    const [newest] = (await read(SnapshotList, person.get(`/api/agents/${agentId}/snapshots`))).snapshots
+    return (await person.post(`/api/agents/${agentId}/snapshots/${newest?.id}/restore`, {})).text()
+  }
   return (await person.post(`/api/agents/${agentId}/${action}`, {})).text()
 }
 

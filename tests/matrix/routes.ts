@@ -211,6 +211,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents/:id/deployments backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/repair backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/reset-memory backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/snapshots backend': { names: AGENT, status: 200 },
+  // None was ever kept of it.
+  'POST /api/agents/:id/snapshots/:snapshotId/restore backend': { names: AGENT, status: 404 },
   'GET /api/agents/:id/metrics backend': { names: AGENT, status: 200 },
   'GET /api/agents/:id/stats backend': { names: AGENT, status: 200 },
   'GET /api/agents/:id/token backend': TOKEN,
@@ -510,6 +513,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents/:id/deployments web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/repair web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/reset-memory web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/snapshots web': { names: AGENT, status: 200 },
+  // None was ever kept of it.
+  'POST /api/agents/:id/snapshots/:snapshotId/restore web': { names: AGENT, status: 404 },
   'GET /api/agents/:id/metrics web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/stats web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/token web': TOKEN,

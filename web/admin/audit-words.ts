@@ -27,6 +27,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'agent.channel-on': 'opened a channel of {}',
   'agent.channel-remove': 'took the right to talk to {} from somebody',
   'agent.restore': 'brought {} back from a backup',
+  'agent.restore-snapshot': 'had {} go back to a snapshot',
   'agent.rotate-gateway-token': 'changed the token of {}',
   'agent.rotate-platform-token': 'changed the platform token of {}',
   'agent.stop': 'stopped {}',

@@ -10,7 +10,11 @@ import { agentPath, agentQuery } from '../agents/agents-api.ts'
 import { request } from '../api/request.ts'
 
 /** What takes longer than a start: an image may be fetched, and put back. */
-export type Operation = { verb: 'update'; image?: string } | { verb: 'repair' } | { verb: 'reset-memory' }
+export type Operation =
+  | { verb: 'update'; image?: string }
+  | { verb: 'repair' }
+  | { verb: 'reset-memory' }
+  | { verb: 'restore-snapshot'; snapshotId: string }
 
 /** A little more than the server takes for any of them. */
 const LONG_MS = 185_000
@@ -72,8 +76,17 @@ export function verificationQuery(agentId: string) {
 }
 
 /** Returns when it is done. @throws ApiError with the reason when it is refused or has failed. */
-export function operateAgent(agentId: string, { verb, ...body }: Operation) {
-  return request(Success, `${agentPath(agentId)}/${verb}`, { method: 'POST', body, timeoutMs: LONG_MS })
+export function operateAgent(agentId: string, operation: Operation) {
+  const { verb, ...body } = operation
+  const order =
+    operation.verb === 'restore-snapshot'
+      ? { path: `snapshots/${encodeURIComponent(operation.snapshotId)}/restore`, body: {} }
+      : { path: verb, body }
+  return request(Success, `${agentPath(agentId)}/${order.path}`, {
+    method: 'POST',
+    body: order.body,
+    timeoutMs: LONG_MS,
+  })
 }
 
 /** Changes what `change` names: null takes a setting away. An agent that runs is started anew in the background. */

@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { SnapshotsPanel } from '../agent-snapshots/snapshots-panel.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import type { AgentPageProps } from './agent-frame.tsx'
@@ -43,6 +44,7 @@ function Overview(page: AgentPageProps) {
       <HealthPanel agentId={id} />
       <MemorySection agent={page.agent} />
       <ReachSection agent={page.agent} />
+      <SnapshotsPanel agent={page.agent} operation={operation} />
       <HistoryPanel agent={page.agent} operation={operation} />
     </div>
   )

@@ -34,6 +34,7 @@ const failures = {
   update: 'It was not updated',
   repair: 'It was not repaired',
   'reset-memory': 'Its memory was not reset',
+  'restore-snapshot': 'It did not go back',
 }
 
 /** Everything that can be done to an agent, and what is being done. */

@@ -9,6 +9,7 @@ const kinds: Partial<Record<string, string>> = {
   update: 'Update',
   repair: 'Repair',
   'reset-memory': 'Memory reset',
+  'restore-snapshot': 'Return to a snapshot',
 }
 
 const steps: Partial<Record<string, string>> = {
@@ -16,6 +17,7 @@ const steps: Partial<Record<string, string>> = {
   pull: 'fetching the image',
   stop: 'stopping the agent',
   snapshot: 'keeping a snapshot',
+  replace: 'putting the snapshot back',
   port: 'reserving a port',
   starting: 'starting the agent',
   health: 'waiting until it answers',
@@ -33,7 +35,7 @@ const results: Partial<Record<string, string>> = {
 }
 
 /** What kind of work a deployment was, as a noun. */
-export function kindOf({ kind }: Deployment): string {
+export function kindOf({ kind }: Pick<Deployment, 'kind'>): string {
   return kinds[kind] ?? kind
 }
 

@@ -25,6 +25,11 @@ export function Moment({ at, as = 'day' }: MomentProps) {
   )
 }
 
+/** A moment to the minute, where a sentence or a name has no place for more. */
+export function formatMinute(at: string): string {
+  return short.format(new Date(at))
+}
+
 function format(date: Date, as: MomentProps['as']): string {
   if (as === 'minute') return short.format(date)
   if (as === 'clock') return clock.format(date)

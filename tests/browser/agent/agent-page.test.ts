@@ -31,6 +31,7 @@ test.skipIf(!hasBrowser())(
     await stopAndStart(page)
     await seeMemory(page, agentId)
     await resetMemory(page)
+    await goBack(page)
     await refuseImage(page)
     await changeSettings(page)
     await fitOnPhone(page, agentId)
@@ -169,6 +170,19 @@ async function resetMemory(page: Page): Promise<void> {
   const history = page.getByRole('region', { name: 'What was done' }).getByRole('listitem')
   expect(await history.first().textContent()).toContain('Snapshot: backups/')
   expect(await history.count()).toBe(3)
+}
+
+/** What it had stored before the reset is there again, and what it had after it is kept. */
+async function goBack(page: Page): Promise<void> {
+  const snapshots = page.getByRole('list', { name: 'Its snapshots' }).getByRole('listitem')
+  await snapshots.getByText('before: Memory reset').waitFor()
+  await snapshots.getByRole('button', { name: /^Go back to it/ }).click()
+  const dialog = page.getByRole('alertdialog', { name: /^Go back to / })
+  expect(await dialog.textContent()).toContain('What it has stored now is kept as a snapshot first')
+  await dialog.getByRole('button', { name: 'Go back', exact: true }).click()
+  await page.getByText('Last: Return to a snapshot succeeded').waitFor()
+  await snapshots.getByText('before: Return to a snapshot').waitFor()
+  await statusOf(page, 'Running')
 }
 
 async function refuseImage(page: Page): Promise<void> {

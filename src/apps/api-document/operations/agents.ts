@@ -30,6 +30,8 @@ export const AGENTS: Wing = {
       'POST /api/agents/:id/update': 'Updates an agent to another version or image',
       'POST /api/agents/:id/repair': 'Repairs an agent that does not run well',
       'POST /api/agents/:id/reset-memory': 'Clears what an agent remembers',
+      'GET /api/agents/:id/snapshots': 'Lists what is kept of what an agent stored',
+      'POST /api/agents/:id/snapshots/:snapshotId/restore': 'Puts back what an agent had stored',
       'DELETE /api/agents/:id': 'Deletes an agent with its workspace',
       'GET /api/agents/:id/token': "Shows the token of an agent's gateway",
       'POST /api/agents/:id/token/rotate': "Replaces the token of an agent's gateway",

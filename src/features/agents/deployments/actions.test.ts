@@ -28,6 +28,7 @@ const ACTIONS: Readonly<Record<string, object>> = {
   '/api/agents/:id/update': {},
   '/api/agents/:id/repair': {},
   '/api/agents/:id/reset-memory': {},
+  '/api/agents/:id/snapshots/:snapshotId/restore': {},
   '/api/agents/:id/mcp-servers': { name: 'tides', url: 'https://mcp.example/' },
   '/api/agents/:id/mcp-servers/:serverId/try': { tool: 'next_tide' },
   '/api/agents/:id/pause': {},

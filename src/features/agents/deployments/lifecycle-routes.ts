@@ -10,6 +10,8 @@ import { openTokens } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import { SnapshotList } from '../snapshots/schemas.ts'
+import { listSnapshots } from '../snapshots/snapshots.ts'
 import { type DeleteDeps, deleteAgent } from './delete.ts'
 import { listDeployments } from './history.ts'
 import {
@@ -17,6 +19,7 @@ import {
   repairUserAgent,
   resetAgentMemory,
   restartAgent,
+  restoreSnapshot,
   startAgent,
   stopAgent,
   updateUserAgent,
@@ -29,6 +32,7 @@ import {
   DeploymentList,
   RepairedAgent,
   RestartedAgent,
+  RestoredSnapshot,
   RotatedToken,
   UpdatedImage,
   UpdateImageRequest,
@@ -51,6 +55,8 @@ const restartAnswers = answers({ 200: RestartedAgent }, 'not_found', 'conflict',
 const updateAnswers = answers({ 200: UpdatedImage }, 'not_found', 'conflict', 'internal')
 const repairAnswers = answers({ 200: RepairedAgent }, 'not_found', 'conflict', 'internal')
 const listAnswers = answers({ 200: DeploymentList }, 'not_found')
+const snapshotAnswers = answers({ 200: SnapshotList }, 'not_found')
+const restoreAnswers = answers({ 200: RestoredSnapshot }, 'not_found', 'conflict', 'internal')
 const deleteAnswers = answers({ 200: DeletedAgent }, 'internal')
 const tokenAnswers = answers({ 200: AgentToken }, 'not_found')
 const rotateTokenAnswers = answers({ 200: RotatedToken }, 'not_found', 'conflict', 'internal')
@@ -126,7 +132,31 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     return c.json({ id, deleted: true })
   })
 
-  return app.route('/', tokenRoutes(deps, { guard, toStatus }))
+  return app.route('/', snapshotRoutes(deps, { guard, toStatus })).route('/', tokenRoutes(deps, { guard, toStatus }))
+}
+
+function snapshotRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
+  const app = new Hono<BackendEnv>()
+
+  app.get('/api/agents/:id/snapshots', snapshotAnswers, guard, async (c) => {
+    const snapshots = await listSnapshots(deps, c.var.principal, c.req.param('id'))
+    return c.json({ snapshots, count: snapshots.length })
+  })
+
+  app.post(
+    '/api/agents/:id/snapshots/:snapshotId/restore',
+    restoreAnswers,
+    ofAgents,
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const { id, snapshotId } = c.req.param()
+      const { agent, backupPath } = await restoreSnapshot(deps, c.var.principal, id, snapshotId)
+      return c.json({ success: true, status: toStatus(agent.status), backupPath })
+    },
+  )
+
+  return app
 }
 
 function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {

@@ -6,13 +6,14 @@ import { toRepository } from '../../../core/text/image-reference.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
+import { recordAudit } from '../../people/audit/audit.ts'
 import { type ImageDeps, requireImage } from '../operations/images.ts'
-import { findOperation, requestOperation, toRequester } from '../operations/operations.ts'
+import { findOperation, findUnfinished, hasNewer, requestOperation, toRequester } from '../operations/operations.ts'
 import { getAgent } from '../registry/list.ts'
 import { toShownStatus } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { tellOfAgent } from '../registry/tell.ts'
-import { toBackupPath } from '../snapshots/snapshots.ts'
+import { findSnapshotName, toBackupPath } from '../snapshots/snapshots.ts'
 import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
 import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
@@ -126,6 +127,30 @@ export async function updateUserAgent(
     previousImage: done?.previousImage ?? null,
     backupPath: toBackupPath(id, done?.snapshot ?? null),
   }
+}
+
+/**
+ * Puts back what an agent had stored when a snapshot was taken; what it has stored now is kept first. Asked for again while
+ * it is under way, it is the same. When the agent is not healthy with that, it runs with what it had before.
+ * @throws AppError `not_found` for the agent or the snapshot, or `internal` with the reason why it does not run on it.
+ */
+export async function restoreSnapshot(
+  deps: LifecycleDeps & { snapshotDir: string },
+  principal: Principal,
+  id: string,
+  snapshotId: string,
+): Promise<{ agent: AgentRow; backupPath: string | null }> {
+  const source = await findSnapshotName(deps, getAgent(deps.db, principal, id).id, snapshotId)
+  const requestedBy = toRequester(principal)
+  const operationId = await write(deps.db, (tx) => {
+    getAgent(tx, principal, id)
+    const underWay = findUnfinished(tx, id)
+    if (underWay?.source === source && !hasNewer(tx, underWay)) return underWay.id
+    recordAudit(tx, { actor: requestedBy, action: 'agent.restore-snapshot', target: id }, deps.clock.now())
+    return requestOperation(deps, tx, id, { kind: 'restore-snapshot', requestedBy, source })
+  })
+  const agent = await waitForOperation(deps, principal, id, { id: operationId, waitMs: LONG_WAIT_MS })
+  return { agent, backupPath: toBackupPath(id, findOperation(deps.db, operationId)?.snapshot ?? null) }
 }
 
 /** The platform's image when `image` is another version of it, else `image` itself: an agent keeps its program. */

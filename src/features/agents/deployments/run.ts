@@ -33,7 +33,7 @@ import {
   toLogged,
   toReason,
 } from './start.ts'
-import { GoingBackError, runUpdate } from './update.ts'
+import { GoingBackError, runRestoreSnapshot, runUpdate } from './update.ts'
 
 type Runner = (deps: OperationDeps, operation: OperationRow, signal: AbortSignal) => Promise<void>
 
@@ -44,6 +44,7 @@ const RUNNERS: Readonly<Record<OperationKind, Runner>> = {
   update: runUpdate,
   repair: runUserRepair,
   'reset-memory': runResetMemory,
+  'restore-snapshot': runRestoreSnapshot,
 }
 
 /**
@@ -176,7 +177,7 @@ function resultOf(error: unknown, isUntouched: boolean): 'refused' | 'failed' {
 /** Has the operation changed nothing yet? */
 function isBeforeChange(db: Db, { id, kind }: OperationRow): boolean {
   const step = findOperation(db, id)?.step
-  return kind === 'update' && (step === 'queued' || step === 'pull')
+  return (kind === 'update' || kind === 'restore-snapshot') && (step === 'queued' || step === 'pull')
 }
 
 async function stopFailed(deps: OperationDeps, runtime: Runtime, agentId: string): Promise<void> {

@@ -82,6 +82,9 @@ export const UpdatedImage = ChangedStatus.extend({
   backupPath: z.string().nullable(),
 })
 
+/** `POST /api/agents/:id/snapshots/:snapshotId/restore`: `backupPath` is where what it replaced is kept. */
+export const RestoredSnapshot = ChangedStatus.extend({ backupPath: z.string().nullable() })
+
 /** `POST /api/agents/:id/repair`. */
 export const RepairedAgent = z.object({ success: z.literal(true), message: z.string() })
 

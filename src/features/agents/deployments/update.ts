@@ -6,7 +6,7 @@ import { endOperation, findOperation, setStep } from '../operations/operations.t
 import type { OperationRow } from '../operations/tables.ts'
 import { findAgentRow } from '../registry/list.ts'
 import { agents } from '../registry/tables.ts'
-import { forgetSnapshots, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
+import { forgetSnapshots, requireSnapshot, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
 import {
   bringUp,
   commit,
@@ -54,19 +54,70 @@ export async function runUpdate(deps: OperationDeps, operation: OperationRow, si
   }
 }
 
+/**
+ * Puts back what an agent had stored at an earlier time: it is stopped, what it has stored now is kept, the snapshot takes its
+ * place, and it is started. When it is not healthy with that in time, it runs with what it had before. Each step is
+ * recorded: a crash at any of them only delays it.
+ * @throws AppError `invalid` when the snapshot is not kept any more, else with the reason why it does not run in any state.
+ */
+export async function runRestoreSnapshot(
+  deps: OperationDeps,
+  operation: OperationRow,
+  signal: AbortSignal,
+): Promise<void> {
+  const { agentId, step, source } = operation
+  if (step === 'queued') {
+    await requireSnapshot(deps, agentId, source ?? '')
+    // An engine that does not answer is told of before anything is changed.
+    await runtimeOf(deps, operation).inspect(agentId)
+  }
+  if (step === 'restore') return goBack(deps, operation, signal)
+  try {
+    if (step === 'queued' || step === 'stop' || step === 'snapshot') await keepState(deps, operation, 'replace')
+    if (!isStarted(step)) await replaceState(deps, operation)
+    await startNew(deps, operation, signal)
+    await forgetSnapshots(deps, agentId, source)
+  } catch (error) {
+    if (signal.aborted) throw error
+    const requestId = operation.requestId ?? undefined
+    deps.log.error(
+      { requestId, agentId, snapshot: source, error: toLogged(error) },
+      'agent does not run on its snapshot',
+    )
+    const logTail = await readLogTail(runtimeOf(deps, operation), agentId)
+    await write(deps.db, (tx) => setStep(tx, operation, 'restore', { error: toReason(error), logTail }))
+    await goBack(deps, operation, signal)
+  }
+}
+
 /** Should the agent be brought up? Not when somebody stopped or deleted it meanwhile. */
 export function isWantedUp(db: Db, agentId: string): boolean {
   return findAgentRow(db, agentId)?.status === 'provisioning'
 }
 
-/** Stops the agent and keeps what it has stored; `starting` is recorded with the snapshot's name. */
-export async function keepState(deps: OperationDeps, operation: OperationRow): Promise<void> {
+/** Stops the agent and keeps what it has stored; the step that comes `next` is recorded with the snapshot's name. */
+export async function keepState(
+  deps: OperationDeps,
+  operation: OperationRow,
+  next: 'starting' | 'replace' = 'starting',
+): Promise<void> {
   await write(deps.db, (tx) => setStep(tx, operation, 'stop'))
   const runtime = runtimeOf(deps, operation)
   await stopIfDeployed(runtime, operation.agentId)
   await write(deps.db, (tx) => setStep(tx, operation, 'snapshot'))
   const snapshot = await takeSnapshot({ runtime, snapshotDir: deps.snapshotDir }, operation)
-  await write(deps.db, (tx) => setStep(tx, operation, 'starting', { snapshot }))
+  await write(deps.db, (tx) => setStep(tx, operation, next, { snapshot }))
+}
+
+/** Puts the snapshot in the place of what the agent has stored. Whoever it let in then is sent away when it is started. */
+async function replaceState(deps: OperationDeps, operation: OperationRow): Promise<void> {
+  const { agentId, source } = operation
+  await runtimeOf(deps, operation).restore(agentId, snapshotFile(deps, agentId, source ?? ''))
+  await write(deps.db, (tx) => {
+    // It may know devices and guests that an earlier token let in.
+    tx.update(agents).set({ tokensChangedAt: deps.clock.now() }).where(eq(agents.id, agentId)).run()
+    setStep(tx, operation, 'starting')
+  })
 }
 
 /** From here on the agent is not there for others. A stop since the request has the last word. */
@@ -86,7 +137,8 @@ async function startNew(deps: OperationDeps, operation: OperationRow, signal: Ab
   const agent = findAgentRow(deps.db, operation.agentId)
   if (!agent) throw new AppError('not_found', 'Agent not found')
   const isWanted = () => isWantedUp(deps.db, agent.id)
-  const inspection = await bringUp(deps, operation, { ...agent, image: operation.image }, { signal, isWanted })
+  const image = operation.kind === 'update' ? operation.image : agent.image
+  const inspection = await bringUp(deps, operation, { ...agent, image }, { signal, isWanted })
   await commit(deps, operation, inspection)
 }
 

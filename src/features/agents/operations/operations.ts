@@ -21,12 +21,13 @@ const MAX_LOG_CHARACTERS = 16_000
 
 export type OperationKind = OperationRow['kind']
 export type OperationStep = OperationRow['step']
-/** What is asked of an agent, by whom; images matter to an update only. */
+/** What is asked of an agent, by whom; images matter to an update only, `source` to the return to a snapshot. */
 export type NewOperation = {
   kind: OperationKind
   requestedBy: string
   image?: string | null
   previousImage?: string | null
+  source?: string | null
 }
 
 /** How `requestedBy` names whoever holds the internal key. */
@@ -174,8 +175,11 @@ export function endOperation(
     .run()
 }
 
-/** What is told of an update that was undone, wherever it is asked: in its answer and on the agent. */
-export function describeReturn({ error, previousImage }: Pick<OperationRow, 'error' | 'previousImage'>): string {
+/** What is told of a change that was undone, wherever it is asked: in its answer and on the agent. */
+export function describeReturn(operation: Pick<OperationRow, 'kind' | 'error' | 'previousImage'>): string {
+  const { kind, error, previousImage } = operation
+  if (kind === 'restore-snapshot')
+    return `${error ?? 'The snapshot does not run'}. The agent runs with what it had before`
   return `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
 }
 
@@ -189,6 +193,7 @@ const SHOWN_STEPS: Readonly<Record<OperationStep, DeploymentRow['step']>> = {
   pull: 'starting',
   stop: 'starting',
   snapshot: 'starting',
+  replace: 'starting',
   port: 'port',
   starting: 'starting',
   health: 'health',
@@ -204,12 +209,13 @@ function findStatusBefore(tx: Tx, agentId: string): OperationRow['statusBefore']
   return status === 'provisioning' ? (findUnfinished(tx, agentId)?.statusBefore ?? status) : status
 }
 
-function findWaiting(tx: Tx, agentId: string, { kind, image }: NewOperation): { id: number } | undefined {
+function findWaiting(tx: Tx, agentId: string, { kind, image, source }: NewOperation): { id: number } | undefined {
   const isSame = and(
     eq(deploymentHistory.agentId, agentId),
     eq(deploymentHistory.kind, kind),
     eq(deploymentHistory.step, 'queued'),
     image ? eq(deploymentHistory.image, image) : isNull(deploymentHistory.image),
+    source ? eq(deploymentHistory.source, source) : isNull(deploymentHistory.source),
     isNull(deploymentHistory.startedAt),
     isNull(deploymentHistory.result),
   )

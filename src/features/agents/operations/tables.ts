@@ -24,12 +24,13 @@ export const deployments = sqliteTable(
 )
 export type DeploymentRow = typeof deployments.$inferSelect
 
-const OPERATIONS = ['deploy', 'start', 'restart', 'update', 'repair', 'reset-memory'] as const
+const OPERATIONS = ['deploy', 'start', 'restart', 'update', 'repair', 'reset-memory', 'restore-snapshot'] as const
 const OPERATION_STEPS = [
   'queued',
   'pull',
   'stop',
   'snapshot',
+  'replace',
   'port',
   'starting',
   'health',
@@ -45,8 +46,8 @@ const RESULTS = ['succeeded', 'failed', 'refused', 'rolled-back', 'replaced', 'c
  * cannot be had and nothing was done. `requestedBy` is a user's id, `operator` or `platform`, `requestId` that of the
  * request that asked;
  * `statusBefore` is the agent's when it was asked for, to which it returns when nothing could be done. `image` is null where
- * agents are processes; `snapshot` is the name of a file in the agent's own snapshot folder; `logTail` are the last lines
- * of an agent that failed.
+ * agents are processes; `snapshot` is the name of a file in the agent's own snapshot folder, taken before anything was changed,
+ * and `source` that of the one that is put back; `logTail` are the last lines of an agent that failed.
  */
 export const deploymentHistory = sqliteTable(
   'deployment_history',
@@ -66,6 +67,7 @@ export const deploymentHistory = sqliteTable(
     error: text(),
     logTail: text(),
     snapshot: text(),
+    source: text(),
     requestedAt: integer({ mode: 'timestamp_ms' }).notNull(),
     startedAt: integer({ mode: 'timestamp_ms' }),
     finishedAt: integer({ mode: 'timestamp_ms' }),

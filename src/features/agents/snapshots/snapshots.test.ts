@@ -8,7 +8,15 @@ import { forgetSnapshots, removeSnapshots, takeSnapshot, toBackupPath } from './
 
 /** An update that was asked for at `hour` o'clock. */
 function updateAt(hour: number): OperationRow {
-  const nothing = { image: null, previousImage: null, result: null, error: null, logTail: null, snapshot: null }
+  const nothing = {
+    image: null,
+    previousImage: null,
+    result: null,
+    error: null,
+    logTail: null,
+    snapshot: null,
+    source: null,
+  }
   const times = { requestedAt: new Date(Date.UTC(2026, 10, 20, hour)), startedAt: null, finishedAt: null }
   const rest = {
     id: hour,

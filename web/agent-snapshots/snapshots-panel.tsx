@@ -1,0 +1,123 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { Undo2 } from 'lucide-react'
+import { useState } from 'react'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { type Snapshot, SnapshotList } from '../../src/features/agents/snapshots/schemas.ts'
+import type { useOperation } from '../agent/use-operation.ts'
+import { kindOf, whyNot } from '../agent/work.ts'
+import { agentPath, agentQuery } from '../agents/agents-api.ts'
+import { request } from '../api/request.ts'
+import { formatBytes } from '../settings/storage-section.tsx'
+import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
+import { Button } from '../ui/button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { formatMinute, Moment } from '../ui/moment.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
+import { Panel } from '../ui/panel.tsx'
+
+type SnapshotsPanelProps = { agent: WebAgent; operation: ReturnType<typeof useOperation> }
+
+/** What is kept of what an agent stored, newest first. */
+function snapshotsQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'snapshots'],
+    queryFn: async ({ signal }) =>
+      (await request(SnapshotList, `${agentPath(agentId)}/snapshots`, { signal })).snapshots,
+    refetchInterval: 30_000,
+  })
+}
+
+/** What an agent had stored before it was changed, and the way back to it. */
+export function SnapshotsPanel({ agent, operation }: SnapshotsPanelProps) {
+  const query = useQuery(snapshotsQuery(agent.id))
+  const [chosen, setChosen] = useState<Snapshot | null>(null)
+  const reason = whyNot(agent.status, 'restore-snapshot')
+  return (
+    <Panel title="Snapshots">
+      <Loaded
+        query={query}
+        what="Its snapshots"
+        placeholder={
+          <LoadingShapes what="its snapshots" className="grid gap-3 px-4 pb-4">
+            <Skeleton className="h-10" />
+          </LoadingShapes>
+        }
+        problemClassName="px-4 pb-4"
+      >
+        {(snapshots) =>
+          snapshots.length === 0 ? (
+            <p className="border-t border-line px-4 py-4 text-sm text-muted">
+              None yet. What it has stored is kept before an update and before a memory reset, the last three times.
+            </p>
+          ) : (
+            <ul className="divide-y divide-line border-t border-line" aria-label="Its snapshots">
+              {snapshots.map((snapshot) => (
+                <SnapshotRow
+                  key={snapshot.id}
+                  snapshot={snapshot}
+                  isBusy={operation.isPending}
+                  reason={reason}
+                  onReturn={() => setChosen(snapshot)}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      {chosen && (
+        <RestoreDialog
+          agent={agent}
+          snapshot={chosen}
+          onConfirm={() => {
+            operation.mutate({ verb: 'restore-snapshot', snapshotId: chosen.id })
+            setChosen(null)
+          }}
+          onClose={() => setChosen(null)}
+        />
+      )}
+    </Panel>
+  )
+}
+
+type SnapshotRowProps = { snapshot: Snapshot; isBusy: boolean; reason: string | null; onReturn: () => void }
+
+function SnapshotRow({ snapshot, isBusy, reason, onReturn }: SnapshotRowProps) {
+  const { takenAt, before, sizeBytes } = snapshot
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-x-3 gap-y-2 px-4 py-3 text-sm">
+      <span className="min-w-0">
+        <Moment at={takenAt} as="minute" />
+        <span className="text-muted">
+          {before && ` · before: ${kindOf({ kind: before })}`} · {formatBytes(sizeBytes)}
+        </span>
+      </span>
+      <Button
+        disabled={isBusy || reason !== null}
+        title={reason ?? undefined}
+        aria-label={`Go back to it… ${formatMinute(takenAt)}`}
+        onClick={onReturn}
+      >
+        <Undo2 aria-hidden className="size-3.5" />
+        Go back to it…
+      </Button>
+    </li>
+  )
+}
+
+type RestoreDialogProps = { agent: WebAgent; snapshot: Snapshot; onConfirm: () => void; onClose: () => void }
+
+/** Says what going back to a snapshot takes away, and asks. */
+function RestoreDialog({ agent, snapshot, onConfirm, onClose }: RestoreDialogProps) {
+  return (
+    <AskDialog
+      title={`Go back to ${formatMinute(snapshot.takenAt)}?`}
+      lead={`${agent.name} is stopped, its files and what it remembers in them become what they were then, and it is started. What it has stored now is kept as a snapshot first. The chat, its settings and its schedule stay as they are.`}
+      verb="Go back"
+      isPending={false}
+      error={null}
+      onConfirm={onConfirm}
+      onClose={onClose}
+      onCloseFocus={focusHeading}
+    />
+  )
+}
