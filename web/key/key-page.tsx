@@ -15,6 +15,7 @@ import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { KeyActions } from './key-actions.tsx'
 import { keyQuery } from './key-api.ts'
+import { KeyLimits } from './key-limits.tsx'
 import { KeyUse } from './key-use.tsx'
 
 const route = getRouteApi('/signed-in/keys/$keyId')
@@ -65,6 +66,7 @@ function OneKey({ apiKey }: { apiKey: Key }) {
       </div>
       {fresh && <RawKey key={fresh.key} fresh={fresh} onDone={() => setFresh(null)} />}
       <KeyUse keyId={apiKey.id} />
+      <KeyLimits apiKey={apiKey} />
       <Section title="Use it" lead="The key itself was shown once, when it was made. Put it in the place of YOUR_KEY.">
         <div className="grid grid-cols-1 rounded-lg bg-sunken p-3">
           <KeyExamples secret="YOUR_KEY" allowed={apiKey.limits.models} />

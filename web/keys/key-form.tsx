@@ -1,12 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
-import { CreateKeyRequest, Limits } from '../../src/features/people/keys/schemas.ts'
+import { CreateKeyRequest } from '../../src/features/people/keys/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { createKey, keysQuery, type Scope } from './keys-api.ts'
+import { LimitFields, limitShape } from './limit-fields.tsx'
 import type { FreshKey } from './raw-key.tsx'
 
 const scopes: { scope: Scope; label: string; hint: string }[] = [
@@ -19,21 +20,11 @@ const scopes: { scope: Scope; label: string; hint: string }[] = [
 /** Limits that end where an agent acts: with one of them a key asks models and does nothing else. */
 const spendingFields = ['monthlyBudgetUsd', 'monthlyTokens']
 
-/** An empty field sets no limit. */
-const optional = <T,>(schema: z.ZodType<T, number | null>) =>
-  z
-    .string()
-    .default('')
-    .transform((text) => (text.trim() === '' ? null : Number(text)))
-    .pipe(schema)
-
 const KeyWish = z
   .looseObject({
     name: CreateKeyRequest.shape.name,
     days: z.enum(['never', '30', '90', '365']),
-    monthlyBudgetUsd: optional(Limits.shape.monthlyBudgetUsd),
-    monthlyTokens: optional(Limits.shape.monthlyTokens),
-    requestsPerMinute: optional(Limits.shape.requestsPerMinute),
+    ...limitShape,
   })
   .transform(({ name, days, monthlyBudgetUsd, monthlyTokens, requestsPerMinute, ...ticked }): CreateKeyRequest => {
     const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
@@ -114,39 +105,6 @@ function ScopeFields({ isForModels }: { isForModels: boolean }) {
         {scopes.map(({ scope, label, hint }) => (
           <CheckField key={scope} label={label} name={scope} hint={hint} disabled={isForModels && scope !== 'models'} />
         ))}
-      </div>
-    </fieldset>
-  )
-}
-
-function LimitFields({ errors }: { errors: Record<string, string | undefined> }) {
-  return (
-    <fieldset className="grid grid-cols-1 gap-3">
-      <legend className="mb-2 text-sm font-medium">
-        Limits on models <span className="font-normal text-muted">(empty means none; months are UTC)</span>
-      </legend>
-      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
-        <TextField
-          label="Dollars a month"
-          name="monthlyBudgetUsd"
-          inputMode="decimal"
-          autoComplete="off"
-          error={errors.monthlyBudgetUsd}
-        />
-        <TextField
-          label="Tokens a month"
-          name="monthlyTokens"
-          inputMode="numeric"
-          autoComplete="off"
-          error={errors.monthlyTokens}
-        />
-        <TextField
-          label="Requests a minute"
-          name="requestsPerMinute"
-          inputMode="numeric"
-          autoComplete="off"
-          error={errors.requestsPerMinute}
-        />
       </div>
     </fieldset>
   )

@@ -111,7 +111,7 @@ function Machine({ health }: { health: HouseHealth }) {
 }
 
 const MAIL_STATES: Record<HouseHealth['mail'], { badge: string; lead: string }> = {
-  smtp: { badge: 'Set up', lead: 'Links to sign in, and notices, go out by the server of SMTP_URL.' },
+  smtp: { badge: 'Set up', lead: 'Links to sign in, and notices, go out by the mail server that was set up.' },
   log: { badge: 'Not set up', lead: 'No mail goes out. The text of each, with its link, is written to the log.' },
   none: { badge: 'Not set up', lead: 'No mail goes out: nobody can prove an address or ask for a new password.' },
 }
@@ -128,8 +128,11 @@ function MailSection({ mail }: { mail: HouseHealth['mail'] }) {
       ) : (
         <Notice tone="note">
           <p>
-            Set <code>SMTP_URL</code>, such as <code>smtp://name:password@mail.example.com:587</code>, and{' '}
-            <code>MAIL_FROM</code>, then restart.
+            Add a mail server on the page of{' '}
+            <Link to="/admin/services" className="text-accent underline underline-offset-2">
+              services
+            </Link>
+            : it counts at once. Or set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, then restart.
           </p>
         </Notice>
       )}
@@ -139,7 +142,13 @@ function MailSection({ mail }: { mail: HouseHealth['mail'] }) {
       {trial.data?.delivered === false && (
         <Notice tone="problem" title="The mail server did not take it">
           <p className="wrap-anywhere">{trial.data.error}</p>
-          <p>Check SMTP_URL and MAIL_FROM.</p>
+          <p>
+            Check it on the page of{' '}
+            <Link to="/admin/services" className="text-accent underline underline-offset-2">
+              services
+            </Link>
+            , or SMTP_URL and MAIL_FROM where these set it.
+          </p>
         </Notice>
       )}
       {trial.error && (

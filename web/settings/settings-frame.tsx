@@ -21,7 +21,11 @@ const places = [
 /** The frame of a settings page: its title, one line about it, and the way to the others. */
 export function SettingsFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
-    <Page title={title} lead={lead} actions={<Tabs label="Settings" places={places} />}>
+    <Page title={title} lead={lead}>
+      {/* In a line of their own, so that they stay where they are whatever the title. */}
+      <div className="flex">
+        <Tabs label="Settings" places={places} />
+      </div>
       {children}
     </Page>
   )

@@ -31,6 +31,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('link', { name: 'Deploy script' }).click()
     await page.waitForURL(`${web}/keys/${keyId}`)
     await seeUse(page, backend)
+    await changeLimits(page)
     await page.goto(`${web}/cost`)
     await divideByKey(page, keyId)
     expect(complaints).toEqual([])
@@ -71,6 +72,26 @@ async function seeUse(page: Page, backend: string): Promise<void> {
     await page.getByRole('button', { name: language, exact: true }).click()
     await example.filter({ hasText: words }).filter({ hasText: MODEL }).waitFor()
   }
+}
+
+/** The limits of a key are changed where its use is seen; what is no limit is said at its field. */
+async function changeLimits(page: Page): Promise<void> {
+  const tokens = page.getByLabel('Tokens a month')
+  const models = page.getByLabel('Models it may ask, one a line')
+  expect([await tokens.inputValue(), await models.inputValue()]).toEqual(['10000', MODEL])
+  await tokens.fill('ten')
+  await page.getByRole('button', { name: 'Save limits' }).click()
+  await page.getByText('monthlyTokens must be a whole number of at least 1').waitFor()
+  await tokens.fill('20000')
+  await models.fill('')
+  await page.getByRole('button', { name: 'Save limits' }).click()
+  await page.getByText('Saved. It counts with the next call.').waitFor()
+  await page.getByText('Tokens: 3K of 20K').waitFor()
+  await page.getByText('all that your plan has', { exact: true }).waitFor()
+  await tokens.fill('10000')
+  await models.fill(`${MODEL}\n`)
+  await page.getByRole('button', { name: 'Save limits' }).click()
+  await page.getByText('Tokens: 3K of 10K').waitFor()
 }
 
 async function divideByKey(page: Page, keyId: string): Promise<void> {

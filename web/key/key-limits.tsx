@@ -1,0 +1,64 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import { type Key, Limits } from '../../src/features/people/keys/schemas.ts'
+import { changeKey, keysQuery } from '../keys/keys-api.ts'
+import { LimitFields, limitShape } from '../keys/limit-fields.tsx'
+import { SectionForm } from '../settings/section-form.tsx'
+import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
+import { Section } from '../ui/section.tsx'
+import { TextArea } from '../ui/text-area.tsx'
+
+/** One model a line; no line lets it ask all. */
+const Models = z
+  .string()
+  .default('')
+  .transform((text) => text.split(/[\s,]+/).filter((id) => id !== ''))
+  .transform((ids) => (ids.length === 0 ? null : ids))
+  .pipe(Limits.shape.models)
+
+const LimitChange = z.object({ ...limitShape, models: Models })
+/** A key that may do more than ask models can be slowed down, not limited in what it spends. */
+const RateChange = z.object({ requestsPerMinute: limitShape.requestsPerMinute })
+
+/** Changes what a key may use of models; all of it counts with its next call. */
+export function KeyLimits({ apiKey }: { apiKey: Key }) {
+  const client = useQueryClient()
+  const { limits, scopes } = apiKey
+  // `ai` is a former name of `models`.
+  const isForMore = scopes.some((scope) => scope !== 'models' && scope !== 'ai')
+  const form = useForm(
+    isForMore ? RateChange : LimitChange,
+    async (change) => {
+      await changeKey(apiKey.id, change)
+      await client.invalidateQueries({ queryKey: keysQuery.queryKey })
+    },
+    () => null,
+  )
+  return (
+    <Section title="Limits" lead={describeForm(isForMore, scopes.length === 0)}>
+      <SectionForm form={form} action="Save limits">
+        <LimitFields errors={form.problem?.fields ?? {}} limits={limits} isForMore={isForMore} />
+        {!isForMore && (
+          <TextArea
+            label="Models it may ask, one a line"
+            name="models"
+            rows={3}
+            placeholder="all that your plan has"
+            autoCapitalize="none"
+            autoComplete="off"
+            defaultValue={limits.models?.join('\n') ?? ''}
+            error={form.problem?.fields.models}
+          />
+        )}
+        {form.isDone && <Notice tone="good">Saved. It counts with the next call.</Notice>}
+      </SectionForm>
+    </Section>
+  )
+}
+
+function describeForm(isForMore: boolean, mayDoAll: boolean): string {
+  const until = 'Until when it works was set when it was made: rotate it for another key.'
+  if (isForMore) return `It may do more than ask models, so it is limited in requests alone. ${until}`
+  return mayDoAll ? `With a limit of money, tokens or models it asks models and does nothing else. ${until}` : until
+}

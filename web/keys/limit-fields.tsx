@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { Limits } from '../../src/features/people/keys/schemas.ts'
+import { TextField } from '../ui/field.tsx'
+
+/** An empty field sets no limit. */
+const optional = <T,>(schema: z.ZodType<T, number | null>) =>
+  z
+    .string()
+    .default('')
+    .transform((text) => (text.trim() === '' ? null : Number(text)))
+    .pipe(schema)
+
+/** The fields of `LimitFields` as a form has them; null takes a limit away. */
+export const limitShape = {
+  monthlyBudgetUsd: optional(Limits.shape.monthlyBudgetUsd),
+  monthlyTokens: optional(Limits.shape.monthlyTokens),
+  requestsPerMinute: optional(Limits.shape.requestsPerMinute),
+}
+
+const fields = [
+  { name: 'monthlyBudgetUsd', label: 'Dollars a month', inputMode: 'decimal' },
+  { name: 'monthlyTokens', label: 'Tokens a month', inputMode: 'numeric' },
+  { name: 'requestsPerMinute', label: 'Requests a minute', inputMode: 'numeric' },
+] as const
+
+type LimitFieldsProps = {
+  errors: Record<string, string | undefined>
+  /** What the key is limited to now. */
+  limits?: Limits
+  /** May it be limited in money and tokens, or is it for more than models? */
+  isForMore?: boolean
+}
+
+/** What a key may use of models. */
+export function LimitFields({ errors, limits, isForMore = false }: LimitFieldsProps) {
+  return (
+    <fieldset className="grid grid-cols-1 gap-3">
+      <legend className="mb-2 text-sm font-medium">
+        Limits on models <span className="font-normal text-muted">(empty means none; months are UTC)</span>
+      </legend>
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
+        {fields.map(({ name, label, inputMode }) => (
+          <TextField
+            key={name}
+            label={label}
+            name={name}
+            inputMode={inputMode}
+            autoComplete="off"
+            defaultValue={limits?.[name] ?? ''}
+            disabled={isForMore && name !== 'requestsPerMinute'}
+            error={errors[name]}
+          />
+        ))}
+      </div>
+    </fieldset>
+  )
+}
