@@ -24,24 +24,25 @@ export function openMoney(base: Base, settings: MoneySettings, above: { countQue
     ...wallets,
     cards: createCards(settings.cards, base),
     cardGraceDays: settings.cards.graceDays,
-    chainCharges: createChainCharges(
-      {
-        ...settings.paidGateway,
-        rpcUrl: settings.baseRpcUrl,
-        chainId: settings.siweChainId,
-        token: settings.usdcAddress,
-        secretKey: Buffer.from(base.sealer.deriveKey('gateway-challenges')).toString('base64'),
-        appUrl,
-      },
-      base,
-    ),
+    chainCharges: openChainCharges(base, settings),
     colonyUpstream,
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
     // Another gateway has its own tiers, and takes its own prices.
     findTier: colonyUpstream ? () => 'new' as const : createTiers({ ...base, ...above }),
-    settleElsewhere: (payment: PaymentRow) =>
-      payment.kind === 'authorization'
-        ? settleAuthorization({ ...base, ...wallets }, payment)
-        : settleUpstream({ ...base, ...wallets, colonyUpstream }, payment),
+    settleElsewhere: createSettlement({ ...base, ...wallets, colonyUpstream }),
   }
+}
+
+/** What is paid with the request itself. Its challenges are sealed with a key of their own. */
+function openChainCharges(base: Base, settings: MoneySettings) {
+  const { paidGateway, baseRpcUrl, siweChainId, usdcAddress, appUrl } = settings
+  const secretKey = Buffer.from(base.sealer.deriveKey('gateway-challenges')).toString('base64')
+  const chain = { rpcUrl: baseRpcUrl, chainId: siweChainId, token: usdcAddress }
+  return createChainCharges({ ...paidGateway, ...chain, secretKey, appUrl }, base)
+}
+
+/** What became of payments that leave by other ways than a transaction of ours. */
+function createSettlement(deps: Parameters<typeof settleUpstream>[0] & Parameters<typeof settleAuthorization>[0]) {
+  return (payment: PaymentRow) =>
+    payment.kind === 'authorization' ? settleAuthorization(deps, payment) : settleUpstream(deps, payment)
 }

@@ -6,7 +6,7 @@ import { write } from '../../../db/write.ts'
 import { sizeOf } from '../../agents/deployments/spec.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import type { PlanName } from '../../people/plans/plans.ts'
-import { users } from '../../people/users/tables.ts'
+import { type UserRow, users } from '../../people/users/tables.ts'
 import { cardCustomers } from '../cards/tables.ts'
 import type { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
 
@@ -35,32 +35,26 @@ export async function deploySubscription(
   const customer = customerId || stripeCustomerId
   if (!customer) throw new AppError('invalid', 'customerId is required')
   if (!tier) throw new AppError('invalid', 'tier is required')
+  const plan = toPlanName(tier)
+  const user = await write(deps.db, (tx) =>
+    activatePlan(tx, getCustomer(tx, customer), { plan, subscriptionId }, deps.clock.now()),
+  )
+  const [memoryGigabytes, cpus] = sizeOf(plan)
+  const resources = { memory: `${memoryGigabytes}g`, cpus: String(cpus) }
+  // A customer without a card is told this name of a subscription everywhere.
+  return {
+    success: true,
+    customerId: customer,
+    subscriptionId: user.subscriptionId ?? `sub_${user.id}`,
+    tier,
+    resources,
+  }
+}
+
+function toPlanName(tier: string): PlanName {
   const plan = Object.hasOwn(PLAN_OF_TIER, tier) ? PLAN_OF_TIER[tier] : undefined
   if (!plan) throw new AppError('invalid', `Invalid tier. Valid tiers: ${Object.keys(PLAN_OF_TIER).join(', ')}`)
-  return write(deps.db, (tx) => {
-    const user = getCustomer(tx, customer)
-    const columns = {
-      plan,
-      subscriptionStatus: 'active',
-      subscriptionId: subscriptionId ?? user.subscriptionId,
-    } as const
-    const now = deps.clock.now()
-    tx.update(users)
-      .set({ ...columns, updatedAt: now })
-      .where(eq(users.id, user.id))
-      .run()
-    const detail = { plan: [user.plan, plan], subscriptionStatus: [user.subscriptionStatus, 'active'] }
-    recordAudit(tx, { actor: 'operator', action: 'account.change', target: user.id, detail }, now)
-    const [memoryGigabytes, cpus] = sizeOf(plan)
-    return {
-      success: true,
-      customerId: customer,
-      // What everybody without a card is told it is.
-      subscriptionId: columns.subscriptionId ?? `sub_${user.id}`,
-      tier,
-      resources: { memory: `${memoryGigabytes}g`, cpus: String(cpus) },
-    }
-  })
+  return plan
 }
 
 function getCustomer(tx: Tx, customer: string) {
@@ -72,4 +66,18 @@ function getCustomer(tx: Tx, customer: string) {
     .get()
   if (!row) throw new AppError('not_found', 'Customer not found')
   return row.user
+}
+
+/** Gives the user a plan that counts as paid, and writes that into the audit. @returns the user as they are then. */
+function activatePlan(
+  tx: Tx,
+  user: UserRow,
+  { plan, subscriptionId }: { plan: PlanName; subscriptionId: DeploySubscriptionRequest['subscriptionId'] },
+  now: Date,
+): UserRow {
+  const columns = { plan, subscriptionStatus: 'active', subscriptionId: subscriptionId ?? user.subscriptionId } as const
+  const detail = { plan: [user.plan, plan], subscriptionStatus: [user.subscriptionStatus, 'active'] }
+  recordAudit(tx, { actor: 'operator', action: 'account.change', target: user.id, detail }, now)
+  const change = { ...columns, updatedAt: now }
+  return tx.update(users).set(change).where(eq(users.id, user.id)).returning().get()
 }

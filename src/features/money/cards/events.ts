@@ -9,9 +9,9 @@ import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { users } from '../../people/users/tables.ts'
 import { creditsOf, houseAccount } from '../ledger/accounts.ts'
-import { post, readBalance } from '../ledger/post.ts'
+import { type Line, post, readBalance } from '../ledger/post.ts'
 import { receipts } from '../receipts/tables.ts'
-import { noteRefund, writeReceipt } from '../receipts/write.ts'
+import { type NewReceipt, noteRefund, writeReceipt } from '../receipts/write.ts'
 import { InvoiceEvent, RefundEvent, SessionEvent, SubscriptionEvent } from './event-schemas.ts'
 import { CREDIT_PACKS, MICROS_PER_MINOR_UNIT, priceOfPack, requireCreditPack } from './prices.ts'
 import { applySubscription, type SubscriptionDeps, saveCustomer } from './subscriptions.ts'
@@ -70,21 +70,29 @@ function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): s
   const { worthMicroUsd, priceMicroUsd, minorUnits } = priceOfPack(pack)
   // Whoever sells at another price than ours on the same account sells something else.
   if (session.currency !== 'usd' || session.amount_total !== minorUnits) return 'not a price of ours'
-  const cause = `stripe:${session.payment_intent ?? session.id}`
+  const reference = session.payment_intent ?? session.id
   const what = `${CREDIT_PACKS[pack].credits} credits`
-  post(tx, deps, {
-    cause,
-    memo: `${what}, paid by card`,
+  bookCardPayment(tx, deps, {
+    receipt: { cause: `stripe:${reference}`, what, userId, reference, amountMicros: priceMicroUsd, currency: 'USD' },
     lines: [
-      { account: houseAccount('cards', 'USD'), amount: -priceMicroUsd },
       { account: houseAccount('grants', 'USD'), amount: priceMicroUsd - worthMicroUsd },
       { account: creditsOf(userId), amount: worthMicroUsd },
     ],
   })
-  const paid = { method: 'card', amountMicros: priceMicroUsd, currency: 'USD' } as const
-  const reference = session.payment_intent ?? session.id
-  writeReceipt(tx, { ...paid, cause, what, userId, reference, createdAt: deps.clock.now() })
   return 'credits given'
+}
+
+type CardPayment = {
+  receipt: Pick<NewReceipt, 'cause' | 'what' | 'userId' | 'reference' | 'amountMicros' | 'currency'>
+  lines: readonly Line[]
+}
+
+/** Books what was paid by card, which `lines` divides, and writes the receipt for it. */
+function bookCardPayment(tx: Tx, deps: SubscriptionDeps, { receipt, lines }: CardPayment): void {
+  const { cause, what, amountMicros, currency } = receipt
+  const paid = { account: houseAccount('cards', currency), amount: -amountMicros }
+  post(tx, deps, { cause, memo: `${what}, paid by card`, lines: [paid, ...lines] })
+  writeReceipt(tx, { ...receipt, method: 'card', createdAt: deps.clock.now() })
 }
 
 function isCustomer(tx: Tx, userId: string): boolean {
@@ -99,21 +107,14 @@ function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): st
   // It may come before anything is known of the subscription.
   const userId = known?.userId ?? invoice.metadata.userId ?? ''
   if (!tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()) return 'nobody here'
-  const cause = `stripe:${invoice.id}`
   const amountMicros = invoice.amount_paid * MICROS_PER_MINOR_UNIT
   const isStorage = (known?.purpose ?? invoice.metadata.purpose) === 'storage'
   const what = isStorage ? 'Storage, one month' : `Plan ${known?.plan ?? invoice.metadata.plan ?? ''}, one month`
-  post(tx, deps, {
-    cause,
-    memo: `${what}, paid by card`,
-    lines: [
-      { account: houseAccount('cards', 'GBP'), amount: -amountMicros },
-      { account: houseAccount('sales', 'GBP'), amount: amountMicros },
-    ],
-  })
   const reference = invoice.number ?? invoice.id
-  const paid = { method: 'card', amountMicros, currency: 'GBP' } as const
-  writeReceipt(tx, { ...paid, cause, what, userId, reference, createdAt: deps.clock.now() })
+  bookCardPayment(tx, deps, {
+    receipt: { cause: `stripe:${invoice.id}`, what, userId, reference, amountMicros, currency: 'GBP' },
+    lines: [{ account: houseAccount('sales', 'GBP'), amount: amountMicros }],
+  })
   return 'payment noted'
 }
 

@@ -44,18 +44,7 @@ export function applySubscription(
   const terms = toTerms(event, known)
   if (terms === null) return 'not a price of ours'
   const grace = toGrace(deps, known, state, at)
-  const row = {
-    ...terms,
-    ...grace,
-    state,
-    isEnding: event.cancel_at_period_end === true || (event.cancel_at ?? null) !== null,
-    paidUntil: event.paidUntil,
-    toldAt: at,
-  }
-  tx.insert(cardSubscriptions)
-    .values({ ...row, id: event.id, userId: user.id, createdAt: deps.clock.now() })
-    .onConflictDoUpdate({ target: cardSubscriptions.id, set: row })
-    .run()
+  saveSubscription(tx, deps, event, { ...terms, ...grace, state, userId: user.id, toldAt: at })
   replaceDuplicates(tx, deps, user)
   if (isKept(tx, event.id)) saveCustomer(tx, user.id, event.customer, deps.clock.now())
   // Whoever had two plans was told when the second one was paid.
@@ -97,6 +86,24 @@ function toGrace(
   // A grace that is over is not begun again by the next attempt to be paid.
   if (known?.state === 'past_due') return { pastDueSince: known.pastDueSince, graceEndsAt: known.graceEndsAt }
   return { pastDueSince: at, graceEndsAt: addDays(at, cardGraceDays) }
+}
+
+type Applied = Pick<
+  CardSubscriptionRow,
+  'purpose' | 'plan' | 'pastDueSince' | 'graceEndsAt' | 'state' | 'userId' | 'toldAt'
+>
+
+function saveSubscription(tx: Tx, { clock }: SubscriptionDeps, event: SubscriptionEvent, applied: Applied): void {
+  const { userId, ...columns } = applied
+  const row = {
+    ...columns,
+    isEnding: event.cancel_at_period_end === true || (event.cancel_at ?? null) !== null,
+    paidUntil: event.paidUntil,
+  }
+  tx.insert(cardSubscriptions)
+    .values({ ...row, id: event.id, userId, createdAt: clock.now() })
+    .onConflictDoUpdate({ target: cardSubscriptions.id, set: row })
+    .run()
 }
 
 /** The customer of what goes on is the one whose card and invoices its user wants to see. */
@@ -141,17 +148,23 @@ function settleRights(tx: Tx, { clock }: Pick<SubscriptionDeps, 'clock'>, user: 
   const paying = all.filter((row) => isPaying(row, now))
   const storages = paying.filter(({ purpose }) => purpose === 'storage').length
   setGrantedStorage(tx, user.id, storages * STORAGE_UPGRADE.bytes)
+  const due = findLargestPlan(paying) ?? findPlanUnpaid(user, all)
+  if (due) setPlan(tx, user, due, now)
+}
+
+function findLargestPlan(paying: CardSubscriptionRow[]): PlanColumns | null {
   const best = paying
     .flatMap(({ id, plan }) => (plan === null ? [] : [{ id, plan, priceGbp: PLANS[plan].priceGbp }]))
     .sort((one, other) => other.priceGbp - one.priceGbp)[0]
-  if (best) {
-    setPlan(tx, user, { plan: best.plan, subscriptionStatus: 'active', subscriptionId: best.id }, now)
-    return
-  }
+  return best ? { plan: best.plan, subscriptionStatus: 'active', subscriptionId: best.id } : null
+}
+
+/** The plan of a user for whom no subscription pays; null when theirs came from none. */
+function findPlanUnpaid(user: UserRow, all: CardSubscriptionRow[]): PlanColumns | null {
   const last = all.find(({ id }) => id === user.subscriptionId)
-  if (!last) return
-  const kept = last.state === 'past_due' ? ({ plan: user.plan, subscriptionStatus: 'past_due' } as const) : null
-  setPlan(tx, user, kept ?? { plan: 'free', subscriptionStatus: 'canceled', subscriptionId: null }, now)
+  if (!last) return null
+  if (last.state === 'past_due') return { plan: user.plan, subscriptionStatus: 'past_due' }
+  return { plan: 'free', subscriptionStatus: 'canceled', subscriptionId: null }
 }
 
 /** Is it paid for, or still within its grace? */
@@ -200,13 +213,15 @@ export async function endGraces(deps: SubscriptionDeps): Promise<void> {
       .from(cardSubscriptions)
       .where(and(inArray(cardSubscriptions.id, ids), isOver))
       .all()
-    for (const row of rows) {
-      // That it is past due stays; that there is something to wait for does not.
-      tx.update(cardSubscriptions).set({ graceEndsAt: null }).where(eq(cardSubscriptions.id, row.id)).run()
-      const user = tx.select().from(users).where(eq(users.id, row.userId)).get()
-      if (!user) continue
-      enqueueMail(tx, deps.enqueue, { mail: 'grace-ended', userId: user.id, address: user.email })
-      settleRights(tx, deps, user)
-    }
+    for (const row of rows) endGrace(tx, deps, row)
   })
+}
+
+function endGrace(tx: Tx, deps: SubscriptionDeps, { id, userId }: CardSubscriptionRow): void {
+  // That it is past due stays; that there is something to wait for does not.
+  tx.update(cardSubscriptions).set({ graceEndsAt: null }).where(eq(cardSubscriptions.id, id)).run()
+  const user = tx.select().from(users).where(eq(users.id, userId)).get()
+  if (!user) return
+  enqueueMail(tx, deps.enqueue, { mail: 'grace-ended', userId: user.id, address: user.email })
+  settleRights(tx, deps, user)
 }

@@ -35,18 +35,11 @@ export function listLedger(
 
 /** Every line of a user's accounts that is there now, account by account, oldest first, a page at a time. */
 export function* linesInPages(db: Db, userId: string): Generator<LedgerLine[], void> {
-  const newest =
-    db
-      .select({ id: max(ledgerEntries.id) })
-      .from(ledgerEntries)
-      .get()?.id ?? 0
+  const newest = readNewestEntry(db)
   for (const account of listAccounts(db, userId)) {
     for (let after = 0; ; ) {
-      const isNext = and(
-        eq(ledgerLines.accountId, account.id),
-        gt(ledgerLines.entryId, after),
-        lte(ledgerLines.entryId, newest),
-      )
+      const isOfAccount = eq(ledgerLines.accountId, account.id)
+      const isNext = and(isOfAccount, gt(ledgerLines.entryId, after), lte(ledgerLines.entryId, newest))
       const lines = selectLines(db, isNext, asc(ledgerLines.entryId), PAGE)
       const last = lines.at(-1)
       if (!last) break
@@ -54,6 +47,11 @@ export function* linesInPages(db: Db, userId: string): Generator<LedgerLine[], v
       after = last.entryId
     }
   }
+}
+
+function readNewestEntry(db: Db): number {
+  const newest = db.select({ id: max(ledgerEntries.id) }).from(ledgerEntries)
+  return newest.get()?.id ?? 0
 }
 
 function listAccounts(db: Db, userId: string): AccountRow[] {

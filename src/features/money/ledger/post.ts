@@ -29,18 +29,21 @@ export function post(tx: Tx, deps: PostDeps, { cause, memo, lines }: Posting): b
     return false
   }
   const createdAt = deps.clock.now()
-  const { id: entryId } = tx
-    .insert(ledgerEntries)
-    .values({ cause, memo, createdAt })
-    .returning({ id: ledgerEntries.id })
-    .get()
-  for (const { account, amount } of moved) {
-    const { id: accountId, balance } = openAccount(tx, account, createdAt)
-    const balanceAfter = requireFunds(account, balance, amount)
-    tx.update(ledgerAccounts).set({ balance: balanceAfter }).where(eq(ledgerAccounts.id, accountId)).run()
-    tx.insert(ledgerLines).values({ entryId, accountId, amount, balanceAfter }).run()
-  }
+  const entry = tx.insert(ledgerEntries).values({ cause, memo, createdAt })
+  const { id: entryId } = entry.returning({ id: ledgerEntries.id }).get()
+  for (const line of moved) postLine(tx, { entryId, createdAt }, line)
   return true
+}
+
+function postLine(
+  tx: Tx,
+  { entryId, createdAt }: { entryId: number; createdAt: Date },
+  { account, amount }: Line,
+): void {
+  const { id: accountId, balance } = openAccount(tx, account, createdAt)
+  const balanceAfter = requireFunds(account, balance, amount)
+  tx.update(ledgerAccounts).set({ balance: balanceAfter }).where(eq(ledgerAccounts.id, accountId)).run()
+  tx.insert(ledgerLines).values({ entryId, accountId, amount, balanceAfter }).run()
 }
 
 /** An entry that moves `amount` from one account to another, as `post` does. */

@@ -74,29 +74,28 @@ function orderCall(
   demand: Demand,
   once: Once,
 ): Promise<PaymentRow> {
-  const amountMicroUsd = Number(demand.amount)
-  const { url, method, body } = call
-  const requestHash = sha256(JSON.stringify([method, url, body ?? null, demand.payTo, amountMicroUsd]))
+  const order = toOrder(deps, wallet, call, demand)
   return write(deps.db, (tx) => {
-    const payment =
-      findWaiting(tx, wallet.id, requestHash) ??
-      orderPayment(tx, deps, {
-        wallet,
-        userId: wallet.userId,
-        agentId: wallet.agentId,
-        kind: 'authorization',
-        purpose: 'paid-call',
-        reference: newId('call'),
-        requestHash,
-        recipient: demand.payTo,
-        amountMicroUsd,
-        currency: 'USDC',
-        chainId: deps.tokenChains.USDC.terms.chainId,
-        detail: { url: new URL(url).origin },
-      })
+    const payment = findWaiting(tx, wallet.id, order.requestHash) ?? orderPayment(tx, deps, order)
     if (payment.status !== 'awaiting_approval') once.note(tx, payment.id)
     return payment
   })
+}
+
+function toOrder({ tokenChains }: PaidCallDeps, wallet: WalletRow, { url, method, body }: PaidCall, demand: Demand) {
+  const { userId, agentId } = wallet
+  const amountMicroUsd = Number(demand.amount)
+  return {
+    ...{ wallet, userId, agentId, amountMicroUsd },
+    kind: 'authorization' as const,
+    purpose: 'paid-call',
+    reference: newId('call'),
+    requestHash: sha256(JSON.stringify([method, url, body ?? null, demand.payTo, amountMicroUsd])),
+    recipient: demand.payTo,
+    currency: 'USDC',
+    chainId: tokenChains.USDC.terms.chainId,
+    detail: { url: new URL(url).origin },
+  }
 }
 
 /** The same call that waits for its owner, or that they have approved since. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { toAddress } from '../../../adapters/chain/token-chain.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
-import { changePayment, getPayment } from '../wallets/payments.ts'
+import { changeOrReread } from '../wallets/payments.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import type { TransferDeps } from '../wallets/transfer.ts'
 
@@ -22,8 +22,7 @@ export async function settleAuthorization(
   transactionHash: string | null = payment.transactionHash,
 ): Promise<PaymentRow> {
   const now = deps.clock.now()
-  const change = (next: Partial<PaymentRow>) =>
-    write(deps.db, (tx) => changePayment(tx, deps, payment.id, [payment.status], next) ?? getPayment(tx, payment.id))
+  const change = (next: Partial<PaymentRow>) => write(deps.db, (tx) => changeOrReread(tx, deps, payment, next))
   const ended = { settledAt: now, finalAt: now, checkAt: null }
   if (payment.status === 'created') return change({ status: 'failed', reason: 'Nothing was signed for it', ...ended })
   const found = await findOnChain(deps, payment)
@@ -31,15 +30,13 @@ export async function settleAuthorization(
   if (found === 'used') return change({ status: 'succeeded', reason: null, ...known, ...ended })
   if (found === 'over')
     return change({ status: 'failed', reason: 'The seller did not take the money in time', ...ended })
-  const pauseMs = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** Math.min(payment.checks, 5))
-  const checkAt = new Date(now.getTime() + pauseMs)
-  return change({
-    status: 'unknown',
-    reason: 'The seller has not taken the money yet',
-    checks: payment.checks + 1,
-    checkAt,
-    ...known,
-  })
+  const reason = 'The seller has not taken the money yet'
+  return change({ status: 'unknown', reason, ...toNextLook(payment, now), ...known })
+}
+
+function toNextLook({ checks }: PaymentRow, now: Date) {
+  const pauseMs = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** Math.min(checks, 5))
+  return { checks: checks + 1, checkAt: new Date(now.getTime() + pauseMs) }
 }
 
 async function findOnChain(

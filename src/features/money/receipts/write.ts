@@ -6,11 +6,10 @@ import type { Db, Tx } from '../../../db/open.ts'
 import type { Receipt } from './schemas.ts'
 import { type ReceiptRow, receipts } from './tables.ts'
 
+export type NewReceipt = Omit<typeof receipts.$inferInsert, 'id' | 'refundedMicros' | 'refundReason'>
+
 /** Writes the receipt of a payment in the closure that posts it, once for its cause. @returns the one that stands there. */
-export function writeReceipt(
-  tx: Tx,
-  receipt: Omit<typeof receipts.$inferInsert, 'id' | 'refundedMicros' | 'refundReason'>,
-): ReceiptRow {
+export function writeReceipt(tx: Tx, receipt: NewReceipt): ReceiptRow {
   tx.insert(receipts)
     .values({ ...receipt, id: newId('rcp') })
     .onConflictDoNothing({ target: receipts.cause })

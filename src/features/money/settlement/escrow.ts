@@ -57,27 +57,22 @@ export function releaseFee({ db, clock }: EscrowDeps, userId: string, bookingId:
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
     requireDue(booking, userId, clock.now())
-    const rules = listRules(tx, booking)
-    const amounts = shareOut(
-      escrow.amountMicroUsd,
-      rules.map(({ shareMillionths }) => shareMillionths),
-    )
-    const payouts = rules.map((rule, index) => ({ rule, amountMicroUsd: amounts[index] ?? 0 }))
-    post(
-      tx,
-      { clock },
-      {
-        cause: `escrow:${bookingId}:release`,
-        memo: `Fee of ${booking.talentName}`,
-        lines: [
-          { account: escrowOf(bookingId), amount: -escrow.amountMicroUsd },
-          ...payouts.map(({ rule, amountMicroUsd }) => ({ account: creditsOf(rule.userId), amount: amountMicroUsd })),
-        ],
-      },
-    )
+    const payouts = divideFee(escrow.amountMicroUsd, listRules(tx, booking))
+    const gains = payouts.map(({ rule, amountMicroUsd }) => ({
+      account: creditsOf(rule.userId),
+      amount: amountMicroUsd,
+    }))
+    const lines = [{ account: escrowOf(bookingId), amount: -escrow.amountMicroUsd }, ...gains]
+    post(tx, { clock }, { cause: `escrow:${bookingId}:release`, memo: `Fee of ${booking.talentName}`, lines })
     end(tx, bookingId, 'released', clock.now())
     return payouts
   })
+}
+
+function divideFee(amountMicroUsd: number, rules: SplitRule[]): Payout[] {
+  const shares = rules.map(({ shareMillionths }) => shareMillionths)
+  const amounts = shareOut(amountMicroUsd, shares)
+  return rules.map((rule, index) => ({ rule, amountMicroUsd: amounts[index] ?? 0 }))
 }
 
 /**

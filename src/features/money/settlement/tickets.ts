@@ -31,27 +31,26 @@ export function buyTicket(
     const event = takePlace(tx, purchase.eventId, clock.now())
     const id = newId('tkt')
     note(tx, id)
-    const amount = event.ticketPriceMicroUsd
-    const to = event.ownerId === null ? houseAccount('sales', 'USD') : creditsOf(event.ownerId)
-    const names = { cause: `ticket:${id}:sale`, memo: `Ticket for ${event.name}` }
-    if (amount > 0 && event.ownerId !== buyerId)
-      transfer(tx, { clock }, { ...names, from: creditsOf(buyerId), to, amount })
-    return tx
-      .insert(tickets)
-      .values({
-        id,
-        eventId: event.id,
-        eventName: event.name,
-        buyerId,
-        organiserId: event.ownerId,
-        email: purchase.email ?? null,
-        priceMicroUsd: event.ownerId === buyerId ? 0 : amount,
-        status: 'valid',
-        createdAt: clock.now(),
-      })
-      .returning()
-      .get()
+    // Organisers have the ticket of their own event for nothing.
+    const priceMicroUsd = event.ownerId === buyerId ? 0 : event.ticketPriceMicroUsd
+    const ticket = { id, buyerId, priceMicroUsd, email: purchase.email ?? null, createdAt: clock.now() }
+    payOrganiser(tx, clock, event, ticket)
+    return insertTicket(tx, event, ticket)
   })
+}
+
+type NewTicket = Pick<TicketRow, 'id' | 'priceMicroUsd' | 'email' | 'createdAt'> & { buyerId: string }
+
+function payOrganiser(tx: Tx, clock: Clock, event: EventRow, { id, buyerId, priceMicroUsd: amount }: NewTicket): void {
+  if (amount === 0) return
+  const to = event.ownerId === null ? houseAccount('sales', 'USD') : creditsOf(event.ownerId)
+  const names = { cause: `ticket:${id}:sale`, memo: `Ticket for ${event.name}` }
+  transfer(tx, { clock }, { ...names, from: creditsOf(buyerId), to, amount })
+}
+
+function insertTicket(tx: Tx, { id, name, ownerId }: EventRow, ticket: NewTicket): TicketRow {
+  const row = { ...ticket, eventId: id, eventName: name, organiserId: ownerId, status: 'valid' } as const
+  return tx.insert(tickets).values(row).returning().get()
 }
 
 /**
@@ -63,19 +62,16 @@ export function refundTicket({ db, clock }: TicketDeps, userId: string, id: stri
   return write(db, (tx) => {
     const ticket = getTicket(tx, userId, id)
     if (ticket.status !== 'valid') throw new AppError('conflict', 'This ticket was paid back already')
-    const event = tx
-      .select()
-      .from(events)
-      .where(eq(events.id, ticket.eventId ?? 0))
-      .get()
+    const isIts = eq(events.id, ticket.eventId ?? 0)
+    const event = tx.select().from(events).where(isIts).get()
     if (ticket.organiserId !== userId && (!event || event.eventDate <= clock.now())) {
       throw new AppError('conflict', 'The event has begun: only its organiser can pay this ticket back')
     }
     payBack(tx, clock, ticket)
-    if (event) {
-      const ticketsSold = sql`${events.ticketsSold} - 1`
-      tx.update(events).set({ ticketsSold }).where(eq(events.id, event.id)).run()
-    }
+    tx.update(events)
+      .set({ ticketsSold: sql`${events.ticketsSold} - 1` })
+      .where(isIts)
+      .run()
     const change = { status: 'refunded', refundedAt: clock.now() } as const
     return tx.update(tickets).set(change).where(eq(tickets.id, id)).returning().get()
   })

@@ -29,23 +29,24 @@ export async function installSkill(
     const existing = findInstalled(tx, agent.id, skillId)
     if (existing?.enabled) return { row: existing, agent }
     requireSkillQuota(tx, user, skillId)
-    const target = [installedSkills.agentId, installedSkills.skillId]
-    const row = tx
-      .insert(installedSkills)
-      .values({
-        id: newOrderedId('skl'),
-        userId: user.id,
-        agentId: agent.id,
-        skillId,
-        enabled: true,
-        createdAt: clock.now(),
-      })
-      .onConflictDoUpdate({ target, set: { enabled: true } })
-      .returning()
-      .get()
+    const row = insertEnabled(tx, { userId: user.id, agentId: agent.id, skillId, createdAt: clock.now() })
     if (source === 'built-in') countDownload(tx, user.id, skillId)
     return { row, agent }
   })
+}
+
+type NewInstallation = Pick<InstalledSkillRow, 'userId' | 'agentId' | 'skillId' | 'createdAt'>
+
+/** One that is there already, turned off, is turned on. */
+function insertEnabled(tx: Tx, installation: NewInstallation): InstalledSkillRow {
+  const target = [installedSkills.agentId, installedSkills.skillId]
+  const row = { ...installation, id: newOrderedId('skl'), enabled: true }
+  return tx
+    .insert(installedSkills)
+    .values(row)
+    .onConflictDoUpdate({ target, set: { enabled: true } })
+    .returning()
+    .get()
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
 import { countRows } from '../../../db/count-rows.ts'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { BUILT_IN } from './built-in.ts'
 import { type OfferedSkill, toOffered } from './marketplace.ts'
@@ -32,18 +32,22 @@ export async function createOwnSkill(
   const row = await write(db, (tx) => {
     const isThis = and(eq(ownSkills.userId, userId), eq(ownSkills.name, name))
     const existing = tx.select().from(ownSkills).where(isThis).get()
-    if (existing?.content === content) return existing
-    if (existing && !('skillMd' in request)) throw taken(name)
-    if (existing) {
-      const change = { content, version: existing.version + 1, updatedAt: now }
-      return tx.update(ownSkills).set(change).where(isThis).returning().get()
-    }
-    const current = countRows(tx, ownSkills, eq(ownSkills.userId, userId))
-    requireQuota({ current, limit: MAX_OWN_SKILLS, message: `Own skills: ${MAX_OWN_SKILLS} at most`, extra: {} })
-    const added = { userId, name, content, version: 1, createdAt: now, updatedAt: now }
-    return tx.insert(ownSkills).values(added).returning().get()
+    if (!existing) return insertOwnSkill(tx, { userId, name, content, createdAt: now })
+    if (existing.content === content) return existing
+    if (!('skillMd' in request)) throw taken(name)
+    const change = { content, version: existing.version + 1, updatedAt: now }
+    return tx.update(ownSkills).set(change).where(isThis).returning().get()
   })
   return toOffered(row)
+}
+
+type FirstVersion = { userId: string; name: string; content: string; createdAt: Date }
+
+function insertOwnSkill(tx: Tx, skill: FirstVersion) {
+  const current = countRows(tx, ownSkills, eq(ownSkills.userId, skill.userId))
+  requireQuota({ current, limit: MAX_OWN_SKILLS, message: `Own skills: ${MAX_OWN_SKILLS} at most`, extra: {} })
+  const row = { ...skill, version: 1, updatedAt: skill.createdAt }
+  return tx.insert(ownSkills).values(row).returning().get()
 }
 
 /** Takes it from every agent as well. @throws AppError `not_found` for one that is not theirs. */

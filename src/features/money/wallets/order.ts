@@ -38,18 +38,30 @@ export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): Paym
   const existing = findByReference(tx, order.reference)
   if (existing) return requireSame(existing, order)
   const now = clock.now()
-  const { wallet, ...columns } = order
+  const { wallet } = order
   const { needsApproval } = wallet ? requireWithinPolicy(tx, wallet, order, now) : { needsApproval: false }
   if (needsApproval) tellOwner(tx, deps, order.userId)
   const approvalExpiresAt = needsApproval ? new Date(now.getTime() + approvalExpiryMinutes * 60_000) : null
-  const row = tx
+  const row = insertPayment(tx, order, approvalExpiresAt, now)
+  recordOrder(tx, row, now)
+  return row
+}
+
+/** With `approvalExpiresAt` it waits for its owner until then. */
+function insertPayment(
+  tx: Tx,
+  { wallet, ...columns }: PaymentOrder,
+  approvalExpiresAt: Date | null,
+  now: Date,
+): PaymentRow {
+  return tx
     .insert(walletPayments)
     .values({
       ...columns,
       id: newOrderedId('pay'),
       walletId: wallet?.id ?? null,
       fromAddress: wallet?.address ?? null,
-      status: needsApproval ? 'awaiting_approval' : 'created',
+      status: approvalExpiresAt ? 'awaiting_approval' : 'created',
       approvalExpiresAt,
       // Whoever orders it takes it on at once; after a crash the job does.
       checkAt: approvalExpiresAt ?? new Date(now.getTime() + TAKE_OVER_MS),
@@ -57,6 +69,9 @@ export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): Paym
     })
     .returning()
     .get()
+}
+
+function recordOrder(tx: Tx, row: PaymentRow, now: Date): void {
   const { purpose, recipient, currency, amountMicroUsd } = row
   const detail = { paymentId: row.id, purpose, recipient, currency, amountMicroUsd, status: row.status }
   recordAudit(
@@ -64,7 +79,6 @@ export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): Paym
     { actor: row.userId ?? 'system', action: 'wallet.payment', target: row.walletId ?? row.id, detail },
     now,
   )
-  return row
 }
 
 /** Further payments that begin to wait within this time go without a mail of their own. */

@@ -64,6 +64,16 @@ export function changePayment(
   return after
 }
 
+/** Changes a payment that is still as `payment` has it. @returns how it stands, whoever was first. */
+export function changeOrReread(
+  tx: Tx,
+  deps: { clock: Clock },
+  { id, status }: PaymentRow,
+  change: Partial<PaymentRow>,
+): PaymentRow {
+  return changePayment(tx, deps, id, [status], change) ?? getPayment(tx, id)
+}
+
 /** Nonces of our transactions that have not ended for certain, and so may still be on the chain. */
 export function listTakenNonces(db: Db, chainId: number, address: string): number[] {
   const isOpen = and(

@@ -1,10 +1,10 @@
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
 import { getWallet, type WalletOwner } from './create.ts'
-import { type OrderDeps, orderPayment } from './order.ts'
-import { getPayment } from './payments.ts'
+import { type OrderDeps, orderPayment, type PaymentOrder } from './order.ts'
 import type { SendRequest } from './schemas.ts'
 import type { PaymentRow } from './tables.ts'
 import { advanceUntilSettled, type TransferDeps } from './transfer.ts'
@@ -27,24 +27,20 @@ export async function sendFromWallet(
 ): Promise<PaymentRow> {
   const chain = deps.tokenChains[currency]
   chain.requireConfigured()
-  const ordered = once.made
-    ? getPayment(deps.db, once.made)
-    : await write(deps.db, (tx) => {
-        const payment = orderPayment(tx, deps, {
-          wallet: getWallet(tx, owner),
-          ...owner,
-          kind: 'transfer',
-          purpose: 'send',
-          reference: newId('send'),
-          recipient: recipient.toLowerCase(),
-          amountMicroUsd: amount,
-          currency,
-          chainId: chain.terms.chainId,
-        })
-        once.note(tx, payment.id)
-        return payment
-      })
-  return advanceUntilSettled(deps, ordered.id, WAIT_MS)
+  const { chainId } = chain.terms
+  const order = { recipient: recipient.toLowerCase(), amountMicroUsd: amount, currency, chainId }
+  const id = once.made ?? (await write(deps.db, (tx) => orderSending(tx, deps, owner, order, once)))
+  return advanceUntilSettled(deps, id, WAIT_MS)
+}
+
+type Sending = Pick<PaymentOrder, 'recipient' | 'amountMicroUsd' | 'currency' | 'chainId'>
+
+function orderSending(tx: Tx, deps: SendDeps, owner: WalletOwner, order: Sending, once: Once): string {
+  const wallet = getWallet(tx, owner)
+  const names = { kind: 'transfer', purpose: 'send', reference: newId('send') } as const
+  const { id } = orderPayment(tx, deps, { ...order, ...owner, ...names, wallet })
+  once.note(tx, id)
+  return id
 }
 
 /** What is told of a payment that has not succeeded. @throws AppError unless it has, or waits for its owner. */

@@ -12,7 +12,7 @@ import { recordAudit } from '../../people/audit/audit.ts'
 import type { TokenChains } from './balance.ts'
 import { openAccount } from './create.ts'
 import { copyPaysNothing } from './order.ts'
-import { changePayment, getPayment, listTakenNonces } from './payments.ts'
+import { changeOrReread, getPayment, listTakenNonces } from './payments.ts'
 import { requireNotFrozen } from './policy.ts'
 import { managedWallets, type PaymentRow, type WalletRow } from './tables.ts'
 
@@ -103,21 +103,16 @@ async function signAndKeep(deps: TransferDeps, payment: PaymentRow): Promise<Pay
   const order = { to: toAddress(payment.recipient), amount: BigInt(payment.amountMicroUsd), nonce }
   const { raw, hash } = await chain.sign(account, order)
   const now = deps.clock.now()
+  const signed = { nonce, rawTransaction: raw, transactionHash: hash }
+  const sent = { status: 'sent', sentAt: now, reason: null, checks: 0, ...firstLook(now) } as const
   return write(deps.db, (tx) => {
     requireNotFrozen(getWalletOf(tx, payment))
-    const sent = {
-      nonce,
-      rawTransaction: raw,
-      transactionHash: hash,
-      status: 'sent',
-      sentAt: now,
-      reason: null,
-    } as const
-    const checkAt = new Date(now.getTime() + FIRST_PAUSE_MS)
-    return (
-      changePayment(tx, deps, payment.id, ['created'], { ...sent, checks: 0, checkAt }) ?? getPayment(tx, payment.id)
-    )
+    return changeOrReread(tx, deps, payment, { ...signed, ...sent })
   })
+}
+
+function firstLook(now: Date): { checkAt: Date } {
+  return { checkAt: new Date(now.getTime() + FIRST_PAUSE_MS) }
 }
 
 /** The first that neither the chain nor a transaction of ours under way has taken. */
@@ -215,22 +210,19 @@ function markUndone(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow
   const now = deps.clock.now()
   const { id, transactionHash, blockNumber } = payment
   deps.log.warn({ payment: id, transactionHash, blockNumber }, 'the chain took back the block of a payment')
+  const detail = { paymentId: id, transactionHash, blockNumber, was: payment.status }
+  const reason = 'The chain took back the block that held this payment'
+  const open = {
+    status: 'unknown',
+    reason,
+    undoneAt: now,
+    blockNumber: null,
+    blockHash: null,
+    settledAt: null,
+  } as const
   return write(deps.db, (tx) => {
-    const detail = { paymentId: id, transactionHash, blockNumber, was: payment.status }
     recordAudit(tx, { actor: 'system', action: 'wallet.payment.undone', target: payment.walletId ?? id, detail }, now)
-    const reason = 'The chain took back the block that held this payment'
-    const open = {
-      status: 'unknown',
-      reason,
-      undoneAt: now,
-      blockNumber: null,
-      blockHash: null,
-      settledAt: null,
-    } as const
-    return (
-      changePayment(tx, deps, id, [payment.status], { ...open, checkAt: new Date(now.getTime() + FIRST_PAUSE_MS) }) ??
-      getPayment(tx, id)
-    )
+    return changeOrReread(tx, deps, payment, { ...open, ...firstLook(now) })
   })
 }
 
@@ -247,10 +239,7 @@ function findStanding(deps: TransferDeps, payment: PaymentRow): Promise<Standing
 
 /** Changes the payment unless something else has meanwhile. @returns how it stands. */
 function changed(deps: TransferDeps, payment: PaymentRow, change: Partial<PaymentRow>): Promise<PaymentRow> {
-  return write(
-    deps.db,
-    (tx) => changePayment(tx, deps, payment.id, [payment.status], change) ?? getPayment(tx, payment.id),
-  )
+  return write(deps.db, (tx) => changeOrReread(tx, deps, payment, change))
 }
 
 function later({ clock }: TransferDeps, { checks }: PaymentRow): Partial<PaymentRow> {

@@ -4,7 +4,7 @@ import type { RunInLane } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { changePayment, getPayment } from '../wallets/payments.ts'
+import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import { toObject } from './gateway.ts'
 
@@ -145,7 +145,7 @@ function settle(deps: UpstreamPaymentDeps, payment: PaymentRow, verdict: Verdict
       ...(typeof hash === 'string' && { transactionHash: hash.slice(0, 100) }),
       ...(status === 'unknown' ? open : ended),
     }
-    return changePayment(tx, deps, payment.id, [payment.status], change) ?? getPayment(tx, payment.id)
+    return changeOrReread(tx, deps, payment, change)
   })
 }
 
