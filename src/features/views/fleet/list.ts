@@ -34,33 +34,36 @@ type Row = { id: string; name: string; status: FleetAgent['status']; messages: n
 /** The rest is read for those of the page alone. */
 function describe(db: Db, rows: Row[], now: Date): FleetAgent[] {
   const ids = rows.map(({ id }) => id)
-  const { model, lastError, createdAt } = agents
-  const details = db
-    .select({ id: agents.id, model, lastError, createdAt, lastActivity })
-    .from(agents)
-    .where(inArray(agents.id, ids))
-    .all()
   const labels = db.select().from(agentLabels).where(inArray(agentLabels.agentId, ids)).orderBy(agentLabels.label).all()
-  const detailOf = new Map(details.map((detail) => [detail.id, detail]))
+  const detailOf = new Map(readDetails(db, ids).map((detail) => [detail.id, detail]))
   const labelsOf = Map.groupBy(labels, ({ agentId }) => agentId)
   const hoursOf = readHours(db, ids, now, UPTIME_HOURS)
-  return rows.flatMap(({ id, name, status, messages: messagesToday, costMicroUsd }) => {
-    const detail = detailOf.get(id)
-    if (!detail) return []
-    return {
-      id,
-      name,
-      status,
-      messagesToday,
-      costTodayUsd: toUsd(costMicroUsd),
-      model: detail.model,
-      lastError: toShownError(status, detail),
-      labels: (labelsOf.get(id) ?? []).map(({ label }) => label),
-      uptime: hoursOf(id),
-      lastActivity: detail.lastActivity === null ? null : new Date(detail.lastActivity).toISOString(),
-      createdAt: detail.createdAt.toISOString(),
-    }
+  return rows.flatMap((row) => {
+    const detail = detailOf.get(row.id)
+    const labelsOfRow = (labelsOf.get(row.id) ?? []).map(({ label }) => label)
+    return detail ? { ...toFleetRow(row, detail), labels: labelsOfRow, uptime: hoursOf(row.id) } : []
   })
+}
+
+function readDetails(db: Db, ids: string[]) {
+  const { id, model, lastError, createdAt } = agents
+  return db.select({ id, model, lastError, createdAt, lastActivity }).from(agents).where(inArray(id, ids)).all()
+}
+
+type Detail = ReturnType<typeof readDetails>[number]
+
+function toFleetRow(row: Row, detail: Detail): Omit<FleetAgent, 'labels' | 'uptime'> {
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    messagesToday: row.messages,
+    costTodayUsd: toUsd(row.costMicroUsd),
+    model: detail.model,
+    lastError: toShownError(row.status, detail),
+    lastActivity: detail.lastActivity === null ? null : new Date(detail.lastActivity).toISOString(),
+    createdAt: detail.createdAt.toISOString(),
+  }
 }
 
 /**
@@ -71,15 +74,16 @@ const lastActivity = sql<
   number | null
 >`(SELECT messages.created_at FROM messages WHERE messages.agent_id = agents.id ORDER BY messages.sequence DESC LIMIT 1)`
 
+function rankOfStatus(): SQL {
+  const cases = STATUS_ORDER.map((status, index) => sql`WHEN ${status} THEN ${index}`)
+  return sql`CASE ${shownStatus} ${sql.join(cases, sql` `)} END`
+}
+
 function orderOf({ sort, order }: FleetQuery): SQL[] {
-  const rank = sql`CASE ${shownStatus} ${sql.join(
-    STATUS_ORDER.map((status, index) => sql`WHEN ${status} THEN ${index}`),
-    sql` `,
-  )} END`
   const name = sql`${agents.name} COLLATE NOCASE`
   const by = {
     name,
-    status: rank,
+    status: rankOfStatus(),
     messages: messagesOfDay,
     cost: sql`coalesce(costs.micro_usd, 0)`,
     activity: lastActivity,

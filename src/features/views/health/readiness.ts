@@ -34,7 +34,12 @@ export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TI
     const works = await Promise.all(checks.map(([, check]) => inTime(check, patienceMs)))
     return checks.filter((_check, index) => !works[index]).map(([part]) => part)
   }
-  let kept: Promise<Part[]> | null = null
+  return keepAnswer(look, keptMs)
+}
+
+/** Looks once for all who ask while it looks, and for `keptMs` afterwards. */
+function keepAnswer<Answer>(look: () => Promise<Answer>, keptMs: number): () => Promise<Answer> {
+  let kept: Promise<Answer> | null = null
   let keptUntilMs = 0
   return () => {
     if (!kept || performance.now() >= keptUntilMs) {

@@ -25,6 +25,8 @@ import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
 import { getInstance } from './find.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 
+type AgentStats = Awaited<ReturnType<typeof findAgentStats>>
+
 const ofAgents = routeTraits({ scope: 'agents' })
 const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
 
@@ -116,22 +118,7 @@ function instanceReads(deps: InstancesWebDeps) {
 
   app.get('/api/instance/:userId/stats', statsAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    const stats = await findAgentStats(deps, agent)
-    // One that sleeps answers whoever writes to it.
-    const isHealthy = stats.health === 'healthy' || stats.status === 'sleeping'
-    const shown: InstanceStats = {
-      userId: c.req.param('userId'),
-      status: stats.status === 'running' && !isHealthy ? 'unreachable' : stats.status,
-      health: isHealthy ? 'healthy' : 'unreachable',
-      cpu: stats.cpu,
-      memory: stats.memory,
-      uptime: stats.uptimeFormatted,
-      messages: stats.messagesProcessed,
-      errors: stats.messagesFailed,
-      plan: agent.plan,
-      runtimeVersion: agent.runtimeVersion,
-    }
-    return c.json(shown)
+    return c.json(toInstanceStats(c.req.param('userId'), agent, await findAgentStats(deps, agent)))
   })
 
   app.get('/api/instance/:userId/token', tokenAnswers, ofAgents, signedIn, (c) => {
@@ -150,6 +137,23 @@ function toInstance(addresses: AgentAddresses, userId: string, agent: AgentRow, 
     startedAt: agent.startedAt?.toISOString() ?? null,
     subdomain: toSubdomain(agent.id, addresses),
     url: toUrl(agent.id, addresses),
+    plan: agent.plan,
+    runtimeVersion: agent.runtimeVersion,
+  }
+}
+
+function toInstanceStats(userId: string, agent: AgentRow, stats: AgentStats): InstanceStats {
+  // One that sleeps answers whoever writes to it.
+  const isHealthy = stats.health === 'healthy' || stats.status === 'sleeping'
+  return {
+    userId,
+    status: stats.status === 'running' && !isHealthy ? 'unreachable' : stats.status,
+    health: isHealthy ? 'healthy' : 'unreachable',
+    cpu: stats.cpu,
+    memory: stats.memory,
+    uptime: stats.uptimeFormatted,
+    messages: stats.messagesProcessed,
+    errors: stats.messagesFailed,
     plan: agent.plan,
     runtimeVersion: agent.runtimeVersion,
   }

@@ -86,15 +86,14 @@ function readHours(db: Db, agentId: string, now: Date, ms: number): Load[] {
     .where(and(eq(agentMetricHours.agentId, agentId), gte(agentMetricHours.hour, new Date(first))))
     .all()
   const byHour = new Map(rows.map((row) => [row.hour.getTime(), row]))
-  return listParts(first, HOUR_MS, ms / HOUR_MS).map((at) => {
-    const { measured, cpuPercentSum, memoryPercentSum } = byHour.get(at.getTime()) ?? { measured: 0 }
-    if (!measured) return { at: at.toISOString(), cpu: null, memory: null }
-    return {
-      at: at.toISOString(),
-      cpu: round((cpuPercentSum ?? 0) / measured),
-      memory: round((memoryPercentSum ?? 0) / measured),
-    }
-  })
+  return listParts(first, HOUR_MS, ms / HOUR_MS).map((at) => toHourLoad(at, byHour.get(at.getTime())))
+}
+
+function toHourLoad(hour: Date, row: typeof agentMetricHours.$inferSelect | undefined): Load {
+  const at = hour.toISOString()
+  if (!row || row.measured === 0) return { at, cpu: null, memory: null }
+  const { measured, cpuPercentSum, memoryPercentSum } = row
+  return { at, cpu: round(cpuPercentSum / measured), memory: round(memoryPercentSum / measured) }
 }
 
 /** Parts of an hour or of a day, from the rows themselves. */
@@ -108,14 +107,18 @@ function readRows(db: Db, agent: AgentRow, now: Date, ms: number, partMs: number
   return sums
 }
 
-function readLines(db: Db, agentId: string, first: number, partMs: number) {
-  const latest = db
+function latestLines(db: Db, agentId: string) {
+  return db
     .select({ sender: messages.sender, status: messages.status, createdAt: messages.createdAt })
     .from(messages)
     .where(eq(messages.agentId, agentId))
     .orderBy(desc(messages.sequence))
     .limit(MAX_LINES)
     .as('latest')
+}
+
+function readLines(db: Db, agentId: string, first: number, partMs: number) {
+  const latest = latestLines(db, agentId)
   const part = partOf(latest.createdAt, first, partMs)
   return db
     .select({

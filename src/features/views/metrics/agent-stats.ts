@@ -19,6 +19,14 @@ const RECENT_LINES = 400
 /** Nobody types faster, so more are not looked at. */
 const MAX_LINES_AN_HOUR = 4000
 
+const NO_USE = {
+  cpu: NOT_MEASURED,
+  memory: NOT_MEASURED,
+  memoryPercent: NOT_MEASURED,
+  network: NOT_MEASURED,
+  pids: NOT_MEASURED,
+}
+
 /** What an agent uses now, as its runtime measures it, and what came of the messages it was sent. */
 export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
   const status = await findShownStatus(deps.runtimes, agent)
@@ -38,16 +46,9 @@ async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRo
     return use
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const nothing = {
-      cpu: NOT_MEASURED,
-      memory: NOT_MEASURED,
-      memoryPercent: NOT_MEASURED,
-      network: NOT_MEASURED,
-      pids: NOT_MEASURED,
-    }
     // An agent that does not run has been up for no time; of one that cannot be asked nobody knows.
     const uptime = status === 'unknown' || status === 'running' ? null : 0
-    return { ...nothing, uptime, uptimeFormatted: NOT_MEASURED }
+    return { ...NO_USE, uptime, uptimeFormatted: NOT_MEASURED }
   }
 }
 
@@ -86,22 +87,32 @@ function countRecentQuestions(db: Db, agentId: string, since: Date): number {
 
 /** From a question to the next line of the agent to the same user, in whole milliseconds; null without such a pair. */
 function averageResponseMs(db: Db, agent: AgentRow): number | null {
-  const rows = db
-    .select({ userId: messages.userId, sender: messages.sender, createdAt: messages.createdAt })
+  const times = listResponseTimes(readRecentLines(db, agent.id))
+  return times.length > 0 ? Math.round(times.reduce((sum, time) => sum + time, 0) / times.length) : null
+}
+
+type RecentLine = Pick<typeof messages.$inferSelect, 'userId' | 'sender' | 'createdAt'>
+
+/** The oldest first. */
+function readRecentLines(db: Db, agentId: string): RecentLine[] {
+  const { userId, sender, createdAt } = messages
+  return db
+    .select({ userId, sender, createdAt })
     .from(messages)
-    .where(eq(messages.agentId, agent.id))
+    .where(eq(messages.agentId, agentId))
     .orderBy(desc(messages.sequence))
     .limit(RECENT_LINES)
     .all()
-  const asked = new Map<string, { createdAt: Date }>()
-  const times: number[] = []
-  for (const row of rows.reverse()) {
-    const question = asked.get(row.userId)
-    if (row.sender === 'user') asked.set(row.userId, row)
-    else if (question) {
-      times.push(row.createdAt.getTime() - question.createdAt.getTime())
-      asked.delete(row.userId)
-    }
-  }
-  return times.length > 0 ? Math.round(times.reduce((sum, time) => sum + time, 0) / times.length) : null
+    .reverse()
+}
+
+function listResponseTimes(lines: RecentLine[]): number[] {
+  const asked = new Map<string, RecentLine>()
+  return lines.flatMap((line) => {
+    const question = asked.get(line.userId)
+    if (line.sender === 'user') asked.set(line.userId, line)
+    if (line.sender === 'user' || !question) return []
+    asked.delete(line.userId)
+    return line.createdAt.getTime() - question.createdAt.getTime()
+  })
 }

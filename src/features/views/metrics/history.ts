@@ -31,31 +31,40 @@ export async function getHistory(
   return { userId, timeRange: range, metrics, averages }
 }
 
+const sumOf = (column: AnySQLiteColumn) => sql<number>`sum(${column})`
+/** What the agents of a user add up to in an hour. */
+const hourSums = {
+  hour: agentMetricHours.hour,
+  measured: sumOf(agentMetricHours.measured),
+  cpu: sumOf(agentMetricHours.cpuPercentSum),
+  memory: sumOf(agentMetricHours.memoryPercentSum),
+  messages: sumOf(agentMetricHours.messages),
+  errors: sumOf(agentMetricHours.errors),
+}
+
 function readHours({ db, clock }: HistoryDeps, userId: string, range: HistoricalQuery['range']): MetricPoint[] {
   const first = new Date(hourOf(clock.now()).getTime() - (HOURS[range] - 1) * HOUR_MS)
-  const sum = (column: AnySQLiteColumn) => sql<number>`sum(${column})`
   const rows = db
-    .select({
-      hour: agentMetricHours.hour,
-      measured: sum(agentMetricHours.measured),
-      cpu: sum(agentMetricHours.cpuPercentSum),
-      memory: sum(agentMetricHours.memoryPercentSum),
-      messages: sum(agentMetricHours.messages),
-      errors: sum(agentMetricHours.errors),
-    })
+    .select(hourSums)
     .from(agentMetricHours)
     .innerJoin(agents, eq(agents.id, agentMetricHours.agentId))
     .where(and(eq(agents.ownerId, userId), gte(agentMetricHours.hour, first)))
     .groupBy(agentMetricHours.hour)
     .orderBy(asc(agentMetricHours.hour))
     .all()
-  return rows.map(({ hour, measured, cpu, memory, messages, errors }) => ({
+  return rows.map(({ hour, ...sums }) => toPoint(hour, sums))
+}
+
+type Sums = { measured: number; cpu: number; memory: number; messages: number; errors: number }
+
+function toPoint(hour: Date, { measured, cpu, memory, messages, errors }: Sums): MetricPoint {
+  return {
     timestamp: hour.toISOString(),
     cpu: measured > 0 ? round(cpu / measured) : null,
     memory: measured > 0 ? round(memory / measured) : null,
     messages,
     errors,
-  }))
+  }
 }
 
 async function measureNow({ db, clock, runtimes }: HistoryDeps, userId: string): Promise<MetricPoint[]> {

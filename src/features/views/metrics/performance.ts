@@ -41,16 +41,20 @@ function readUse(db: Db, userId: string, since: Date): Pick<PerformanceMetrics, 
   return { cpu: toNumber(row?.cpu), memory: toNumber(row?.memory) }
 }
 
-/** The latest since then, thousands at most: more would tell the same. Latency is that of calls that succeeded. */
-function readCalls(db: Db, userId: string, since: Date) {
+function latestCalls(db: Db, userId: string, since: Date) {
   const { success, latencyMs } = usageLogs
-  const latest = db
+  return db
     .select({ success, latencyMs })
     .from(usageLogs)
     .where(and(eq(usageLogs.userId, userId), gte(usageLogs.createdAt, since)))
     .orderBy(desc(usageLogs.createdAt))
     .limit(MAX_CALLS)
     .as('latest')
+}
+
+/** The latest since then, thousands at most: more would tell the same. Latency is that of calls that succeeded. */
+function readCalls(db: Db, userId: string, since: Date) {
+  const latest = latestCalls(db, userId, since)
   const row = db
     .select({
       total: count(),

@@ -9,10 +9,12 @@ import { messageDays } from '../../talk/chat/tables.ts'
 import type { MeasureDisk } from './disk.ts'
 import { toPercent } from './format.ts'
 import { getPerformance } from './performance.ts'
-import type { PlatformMetrics } from './schemas.ts'
+import type { PerformanceMetrics, PlatformMetrics } from './schemas.ts'
 import { agentMetricHours, platformHours } from './tables.ts'
 
 export type PlatformMetricsDeps = { db: Db; clock: Clock; measureDisk: MeasureDisk }
+
+type Figures = PlatformMetrics['metrics']
 
 const DAYS = 30
 const MEGABYTE = 1024 * 1024
@@ -20,29 +22,30 @@ const MEGABYTE = 1024 * 1024
 /** Everything about one's own agents on one page, from stored rows. What was never measured is null. */
 export async function getPlatformMetrics(deps: PlatformMetricsDeps, user: SignedInUser): Promise<PlatformMetrics> {
   const now = deps.clock.now()
-  const { cpu, memory, errorRate, responseTime } = getPerformance(deps, user.id)
-  const since = addDays(now, -DAYS)
   return {
     metrics: {
       agents: countAgents(deps.db, user.id),
       messages: countMessages(deps.db, user.id, now),
       deployments: countDeployments(deps.db, user.id),
-      uptime: {
-        platformUptime: readPlatformUptime(deps.db, since),
-        averageAgentUptime: readAgentUptime(deps.db, user.id, since),
-      },
-      performance: {
-        averageResponseTime: responseTime,
-        successRate: errorRate === null ? null : round(100 - errorRate),
-        errorRate,
-        cpu,
-        memory,
-      },
+      uptime: readUptime(deps.db, user.id, addDays(now, -DAYS)),
+      performance: toPerformance(getPerformance(deps, user.id)),
       storage: await readStorage(deps.measureDisk),
     },
     timestamp: now.toISOString(),
     status: 'ok',
     plan: user.plan === 'free' ? null : user.plan,
+  }
+}
+
+function toPerformance({ responseTime, errorRate, cpu, memory }: PerformanceMetrics): Figures['performance'] {
+  const successRate = errorRate === null ? null : round(100 - errorRate)
+  return { averageResponseTime: responseTime, successRate, errorRate, cpu, memory }
+}
+
+function readUptime(db: Db, userId: string, since: Date): Figures['uptime'] {
+  return {
+    platformUptime: readPlatformUptime(db, since),
+    averageAgentUptime: readAgentUptime(db, userId, since),
   }
 }
 

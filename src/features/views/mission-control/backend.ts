@@ -9,7 +9,7 @@ import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
 import { toBackendStatus } from '../../agents/registry/status.ts'
-import { agents } from '../../agents/registry/tables.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { wholeSpan } from '../../models/usage/day-slices.ts'
 import { sumCostByAgent } from '../../models/usage/queries.ts'
 import type { UsageRecorder } from '../../models/usage/recording/record.ts'
@@ -92,15 +92,14 @@ function getGraph(db: Db, principal: Principal, userId: string | undefined) {
     .all()
   const teams = listTeams(db, principal.kind === 'user' ? principal.user.id : (userId ?? null))
   return {
-    nodes: rows.map(({ id, name, status, model, plan, createdAt }) => ({
-      id,
-      name,
-      type: 'agent',
-      status: toBackendStatus(status),
-      metadata: { model, plan, createdAt: createdAt.toISOString() },
-    })),
+    nodes: rows.map(toNode),
     edges: listEdges(rows, teams).map(({ id, from, to }) => ({ id, source: from, target: to, label: 'swarm' })),
   }
+}
+
+function toNode({ id, name, status, model, plan, createdAt }: AgentRow) {
+  const metadata = { model, plan, createdAt: createdAt.toISOString() }
+  return { id, name, type: 'agent' as const, status: toBackendStatus(status), metadata }
 }
 
 function listCalls(db: Db, principal: Principal, userId: string | undefined) {
@@ -114,7 +113,11 @@ function listCalls(db: Db, principal: Principal, userId: string | undefined) {
     .orderBy(...newestFirst)
     .limit(MAX_TRACES)
     .all()
-  return rows.map((call) => ({
+  return rows.map(toTrace)
+}
+
+function toTrace(call: typeof usageLogs.$inferSelect) {
+  return {
     id: call.id,
     user_id: call.userId,
     agent_id: call.agentId,
@@ -126,7 +129,7 @@ function listCalls(db: Db, principal: Principal, userId: string | undefined) {
     latency_ms: call.latencyMs,
     success: call.success,
     created_at: call.createdAt.toISOString(),
-  }))
+  }
 }
 
 async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL | undefined) {
@@ -148,7 +151,12 @@ function listBookings(db: Db, principal: Principal, userId: string | undefined) 
     .orderBy(desc(bookings.createdAt), desc(bookings.id))
     .limit(MAX_BOOKINGS)
     .all()
-  return rows.map(({ booking, eventName }) => ({
+  return rows.map(({ booking, eventName }) => toBooking(booking, eventName))
+}
+
+function toBooking(booking: typeof bookings.$inferSelect, eventName: string | null) {
+  const price = formatMicroUsd(booking.guaranteeMicroUsd, 2)
+  return {
     id: booking.id,
     user_id: booking.payerId,
     agent_id: booking.offeringAgentId,
@@ -156,8 +164,8 @@ function listBookings(db: Db, principal: Principal, userId: string | undefined) 
     event_id: booking.eventId,
     event_name: eventName ?? booking.talentName,
     status: booking.status,
-    proposed_price_usdc: formatMicroUsd(booking.guaranteeMicroUsd, 2),
-    final_price_usdc: booking.status === 'confirmed' ? formatMicroUsd(booking.guaranteeMicroUsd, 2) : null,
+    proposed_price_usdc: price,
+    final_price_usdc: booking.status === 'confirmed' ? price : null,
     created_at: booking.createdAt.toISOString(),
-  }))
+  }
 }

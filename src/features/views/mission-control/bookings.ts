@@ -1,7 +1,7 @@
 import { and, desc, eq } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { agents } from '../../agents/registry/tables.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { Bookings } from './schemas.ts'
 
 const MAX_BOOKINGS = 10
@@ -16,13 +16,9 @@ export function listBookings(db: Db, user: SignedInUser | null): Bookings {
     .orderBy(desc(agents.createdAt), desc(agents.id))
     .limit(MAX_BOOKINGS)
     .all()
-  return {
-    bookings: rows.map(({ id, name, plan, createdAt }) => ({
-      id,
-      agentName: name,
-      status: 'pending',
-      tier: plan,
-      createdAt: createdAt.toISOString(),
-    })),
-  }
+  return { bookings: rows.map(toBooking) }
+}
+
+function toBooking({ id, name, plan, createdAt }: AgentRow): Bookings['bookings'][number] {
+  return { id, agentName: name, status: 'pending', tier: plan, createdAt: createdAt.toISOString() }
 }

@@ -34,21 +34,23 @@ export function getFleetGraph(deps: GraphDeps, user: SignedInUser | null): Fleet
   try {
     const agents = listAgents(deps.db, { kind: 'user', user }).toReversed()
     const teams = listTeams(deps.db, user.id)
-    const loads = findLatestLoads(
-      deps,
-      agents.map(({ id }) => id),
-    )
-    const nodes = agents.map((agent, index) => ({
-      ...toNode(deps, agent, roleOf(agent.id, teams), index),
-      load: loads.get(agent.id)?.cpuPercent ?? null,
-      memory: loads.get(agent.id)?.memoryPercent ?? null,
-    }))
-    return toGraph(deps, nodes, [...listEdges(agents, teams), ...listParentEdges(agents)], { source: 'soul' })
+    const edges = [...listEdges(agents, teams), ...listParentEdges(agents)]
+    return toGraph(deps, listNodes(deps, agents, teams), edges, { source: 'soul' })
   } catch (error) {
     deps.log.error({ error: errorMessage(error) }, 'mission control: cannot read the fleet')
     const why = { source: 'degraded', degraded: true, detail: 'The fleet could not be read' } as const
     return toGraph(deps, [PLACEHOLDER], [], why)
   }
+}
+
+function listNodes(deps: GraphDeps, agents: AgentRow[], teams: Team[]): FleetNode[] {
+  const ids = agents.map(({ id }) => id)
+  const loads = findLatestLoads(deps, ids)
+  return agents.map((agent, index) => ({
+    ...toNode(deps, agent, roleOf(agent.id, teams), index),
+    load: loads.get(agent.id)?.cpuPercent ?? null,
+    memory: loads.get(agent.id)?.memoryPercent ?? null,
+  }))
 }
 
 /** Two agents that took part in the same runs, each pair once; the summarizer stands at the end of its edges. */
@@ -124,19 +126,23 @@ function toGraph(
   edges: FleetEdge[],
   why: Pick<FleetGraph, 'source' | 'degraded' | 'detail'>,
 ): FleetGraph {
-  const count = (status: FleetNode['status']) => nodes.filter((node) => node.status === status).length
   return {
     nodes,
     edges,
     timestamp: deps.clock.now().toISOString(),
     ...why,
     nodeCount: nodes.length,
-    stats: {
-      totalAgents: nodes.length,
-      activeAgents: count('active'),
-      idleAgents: count('idle'),
-      offlineAgents: count('offline'),
-    },
+    stats: countByStatus(nodes),
     dashboardUrl: deps.appUrl,
+  }
+}
+
+function countByStatus(nodes: FleetNode[]): FleetGraph['stats'] {
+  const count = (wanted: FleetNode['status']) => nodes.filter(({ status }) => status === wanted).length
+  return {
+    totalAgents: nodes.length,
+    activeAgents: count('active'),
+    idleAgents: count('idle'),
+    offlineAgents: count('offline'),
   }
 }

@@ -17,23 +17,27 @@ const MILLION = 1_000_000
 
 /** What `WATCHING_FIGURES` keeps: a few dozen rows, however large the database is. */
 function readTotals(db: Db): { states: StateCount[]; usage: UsageTotal[]; ledger: LedgerTotal[] } {
-  return {
-    states: readStateCounts(db),
-    usage: db
-      .select({
-        provider: sql<string>`provider`,
-        calls: sql<number>`calls`,
-        inputTokens: sql<number>`input_tokens`,
-        outputTokens: sql<number>`output_tokens`,
-        costMicroUsd: sql<MicroUsd>`cost_micro_usd`,
-      })
-      .from(sql`usage_totals`)
-      .all(),
-    ledger: db
-      .select({ kind: sql<string>`kind`, currency: sql<string>`currency`, millionths: sql<number>`balance` })
-      .from(sql`ledger_totals`)
-      .all(),
-  }
+  return { states: readStateCounts(db), usage: readUsageTotals(db), ledger: readLedgerTotals(db) }
+}
+
+function readUsageTotals(db: Db): UsageTotal[] {
+  return db
+    .select({
+      provider: sql<string>`provider`,
+      calls: sql<number>`calls`,
+      inputTokens: sql<number>`input_tokens`,
+      outputTokens: sql<number>`output_tokens`,
+      costMicroUsd: sql<MicroUsd>`cost_micro_usd`,
+    })
+    .from(sql`usage_totals`)
+    .all()
+}
+
+function readLedgerTotals(db: Db): LedgerTotal[] {
+  return db
+    .select({ kind: sql<string>`kind`, currency: sql<string>`currency`, millionths: sql<number>`balance` })
+    .from(sql`ledger_totals`)
+    .all()
 }
 
 /** How many agents and jobs there are in each state: a dozen rows that triggers keep. */
@@ -48,18 +52,24 @@ export function readStateCounts(db: Db): StateCount[] {
 export function registerTotals(registry: Registry, db: Db): () => void {
   const setStates = registerStates(registry)
   const setUsage = registerUsage(registry)
-  const ledger = new Gauge({
+  const setLedger = registerLedger(registry)
+  return () => {
+    const totals = readTotals(db)
+    setStates(totals.states)
+    setUsage(totals.usage)
+    setLedger(totals.ledger)
+  }
+}
+
+function registerLedger(registry: Registry) {
+  const balance = new Gauge({
     name: 'stead_ledger_balance',
     help: 'What the accounts of a kind add up to, in whole units of their currency.',
     labelNames: ['account', 'currency'],
     registers: [registry],
   })
-  return () => {
-    const totals = readTotals(db)
-    setStates(totals.states)
-    setUsage(totals.usage)
-    for (const { kind, currency, millionths } of totals.ledger)
-      ledger.set({ account: kind, currency }, millionths / MILLION)
+  return (ledger: readonly LedgerTotal[]) => {
+    for (const { kind, currency, millionths } of ledger) balance.set({ account: kind, currency }, millionths / MILLION)
   }
 }
 
