@@ -82,20 +82,25 @@ function orderCall(
   })
 }
 
-function toOrder({ tokenChains }: PaidCallDeps, wallet: WalletRow, { url, method, body }: PaidCall, demand: Demand) {
-  const { userId, agentId } = wallet
-  const amountMicroUsd = Number(demand.amount)
+function toOrder({ tokenChains }: PaidCallDeps, wallet: WalletRow, call: PaidCall, demand: Demand) {
   return {
-    ...{ wallet, userId, agentId, amountMicroUsd },
+    wallet,
+    userId: wallet.userId,
+    agentId: wallet.agentId,
     kind: 'authorization' as const,
     purpose: 'paid-call',
     reference: newId('call'),
-    requestHash: sha256(JSON.stringify([method, url, body ?? null, demand.payTo, amountMicroUsd])),
+    requestHash: hashOfCall(call, demand),
     recipient: demand.payTo,
+    amountMicroUsd: Number(demand.amount),
     currency: 'USDC',
     chainId: tokenChains.USDC.terms.chainId,
-    detail: { url: new URL(url).origin },
+    detail: { url: new URL(call.url).origin },
   }
+}
+
+function hashOfCall({ url, method, body }: PaidCall, { payTo, amount }: Demand): string {
+  return sha256(JSON.stringify([method, url, body ?? null, payTo, Number(amount)]))
 }
 
 /** The same call that waits for its owner, or that they have approved since. */
