@@ -25,15 +25,7 @@ export function capAlertsJob(deps: CapAlertDeps): RepeatingJob {
 /** Tells the owners of agents that have used 80 or 100 % of what they may today; each share is told once a day. */
 export async function sendCapAlerts({ db, clock, tellOwner, agentSums }: CapAlertDeps): Promise<void> {
   const day = toDay(clock.now())
-  const reached = db
-    .select({ caps: agentCaps, userId: agents.ownerId, name: agents.name })
-    .from(agentCaps)
-    .innerJoin(agents, eq(agents.id, agentCaps.agentId))
-    .all()
-    .map((row) => ({ ...row, percent: highestOf(usedPercent(row.caps, agentSums.used(row.caps.agentId))) }))
-    .flatMap(({ percent, userId, ...row }) =>
-      percent === undefined || userId === null ? [] : [{ ...row, percent, userId }],
-    )
+  const reached = listReached({ db, agentSums })
   if (reached.length === 0) return
   await write(db, (tx) => {
     tx.delete(capAlerts).where(lt(capAlerts.day, day)).run()
@@ -43,6 +35,19 @@ export async function sendCapAlerts({ db, clock, tellOwner, agentSums }: CapAler
       if (isNews) tellOwner(tx, { userId, agent: { id: agentId, name }, kind: 'cap_near', text: TEXTS[percent] })
     }
   })
+}
+
+/** Agents with an owner, whose use of today has reached a part of a cap that is told of. */
+function listReached({ db, agentSums }: Pick<CapAlertDeps, 'db' | 'agentSums'>) {
+  return db
+    .select({ caps: agentCaps, userId: agents.ownerId, name: agents.name })
+    .from(agentCaps)
+    .innerJoin(agents, eq(agents.id, agentCaps.agentId))
+    .all()
+    .map((row) => ({ ...row, percent: highestOf(usedPercent(row.caps, agentSums.used(row.caps.agentId))) }))
+    .flatMap(({ percent, userId, ...row }) =>
+      percent === undefined || userId === null ? [] : [{ ...row, percent, userId }],
+    )
 }
 
 function highestOf(percent: number): (typeof PERCENTS)[number] | undefined {

@@ -17,24 +17,25 @@ export async function changeCaps(
   { db, clock }: ChangeDeps,
   caller: Caller,
   agentId: string,
-  { tokensPerDay, costUsdPerDay }: ChangeCapsRequest,
+  request: ChangeCapsRequest,
 ): Promise<void> {
   const now = clock.now()
-  const change = {
+  const detail = toCaps(request)
+  const row = { agentId, ...detail, updatedAt: now }
+  await write(db, (tx) => {
+    tx.insert(agentCaps).values(row).onConflictDoUpdate({ target: agentCaps.agentId, set: row }).run()
+    recordAudit(tx, { actor: caller.id, action: 'agent.caps', target: agentId, detail, address: caller.address }, now)
+  })
+}
+
+/** What is not named stays as it is; null takes a cap away. */
+function toCaps({ tokensPerDay, costUsdPerDay }: ChangeCapsRequest) {
+  return {
     ...(tokensPerDay !== undefined && { tokensPerDay }),
     ...(costUsdPerDay !== undefined && {
       costMicroUsdPerDay: costUsdPerDay === null ? null : toMicroUsd(costUsdPerDay),
     }),
-    updatedAt: now,
   }
-  await write(db, (tx) => {
-    tx.insert(agentCaps)
-      .values({ agentId, ...change })
-      .onConflictDoUpdate({ target: agentCaps.agentId, set: change })
-      .run()
-    const { updatedAt: _, ...detail } = change
-    recordAudit(tx, { actor: caller.id, action: 'agent.caps', target: agentId, detail, address: caller.address }, now)
-  })
 }
 
 /** From now on no model answers; what is under way ends by itself. Pausing what is paused changes the reason. */

@@ -12,20 +12,8 @@ const RETIRING_MS = 5 * 60_000
 
 /** Finds the agent of a token by its hash, also by the one before, while the agent is being told of its new token. */
 export function createAgentFinder({ db, clock }: { db: Db; clock: Clock }) {
-  const { aiProvider, tokensChangedAt } = agents
-  const withOwners = () =>
-    db
-      .select({ agentId: agents.id, aiProvider, tokensChangedAt, user: identityColumns })
-      .from(agents)
-      .leftJoin(users, eq(users.id, agents.ownerId))
-  const byToken = withOwners()
-    .where(eq(agents.accessTokenHash, parameter('hash')))
-    .prepare()
-  const byRetiringToken = withOwners()
-    .where(eq(agents.retiringTokenHash, parameter('hash')))
-    .prepare()
-  const findPresent = memoize(db, (hash) => byToken.get({ hash }) ?? null)
-  const findRetiring = memoize(db, (hash) => byRetiringToken.get({ hash }) ?? null)
+  const findPresent = createHashFinder(db, agents.accessTokenHash)
+  const findRetiring = createHashFinder(db, agents.retiringTokenHash)
   return (hash: string) => {
     const present = findPresent(hash)
     if (present) return present
@@ -33,4 +21,16 @@ export function createAgentFinder({ db, clock }: { db: Db; clock: Clock }) {
     const since = retiring?.tokensChangedAt?.getTime() ?? 0
     return retiring && clock.now().getTime() - since < RETIRING_MS ? retiring : null
   }
+}
+
+/** Finds the agent whose `column` holds a hash, with its owner. */
+function createHashFinder(db: Db, column: typeof agents.accessTokenHash | typeof agents.retiringTokenHash) {
+  const { aiProvider, tokensChangedAt } = agents
+  const byHash = db
+    .select({ agentId: agents.id, aiProvider, tokensChangedAt, user: identityColumns })
+    .from(agents)
+    .leftJoin(users, eq(users.id, agents.ownerId))
+    .where(eq(column, parameter('hash')))
+    .prepare()
+  return memoize(db, (hash) => byHash.get({ hash }) ?? null)
 }

@@ -4,7 +4,7 @@ import type { Log } from '../../../core/log.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { streamChunks, tellCompleted, toUsage } from './answers.ts'
-import { type CompleteDeps, complete, completeStreaming } from './complete.ts'
+import { type CompleteDeps, type Completed, complete, completeStreaming } from './complete.ts'
 import type { Caller } from './requests/completion-request.ts'
 import { AiReply, type ChatRequest } from './schemas.ts'
 
@@ -25,26 +25,27 @@ export async function answerChat<Env extends BaseEnv>(
   c: Context<Env>,
   deps: ChatDeps,
   caller: Caller,
-  { taskType, fallbacks, ...body }: ChatRequest,
+  request: ChatRequest,
 ) {
-  const asked = {
-    caller,
-    wish: { model: body.model, fallbacks, taskType },
-    body,
-    json: JSON.stringify(body),
-    endpoint: '/api/ai/chat',
-    signal: c.req.raw.signal,
-  }
-  if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+  const asked = toAsked(caller, request, c.req.raw.signal)
+  if (request.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
   const answer = await complete(deps, asked)
   tellCompleted(c, answer)
-  const reply: z.infer<typeof AiReply> = {
+  return c.json(toReply(answer, deps.clock.now()))
+}
+
+function toAsked(caller: Caller, { taskType, fallbacks, ...body }: ChatRequest, signal: AbortSignal) {
+  const wish = { model: body.model, fallbacks, taskType }
+  return { caller, wish, body, json: JSON.stringify(body), endpoint: '/api/ai/chat', signal }
+}
+
+function toReply(answer: Completed, now: Date): z.infer<typeof AiReply> {
+  return {
     id: answer.id,
     model: answer.model.id,
     provider: answer.model.provider.id,
     message: { role: 'assistant', content: answer.content },
     usage: toUsage(answer),
-    timestamp: deps.clock.now().toISOString(),
+    timestamp: now.toISOString(),
   }
-  return c.json(reply)
 }

@@ -131,19 +131,20 @@ export function limitCaller(requestsPerMinute: number) {
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const findAgent = createAgentFinder(deps)
 
+  const findByAgentToken = (token: string): Found | null => {
+    const agent = findAgent(sha256(token))
+    if (!agent) return null
+    const { agentId } = agent
+    deps.touchAgent(agentId)
+    const aiProvider = toProviderId(agent.aiProvider)
+    // An agent without an owner is the operator's: nobody's plan limits it.
+    if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
+    if (agent.user.disabledAt) throw accountDisabled()
+    const user = toSignedInUser(agent.user, deps.rules)
+    return { userId: user.id, agentId, planned: planOfUser(user), key: null, aiProvider }
+  }
   const findByToken = (token: string | null): Found | null => {
-    if (token?.startsWith(AGENT_TOKEN_PREFIX)) {
-      const agent = findAgent(sha256(token))
-      if (!agent) return null
-      const { agentId } = agent
-      deps.touchAgent(agentId)
-      const aiProvider = toProviderId(agent.aiProvider)
-      // An agent without an owner is the operator's: nobody's plan limits it.
-      if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
-      if (agent.user.disabledAt) throw accountDisabled()
-      const user = toSignedInUser(agent.user, deps.rules)
-      return { userId: user.id, agentId, planned: planOfUser(user), key: null, aiProvider }
-    }
+    if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
     if (!token?.startsWith('sk_')) return null
     const holder = deps.verifyKey(token)
     if (!holder) return null

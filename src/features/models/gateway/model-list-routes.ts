@@ -57,20 +57,21 @@ const LONG_CONTEXT_TOKENS = 200_000
 /** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
 function toAiModel(model: CatalogueModel, isAvailable: boolean): AiModel {
   const provider = model.provider.id
-  const isLocal = provider === 'local' || provider === 'ollama'
   return {
     id: model.id,
     name: model.name,
     provider,
     description: model.description ?? `${model.name} through ${provider}`,
-    tags: [
-      isLocal ? 'local' : 'cloud',
-      ...model.tags,
-      ...((model.contextLength ?? 0) >= LONG_CONTEXT_TOKENS ? ['long-context'] : []),
-    ],
+    tags: toTags(model),
     inputCost: model.price?.inputUsdPerMillion ?? null,
     outputCost: model.price?.outputUsdPerMillion ?? null,
     contextWindow: model.contextLength,
     available: isAvailable,
   }
+}
+
+function toTags({ provider, tags, contextLength }: CatalogueModel): string[] {
+  const isLocal = provider.id === 'local' || provider.id === 'ollama'
+  const isLong = (contextLength ?? 0) >= LONG_CONTEXT_TOKENS
+  return [isLocal ? 'local' : 'cloud', ...tags, ...(isLong ? ['long-context'] : [])]
 }

@@ -24,13 +24,9 @@ type Asker = Spender & { agentId: string | null }
 export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: Asker): MyUsage {
   const now = deps.clock.now()
   const { windowStart, windowEnd } = monthOf(now)
-  const isOf = and(
-    eq(usageDays.userId, userId),
-    gte(usageDays.day, toDay(windowStart)),
-    lt(usageDays.day, toDay(windowEnd)),
-    agentId === null ? undefined : eq(usageDays.agentId, agentId),
-  )
-  const byModel = listByModel(deps.db, isOf)
+  const isOfAgent = agentId === null ? undefined : eq(usageDays.agentId, agentId)
+  const isInMonth = and(gte(usageDays.day, toDay(windowStart)), lt(usageDays.day, toDay(windowEnd)))
+  const byModel = listByModel(deps.db, and(eq(usageDays.userId, userId), isInMonth, isOfAgent))
   return {
     windowStart: windowStart.toISOString(),
     windowEnd: windowEnd.toISOString(),

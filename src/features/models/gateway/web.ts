@@ -12,6 +12,7 @@ import type { UsageRecorder } from '../usage/recording/record.ts'
 import { MonthQuery } from '../usage/schemas.ts'
 import { answerChat, chatAnswers } from './ai-chat.ts'
 import type { CallerFinder } from './callers.ts'
+import type { CatalogueModel } from './catalogue/catalogue.ts'
 import type { CompleteDeps } from './complete.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
@@ -74,19 +75,17 @@ export function aiWeb(deps: AiWebDeps) {
     // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none.
     const own = user ? planInForce(user) : NO_PLAN
     const plan = own === NO_PLAN ? PLANS.solo : own
-    const models = deps.catalogue.list().map(
-      (model): ListedModel => ({
-        id: model.id,
-        name: model.name,
-        provider: model.provider.id,
-        contextLength: model.contextLength,
-        pricing: model.price && {
-          prompt: model.price.inputUsdPerMillion / 1_000_000,
-          completion: model.price.outputUsdPerMillion / 1_000_000,
-        },
-      }),
-    )
+    const models = deps.catalogue.list().map(toListedModel)
     return c.json({ models, defaultModel: deps.catalogue.findDefault(plan)?.id ?? null })
   })
   return app
+}
+
+/** Prices are US dollars per token here. */
+function toListedModel({ id, name, provider, contextLength, price }: CatalogueModel): ListedModel {
+  const pricing = price && {
+    prompt: price.inputUsdPerMillion / 1_000_000,
+    completion: price.outputUsdPerMillion / 1_000_000,
+  }
+  return { id, name, provider: provider.id, contextLength, pricing }
 }

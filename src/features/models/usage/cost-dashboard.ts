@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, type SQL } from 'drizzle-orm'
 import { addDays, type Clock, toDay } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
@@ -76,26 +76,31 @@ async function readSums({ db, clock }: { db: Db; clock: Clock }, userId: string,
   const byDay = new Map<string, Sums>()
   let rows = 0
   await inDaySlices(usageDays.day, { last: clock.now(), days }, (isInSlice) => {
-    const slice = db
-      .select({ usage: usageDays, name: agents.name })
-      .from(usageDays)
-      .leftJoin(agents, eq(agents.id, usageDays.agentId))
-      .where(and(eq(usageDays.userId, userId), isInSlice))
-      .all()
+    const slice = readSlice(db, and(eq(usageDays.userId, userId), isInSlice))
     rows += slice.length
     for (const { usage, name } of slice) {
       const { agentId, model } = usage
       const sums = toSums(usage)
-      const key = `${agentId}\n${model}`
-      const pair = pairs.get(key)
-      if (pair) add(pair, sums)
-      else pairs.set(key, { agentId, name: name ?? agentId, model, ...sums })
-      const day = byDay.get(usage.day)
-      if (day) add(day, sums)
-      else byDay.set(usage.day, { ...sums })
+      addTo(pairs, `${agentId}\n${model}`, { agentId, name: name ?? agentId, model, ...sums })
+      addTo(byDay, usage.day, sums)
     }
   })
   return { rows, pairs: [...pairs.values()], days: byDay }
+}
+
+function readSlice(db: Db, condition: SQL | undefined) {
+  return db
+    .select({ usage: usageDays, name: agents.name })
+    .from(usageDays)
+    .leftJoin(agents, eq(agents.id, usageDays.agentId))
+    .where(condition)
+    .all()
+}
+
+function addTo<Counted extends Sums>(sums: Map<string, Counted>, key: string, counted: Counted): void {
+  const known = sums.get(key)
+  if (known) add(known, counted)
+  else sums.set(key, { ...counted })
 }
 
 function toSums({ inputTokens, outputTokens, ...usage }: typeof usageDays.$inferSelect): Sums {
@@ -109,25 +114,30 @@ function hasAnyUsage(db: Db, userId: string): boolean {
   )
 }
 
+function toSummary(total: Sums): CostDashboard['summary'] {
+  return {
+    totalCost: toUsd(total.costMicroUsd),
+    totalTokens: total.tokens,
+    totalCalls: total.calls,
+    avgCostPerCall: average(total),
+    estimatedCost: toUsd(total.estimatedCostMicroUsd),
+    estimatedTokens: total.estimatedTokens,
+  }
+}
+
+function toDailyLine(day: string, { costMicroUsd, tokens }: Sums): CostDashboard['daily'][number] {
+  return { date: toDayLabel(day), cost: toUsd(costMicroUsd), tokens }
+}
+
 function toDashboard(period: Period, days: string[], { pairs, days: byDay }: Read): CostDashboard {
   const total = sum(pairs)
   return {
     period,
-    summary: {
-      totalCost: toUsd(total.costMicroUsd),
-      totalTokens: total.tokens,
-      totalCalls: total.calls,
-      avgCostPerCall: average(total),
-      estimatedCost: toUsd(total.estimatedCostMicroUsd),
-      estimatedTokens: total.estimatedTokens,
-    },
+    summary: toSummary(total),
     agents: [...Map.groupBy(pairs, (pair) => pair.agentId).values()]
       .map(toAgentLine)
       .sort((one, other) => other.cost - one.cost || other.tokens - one.tokens),
-    daily: days.map((day) => {
-      const { costMicroUsd, tokens } = byDay.get(day) ?? NOTHING
-      return { date: toDayLabel(day), cost: toUsd(costMicroUsd), tokens }
-    }),
+    daily: days.map((day) => toDailyLine(day, byDay.get(day) ?? NOTHING)),
     modelBreakdown: [...Map.groupBy(pairs, (pair) => pair.model)]
       .map(([model, group]) => ({ model, ...share(sum(group), total) }))
       .sort((one, other) => other.cost - one.cost || other.percent - one.percent),

@@ -102,20 +102,23 @@ export async function listToolUsage(
     agentId === undefined ? undefined : eq(toolDays.agentId, agentId),
     principal.kind === 'user' ? eq(toolDays.userId, principal.user.id) : undefined,
   )
-  const rows: ReturnType<typeof readToolSums> = []
+  const rows: ToolSums[] = []
   const read = (isInSlice: SQL) => void rows.push(...readToolSums(deps.db, and(isInSlice, isWanted)))
   await query(() => inDaySlices(toolDays.day, { last: deps.clock.now(), days }, read))
   return [...Map.groupBy(rows, ({ toolName }) => toolName)]
-    .map(([tool_name, group]) => {
-      const timedCalls = total(group, ({ timedCalls }) => timedCalls)
-      return {
-        tool_name,
-        calls: total(group, ({ calls }) => calls),
-        successes: total(group, ({ successes }) => successes),
-        avg_ms: timedCalls > 0 ? Math.round(total(group, ({ durationMs }) => durationMs) / timedCalls) : null,
-      }
-    })
+    .map(([tool_name, group]) => ({ tool_name, ...toToolFigures(group) }))
     .sort((one, other) => other.calls - one.calls)
+}
+
+type ToolSums = ReturnType<typeof readToolSums>[number]
+
+function toToolFigures(group: ToolSums[]) {
+  const timedCalls = total(group, ({ timedCalls }) => timedCalls)
+  return {
+    calls: total(group, ({ calls }) => calls),
+    successes: total(group, ({ successes }) => successes),
+    avg_ms: timedCalls > 0 ? Math.round(total(group, ({ durationMs }) => durationMs) / timedCalls) : null,
+  }
 }
 
 function readToolSums(db: Db, condition: SQL | undefined) {

@@ -92,26 +92,31 @@ function accountsOf(
   { userId, plan, key, budget }: Spender,
 ): Account[] {
   const accounts: Account[] = []
-  if (plan.tokensPerMonth !== null) {
-    accounts.push({
-      id: userId,
-      used: deps.userSums.used(userId),
-      maxTokens: plan.tokensPerMonth,
-      maxCostMicroUsd: Number.POSITIVE_INFINITY,
-      exceeded: ({ tokens }) => quotaExceeded(plan, tokens),
-    })
-  }
-  if (key && (key.tokensPerMonth !== null || key.budgetMicroUsd !== null)) {
-    accounts.push({
-      id: key.id,
-      used: deps.keySums.used(key.id),
-      maxTokens: key.tokensPerMonth ?? Number.POSITIVE_INFINITY,
-      maxCostMicroUsd: key.budgetMicroUsd ?? Number.POSITIVE_INFINITY,
-      exceeded: (used) => keyQuotaExceeded(key, used),
-    })
-  }
+  if (plan.tokensPerMonth !== null) accounts.push(accountOfPlan(deps.userSums, userId, plan))
+  if (key && (key.tokensPerMonth !== null || key.budgetMicroUsd !== null))
+    accounts.push(accountOfKey(deps.keySums, key))
   if (budget) accounts.push({ ...budget, used: budget.used() })
   return accounts
+}
+
+function accountOfPlan(userSums: RunningSums, userId: string, plan: Spender['plan']): Account {
+  return {
+    id: userId,
+    used: userSums.used(userId),
+    maxTokens: plan.tokensPerMonth ?? Number.POSITIVE_INFINITY,
+    maxCostMicroUsd: Number.POSITIVE_INFINITY,
+    exceeded: ({ tokens }) => quotaExceeded(plan, tokens),
+  }
+}
+
+function accountOfKey(keySums: RunningSums, key: NonNullable<Spender['key']>): Account {
+  return {
+    id: key.id,
+    used: keySums.used(key.id),
+    maxTokens: key.tokensPerMonth ?? Number.POSITIVE_INFINITY,
+    maxCostMicroUsd: key.budgetMicroUsd ?? Number.POSITIVE_INFINITY,
+    exceeded: (used) => keyQuotaExceeded(key, used),
+  }
 }
 
 function quotaExceeded(plan: Plan, used: number): AppError {

@@ -4,6 +4,15 @@ import { write } from '../../../db/write.ts'
 import type { ToolEventRequest } from './schemas.ts'
 import { addedToolSums, toolDays, toolEvents } from './tables.ts'
 
+function toColumns(event: ToolEventRequest['events'][number]) {
+  return {
+    sessionId: event.session_id ?? null,
+    toolName: event.tool_name,
+    success: event.success,
+    durationMs: event.duration_ms ?? null,
+  }
+}
+
 /** Keeps what an agent says of the tools it used (Interface 2, Tool event), with the sums of the day. */
 export async function recordToolEvents(
   deps: { db: Db; clock: Clock },
@@ -11,14 +20,7 @@ export async function recordToolEvents(
   { events }: ToolEventRequest,
 ): Promise<void> {
   const createdAt = deps.clock.now()
-  const rows = events.map((event) => ({
-    ...by,
-    sessionId: event.session_id ?? null,
-    toolName: event.tool_name,
-    success: event.success,
-    durationMs: event.duration_ms ?? null,
-    createdAt,
-  }))
+  const rows = events.map((event) => ({ ...by, ...toColumns(event), createdAt }))
   const day = { ...by, day: toDay(createdAt) }
   const sums = sumByTool(events).map((sum) => ({ ...day, ...sum }))
   await write(deps.db, (tx) => {
