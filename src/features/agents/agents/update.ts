@@ -30,16 +30,7 @@ export async function updateAgent(
 ): Promise<AgentRow> {
   const plan = request.plan ?? request.config?.plan
   const aiProvider = request.aiProvider ?? request.config?.aiProvider
-  const updated = await write(deps.db, (tx) =>
-    tx
-      .update(agents)
-      .set({ ...(plan && { plan }), ...(aiProvider && { aiProvider }), updatedAt: deps.clock.now() })
-      .where(and(eq(agents.id, id), ownedBy(principal)))
-      .returning()
-      .get(),
-  )
-  if (!updated) throw new AppError('not_found', 'Agent not found')
-  return updated
+  return changeOwnRow(deps, principal, id, { ...(plan && { plan }), ...(aiProvider && { aiProvider }) })
 }
 
 /** Gives an agent another name. @throws AppError `not_found` for a missing agent and for someone else's. */
@@ -49,14 +40,18 @@ export async function renameAgent(
   id: string,
   name: string,
 ): Promise<AgentRow> {
-  const renamed = await write(deps.db, (tx) =>
-    tx
-      .update(agents)
-      .set({ name, updatedAt: deps.clock.now() })
-      .where(and(eq(agents.id, id), ownedBy(principal)))
-      .returning()
-      .get(),
-  )
-  if (!renamed) throw new AppError('not_found', 'Agent not found')
-  return renamed
+  return changeOwnRow(deps, principal, id, { name })
+}
+
+async function changeOwnRow(
+  deps: { db: Db; clock: Clock },
+  principal: Principal,
+  id: string,
+  columns: Partial<AgentRow>,
+): Promise<AgentRow> {
+  const change = { ...columns, updatedAt: deps.clock.now() }
+  const isOwn = and(eq(agents.id, id), ownedBy(principal))
+  const changed = await write(deps.db, (tx) => tx.update(agents).set(change).where(isOwn).returning().get())
+  if (!changed) throw new AppError('not_found', 'Agent not found')
+  return changed
 }

@@ -43,22 +43,28 @@ export async function switchMailChannel(
 ): Promise<MailChannel> {
   return write(db, (tx) => {
     getAgent(tx, principal, agentId)
-    const missing = listMissing(agentMail)
-    if (isOn && missing.length > 0) {
-      throw new AppError('unavailable', `Mail of agents is not configured: set ${missing.join(', ')}`, {
-        code: 'NOT_CONFIGURED',
-      })
-    }
+    if (isOn) requireMailConfigured(agentMail)
     const now = clock.now()
-    const since = isOn ? (findOpenChannel(tx, agentId, 'mail')?.since ?? now) : null
-    tx.insert(agentChannels)
-      .values({ agentId, name: 'mail', since })
-      .onConflictDoUpdate({ target: [agentChannels.agentId, agentChannels.name], set: { since } })
-      .run()
+    setMailSince(tx, agentId, isOn ? (findOpenChannel(tx, agentId, 'mail')?.since ?? now) : null)
     const action = isOn ? 'agent.channel-on' : 'agent.channel-off'
     recordAudit(tx, { actor: principal.user.id, address, action, target: agentId, detail: { channel: 'mail' } }, now)
     return showMailChannel(tx, agentMail, agentId)
   })
+}
+
+function requireMailConfigured(agentMail: AgentMail): void {
+  const missing = listMissing(agentMail)
+  if (missing.length === 0) return
+  throw new AppError('unavailable', `Mail of agents is not configured: set ${missing.join(', ')}`, {
+    code: 'NOT_CONFIGURED',
+  })
+}
+
+function setMailSince(tx: Tx, agentId: string, since: Date | null): void {
+  tx.insert(agentChannels)
+    .values({ agentId, name: 'mail', since })
+    .onConflictDoUpdate({ target: [agentChannels.agentId, agentChannels.name], set: { since } })
+    .run()
 }
 
 /** Null for one that is off. */

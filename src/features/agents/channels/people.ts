@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lte } from 'drizzle-orm'
+import { and, asc, eq, gt, lte, type SQL } from 'drizzle-orm'
 import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../../core/agents/pairing-code.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -39,11 +39,10 @@ export function listLetIn(db: Db, of: OfChannel): ChannelPerson[] {
 
 /** Strangers who wait for the owner. */
 export function listWaiting(db: Db, { clock }: { clock: Clock }, of: OfChannel): ChannelPairing[] {
-  const isWaiting = and(ofPairings(of), gt(channelPairings.expiresAt, clock.now()), eq(channelPairings.isDenied, false))
   return db
     .select()
     .from(channelPairings)
-    .where(isWaiting)
+    .where(isWaiting(of, clock.now()))
     .orderBy(asc(channelPairings.expiresAt))
     .all()
     .map(({ code, personId, name, expiresAt }) => ({ code, id: personId, name, expiresAt: expiresAt.toISOString() }))
@@ -57,16 +56,11 @@ export function askToBeLetIn(
   person: { id: string; name: string },
 ): string | null {
   const now = clock.now()
+  const isOver = lte(channelPairings.expiresAt, now)
   tx.delete(channelPairings)
-    .where(and(ofPairings(of), lte(channelPairings.expiresAt, now)))
+    .where(and(ofPairings(of), isOver))
     .run()
-  const isOfPerson = and(ofPairings(of), eq(channelPairings.personId, person.id))
-  if (
-    countRows(tx, channelPairings, isOfPerson) > 0 ||
-    countRows(tx, channelPairings, ofPairings(of)) >= MAX_PAIRINGS
-  ) {
-    return null
-  }
+  if (!mayWait(tx, of, person.id)) return null
   const code = newPairingCode()
   const expiresAt = new Date(now.getTime() + PAIRING_LASTS_MS)
   tx.insert(channelPairings)
@@ -82,25 +76,32 @@ export function decideWaiting(
   of: OfChannel,
   { code, approve }: { code: string; approve: boolean },
 ): ChannelPairingRow {
-  const isThis = and(
-    ofPairings(of),
-    eq(channelPairings.code, code.toUpperCase()),
-    eq(channelPairings.isDenied, false),
-    gt(channelPairings.expiresAt, clock.now()),
-  )
+  const now = clock.now()
+  const isThis = and(isWaiting(of, now), eq(channelPairings.code, code.toUpperCase()))
   const found = tx.select().from(channelPairings).where(isThis).get()
   if (!found) throw new AppError('not_found', 'Pairing code not found')
-  const { personId, name } = found
   if (!approve) {
     tx.update(channelPairings).set({ isDenied: true }).where(isThis).run()
     return found
   }
   tx.delete(channelPairings).where(isThis).run()
-  tx.insert(channelPeople)
-    .values({ ...of, personId, name, since: clock.now() })
-    .onConflictDoNothing()
-    .run()
+  letIn(tx, of, found, now)
   return found
+}
+
+function letIn(tx: Tx, of: OfChannel, { personId, name }: ChannelPairingRow, since: Date): void {
+  const row = { ...of, personId, name, since }
+  tx.insert(channelPeople).values(row).onConflictDoNothing().run()
+}
+
+function isWaiting(of: OfChannel, now: Date): SQL | undefined {
+  return and(ofPairings(of), gt(channelPairings.expiresAt, now), eq(channelPairings.isDenied, false))
+}
+
+function mayWait(tx: Tx, of: OfChannel, personId: string): boolean {
+  const isOfPerson = and(ofPairings(of), eq(channelPairings.personId, personId))
+  if (countRows(tx, channelPairings, isOfPerson) > 0) return false
+  return countRows(tx, channelPairings, ofPairings(of)) < MAX_PAIRINGS
 }
 
 /** @throws AppError `not_found`; `conflict` for the owner. */

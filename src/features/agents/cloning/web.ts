@@ -8,6 +8,7 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
+import type { AgentRow } from '../registry/tables.ts'
 import { type CloneDeps, cloneAgent, type OpenAgentWallet } from './clone.ts'
 import { memoFor } from './payment.ts'
 import { Cloned, CloneRequest, CloneService } from './schemas.ts'
@@ -55,20 +56,23 @@ export function cloningWeb(deps: CloningWebDeps) {
       const agent = once.made
         ? getAgent(deps.db, { kind: 'user', user }, once.made)
         : await cloneAgent(deps, user, request, once.note)
-      const body: Cloned = {
-        success: true,
-        agentId: agent.id,
-        walletAddress: await deps.openAgentWallet(user.id, agent.id),
-        parentAgentId: request.parentAgentId,
-        generation: agent.generation,
-        transactionHash: request.paymentProof.transactionHash,
-        specialization: request.specialization,
-        status: agent.status,
-        message: `Agent ${agent.name} was cloned and is being deployed`,
-      }
-      return c.json(body)
+      return c.json(toCloned(agent, request, await deps.openAgentWallet(user.id, agent.id)))
     },
   )
 
   return app
+}
+
+function toCloned(agent: AgentRow, request: CloneRequest, walletAddress: string): Cloned {
+  return {
+    success: true,
+    agentId: agent.id,
+    walletAddress,
+    parentAgentId: request.parentAgentId,
+    generation: agent.generation,
+    transactionHash: request.paymentProof.transactionHash,
+    specialization: request.specialization,
+    status: agent.status,
+    message: `Agent ${agent.name} was cloned and is being deployed`,
+  }
 }

@@ -134,28 +134,32 @@ export function findDeployment(db: Db, agentId: string): DeploymentRow | null {
 }
 
 function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): void {
-  const { plan, model, aiProvider, ...settings } = request.config
+  const { plan: _plan, model: _model, aiProvider: _aiProvider, ...settings } = request.config
   const known = findAgent(tx, principal, request.agentId)
-  if (known) {
-    changeSettings(deps, tx, known, settings)
-    return
-  }
-  const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, request.agentId)).get() !== undefined
-  if (isTaken) throw new AppError('not_found', 'Agent not found')
-  // Its removal would end this one as well, and until then its folder is there for this one to read.
-  if (isBeingRemoved(tx, request.agentId))
-    throw new AppError('conflict', 'A deleted agent of this id is still being removed')
+  changeSettings(deps, tx, known ?? insertNamed(deps, tx, principal, request), settings)
+}
+
+/** An agent under the id that the request names. */
+function insertNamed(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): AgentRow {
+  const { plan = DEFAULT_PLAN, model = 'default', aiProvider = 'openrouter' } = request.config
+  requireFreeId(tx, request.agentId)
   requireAgentQuotaFor(tx, principal)
-  const agent = insertAgent(deps, tx, {
+  return insertAgent(deps, tx, {
     id: request.agentId,
     ownerId: principal.kind === 'user' ? principal.user.id : findOwner(tx, request.userId),
     name: request.name ?? request.agentId,
-    model: model ?? 'default',
-    plan: plan ?? DEFAULT_PLAN,
-    aiProvider: aiProvider ?? 'openrouter',
+    model,
+    plan,
+    aiProvider,
     status: 'provisioning',
   })
-  changeSettings(deps, tx, agent, settings)
+}
+
+function requireFreeId(tx: Tx, agentId: string): void {
+  const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agentId)).get() !== undefined
+  if (isTaken) throw new AppError('not_found', 'Agent not found')
+  // Its removal would end this one as well, and until then its folder is there for this one to read.
+  if (isBeingRemoved(tx, agentId)) throw new AppError('conflict', 'A deleted agent of this id is still being removed')
 }
 
 function findOwner(tx: Tx, userId: string | undefined): string | null {

@@ -4,7 +4,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { ImageRules } from '../operations/images.ts'
 import { type AgentAddresses, toOrigin } from '../registry/address.ts'
-import { agentSettings } from '../registry/config.ts'
+import { type AgentSettings, agentSettings } from '../registry/config.ts'
 import { openTokens } from '../registry/create.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
@@ -52,19 +52,23 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
     id: agent.id,
     image: imageOf(deps, agent),
     port,
-    environment: {
-      ...settings.environment,
-      AGENT_ID: agent.id,
-      AGENT_NAME: agent.name,
-      AGENT_MODEL: agent.model,
-      AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
-      ...(settings.secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
-      ...(settings.secrets.DISCORD_TOKEN && { DISCORD_API_URL: deps.channelUrls.discord }),
-      ...(settings.secrets.SLACK_APP_TOKEN && { SLACK_API_URL: deps.channelUrls.slack }),
-      PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
-    },
+    environment: await toEnvironment(deps, agent, settings),
     secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },
+  }
+}
+
+async function toEnvironment(deps: SpecDeps, agent: AgentRow, { environment, secrets }: AgentSettings) {
+  return {
+    ...environment,
+    AGENT_ID: agent.id,
+    AGENT_NAME: agent.name,
+    AGENT_MODEL: agent.model,
+    AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
+    ...(secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
+    ...(secrets.DISCORD_TOKEN && { DISCORD_API_URL: deps.channelUrls.discord }),
+    ...(secrets.SLACK_APP_TOKEN && { SLACK_API_URL: deps.channelUrls.slack }),
+    PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
   }
 }
 

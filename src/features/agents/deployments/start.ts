@@ -36,6 +36,9 @@ export type OperationDeps = RepairDeps &
     snapshotDir: string
   }
 
+/** How an operation ended whose agent is healthy; `error` is what it failed at before that. */
+type End = { result: 'succeeded' | 'rolled-back' | 'failed'; error: string | null }
+
 /** An engine that refuses this many ports in a row has another problem. */
 const PORT_TRIES = 10
 const LOG_LINES = 50
@@ -78,20 +81,21 @@ export async function pullImage(
   if (!image) return
   const runtime = runtimeOf(deps, operation)
   await write(deps.db, (tx) => setStep(tx, operation, 'pull'))
-  if (!mayFetch(deps, operation.requestedBy, image)) {
-    if (!(await runtime.findImage(image))) throw notAllowed(image)
-    return
-  }
+  if (mayFetch(deps, operation.requestedBy, image)) await runtime.pull(image, createProgress(deps, operation), signal)
+  else if (!(await runtime.findImage(image))) throw notAllowed(image)
+}
+
+/** Shows what is new of a progress. Nobody waits for it: the next piece follows soon. */
+function createProgress(deps: OperationDeps, { agentId }: OperationRow): (progress: PullProgress) => void {
   let shown = ''
-  const show = (progress: PullProgress) => {
+  return (progress) => {
     const detail = toDetail(progress)
     if (detail === shown) return
     shown = detail
-    write(deps.db, (tx) => showDeployment(tx, operation.agentId, { detail })).catch((error) =>
-      deps.log.warn({ agent: operation.agentId, error: errorMessage(error) }, 'progress cannot be shown'),
+    write(deps.db, (tx) => showDeployment(tx, agentId, { detail })).catch((error) =>
+      deps.log.warn({ agent: agentId, error: errorMessage(error) }, 'progress cannot be shown'),
     )
   }
-  await runtime.pull(image, show, signal)
 }
 
 /**
@@ -146,7 +150,7 @@ export async function commit(
   deps: OperationDeps,
   operation: OperationRow,
   inspection: Inspection,
-  end: { result: 'succeeded' | 'rolled-back' | 'failed'; error: string | null } = { result: 'succeeded', error: null },
+  end: End = { result: 'succeeded', error: null },
 ): Promise<void> {
   const { agentId } = operation
   const before = findAgentRow(deps.db, agentId)
@@ -157,12 +161,16 @@ export async function commit(
     endOperation(tx, operation, end, now)
     showDeployment(tx, agentId, { step: 'running', error: end.error, detail: null, finishedAt: now })
     if (agent?.status !== 'provisioning') return false
-    const lastError = end.result === 'rolled-back' ? describeReturn({ ...operation, ...end }) : null
-    const running = { status: 'running', startedAt: now, downAt: null, lastError, updatedAt: now } as const
-    tx.update(agents).set(running).where(eq(agents.id, agentId)).run()
+    markRunning(tx, operation, end, now)
     return true
   })
   if (!isWanted) await endIfUnwanted(deps, agentId)
+}
+
+function markRunning(tx: Tx, operation: OperationRow, end: End, now: Date): void {
+  const lastError = end.result === 'rolled-back' ? describeReturn({ ...operation, ...end }) : null
+  const running = { status: 'running', startedAt: now, downAt: null, lastError, updatedAt: now } as const
+  tx.update(agents).set(running).where(eq(agents.id, operation.agentId)).run()
 }
 
 /** What an inspection tells of an agent, for its row. The image is pinned: another one comes by an update. */

@@ -16,36 +16,33 @@ const MAX_PER_USER = 50
 
 export type RegisterDeps = { db: Db; clock: Clock; sealer: Sealer }
 
+type Registration = RegisterLinkRequest & Pick<InstallationRow, 'mode'>
+
 /**
  * Registers a machine, or what it says anew about itself: it counts as seen now. A user registers for themselves, the
  * operator for anybody.
  * @throws AppError `forbidden` for somebody else, `limited` at 50 machines of one user.
  */
-export async function register(
-  deps: RegisterDeps,
-  principal: Principal,
-  request: RegisterLinkRequest & Pick<InstallationRow, 'mode'>,
-): Promise<void> {
+export async function register(deps: RegisterDeps, principal: Principal, request: Registration): Promise<void> {
   const { userId, name } = request
   if (principal.kind === 'user' && principal.user.id !== userId) throw new AppError('forbidden', 'Forbidden')
   await write(deps.db, (tx) => {
     const known = findByName(tx, userId, name)
     if (!known) requireInstallationQuota(tx, userId)
-    const id = known?.id ?? newId('ins')
-    const now = deps.clock.now()
-    const said = {
-      ownerId: tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()?.id ?? null,
-      mode: request.mode,
-      gatewayUrl: request.gatewayUrl ?? null,
-      gatewayToken: request.gatewayToken ? deps.sealer.seal(request.gatewayToken, purposeOf(id)) : null,
-      status: 'active',
-      lastSeenAt: now,
-    } as const
-    tx.insert(installations)
-      .values({ id, userId, name, registeredAt: now, ...said })
-      .onConflictDoUpdate({ target: installations.id, set: said })
-      .run()
+    saveInstallation(tx, deps, known?.id ?? newId('ins'), request)
   })
+}
+
+function saveInstallation(tx: Tx, { clock, sealer }: RegisterDeps, id: string, request: Registration): void {
+  const { userId, name, mode, gatewayUrl = null, gatewayToken } = request
+  const now = clock.now()
+  const ownerId = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()?.id ?? null
+  const sealedToken = gatewayToken ? sealer.seal(gatewayToken, purposeOf(id)) : null
+  const said = { ownerId, mode, gatewayUrl, gatewayToken: sealedToken, status: 'active', lastSeenAt: now } as const
+  tx.insert(installations)
+    .values({ id, userId, name, registeredAt: now, ...said })
+    .onConflictDoUpdate({ target: installations.id, set: said })
+    .run()
 }
 
 function findByName(tx: Tx, userId: string, name: string): InstallationRow | undefined {

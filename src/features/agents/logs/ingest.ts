@@ -60,16 +60,7 @@ async function lookAtAgents(
   signal: AbortSignal,
 ): Promise<void> {
   const wanted = new Map(listFollowed(deps).map((agent) => [agent.id, agent]))
-  for (const agent of wanted.values()) {
-    const known = followers.get(agent.id)
-    const updatedAt = agent.updatedAt.getTime()
-    if (known?.updatedAt === updatedAt) continue
-    const clean = await findCleaner(deps, agent)
-    // Without it nothing may be stored.
-    if (!clean) continue
-    if (known) Object.assign(known, { clean, updatedAt, isLeaving: false })
-    else followers.set(agent.id, startFollower(deps, agent, clean))
-  }
+  for (const agent of wanted.values()) await noteFollowed(deps, followers, agent)
   for (const [id, follower] of followers) {
     if (wanted.has(id) || follower.isLeaving) continue
     follower.isLeaving = true
@@ -79,6 +70,18 @@ async function lookAtAgents(
     })
     leaving.add(left)
   }
+}
+
+/** Starts to follow an agent, or has its follower take note of settings that were changed. */
+async function noteFollowed(deps: IngestDeps, followers: Map<string, Follower>, agent: AgentRow): Promise<void> {
+  const known = followers.get(agent.id)
+  const updatedAt = agent.updatedAt.getTime()
+  if (known?.updatedAt === updatedAt) return
+  const clean = await findCleaner(deps, agent)
+  // Without it nothing may be stored.
+  if (!clean) return
+  if (known) Object.assign(known, { clean, updatedAt, isLeaving: false })
+  else followers.set(agent.id, startFollower(deps, agent, clean))
 }
 
 /** Agents that have been deployed and should run. */

@@ -42,17 +42,21 @@ export function appendLines(
   if (findCursor(tx, agentId) !== cursor.before) return false
   insertLines(tx, agentId, lines)
   const addedBytes = lines.reduce((sum, { text }) => sum + storedBytes(text), 0)
-  const { sizeBytes } = tx
-    .insert(logSources)
-    .values({ agentId, cursor: cursor.after, sizeBytes: addedBytes })
-    .onConflictDoUpdate({
-      target: logSources.agentId,
-      set: { cursor: cursor.after, sizeBytes: sql`${logSources.sizeBytes} + ${addedBytes}` },
-    })
-    .returning()
-    .get()
+  const sizeBytes = growSource(tx, agentId, cursor.after, addedBytes)
   if (sizeBytes > MAX_STORED_BYTES) deleteOldest(tx, agentId, sizeBytes - MAX_STORED_BYTES + SPARE_BYTES)
   return true
+}
+
+/** @returns how many bytes of the agent's lines are stored now. */
+function growSource(tx: Tx, agentId: string, cursor: string | null, addedBytes: number): number {
+  const { sizeBytes } = logSources
+  const grown = tx
+    .insert(logSources)
+    .values({ agentId, cursor, sizeBytes: addedBytes })
+    .onConflictDoUpdate({ target: logSources.agentId, set: { cursor, sizeBytes: sql`${sizeBytes} + ${addedBytes}` } })
+    .returning({ sizeBytes })
+    .get()
+  return grown.sizeBytes
 }
 
 /** All rows with one statement: as JSON a row costs a fifth of what it costs as parameters. */

@@ -24,19 +24,24 @@ export function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
     for (const runtime of deps.runtimes.listOpen()) {
       if (!(await runtime.isAvailable())) continue
       const orphans = (await runtime.list()).map(({ id }) => id).filter((id) => !isAtHome(homes, id, runtime.name))
-      const now = deps.clock.now().getTime()
-      for (const key of seenSince.keys()) {
-        const [name, id = ''] = key.split(' ')
-        if (name === runtime.name && !orphans.includes(id)) seenSince.delete(key)
-      }
-      for (const id of orphans) {
-        const key = `${runtime.name} ${id}`
-        const since = seenSince.get(key) ?? now
-        seenSince.set(key, since)
-        if (now - since >= ORPHAN_MS && homes.size > 0) await removeOrphan(deps, runtime, id)
-      }
+      const overdue = noteSeen(seenSince, runtime.name, orphans, deps.clock.now().getTime())
+      for (const id of homes.size > 0 ? overdue : []) await removeOrphan(deps, runtime, id)
     }
   }
+}
+
+/** Notes in `seenSince` which orphans a runtime has. @returns those that it has had for long enough. */
+function noteSeen(seenSince: Map<string, number>, runtime: RuntimeName, orphans: string[], nowMs: number): string[] {
+  for (const key of seenSince.keys()) {
+    const [name, id = ''] = key.split(' ')
+    if (name === runtime && !orphans.includes(id)) seenSince.delete(key)
+  }
+  return orphans.filter((id) => {
+    const key = `${runtime} ${id}`
+    const since = seenSince.get(key) ?? nowMs
+    seenSince.set(key, since)
+    return nowMs - since >= ORPHAN_MS
+  })
 }
 
 function isAtHome(homes: ReadonlyMap<string, RuntimeName | null>, id: string, runtime: RuntimeName): boolean {
@@ -45,22 +50,19 @@ function isAtHome(homes: ReadonlyMap<string, RuntimeName | null>, id: string, ru
 }
 
 async function removeOrphan(deps: OperationDeps, runtime: Runtime, id: string): Promise<void> {
+  const who = { agent: id, runtime: runtime.name }
   try {
-    await deps.agentTurns.take(id, async () => {
-      await stopIfDeployed(runtime, id)
-      const folder = join(deps.snapshotDir, '..', 'orphans')
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      await runtime.snapshot(id, join(folder, `${id}.tar.gz`))
-      await runtime.remove(id)
-    })
-    deps.log.warn(
-      { agent: id, runtime: runtime.name },
-      'an agent that no row knows was removed; what it had stored is among the backups',
-    )
+    await deps.agentTurns.take(id, () => putAside(deps, runtime, id))
+    deps.log.warn(who, 'an agent that no row knows was removed; what it had stored is among the backups')
   } catch (error) {
-    deps.log.error(
-      { agent: id, runtime: runtime.name, error: errorMessage(error) },
-      'an agent that no row knows could not be removed',
-    )
+    deps.log.error({ ...who, error: errorMessage(error) }, 'an agent that no row knows could not be removed')
   }
+}
+
+async function putAside({ snapshotDir }: OperationDeps, runtime: Runtime, id: string): Promise<void> {
+  await stopIfDeployed(runtime, id)
+  const folder = join(snapshotDir, '..', 'orphans')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await runtime.snapshot(id, join(folder, `${id}.tar.gz`))
+  await runtime.remove(id)
 }

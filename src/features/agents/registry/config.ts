@@ -57,18 +57,12 @@ export function findWebhookUrl(sealer: Sealer, agent: AgentRow): string | null {
   return openSecrets(sealer, agent).webhookUrl ?? null
 }
 
+export type AgentSettings = { environment: Record<string, string>; secrets: Record<string, string> }
+
 /** What an agent's settings add to its spec. `AI_PROVIDER` says whose the provider key is, so it comes only with one. */
-export function agentSettings(
-  sealer: Sealer,
-  agent: AgentRow,
-): { environment: Record<string, string>; secrets: Record<string, string> } {
+export function agentSettings(sealer: Sealer, agent: AgentRow): AgentSettings {
   const plain = readPlain(agent)
-  const opened = openSecrets(sealer, agent)
-  const secrets: Record<string, string> = {}
-  for (const name of SECRET_NAMES) {
-    const [file, value] = [SECRET_FILES[name], opened[name]]
-    if (file && value !== undefined) secrets[file] = value
-  }
+  const secrets = toSecretFiles(openSecrets(sealer, agent))
   return {
     environment: {
       AGENT_PLAN: agent.plan,
@@ -80,6 +74,16 @@ export function agentSettings(
     },
     secrets,
   }
+}
+
+/** By the file in which the agent finds each of them. */
+function toSecretFiles(opened: ReturnType<typeof openSecrets>): Record<string, string> {
+  const secrets: Record<string, string> = {}
+  for (const name of SECRET_NAMES) {
+    const [file, value] = [SECRET_FILES[name], opened[name]]
+    if (file && value !== undefined) secrets[file] = value
+  }
+  return secrets
 }
 
 /** Has it a token of any messenger, at which it listens? The other two secrets are the key of a provider and an address. */

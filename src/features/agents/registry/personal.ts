@@ -3,6 +3,18 @@ import { inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { agents } from './tables.ts'
 
+const agentColumns = {
+  id: agents.id,
+  name: agents.name,
+  model: agents.model,
+  plan: agents.plan,
+  aiProvider: agents.aiProvider,
+  status: agents.status,
+  startedAt: agents.startedAt,
+  createdAt: agents.createdAt,
+  updatedAt: agents.updatedAt,
+}
+
 /** Agents without their tokens and settings. */
 export const personalAgents: PersonalList = {
   name: 'agents',
@@ -11,21 +23,6 @@ export const personalAgents: PersonalList = {
     inPages(db, {
       table: agents,
       condition: eq(agents.ownerId, userId),
-      read: (isOnPage) =>
-        db
-          .select({
-            id: agents.id,
-            name: agents.name,
-            model: agents.model,
-            plan: agents.plan,
-            aiProvider: agents.aiProvider,
-            status: agents.status,
-            startedAt: agents.startedAt,
-            createdAt: agents.createdAt,
-            updatedAt: agents.updatedAt,
-          })
-          .from(agents)
-          .where(isOnPage)
-          .all(),
+      read: (isOnPage) => db.select(agentColumns).from(agents).where(isOnPage).all(),
     }),
 }

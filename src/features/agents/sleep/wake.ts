@@ -50,22 +50,13 @@ async function wakeAgent(deps: WakeDeps, agentId: string): Promise<void> {
   const startedAt = performance.now()
   try {
     const inspection = await bringBack(deps, agent)
-    await write(deps.db, (tx) => {
-      const seen = toSeen(inspection, null)
-      tx.update(agents)
-        .set({ ...seen, ...toAwake(deps.clock.now()) })
-        .where(isAsleep(agentId))
-        .run()
-    })
+    const awake = { ...toSeen(inspection, null), ...toAwake(deps.clock.now()) }
+    await write(deps.db, (tx) => tx.update(agents).set(awake).where(isAsleep(agentId)).run())
     deps.log.info({ agentId, ms: Math.round(performance.now() - startedAt) }, 'agent woke')
   } catch (error) {
     await noteFailure(deps, agent, error)
-    throw new AppError(
-      'unavailable',
-      `The agent could not be woken: ${toReason(error)}`,
-      { code: 'WAKE_FAILED' },
-      { cause: error },
-    )
+    const message = `The agent could not be woken: ${toReason(error)}`
+    throw new AppError('unavailable', message, { code: 'WAKE_FAILED' }, { cause: error })
   } finally {
     await endIfUnwanted(deps, agentId)
   }

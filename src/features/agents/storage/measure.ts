@@ -1,6 +1,6 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { and, asc, eq, isNull, lt, or } from 'drizzle-orm'
+import { and, asc, eq, isNull, lt, or, type SQL } from 'drizzle-orm'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -29,39 +29,46 @@ type Due = Pick<AgentRow, 'id' | 'runtime'> & { workspaceBytes: number; measured
 
 /** Measures what agents have stored: at once what was changed through us, and now and then what they change themselves. */
 export function measureStorageJob(deps: MeasureDeps): RepeatingJob {
-  const askedAtMs = new Map<string, number>()
-  /** Null when this runtime was asked a moment ago. */
-  const askEngine = async (runtime: Runtime) => {
-    const asked = askedAtMs.get(runtime.name)
-    if (asked !== undefined && performance.now() - asked < ENGINE_PAUSE_MS) return null
-    askedAtMs.set(runtime.name, performance.now())
-    return (await runtime.measureStored?.()) ?? null
-  }
+  const askEngine = createEngineQuestion()
   return {
     name: 'storage.measure',
     everyMs: LOOK_MS,
     async run(signal) {
       for (const [runtime, due] of groupByRuntime(deps, listDue(deps))) {
-        if (runtime.name === 'process') {
-          for (const one of due)
-            await save(deps, one, await measureFolder(join(deps.agentsFolder, one.id, 'state'), signal))
-        } else {
-          const bytes = await askEngine(runtime)
-          for (const one of bytes ? due : []) await save(deps, one, bytes?.get(one.id) ?? 0)
-        }
+        if (runtime.name === 'process') await saveFolders(deps, due, signal)
+        else await saveAnswer(deps, due, await askEngine(runtime))
       }
     },
   }
 }
 
+/** Asks an engine what its agents have stored; null when it was asked a moment ago. */
+function createEngineQuestion() {
+  const askedAtMs = new Map<string, number>()
+  return async (runtime: Runtime) => {
+    const asked = askedAtMs.get(runtime.name)
+    if (asked !== undefined && performance.now() - asked < ENGINE_PAUSE_MS) return null
+    askedAtMs.set(runtime.name, performance.now())
+    return (await runtime.measureStored?.()) ?? null
+  }
+}
+
+async function saveFolders(deps: MeasureDeps, due: Due[], signal: AbortSignal): Promise<void> {
+  for (const one of due) await save(deps, one, await measureFolder(join(deps.agentsFolder, one.id, 'state'), signal))
+}
+
+async function saveAnswer(deps: MeasureDeps, due: Due[], bytes: ReadonlyMap<string, number> | null): Promise<void> {
+  if (bytes) for (const one of due) await save(deps, one, bytes.get(one.id) ?? 0)
+}
+
 /** The oldest measurements first, and before them what was never measured or changed since. */
+function isDue(now: Date): SQL | undefined {
+  const isOlder = (ageMs: number) => lt(agentStorage.measuredAt, new Date(now.getTime() - ageMs))
+  const isRunning = eq(agents.status, 'running')
+  return or(isNull(agentStorage.measuredAt), isOlder(MAX_AGE_MS.still), and(isOlder(MAX_AGE_MS.running), isRunning))
+}
+
 function listDue({ db, clock }: MeasureDeps): Due[] {
-  const before = (ageMs: number) => new Date(clock.now().getTime() - ageMs)
-  const isDue = or(
-    isNull(agentStorage.measuredAt),
-    lt(agentStorage.measuredAt, before(MAX_AGE_MS.still)),
-    and(lt(agentStorage.measuredAt, before(MAX_AGE_MS.running)), eq(agents.status, 'running')),
-  )
   return db
     .select({
       id: agents.id,
@@ -71,7 +78,7 @@ function listDue({ db, clock }: MeasureDeps): Due[] {
     })
     .from(agentStorage)
     .innerJoin(agents, eq(agents.id, agentStorage.agentId))
-    .where(isDue)
+    .where(isDue(clock.now()))
     .orderBy(asc(agentStorage.measuredAt))
     .limit(MAX_AGENTS)
     .all()

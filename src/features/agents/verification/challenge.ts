@@ -7,6 +7,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../registry/list.ts'
+import type { AgentRow } from '../registry/tables.ts'
 import type { Challenge } from './schemas.ts'
 import { verificationChallenges } from './tables.ts'
 
@@ -25,20 +26,25 @@ export function createChallenge(deps: ChallengeDeps, principal: Principal, id: s
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
     const expiresAt = new Date(deps.clock.now().getTime() + LIFETIME_MS)
-    const message = [
-      `${deps.appUrl} asks you to vouch for an agent.`,
-      '',
-      `Agent: ${agent.id}`,
-      `Account: ${agent.ownerId ?? 'operator'}`,
-      `Nonce: ${nonce}`,
-      `Expires: ${expiresAt.toISOString()}`,
-    ].join('\n')
+    const message = toMessage(deps.appUrl, agent, nonce, expiresAt)
     tx.insert(verificationChallenges)
       .values({ agentId: id, message, expiresAt })
       .onConflictDoUpdate({ target: verificationChallenges.agentId, set: { message, expiresAt } })
       .run()
     return { message, expiresAt: expiresAt.toISOString() }
   })
+}
+
+function toMessage(appUrl: string, agent: AgentRow, nonce: string, expiresAt: Date): string {
+  const lines = [
+    `${appUrl} asks you to vouch for an agent.`,
+    '',
+    `Agent: ${agent.id}`,
+    `Account: ${agent.ownerId ?? 'operator'}`,
+    `Nonce: ${nonce}`,
+    `Expires: ${expiresAt.toISOString()}`,
+  ]
+  return lines.join('\n')
 }
 
 /**

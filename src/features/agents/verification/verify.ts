@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../registry/list.ts'
@@ -23,14 +23,13 @@ export async function verifyAgent(
   return write(deps.db, (tx) => {
     getAgent(tx, principal, id)
     if (challenge !== null) spend(tx, id, challenge)
-    const row = { ...proof, verifiedAt: deps.clock.now() }
-    return tx
-      .insert(agentVerifications)
-      .values({ ...row, agentId: id })
-      .onConflictDoUpdate({ target: agentVerifications.agentId, set: row })
-      .returning()
-      .get()
+    return saveProof(tx, { ...proof, agentId: id, verifiedAt: deps.clock.now() })
   })
+}
+
+function saveProof(tx: Tx, row: VerificationRow): VerificationRow {
+  const proofs = tx.insert(agentVerifications).values(row)
+  return proofs.onConflictDoUpdate({ target: agentVerifications.agentId, set: row }).returning().get()
 }
 
 /** Fine when there is none. @throws AppError `not_found` for a missing agent and for someone else's. */

@@ -23,18 +23,22 @@ export async function findHostFault(deps: RecordDeps & { db: Db }): Promise<bool
     if (known) return void tx.update(hostFaults).set({ endedAt: now }).where(eq(hostFaults.id, known.id)).run()
     const id = newId('flt')
     tx.insert(hostFaults).values({ id, failing, watched, startedAt: now }).run()
-    deps.notify(tx, {
-      id,
-      kind: 'host_fault',
-      at: now.toISOString(),
-      agent: null,
-      status: `${failing} of ${watched} agents fail together: no agent is repaired until most of them answer again`,
-      attempt: 0,
-      exitCode: null,
-      outOfMemory: false,
-    })
+    deps.notify(tx, describeHostFault(id, { failing, watched }, now))
   })
   return isFault
+}
+
+function describeHostFault(id: string, { failing, watched }: ReturnType<typeof countFailing>, now: Date) {
+  return {
+    id,
+    kind: 'host_fault' as const,
+    at: now.toISOString(),
+    agent: null,
+    status: `${failing} of ${watched} agents fail together: no agent is repaired until most of them answer again`,
+    attempt: 0,
+    exitCode: null,
+    outOfMemory: false,
+  }
 }
 
 function countFailing(db: Db): { failing: number; watched: number } {

@@ -82,15 +82,13 @@ function judge(before: WatchdogRow, inspection: Inspection | null, { isHealthy, 
   if (isMisconfigured) events.push({ type: 'misconfigured', at })
   else if (isHealthy) events.push({ type: 'probed', at, isHealthy })
   else events.push({ type: 'probed', at, isHealthy: false, isDown })
-  const findings: Findings = {
-    processStartedAt: seen?.startedAt ?? null,
-    processRestarts: seen?.restarts ?? null,
-    ...((crashes > 0 || isMisconfigured) && {
-      exitCode: inspection?.exitCode ?? null,
-      outOfMemory: inspection?.isOutOfMemory ?? false,
-    }),
-  }
+  const process = { processStartedAt: seen?.startedAt ?? null, processRestarts: seen?.restarts ?? null }
+  const findings: Findings = { ...process, ...((crashes > 0 || isMisconfigured) && describeExit(inspection)) }
   return { events, findings }
+}
+
+function describeExit(inspection: Inspection | null) {
+  return { exitCode: inspection?.exitCode ?? null, outOfMemory: inspection?.isOutOfMemory ?? false }
 }
 
 function toSeen({ processStartedAt, processRestarts }: WatchdogRow): SeenProcess | null {
