@@ -4,6 +4,7 @@ import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
 import { requireEndpoint } from '../chat/endpoint.ts'
 import { findAddressee, type SendDeps } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
@@ -22,17 +23,7 @@ export type HealthDeps = SendDeps & {
  */
 export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId: string | undefined) {
   const agent = findAddressee(deps.db, user, agentId)
-  const known = {
-    agentId: agent.id,
-    status: toShownStatus(agent),
-    version: null,
-    apiVersion: API_VERSION,
-    uptime: 0,
-    model: agent.model,
-    channels: ['web', ...(deps.webhooks.emailSecret ? ['email'] : [])],
-    skills: listSkills(deps.db, user, agent.id).flatMap(({ id, enabled }) => (enabled ? [id] : [])),
-    lastSeen: findLastWord(deps.db, agent.id),
-  }
+  const known = describeKnown(deps, user, agent)
   if (agent.status !== 'running') return known
   const endpoint = requireEndpoint(deps.sealer, agent)
   const health = await deps.gateway.health(endpoint)
@@ -42,6 +33,21 @@ export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId:
     uptime: Math.round((health.uptimeMs ?? sinceStart(deps, agent.startedAt)) / 1000),
     model: health.model ?? agent.model,
     lastSeen: deps.clock.now().getTime(),
+  }
+}
+
+/** What is known of an agent without asking it. */
+function describeKnown(deps: HealthDeps, user: SignedInUser, agent: AgentRow) {
+  return {
+    agentId: agent.id,
+    status: toShownStatus(agent),
+    version: null,
+    apiVersion: API_VERSION,
+    uptime: 0,
+    model: agent.model,
+    channels: ['web', ...(deps.webhooks.emailSecret ? ['email'] : [])],
+    skills: listSkills(deps.db, user, agent.id).flatMap(({ id, enabled }) => (enabled ? [id] : [])),
+    lastSeen: findLastWord(deps.db, agent.id),
   }
 }
 

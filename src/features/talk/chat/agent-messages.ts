@@ -3,7 +3,7 @@ import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'
-import { messageDays, messages } from './tables.ts'
+import { type MessageRow, messageDays, messages } from './tables.ts'
 
 /**
  * What was said between an agent and its owner, newest first. All of it was written on the dashboard: what goes through
@@ -12,27 +12,23 @@ import { messageDays, messages } from './tables.ts'
  */
 export function listAgentMessages(db: Db, principal: Principal, id: string, query: AgentMessagesQuery): AgentMessages {
   const agent = getAgent(db, principal, id)
-  const rows = db
+  const shown = readNewest(db, agent.id, query).map(toAgentMessage)
+  return { messages: shown, total: countMessages(db, agent.id), ...query, status: 'ok' }
+}
+
+function readNewest(db: Db, agentId: string, { limit, offset }: AgentMessagesQuery): MessageRow[] {
+  return db
     .select()
     .from(messages)
-    .where(eq(messages.agentId, agent.id))
+    .where(eq(messages.agentId, agentId))
     .orderBy(desc(messages.sequence))
-    .limit(query.limit)
-    .offset(query.offset)
+    .limit(limit)
+    .offset(offset)
     .all()
-  return {
-    messages: rows.map((row) => ({
-      id: row.id,
-      agentId: row.agentId,
-      sender: row.sender,
-      content: row.content,
-      timestamp: row.createdAt.toISOString(),
-      platform: 'web',
-    })),
-    total: countMessages(db, agent.id),
-    ...query,
-    status: 'ok',
-  }
+}
+
+function toAgentMessage({ id, agentId, sender, content, createdAt }: MessageRow): AgentMessages['messages'][number] {
+  return { id, agentId, sender, content, timestamp: createdAt.toISOString(), platform: 'web' }
 }
 
 /** Added up from the days, of which there are few. */

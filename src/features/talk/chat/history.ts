@@ -15,17 +15,7 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
   const selection = db
     .select()
     .from(messages)
-    .where(
-      and(
-        // With the plus the index of the agent leads to them, where one is named.
-        query.agentId
-          ? and(sql`+${messages.userId} = ${user.id}`, eq(messages.agentId, query.agentId))
-          : eq(messages.userId, user.id),
-        query.sessionId === undefined ? undefined : isInSession(query.sessionId),
-        query.replacedBy ? eq(messages.replacedBy, query.replacedBy) : isNull(messages.replacedBy),
-        query.before ? lt(messages.sequence, sequenceOf(db, user.id, query.before)) : undefined,
-      ),
-    )
+    .where(isWanted(db, user.id, query))
     .orderBy(desc(messages.sequence))
   const { rows: newestFirst, hasMore } = readPage(selection, query.limit)
   const rows = newestFirst.reverse()
@@ -33,6 +23,18 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
   const attachments = showAttachments(db, rows)
   const page = rows.map((row) => ({ ...toChatMessage(row), ...turns.get(row.id), ...attachments.get(row.id) }))
   return { messages: page, count: page.length, hasMore }
+}
+
+function isWanted(db: Db, userId: string, query: MessageQuery): SQL | undefined {
+  return and(
+    // With the plus the index of the agent leads to them, where one is named.
+    query.agentId
+      ? and(sql`+${messages.userId} = ${userId}`, eq(messages.agentId, query.agentId))
+      : eq(messages.userId, userId),
+    query.sessionId === undefined ? undefined : isInSession(query.sessionId),
+    query.replacedBy ? eq(messages.replacedBy, query.replacedBy) : isNull(messages.replacedBy),
+    query.before ? lt(messages.sequence, sequenceOf(db, userId, query.before)) : undefined,
+  )
 }
 
 const NOTHING: MessageList = { messages: [], count: 0, hasMore: false }

@@ -55,14 +55,11 @@ export const personalTurns: PersonalList = {
 }
 
 function withToolCalls(db: Db, turns: TurnRow[]) {
-  const isOfTurn = inArray(
-    chatToolCalls.turnId,
-    turns.map(({ id }) => id),
-  )
+  const ids = turns.map(({ id }) => id)
   const calls = db
     .select()
     .from(chatToolCalls)
-    .where(isOfTurn)
+    .where(inArray(chatToolCalls.turnId, ids))
     .orderBy(asc(chatToolCalls.turnId), asc(chatToolCalls.start))
     .all()
   const byTurn = Map.groupBy(calls, ({ turnId }) => turnId)

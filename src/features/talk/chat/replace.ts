@@ -29,14 +29,21 @@ export function getReplaceable(
     .where(and(isOwn, eq(messages.sender, 'user'), isNull(messages.replacedBy)))
     .get()
   if (!question) throw new AppError('not_found', 'Message not found')
-  const isRunning = tx
+  if (isBeingAnswered(tx, userId, question)) {
+    throw new AppError('conflict', 'The reply is still under way', { code: 'TURN_RUNNING' })
+  }
+  return question
+}
+
+/** Is it, or one after it, being answered? */
+function isBeingAnswered(tx: Tx, userId: string, question: MessageRow): boolean {
+  const running = tx
     .select({ id: chatTurns.id })
     .from(chatTurns)
     .innerJoin(messages, eq(messages.id, chatTurns.questionId))
     .where(and(eq(chatTurns.state, 'running'), eq(chatTurns.userId, userId), isFrom(question)))
     .get()
-  if (isRunning) throw new AppError('conflict', 'The reply is still under way', { code: 'TURN_RUNNING' })
-  return question
+  return running !== undefined
 }
 
 /** Takes a question and all that was said after it out of its conversation; it can still be read. */
@@ -83,14 +90,20 @@ export function listToldBefore(db: Db, question: MessageRow, sessionKey: string)
     .orderBy(desc(messages.sequence))
     .limit(MAX_TOLD_MESSAGES)
     .all()
+  return dropTooLong(newestFirst)
+    .toReversed()
+    .map(({ id, sender, content }) => {
+      if (sender === 'agent') return { role: 'assistant', content }
+      return { role: 'user', ...tellWithAttachments(db, { id, content }) }
+    })
+}
+
+/** What fits into the characters that are told, and nothing that follows. */
+function dropTooLong<Line extends { content: string }>(lines: Line[]): Line[] {
   let characters = 0
-  const told = newestFirst.filter(({ content }) => {
+  return lines.filter(({ content }) => {
     characters += content.length
     return characters <= MAX_TOLD_CHARACTERS
-  })
-  return told.toReversed().map(({ id, sender, content }) => {
-    if (sender === 'agent') return { role: 'assistant', content }
-    return { role: 'user', ...tellWithAttachments(db, { id, content }) }
   })
 }
 

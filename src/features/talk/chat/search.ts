@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
 import type { Db } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
@@ -17,21 +17,19 @@ export function searchMessages(db: Db, userId: string, query: SearchQuery): Sear
     .select({ message: messages, snippet: snippetOf('messages_fts', 0) })
     .from(sql`messages_fts`)
     .innerJoin(messages, eq(messages.sequence, sql`messages_fts.rowid`))
-    .where(
-      and(
-        sql`messages_fts MATCH ${match}`,
-        eq(messages.userId, userId),
-        query.agentId ? eq(messages.agentId, query.agentId) : undefined,
-        query.before ? isBefore('messages_fts', sequenceOf(db, userId, query.before)) : undefined,
-      ),
-    )
+    .where(and(sql`messages_fts MATCH ${match}`, isWanted(db, userId, query)))
     .orderBy(sql`messages_fts.rowid DESC`)
   const { rows, hasMore } = readPage(selection, query.limit)
-  const results = rows.map((row) => ({
-    message: toChatMessage(row.message),
-    snippet: toPieces(row.snippet),
-  }))
+  const results = rows.map((row) => ({ message: toChatMessage(row.message), snippet: toPieces(row.snippet) }))
   return { results, hasMore }
+}
+
+function isWanted(db: Db, userId: string, { agentId, before }: SearchQuery): SQL | undefined {
+  return and(
+    eq(messages.userId, userId),
+    agentId ? eq(messages.agentId, agentId) : undefined,
+    before ? isBefore('messages_fts', sequenceOf(db, userId, before)) : undefined,
+  )
 }
 
 function toMatch(db: Db, userId: string, { q, agentId }: SearchQuery): string | null {

@@ -4,6 +4,7 @@ import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentChatRequest, AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type Sealer, sha256 } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { findOpenChannel } from '../../agents/channels/mail.ts'
@@ -38,12 +39,7 @@ export function deliverMailJob(deps: DeliverDeps): JobKind {
 
 /** @throws AppError when the agent does not run or does not answer. */
 async function deliverMail(deps: DeliverDeps, id: string, signal: AbortSignal): Promise<void> {
-  const found = deps.db
-    .select({ mail: inboxMessages, agent: agents })
-    .from(inboxMessages)
-    .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
-    .where(and(eq(inboxMessages.id, id), eq(inboxMessages.status, 'queued')))
-    .get()
+  const found = findQueued(deps.db, id)
   if (!found) return
   const { mail, agent } = found
   const endpoint = requireEndpoint(deps.sealer, agent)
@@ -52,15 +48,22 @@ async function deliverMail(deps: DeliverDeps, id: string, signal: AbortSignal): 
   const message = toMessage(mail, isAnswered)
   const request = { sessionKey: toSessionKey(mail, isAnswered), message, images, turnId: mail.id }
   const outcome = await ask(deps, endpoint, request, signal)
-  await write(deps.db, (tx) => {
-    const delivered = { ...mail, ...outcome, deliveredAt: deps.clock.now() }
-    const { status, reply, error, deliveredAt } = delivered
-    const answer = putAnswerOnItsWay(deps, tx, delivered)
-    tx.update(inboxMessages)
-      .set({ status, reply, error, deliveredAt, ...answer })
-      .where(eq(inboxMessages.id, id))
-      .run()
-  })
+  await write(deps.db, (tx) => noteDelivered(tx, deps, { ...mail, ...outcome, deliveredAt: deps.clock.now() }))
+}
+
+function findQueued(db: Db, id: string) {
+  return db
+    .select({ mail: inboxMessages, agent: agents })
+    .from(inboxMessages)
+    .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
+    .where(and(eq(inboxMessages.id, id), eq(inboxMessages.status, 'queued')))
+    .get()
+}
+
+function noteDelivered(tx: Tx, deps: DeliverDeps, delivered: InboxRow): void {
+  const { id, status, reply, error, deliveredAt } = delivered
+  const change = { status, reply, error, deliveredAt, ...putAnswerOnItsWay(deps, tx, delivered) }
+  tx.update(inboxMessages).set(change).where(eq(inboxMessages.id, id)).run()
 }
 
 type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>

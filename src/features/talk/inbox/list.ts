@@ -10,17 +10,13 @@ import { type InboxRow, inboxMessages } from './tables.ts'
 /** A page of the mail of a user's agents, or of one of them. @throws AppError `not_found` for someone else's agent. */
 export function listInbox(db: Db, user: SignedInUser, { agentId, limit, before }: InboxQuery): Inbox {
   if (agentId) getAgent(db, { kind: 'user', user }, agentId)
+  const isOfAgent = agentId ? eq(inboxMessages.agentId, agentId) : undefined
+  const isBefore = before ? lt(inboxMessages.sequence, sequenceOf(db, user.id, before)) : undefined
   const selection = db
     .select({ mail: inboxMessages })
     .from(inboxMessages)
     .innerJoin(agents, eq(agents.id, inboxMessages.agentId))
-    .where(
-      and(
-        eq(agents.ownerId, user.id),
-        agentId ? eq(inboxMessages.agentId, agentId) : undefined,
-        before ? lt(inboxMessages.sequence, sequenceOf(db, user.id, before)) : undefined,
-      ),
-    )
+    .where(and(eq(agents.ownerId, user.id), isOfAgent, isBefore))
     .orderBy(desc(inboxMessages.sequence))
   const { rows, hasMore } = readPage(selection, limit)
   const messages = rows.map(({ mail }) => toInboxMessage(mail))
@@ -51,10 +47,12 @@ function toInboxMessage({ sequence: _, sender, receivedAt, deliveredAt, ...mail 
     receivedAt: receivedAt.toISOString(),
     deliveredAt: deliveredAt?.toISOString() ?? null,
     files: mail.files.map(({ name, path, problem }) => ({ name, path, problem })),
-    answer: mail.answerStatus && {
-      status: mail.answerStatus,
-      error: mail.answerError,
-      sentAt: mail.answeredAt?.toISOString() ?? null,
-    },
+    answer: toAnswer(mail),
   }
+}
+
+/** Null for a mail that is not answered by mail. */
+function toAnswer(mail: Pick<InboxRow, 'answerStatus' | 'answerError' | 'answeredAt'>): InboxMessage['answer'] {
+  const { answerStatus: status, answerError: error, answeredAt } = mail
+  return status && { status, error, sentAt: answeredAt?.toISOString() ?? null }
 }

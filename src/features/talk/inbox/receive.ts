@@ -81,24 +81,19 @@ export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail, files
   const text = toText(mail.body)
   if (!text && files.length === 0) return 'fetch_error'
   const id = newId('mail')
-  const subject = mail.subject.slice(0, MAX_SUBJECT_CHARACTERS)
-  const thread = readThread(mail.headers, mail.messageId)
-  const automatic = describeAutomatic(mail.headers, sender)
-  const row = {
-    id,
-    agentId: agent.id,
-    sender,
-    subject,
-    text,
-    status: 'queued',
-    receivedAt: now,
-    ...thread,
-    automatic,
-    files,
-  } as const
+  const received = { id, agentId: agent.id, sender, text, files, receivedAt: now }
+  const row = { ...received, ...describeMail(mail, sender), status: 'queued' } as const
   deps.storage.within(tx, agent.ownerId, () => tx.insert(inboxMessages).values(row).run())
   deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}` })
   return 'processed'
+}
+
+function describeMail({ subject, headers, messageId }: IncomingMail, sender: string) {
+  return {
+    subject: subject.slice(0, MAX_SUBJECT_CHARACTERS),
+    ...readThread(headers, messageId),
+    automatic: describeAutomatic(headers, sender),
+  }
 }
 
 /**

@@ -21,32 +21,26 @@ export type SwarmDeps = { db: Db; clock: Clock }
  * `limited` at 100 swarms, `internal` when it cannot be stored.
  */
 export async function createSwarm(deps: SwarmDeps, ownerId: string, request: CreateSwarmRequest): Promise<SwarmRow> {
-  const { name, description = null, agents: members, summarizer = null } = request
   try {
-    return await write(deps.db, (tx) => {
-      requireSwarmQuota(tx, ownerId)
-      requireOwnAgents(tx, ownerId, members)
-      requireMember(summarizer, members)
-      const now = deps.clock.now()
-      return tx
-        .insert(swarms)
-        .values({
-          id: newId('swarm'),
-          ownerId,
-          name,
-          description,
-          agents: members,
-          summarizer,
-          createdAt: now,
-          updatedAt: now,
-        })
-        .returning()
-        .get()
-    })
+    return await write(deps.db, (tx) => insertSwarm(tx, deps.clock, ownerId, request))
   } catch (error) {
     if (error instanceof AppError) throw error
     throw new AppError('internal', 'Failed to create swarm', {}, { cause: error })
   }
+}
+
+function insertSwarm(tx: Tx, clock: Clock, ownerId: string, request: CreateSwarmRequest): SwarmRow {
+  const { name, description = null, agents: members, summarizer = null } = request
+  requireSwarmQuota(tx, ownerId)
+  requireOwnAgents(tx, ownerId, members)
+  requireMember(summarizer, members)
+  const now = clock.now()
+  const swarm = { id: newId('swarm'), ownerId, name, description, agents: members, summarizer }
+  return tx
+    .insert(swarms)
+    .values({ ...swarm, createdAt: now, updatedAt: now })
+    .returning()
+    .get()
 }
 
 /** Runs that are under way go on as they began. @throws AppError as `createSwarm`, and `not_found` for the swarm. */
@@ -62,12 +56,8 @@ export async function changeSwarm(
     const { summarizer = swarm.summarizer } = change
     requireMember(summarizer, change.agents ?? swarm.agents)
     const isThis = and(eq(swarms.id, id), eq(swarms.ownerId, ownerId))
-    return tx
-      .update(swarms)
-      .set({ ...change, updatedAt: deps.clock.now() })
-      .where(isThis)
-      .returning()
-      .get()
+    const columns = { ...change, updatedAt: deps.clock.now() }
+    return tx.update(swarms).set(columns).where(isThis).returning().get()
   })
 }
 

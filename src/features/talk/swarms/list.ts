@@ -8,15 +8,11 @@ import { type SwarmRow, swarms } from './tables.ts'
 /** A page of a user's swarms, newest first. @throws AppError `internal` when they cannot be read. */
 export function listSwarms(db: Db, ownerId: string, { limit, before }: PageQuery): SwarmList {
   try {
+    const isBefore = before === undefined ? undefined : lt(swarms.sequence, sequenceOf(db, ownerId, before))
     const selection = db
       .select()
       .from(swarms)
-      .where(
-        and(
-          eq(swarms.ownerId, ownerId),
-          before === undefined ? undefined : lt(swarms.sequence, sequenceOf(db, ownerId, before)),
-        ),
-      )
+      .where(and(eq(swarms.ownerId, ownerId), isBefore))
       .orderBy(desc(swarms.sequence))
     const { rows, hasMore } = readPage(selection, limit)
     const page = rows.map(toSwarm)

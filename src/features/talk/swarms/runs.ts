@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, lt, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
@@ -10,20 +10,17 @@ import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.t
 export function listRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): RunList {
   getSwarm(db, ownerId, swarmId)
   const ofSwarm = and(eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
-  const sequenceOf = (id: string) =>
-    db
-      .select({ sequence: swarmRuns.sequence })
-      .from(swarmRuns)
-      .where(and(ofSwarm, eq(swarmRuns.id, id)))
-      .get()?.sequence ?? 0
-  const selection = db
-    .select()
-    .from(swarmRuns)
-    .where(and(ofSwarm, before === undefined ? undefined : lt(swarmRuns.sequence, sequenceOf(before))))
-    .orderBy(desc(swarmRuns.sequence))
+  const isBefore = before === undefined ? undefined : lt(swarmRuns.sequence, sequenceOf(db, before, ofSwarm))
+  const selection = db.select().from(swarmRuns).where(and(ofSwarm, isBefore)).orderBy(desc(swarmRuns.sequence))
   const { rows, hasMore } = readPage(selection, limit)
   const page = rows.map(toLine)
   return { runs: page, count: page.length, hasMore }
+}
+
+/** Nothing lies before a run that the swarm does not have. */
+function sequenceOf(db: Db, id: string, ofSwarm: SQL | undefined): number {
+  const isThis = and(ofSwarm, eq(swarmRuns.id, id))
+  return db.select({ sequence: swarmRuns.sequence }).from(swarmRuns).where(isThis).get()?.sequence ?? 0
 }
 
 /** @throws AppError `not_found` for a missing run, one of another swarm and someone else's. */

@@ -70,22 +70,25 @@ function requireRunQuota(tx: Tx, ownerId: string): void {
 }
 
 function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): RunRow {
-  const run = tx
-    .insert(swarmRuns)
-    .values({
-      id: newId('run'),
-      swarmId: swarm.id,
-      ownerId: swarm.ownerId,
-      task,
-      summarizer: swarm.summarizer,
-      state: 'running',
-      startedAt: clock.now(),
-    })
-    .returning()
-    .get()
+  const { id: swarmId, ownerId, summarizer } = swarm
+  const row = {
+    id: newId('run'),
+    swarmId,
+    ownerId,
+    task,
+    summarizer,
+    state: 'running',
+    startedAt: clock.now(),
+  } as const
+  const run = tx.insert(swarmRuns).values(row).returning().get()
+  insertAnswers(tx, swarm, run)
+  return run
+}
+
+function insertAnswers(tx: Tx, swarm: SwarmRow, { id: runId, task }: RunRow): void {
   const names = namesOf(tx, swarm)
   const answers = swarm.agents.map((member, position) => ({
-    runId: run.id,
+    runId,
     agentId: idOf(member),
     // An agent that is gone is asked as well, and answers that it is not found.
     agentName: names.get(idOf(member)) ?? idOf(member),
@@ -94,7 +97,6 @@ function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): RunRow 
     state: 'queued' as const,
   }))
   tx.insert(swarmAnswers).values(answers).run()
-  return run
 }
 
 function namesOf(tx: Tx, swarm: SwarmRow): Map<string, string> {

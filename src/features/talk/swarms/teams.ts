@@ -17,14 +17,14 @@ export function listTeams(db: Db, ownerId: string | null): Team[] {
     .limit(MAX_RUNS)
     .all()
   const ids = runs.map(({ id }) => id)
-  const answers = db
-    .select({ runId: swarmAnswers.runId, agentId: swarmAnswers.agentId })
-    .from(swarmAnswers)
-    .where(inArray(swarmAnswers.runId, ids))
-    .all()
-  const members = Map.groupBy(answers, ({ runId }) => runId)
+  const members = Map.groupBy(listAsked(db, ids), ({ runId }) => runId)
   return runs.map(({ id, summarizer }) => ({
     members: (members.get(id) ?? []).map(({ agentId }) => agentId),
     summarizer,
   }))
+}
+
+function listAsked(db: Db, runIds: string[]) {
+  const { runId, agentId } = swarmAnswers
+  return db.select({ runId, agentId }).from(swarmAnswers).where(inArray(runId, runIds)).all()
 }

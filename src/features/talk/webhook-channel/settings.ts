@@ -82,13 +82,6 @@ export function openWebhookChannel(sealer: Sealer, { agentId, sealedChannel }: W
 
 function toChannel({ db, appUrl }: WebhookSettingsDeps, agentId: string): WebhookChannel {
   const row = findWebhookChannel(db, agentId)
-  const deliveries = db
-    .select()
-    .from(webhookDeliveries)
-    .where(eq(webhookDeliveries.agentId, agentId))
-    .orderBy(desc(webhookDeliveries.receivedAt))
-    .limit(SHOWN)
-    .all()
   const { lastError, lastErrorAt } = row ?? {}
   return {
     isOn: row !== null,
@@ -98,8 +91,18 @@ function toChannel({ db, appUrl }: WebhookSettingsDeps, agentId: string): Webhoo
     lastReceivedAt: row?.lastReceivedAt?.toISOString() ?? null,
     lastSentAt: row?.lastSentAt?.toISOString() ?? null,
     lastError: lastError && lastErrorAt ? { message: lastError, at: lastErrorAt.toISOString() } : null,
-    deliveries: deliveries.map(toDelivery),
+    deliveries: listLatest(db, agentId).map(toDelivery),
   }
+}
+
+function listLatest(db: Db, agentId: string): WebhookDeliveryRow[] {
+  return db
+    .select()
+    .from(webhookDeliveries)
+    .where(eq(webhookDeliveries.agentId, agentId))
+    .orderBy(desc(webhookDeliveries.receivedAt))
+    .limit(SHOWN)
+    .all()
 }
 
 function toDelivery({

@@ -31,24 +31,17 @@ export function insertTurn(
   { sessionKey, once }: { sessionKey: string; once: Once | undefined },
 ): TurnRow {
   const { id: questionId, userId, agentId } = question
+  requireTurnQuota(tx, userId)
+  const asked = { id: newId('turn'), userId, agentId, questionId, sessionKey, createdAt: clock.now() }
+  const request = { requestKey: once?.key ?? null, requestHash: once?.hash ?? null }
+  const row = { ...asked, ...request, state: 'running' } as const
+  return tx.insert(chatTurns).values(row).returning().get()
+}
+
+function requireTurnQuota(tx: Tx, userId: string): void {
   const isRunning = and(eq(chatTurns.state, 'running'), eq(chatTurns.userId, userId))
   const current = countRows(tx, chatTurns, isRunning)
   requireQuota({ current, limit: MAX_RUNNING_OF_USER, message: 'Too many replies are under way' })
-  return tx
-    .insert(chatTurns)
-    .values({
-      id: newId('turn'),
-      userId,
-      agentId,
-      questionId,
-      sessionKey,
-      state: 'running',
-      requestKey: once?.key ?? null,
-      requestHash: once?.hash ?? null,
-      createdAt: clock.now(),
-    })
-    .returning()
-    .get()
 }
 
 /** Keeps what was said since the last time. Nothing happens when the turn is gone. */
