@@ -94,29 +94,36 @@ function Timeline({ happenings, way }: TimelineProps) {
       </p>
     )
   }
-  return byDay(happenings).map(([day, ofDay]) => (
-    <section key={day} aria-label={day} className="grid grid-cols-1 gap-2">
+  return byDay(happenings).map(([day, ofDay]) => <TimelineDay key={day} day={day} happenings={ofDay} way={way} />)
+}
+
+function TimelineDay({ day, happenings, way }: TimelineProps & { day: string }) {
+  return (
+    <section aria-label={day} className="grid grid-cols-1 gap-2">
       <h2 className="text-sm font-semibold text-muted">
-        <Moment at={ofDay[0]?.at ?? day} />
+        <Moment at={happenings[0]?.at ?? day} />
       </h2>
       <ol className="divide-y divide-line rounded-xl border border-line bg-surface">
-        {ofDay.map((happening) =>
-          happening.kind === 'deployment' ? (
-            <DeploymentRow key={happening.id} deployment={happening.deployment} {...way} />
-          ) : (
-            <li key={happening.id} className="flex items-baseline justify-between gap-x-4 px-4 py-3 text-sm">
-              <span>
-                <span className="text-muted">Watchdog:</span> {describeWatchdogEvent(happening.event)}
-              </span>
-              <span className="text-muted">
-                <Moment at={happening.at} as="clock" />
-              </span>
-            </li>
-          ),
-        )}
+        {happenings.map((happening) => (
+          <HappeningRow key={happening.id} happening={happening} way={way} />
+        ))}
       </ol>
     </section>
-  ))
+  )
+}
+
+function HappeningRow({ happening, way }: { happening: Happening; way: TimelineProps['way'] }) {
+  if (happening.kind === 'deployment') return <DeploymentRow deployment={happening.deployment} {...way} />
+  return (
+    <li className="flex items-baseline justify-between gap-x-4 px-4 py-3 text-sm">
+      <span>
+        <span className="text-muted">Watchdog:</span> {describeWatchdogEvent(happening.event)}
+      </span>
+      <span className="text-muted">
+        <Moment at={happening.at} as="clock" />
+      </span>
+    </li>
+  )
 }
 
 /** What was kept before something that cannot be undone. */

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
 import { Button } from '../ui/button.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { DailyChart } from './daily-chart.tsx'
 import { formatCost, formatCount } from './figures.ts'
 
@@ -31,31 +31,16 @@ export function DailyCost({ daily }: { daily: CostDashboard['daily'] }) {
 
 function DailyTable({ daily }: { daily: CostDashboard['daily'] }) {
   return (
-    <TableFrame label="Cost and tokens per day">
-      <thead>
-        <tr>
-          <th scope="col" className={headClass('text')}>
-            Day
+    <TableFrame label="Cost and tokens per day" columns={{ Day: 'text', Cost: 'number', Tokens: 'number' }}>
+      {daily.map(({ date, cost, tokens }) => (
+        <tr key={date}>
+          <th scope="row" className={`${cellClass('text')} font-normal`}>
+            {date}
           </th>
-          <th scope="col" className={headClass('number')}>
-            Cost
-          </th>
-          <th scope="col" className={headClass('number')}>
-            Tokens
-          </th>
+          <td className={cellClass('number')}>{formatCost(cost)}</td>
+          <td className={cellClass('number')}>{formatCount(tokens)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {daily.map(({ date, cost, tokens }) => (
-          <tr key={date}>
-            <th scope="row" className={`${cellClass('text')} font-normal`}>
-              {date}
-            </th>
-            <td className={cellClass('number')}>{formatCost(cost)}</td>
-            <td className={cellClass('number')}>{formatCount(tokens)}</td>
-          </tr>
-        ))}
-      </tbody>
+      ))}
     </TableFrame>
   )
 }

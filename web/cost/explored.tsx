@@ -3,11 +3,12 @@ import { useState } from 'react'
 import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { Button } from '../ui/button.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { addUp, type Chosen, chooseRows, DIMENSIONS, type Dimension, type Share, toShares, toStack } from './explore.ts'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
 import { Requests } from './requests.tsx'
 import { Stacked } from './stacked.tsx'
+import { UseCells } from './use-cells.tsx'
 import { useDayBudget } from './use-day-budget.ts'
 
 type ExploredProps = { usage: UsageByDay; chosen: Chosen; onChoose: (chosen: Chosen) => void }
@@ -108,51 +109,33 @@ const nouns = { 'By agent': 'Agent', 'By model': 'Model', 'By key': 'Key' } as c
 type SharesProps = { title: keyof typeof nouns; shares: readonly Share[]; onChoose: (id: string) => void }
 
 function Shares({ title, shares, onChoose }: SharesProps) {
+  const columns = { [nouns[title]]: 'text', Cost: 'number', Calls: 'number', Tokens: 'number' } as const
   return (
     <Panel title={title}>
-      <TableFrame label={`Cost ${title.toLowerCase()}`}>
-        <thead>
-          <tr>
-            <th scope="col" className={headClass('text')}>
-              {nouns[title]}
-            </th>
-            <th scope="col" className={headClass('number')}>
-              Cost
-            </th>
-            <th scope="col" className={headClass('number')}>
-              Calls
-            </th>
-            <th scope="col" className={headClass('number')}>
-              Tokens
-            </th>
+      <TableFrame label={`Cost ${title.toLowerCase()}`} columns={columns}>
+        {shares.map((share) => (
+          <tr key={share.id ?? ''}>
+            <ShareName share={share} onChoose={onChoose} />
+            <UseCells {...share} />
           </tr>
-        </thead>
-        <tbody>
-          {shares.map(({ id, name, costUsd, calls, tokens }) => (
-            <tr key={id ?? ''}>
-              <th scope="row" className={`${cellClass('text')} max-w-48 font-normal`}>
-                {id === null ? (
-                  name
-                ) : (
-                  <button
-                    type="button"
-                    onClick={() => onChoose(id)}
-                    className="block max-w-full truncate font-medium text-accent underline underline-offset-2"
-                  >
-                    {name}
-                  </button>
-                )}
-                {id !== null && isOfflineModel(id) && <span className="text-warn">{offlineModelWarning}</span>}
-              </th>
-              <td className={`${cellClass('number')} font-medium`}>{formatCost(costUsd)}</td>
-              <td className={cellClass('number')}>{formatCount(calls)}</td>
-              <td className={cellClass('number')} title={formatCount(tokens)}>
-                {formatCompact(tokens)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </TableFrame>
     </Panel>
+  )
+}
+
+function ShareName({ share: { id, name }, onChoose }: { share: Share; onChoose: (id: string) => void }) {
+  const look = 'block max-w-full truncate font-medium text-accent underline underline-offset-2'
+  return (
+    <th scope="row" className={`${cellClass('text')} max-w-48 font-normal`}>
+      {id === null ? (
+        name
+      ) : (
+        <button type="button" onClick={() => onChoose(id)} className={look}>
+          {name}
+        </button>
+      )}
+      {id !== null && isOfflineModel(id) && <span className="text-warn">{offlineModelWarning}</span>}
+    </th>
   )
 }

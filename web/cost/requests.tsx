@@ -7,7 +7,7 @@ import { Loaded } from '../ui/loaded.tsx'
 import { Modal } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { callsQuery } from './cost-api.ts'
 import type { Chosen } from './explore.ts'
 import { formatCost, formatCount } from './figures.ts'
@@ -62,57 +62,44 @@ export function Requests({ chosen }: { chosen: Chosen }) {
   )
 }
 
+const callColumns = {
+  When: 'text',
+  Model: 'text',
+  For: 'text',
+  Tokens: 'number',
+  Time: 'number',
+  Cost: 'number',
+} as const
+
 function CallTable({ calls, onShow }: { calls: readonly ModelCall[]; onShow: (call: ModelCall) => void }) {
   if (calls.length === 0) {
     return <p className="border-t border-line px-4 py-4 text-sm text-muted">No request is like that.</p>
   }
   return (
-    <TableFrame label="Requests">
-      <thead>
-        <tr>
-          <th scope="col" className={headClass('text')}>
-            When
-          </th>
-          <th scope="col" className={headClass('text')}>
-            Model
-          </th>
-          <th scope="col" className={headClass('text')}>
-            For
-          </th>
-          <th scope="col" className={headClass('number')}>
-            Tokens
-          </th>
-          <th scope="col" className={headClass('number')}>
-            Time
-          </th>
-          <th scope="col" className={headClass('number')}>
-            Cost
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {calls.map((call) => (
-          <tr key={call.id}>
-            <td className={cellClass('text')}>
-              <button
-                type="button"
-                onClick={() => onShow(call)}
-                className="min-h-8 text-accent underline underline-offset-2"
-              >
-                <Moment at={call.at} as="minute" />
-              </button>
-            </td>
-            <td className={`${cellClass('text')} max-w-56 truncate`}>
-              {call.model} {!call.succeeded && <Badge tone="problem">Failed</Badge>}
-            </td>
-            <td className={`${cellClass('text')} max-w-40 truncate`}>{callerOf(call)}</td>
-            <td className={cellClass('number')}>{formatCount(call.inputTokens + call.outputTokens)}</td>
-            <td className={cellClass('number')}>{formatTime(call.latencyMs)}</td>
-            <td className={cellClass('number')}>{formatCost(call.costUsd)}</td>
-          </tr>
-        ))}
-      </tbody>
+    <TableFrame label="Requests" columns={callColumns}>
+      {calls.map((call) => (
+        <CallRow key={call.id} call={call} onShow={onShow} />
+      ))}
     </TableFrame>
+  )
+}
+
+function CallRow({ call, onShow }: { call: ModelCall; onShow: (call: ModelCall) => void }) {
+  return (
+    <tr>
+      <td className={cellClass('text')}>
+        <button type="button" onClick={() => onShow(call)} className="min-h-8 text-accent underline underline-offset-2">
+          <Moment at={call.at} as="minute" />
+        </button>
+      </td>
+      <td className={`${cellClass('text')} max-w-56 truncate`}>
+        {call.model} {!call.succeeded && <Badge tone="problem">Failed</Badge>}
+      </td>
+      <td className={`${cellClass('text')} max-w-40 truncate`}>{callerOf(call)}</td>
+      <td className={cellClass('number')}>{formatCount(call.inputTokens + call.outputTokens)}</td>
+      <td className={cellClass('number')}>{formatTime(call.latencyMs)}</td>
+      <td className={cellClass('number')}>{formatCost(call.costUsd)}</td>
+    </tr>
   )
 }
 

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
+import type { UndergroundEvent } from '../../src/features/money/underground/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Skeleton } from '../ui/notice.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { eventsQuery } from './economy-api.ts'
 import { Splits } from './splits.tsx'
 
@@ -25,43 +26,43 @@ function Events() {
   const query = useQuery(eventsQuery)
   return (
     <Loaded query={query} what="Your events" placeholder={<Skeleton className="m-4 h-16" />}>
-      {(events) => {
-        if (events.length === 0) {
-          return (
-            <p className="px-4 pb-4 text-sm text-muted">
-              None yet. An agent announces one with the skill “Event ticketing”, or over the API.
-            </p>
-          )
-        }
-        return (
-          <TableFrame label="Events">
-            <thead>
-              <tr>
-                <th className={headClass('text')}>Event</th>
-                <th className={headClass('text')}>Venue</th>
-                <th className={headClass('text')}>Date</th>
-                <th className={headClass('number')}>Price</th>
-                <th className={headClass('number')}>Sold</th>
-              </tr>
-            </thead>
-            <tbody>
-              {events.map((event) => (
-                <tr key={event.id}>
-                  <td className={cellClass('text')}>{event.name}</td>
-                  <td className={cellClass('text')}>{event.venue}</td>
-                  <td className={cellClass('text')}>
-                    <Moment at={event.event_date} as="minute" />
-                  </td>
-                  <td className={cellClass('number')}>{event.ticket_price_usdc} USDC</td>
-                  <td className={cellClass('number')}>
-                    {event.tickets_sold} of {event.total_tickets}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </TableFrame>
-        )
-      }}
+      {(events) => (events.length === 0 ? <NoEvents /> : <EventTable events={events} />)}
     </Loaded>
+  )
+}
+
+function NoEvents() {
+  return (
+    <p className="px-4 pb-4 text-sm text-muted">
+      None yet. An agent announces one with the skill “Event ticketing”, or over the API.
+    </p>
+  )
+}
+
+const eventColumns = { Event: 'text', Venue: 'text', Date: 'text', Price: 'number', Sold: 'number' } as const
+
+function EventTable({ events }: { events: readonly UndergroundEvent[] }) {
+  return (
+    <TableFrame label="Events" columns={eventColumns}>
+      {events.map((event) => (
+        <EventRow key={event.id} event={event} />
+      ))}
+    </TableFrame>
+  )
+}
+
+function EventRow({ event }: { event: UndergroundEvent }) {
+  return (
+    <tr>
+      <td className={cellClass('text')}>{event.name}</td>
+      <td className={cellClass('text')}>{event.venue}</td>
+      <td className={cellClass('text')}>
+        <Moment at={event.event_date} as="minute" />
+      </td>
+      <td className={cellClass('number')}>{event.ticket_price_usdc} USDC</td>
+      <td className={cellClass('number')}>
+        {event.tickets_sold} of {event.total_tickets}
+      </td>
+    </tr>
   )
 }

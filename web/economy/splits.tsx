@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Skeleton } from '../ui/notice.tsx'
-import { cellClass, headClass, TableFrame } from '../ui/panel.tsx'
+import { cellClass, TableFrame } from '../ui/panel.tsx'
 import { splitQuery, splitsQuery } from './economy-api.ts'
 
 const STATES: Record<Split['status'], { word: string; tone: 'good' | 'plain' | 'warning' | 'problem' }> = {
@@ -84,40 +84,38 @@ function SplitRow({ split }: { split: Split }) {
   )
 }
 
+const recipientColumns = { Recipient: 'text', Share: 'number', Amount: 'number', Payment: 'text' } as const
+
 function Recipients({ id, name }: { id: number; name: string }) {
   const query = useQuery(splitQuery(id))
   return (
     <Loaded query={query} what="The recipients" placeholder={<Skeleton className="h-12" />}>
-      {(split) => (
-        <TableFrame label={`Recipients of ${name}`}>
-          <thead>
-            <tr>
-              <th className={headClass('text')}>Recipient</th>
-              <th className={headClass('number')}>Share</th>
-              <th className={headClass('number')}>Amount</th>
-              <th className={headClass('text')}>Payment</th>
-            </tr>
-          </thead>
-          <tbody>
-            {split.recipients.map((part, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice, and the order never changes
-              <tr key={index}>
-                <td className={cellClass('text')}>
-                  {part.name && <span className="block">{part.name}</span>}
-                  <code className="text-[0.8125rem] wrap-anywhere">{part.address}</code>
-                </td>
-                <td className={cellClass('number')}>{part.share} %</td>
-                <td className={cellClass('number')}>{part.amount}</td>
-                <td className={cellClass('text')}>
-                  {PARTS[part.status]}
-                  {part.transactionHash && <code className="block text-xs wrap-anywhere">{part.transactionHash}</code>}
-                  {part.reason && <span className="block text-xs text-muted">{part.reason}</span>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
+      {({ recipients }) => (
+        <TableFrame label={`Recipients of ${name}`} columns={recipientColumns}>
+          {recipients.map((part, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice, and the order never changes
+            <RecipientRow key={index} part={part} />
+          ))}
         </TableFrame>
       )}
     </Loaded>
+  )
+}
+
+function RecipientRow({ part }: { part: Part }) {
+  return (
+    <tr>
+      <td className={cellClass('text')}>
+        {part.name && <span className="block">{part.name}</span>}
+        <code className="text-[0.8125rem] wrap-anywhere">{part.address}</code>
+      </td>
+      <td className={cellClass('number')}>{part.share} %</td>
+      <td className={cellClass('number')}>{part.amount}</td>
+      <td className={cellClass('text')}>
+        {PARTS[part.status]}
+        {part.transactionHash && <code className="block text-xs wrap-anywhere">{part.transactionHash}</code>}
+        {part.reason && <span className="block text-xs text-muted">{part.reason}</span>}
+      </td>
+    </tr>
   )
 }

@@ -3,6 +3,7 @@ import { Loaded } from '../ui/loaded.tsx'
 import { Skeleton } from '../ui/notice.tsx'
 import { searchQuery } from './files-api.ts'
 
+type Match = { path: string; line: number | null; text: string | null }
 type FileSearchProps = { agentId: string; text: string; onOpen: (path: string, line: number | null) => void }
 
 /** Files by their names, and lines by what they hold. */
@@ -16,25 +17,39 @@ export function FileSearch({ agentId, text, onOpen }: FileSearchProps) {
             {matches.length === 0 ? 'Nothing was found.' : `${matches.length} found`}
             {!isComplete && ' There may be more: search for something rarer.'}
           </p>
-          <ul aria-label="Found">
-            {matches.map(({ path, line, text: found }) => (
-              <li key={`${path}:${line}`}>
-                <button
-                  type="button"
-                  onClick={() => onOpen(path, line)}
-                  className="grid min-h-8 w-full grid-cols-1 rounded-md px-2 py-1 text-left text-sm hover:bg-sunken"
-                >
-                  <span className="truncate">
-                    {path}
-                    {line !== null && <span className="text-muted">:{line}</span>}
-                  </span>
-                  {found !== null && <span className="truncate font-mono text-xs text-muted">{found.trim()}</span>}
-                </button>
-              </li>
-            ))}
-          </ul>
+          <MatchList matches={matches} onOpen={onOpen} />
         </>
       )}
     </Loaded>
+  )
+}
+
+type MatchListProps = Pick<FileSearchProps, 'onOpen'> & { matches: readonly Match[] }
+
+function MatchList({ matches, onOpen }: MatchListProps) {
+  return (
+    <ul aria-label="Found">
+      {matches.map((match) => (
+        <li key={`${match.path}:${match.line}`}>
+          <MatchButton match={match} onOpen={onOpen} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function MatchButton({ match: { path, line, text }, onOpen }: Pick<FileSearchProps, 'onOpen'> & { match: Match }) {
+  return (
+    <button
+      type="button"
+      onClick={() => onOpen(path, line)}
+      className="grid min-h-8 w-full grid-cols-1 rounded-md px-2 py-1 text-left text-sm hover:bg-sunken"
+    >
+      <span className="truncate">
+        {path}
+        {line !== null && <span className="text-muted">:{line}</span>}
+      </span>
+      {text !== null && <span className="truncate font-mono text-xs text-muted">{text.trim()}</span>}
+    </button>
   )
 }

@@ -1,53 +1,67 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { GitBranch, GitCommitHorizontal } from 'lucide-react'
 import { type SyntheticEvent, useState } from 'react'
+import type { z } from 'zod'
+import type { GitStatus } from '../../src/features/web-tools/browse/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
 import { commitAll, describeStatus, filesKey, historyQuery, statusQuery } from './files-api.ts'
 
+type Status = z.infer<typeof GitStatus>
+type GitSectionProps = { agentId: string; onOpen: (path: string) => void }
+
 /** Below the files: what differs from the last commit, the way to commit it, and what was committed. */
-export function GitSection({ agentId, onOpen }: { agentId: string; onOpen: (path: string) => void }) {
+export function GitSection({ agentId, onOpen }: GitSectionProps) {
   const query = useQuery(statusQuery(agentId))
   return (
     <section aria-label="Git" className="grid grid-cols-1 gap-3 border-t border-line p-3">
       <Loaded query={query} what="Its Git status" placeholder={<Skeleton className="h-16" />}>
         {(status) =>
-          status.isGitRepo ? (
-            <>
-              <h2 className="flex items-center gap-2 text-sm font-semibold">
-                <GitBranch aria-hidden className="size-4 text-muted" />
-                <span className="min-w-0 truncate">{status.branch}</span>
-              </h2>
-              {status.changes.length > 0 && (
-                <ul aria-label="Not committed" className="max-h-36 overflow-y-auto">
-                  {status.changes.map((change) => (
-                    <li key={change.path}>
-                      <button
-                        type="button"
-                        onClick={() => onOpen(change.path)}
-                        className="flex min-h-7 w-full items-center gap-2 rounded px-1 text-left text-sm hover:bg-sunken"
-                      >
-                        <span className="min-w-0 flex-1 truncate">{change.path}</span>
-                        <span className="shrink-0 text-xs text-warn">{describeStatus(change.status)}</span>
-                      </button>
-                    </li>
-                  ))}
-                </ul>
-              )}
-              <CommitBar agentId={agentId} count={status.changes.length} remote={status.remote} />
-              <History agentId={agentId} />
-            </>
-          ) : (
-            <p className="text-sm text-muted">
-              No Git repository: changes here have no history. The agent can make one in its workspace with{' '}
-              <code className="font-mono">git init</code>.
-            </p>
-          )
+          status.isGitRepo ? <Repository agentId={agentId} status={status} onOpen={onOpen} /> : <NoRepository />
         }
       </Loaded>
     </section>
+  )
+}
+
+function NoRepository() {
+  return (
+    <p className="text-sm text-muted">
+      No Git repository: changes here have no history. The agent can make one in its workspace with{' '}
+      <code className="font-mono">git init</code>.
+    </p>
+  )
+}
+
+function Repository({ agentId, status, onOpen }: GitSectionProps & { status: Status }) {
+  return (
+    <>
+      <h2 className="flex items-center gap-2 text-sm font-semibold">
+        <GitBranch aria-hidden className="size-4 text-muted" />
+        <span className="min-w-0 truncate">{status.branch}</span>
+      </h2>
+      {status.changes.length > 0 && <ChangeList changes={status.changes} onOpen={onOpen} />}
+      <CommitBar agentId={agentId} count={status.changes.length} remote={status.remote} />
+      <History agentId={agentId} />
+    </>
+  )
+}
+
+function ChangeList({ changes, onOpen }: Pick<Status, 'changes'> & Pick<GitSectionProps, 'onOpen'>) {
+  const look = 'flex min-h-7 w-full items-center gap-2 rounded px-1 text-left text-sm hover:bg-sunken'
+  return (
+    <ul aria-label="Not committed" className="max-h-36 overflow-y-auto">
+      {changes.map(({ path, status }) => (
+        <li key={path}>
+          <button type="button" onClick={() => onOpen(path)} className={look}>
+            <span className="min-w-0 flex-1 truncate">{path}</span>
+            <span className="shrink-0 text-xs text-warn">{describeStatus(status)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

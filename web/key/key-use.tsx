@@ -4,10 +4,11 @@ import { addUp, type Share, type Sums, toShares, toStack } from '../cost/explore
 import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { daysOfMonth, forecastEnd } from '../cost/forecast.ts'
 import { Stacked } from '../cost/stacked.tsx'
+import { UseCells } from '../cost/use-cells.tsx'
 import { LimitBar } from '../ui/limit-bar.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Skeleton } from '../ui/notice.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { Section } from '../ui/section.tsx'
 import { keyReportQuery } from './key-api.ts'
 
@@ -93,37 +94,27 @@ function LastDays({ report }: { report: KeyReport }) {
             isNothing={sums.costUsd === 0}
             budget={budget}
           />
-          <TableFrame label="What the key used of each model">
-            <thead>
-              <tr>
-                <th scope="col" className={headClass('text')}>
-                  Model
-                </th>
-                {['Cost', 'Calls', 'Tokens'].map((head) => (
-                  <th key={head} scope="col" className={headClass('number')}>
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {withSum(toShares(rows, 'model'), sums).map((share) => (
-                <tr key={share.id}>
-                  <th scope="row" className={`${cellClass('text')} max-w-56 truncate font-normal`}>
-                    {share.name}
-                  </th>
-                  <td className={`${cellClass('number')} font-medium`}>{formatCost(share.costUsd)}</td>
-                  <td className={cellClass('number')}>{formatCount(share.calls)}</td>
-                  <td className={cellClass('number')} title={formatCount(share.tokens)}>
-                    {formatCompact(share.tokens)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </TableFrame>
+          <ModelTable shares={withSum(toShares(rows, 'model'), sums)} />
         </>
       )}
     </Panel>
+  )
+}
+
+const modelColumns = { Model: 'text', Cost: 'number', Calls: 'number', Tokens: 'number' } as const
+
+function ModelTable({ shares }: { shares: readonly Share[] }) {
+  return (
+    <TableFrame label="What the key used of each model" columns={modelColumns}>
+      {shares.map((share) => (
+        <tr key={share.id}>
+          <th scope="row" className={`${cellClass('text')} max-w-56 truncate font-normal`}>
+            {share.name}
+          </th>
+          <UseCells {...share} />
+        </tr>
+      ))}
+    </TableFrame>
   )
 }
 

@@ -42,26 +42,32 @@ function NoFeeds() {
 function Feeds({ feeds }: { feeds: FeedList['feeds'] }) {
   return (
     <ul aria-label="Feeds" className="divide-y divide-line rounded-xl border border-line bg-surface">
-      {feeds.map(({ id, endpoint, preview }) => (
-        <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 sm:px-4">
-          <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
-            <p className="font-medium break-all">{id}</p>
-            <p className="font-mono text-[0.8125rem] break-all text-muted">{endpoint}</p>
-          </div>
-          <span className="flex flex-wrap gap-2">
-            <CopyButton text={endpoint} what={`address of ${id}`} />
-            {preview && (
-              <Link to="/media/feeds" search={{ feed: id, sample: '1' }} className={buttonClass('plain')}>
-                Sample
-              </Link>
-            )}
-            <Link to="/media/feeds" search={{ feed: id }} className={buttonClass('plain')} aria-label={`Read ${id}`}>
-              Read
-            </Link>
-          </span>
-        </li>
+      {feeds.map((feed) => (
+        <FeedRow key={feed.id} feed={feed} />
       ))}
     </ul>
+  )
+}
+
+function FeedRow({ feed: { id, endpoint, preview } }: { feed: FeedList['feeds'][number] }) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 sm:px-4">
+      <div className="grid min-w-0 flex-1 basis-52 grid-cols-1 gap-0.5">
+        <p className="font-medium break-all">{id}</p>
+        <p className="font-mono text-[0.8125rem] break-all text-muted">{endpoint}</p>
+      </div>
+      <span className="flex flex-wrap gap-2">
+        <CopyButton text={endpoint} what={`address of ${id}`} />
+        {preview && (
+          <Link to="/media/feeds" search={{ feed: id, sample: '1' }} className={buttonClass('plain')}>
+            Sample
+          </Link>
+        )}
+        <Link to="/media/feeds" search={{ feed: id }} className={buttonClass('plain')} aria-label={`Read ${id}`}>
+          Read
+        </Link>
+      </span>
+    </li>
   )
 }
 

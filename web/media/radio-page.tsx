@@ -41,32 +41,41 @@ function Live({ djs }: { djs: LiveDj[] }) {
       {djs.map((dj) => (
         <li key={dj.id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 sm:px-4">
           <Radio aria-hidden className="size-5 shrink-0 text-accent" />
-          <div className="grid min-w-0 flex-1 basis-40 grid-cols-1 gap-0.5">
-            <p className="flex flex-wrap items-center gap-2.5 font-medium wrap-anywhere">
-              {dj.name} <Badge tone="good">Live</Badge>
-            </p>
-            {dj.startedAt !== null && (
-              <p className="text-sm text-muted">
-                Since <Moment at={new Date(dj.startedAt * 1000).toISOString()} as="minute" />
-              </p>
-            )}
-          </div>
-          {dj.embedUrl ? (
-            <a
-              href={dj.embedUrl}
-              target="_blank"
-              rel="noreferrer"
-              title="Opens the player of the provider in a new tab"
-              className={buttonClass('primary')}
-            >
-              Listen
-            </a>
-          ) : (
-            <span className="text-sm text-muted">It cannot be listened to yet.</span>
-          )}
+          <WhoSends dj={dj} />
+          <PlayerLink url={dj.embedUrl} />
         </li>
       ))}
     </ul>
+  )
+}
+
+function WhoSends({ dj: { name, startedAt } }: { dj: LiveDj }) {
+  return (
+    <div className="grid min-w-0 flex-1 basis-40 grid-cols-1 gap-0.5">
+      <p className="flex flex-wrap items-center gap-2.5 font-medium wrap-anywhere">
+        {name} <Badge tone="good">Live</Badge>
+      </p>
+      {startedAt !== null && (
+        <p className="text-sm text-muted">
+          Since <Moment at={new Date(startedAt * 1000).toISOString()} as="minute" />
+        </p>
+      )}
+    </div>
+  )
+}
+
+function PlayerLink({ url }: { url: LiveDj['embedUrl'] }) {
+  if (!url) return <span className="text-sm text-muted">It cannot be listened to yet.</span>
+  return (
+    <a
+      href={url}
+      target="_blank"
+      rel="noreferrer"
+      title="Opens the player of the provider in a new tab"
+      className={buttonClass('primary')}
+    >
+      Listen
+    </a>
   )
 }
 

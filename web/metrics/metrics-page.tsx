@@ -8,7 +8,7 @@ import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { type Mark, toMarks } from './marks.ts'
 import type { Point } from './metric-chart.tsx'
 import { historyQuery, RANGES, type Range } from './metrics-api.ts'
@@ -205,38 +205,38 @@ function Marks({ marks }: { marks: readonly Mark[] }) {
   )
 }
 
+const useColumns = {
+  From: 'text',
+  Messages: 'number',
+  Failed: 'number',
+  Calls: 'number',
+  Tokens: 'number',
+  Cost: 'number',
+} as const
+
 function UseTable({ history }: { history: AgentHistory }) {
   const isShort = history.useSeconds < 86_400
-  const columns = ['Messages', 'Failed', 'Calls', 'Tokens', 'Cost']
   return (
-    <TableFrame label="Messages, calls, tokens and cost">
-      <thead>
-        <tr>
-          <th scope="col" className={headClass('text')}>
-            From
-          </th>
-          {columns.map((name) => (
-            <th key={name} scope="col" className={headClass('number')}>
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {history.use.toReversed().map((part) => (
-          <tr key={part.at}>
-            <th scope="row" className={`${cellClass('text')} font-normal whitespace-nowrap`}>
-              {isShort ? <Moment at={part.at} as="minute" /> : day(Date.parse(part.at))}
-            </th>
-            <td className={cellClass('number')}>{formatCount(part.messages)}</td>
-            <td className={cellClass('number')}>{formatCount(part.failed)}</td>
-            <td className={cellClass('number')}>{formatCount(part.calls)}</td>
-            <td className={cellClass('number')}>{formatCount(part.tokens)}</td>
-            <td className={cellClass('number')}>{formatCost(part.costUsd)}</td>
-          </tr>
-        ))}
-      </tbody>
+    <TableFrame label="Messages, calls, tokens and cost" columns={useColumns}>
+      {history.use.toReversed().map((part) => (
+        <UseRow key={part.at} part={part} isShort={isShort} />
+      ))}
     </TableFrame>
+  )
+}
+
+function UseRow({ part, isShort }: { part: AgentHistory['use'][number]; isShort: boolean }) {
+  return (
+    <tr>
+      <th scope="row" className={`${cellClass('text')} font-normal whitespace-nowrap`}>
+        {isShort ? <Moment at={part.at} as="minute" /> : day(Date.parse(part.at))}
+      </th>
+      <td className={cellClass('number')}>{formatCount(part.messages)}</td>
+      <td className={cellClass('number')}>{formatCount(part.failed)}</td>
+      <td className={cellClass('number')}>{formatCount(part.calls)}</td>
+      <td className={cellClass('number')}>{formatCount(part.tokens)}</td>
+      <td className={cellClass('number')}>{formatCost(part.costUsd)}</td>
+    </tr>
   )
 }
 

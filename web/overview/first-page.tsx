@@ -78,32 +78,40 @@ function Conversations({ conversations }: Pick<Overview, 'conversations'>) {
         </p>
       ) : (
         <ul className="divide-y divide-line border-t border-line">
-          {conversations.map(({ agentId, name, sender, excerpt, at }) => (
-            <li key={agentId}>
-              <Link
-                to="/agents/$agentId"
-                params={{ agentId }}
-                className="flex items-center gap-3 px-4 py-3 -outline-offset-2 hover:bg-sunken"
-              >
-                <FieldMark seed={agentId} className="size-8" />
-                <span className="grid min-w-0 flex-1">
-                  <span className="flex items-baseline justify-between gap-3">
-                    <span className="min-w-0 truncate font-medium">{name}</span>
-                    <span className="shrink-0 text-xs text-muted">
-                      <Moment at={at} as="distance" />
-                    </span>
-                  </span>
-                  <span className="truncate text-sm text-muted">
-                    {sender === 'user' && 'You: '}
-                    {excerpt}
-                  </span>
-                </span>
-              </Link>
-            </li>
+          {conversations.map((conversation) => (
+            <ConversationRow key={conversation.agentId} conversation={conversation} />
           ))}
         </ul>
       )}
     </Panel>
+  )
+}
+
+type ConversationRowProps = { conversation: Overview['conversations'][number] }
+
+function ConversationRow({ conversation: { agentId, name, sender, excerpt, at } }: ConversationRowProps) {
+  return (
+    <li>
+      <Link
+        to="/agents/$agentId"
+        params={{ agentId }}
+        className="flex items-center gap-3 px-4 py-3 -outline-offset-2 hover:bg-sunken"
+      >
+        <FieldMark seed={agentId} className="size-8" />
+        <span className="grid min-w-0 flex-1">
+          <span className="flex items-baseline justify-between gap-3">
+            <span className="min-w-0 truncate font-medium">{name}</span>
+            <span className="shrink-0 text-xs text-muted">
+              <Moment at={at} as="distance" />
+            </span>
+          </span>
+          <span className="truncate text-sm text-muted">
+            {sender === 'user' && 'You: '}
+            {excerpt}
+          </span>
+        </span>
+      </Link>
+    </li>
   )
 }
 

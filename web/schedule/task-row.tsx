@@ -126,28 +126,34 @@ type RunSquaresProps = {
 
 /** Each run as a square, the newest last; a press shows what came of it. */
 function RunSquares({ name, runs, shownId, onShow }: RunSquaresProps) {
+  const latest = runs.slice(0, 40).toReversed()
   return (
     <ul aria-label={`Runs of ${name}`} className="flex flex-wrap gap-1">
-      {runs
-        .slice(0, 40)
-        .toReversed()
-        .map((run) => {
-          const label = `${moment.format(new Date(run.dueAt))}: ${looks[run.status].word}`
-          return (
-            <li key={run.id}>
-              <button
-                type="button"
-                aria-label={label}
-                aria-pressed={run.id === shownId}
-                title={label}
-                onClick={() => onShow(run.id === shownId ? null : run.id)}
-                className="grid size-6 place-items-center rounded aria-pressed:bg-sunken aria-pressed:outline-1 aria-pressed:outline-edge"
-              >
-                <span aria-hidden className={`size-4 rounded-xs ${looks[run.status].className}`} />
-              </button>
-            </li>
-          )
-        })}
+      {latest.map((run) => (
+        <li key={run.id}>
+          <RunSquare
+            run={run}
+            isShown={run.id === shownId}
+            onPress={() => onShow(run.id === shownId ? null : run.id)}
+          />
+        </li>
+      ))}
     </ul>
+  )
+}
+
+function RunSquare({ run, isShown, onPress }: { run: Run; isShown: boolean; onPress: () => void }) {
+  const label = `${moment.format(new Date(run.dueAt))}: ${looks[run.status].word}`
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      aria-pressed={isShown}
+      title={label}
+      onClick={onPress}
+      className="grid size-6 place-items-center rounded aria-pressed:bg-sunken aria-pressed:outline-1 aria-pressed:outline-edge"
+    >
+      <span aria-hidden className={`size-4 rounded-xs ${looks[run.status].className}`} />
+    </button>
   )
 }

@@ -6,7 +6,7 @@ import { buttonClass } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
-import { cellClass, headClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { FleetDrawing } from './fleet-drawing.tsx'
 import { graphQuery } from './team-api.ts'
 import { TeamFrame } from './team-frame.tsx'
@@ -77,54 +77,52 @@ function Graph({ graph }: { graph: FleetGraph }) {
   )
 }
 
+const nodeColumns = {
+  Name: 'text',
+  Status: 'text',
+  Work: 'text',
+  Processor: 'number',
+  Memory: 'number',
+  'Worked with': 'text',
+} as const
+
 function NodeTable({ graph: { nodes, edges, stats } }: { graph: FleetGraph }) {
   const partnersOf = (id: string) =>
     edges.flatMap(({ from, to }) => (from === id ? [to] : to === id ? [from] : [])).map((other) => nameOf(nodes, other))
+  const running = `${stats.activeAgents} of ${stats.totalAgents} run`
   return (
-    <Panel
-      title="Agents"
-      actions={
-        <span className="text-sm text-muted tabular-nums">
-          {stats.activeAgents} of {stats.totalAgents} run
-        </span>
-      }
-    >
-      <TableFrame label="Agents">
-        <thead>
-          <tr>
-            <th className={headClass('text')}>Name</th>
-            <th className={headClass('text')}>Status</th>
-            <th className={headClass('text')}>Work</th>
-            <th className={headClass('number')}>Processor</th>
-            <th className={headClass('number')}>Memory</th>
-            <th className={headClass('text')}>Worked with</th>
-          </tr>
-        </thead>
-        <tbody>
-          {nodes.map((node) => (
-            <tr key={node.id}>
-              <td className={cellClass('text')}>
-                <Link
-                  to="/agents/$agentId/overview"
-                  params={{ agentId: node.id }}
-                  className="inline-flex items-center gap-2.5 whitespace-nowrap"
-                >
-                  <FieldMark seed={node.id} className="size-5" />
-                  {node.name}
-                </Link>
-              </td>
-              <td className={cellClass('text')}>{STATES[node.status]}</td>
-              <td className={`${cellClass('text')} whitespace-nowrap`} title={ROLES[node.role].hint}>
-                {ROLES[node.role].word}
-              </td>
-              <td className={cellClass('number')}>{toPercent(node.load)}</td>
-              <td className={cellClass('number')}>{toPercent(node.memory)}</td>
-              <td className={cellClass('text')}>{partnersOf(node.id).join(', ') || '—'}</td>
-            </tr>
-          ))}
-        </tbody>
+    <Panel title="Agents" actions={<span className="text-sm text-muted tabular-nums">{running}</span>}>
+      <TableFrame label="Agents" columns={nodeColumns}>
+        {nodes.map((node) => (
+          <NodeRow key={node.id} node={node} partners={partnersOf(node.id)} />
+        ))}
       </TableFrame>
     </Panel>
+  )
+}
+
+function NodeRow({ node, partners }: { node: FleetNode; partners: string[] }) {
+  const { word, hint } = ROLES[node.role]
+  return (
+    <tr>
+      <td className={cellClass('text')}>
+        <Link
+          to="/agents/$agentId/overview"
+          params={{ agentId: node.id }}
+          className="inline-flex items-center gap-2.5 whitespace-nowrap"
+        >
+          <FieldMark seed={node.id} className="size-5" />
+          {node.name}
+        </Link>
+      </td>
+      <td className={cellClass('text')}>{STATES[node.status]}</td>
+      <td className={`${cellClass('text')} whitespace-nowrap`} title={hint}>
+        {word}
+      </td>
+      <td className={cellClass('number')}>{toPercent(node.load)}</td>
+      <td className={cellClass('number')}>{toPercent(node.memory)}</td>
+      <td className={cellClass('text')}>{partners.join(', ') || '—'}</td>
+    </tr>
   )
 }
 

@@ -16,27 +16,47 @@ export function Panel({ title, actions, children }: { title: string; actions?: R
   )
 }
 
-/** A table that scrolls sideways by itself where it is too wide. */
-export function TableFrame({ label, children }: { label: string; children: ReactNode }) {
+type Kind = 'text' | 'number'
+type TableFrameProps = { label: string; columns: Readonly<Record<string, Kind>>; children: ReactNode }
+
+/** A table of these columns that scrolls sideways by itself where it is too wide; its children are the rows. */
+export function TableFrame({ label, columns, children }: TableFrameProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     // biome-ignore lint/a11y/useSemanticElements: a section per table would only add noise
     <div role="group" aria-label={label} tabIndex={0} className="max-h-96 overflow-auto -outline-offset-2">
-      <table className="w-full border-collapse text-sm">{children}</table>
+      <table className="w-full border-collapse text-sm">
+        <TableHead columns={columns} />
+        <tbody>{children}</tbody>
+      </table>
     </div>
   )
 }
 
-/** Classes of a head cell; numbers stand right. */
-export function headClass(kind: 'text' | 'number'): string {
+function TableHead({ columns }: Pick<TableFrameProps, 'columns'>) {
+  return (
+    <thead>
+      <tr>
+        {Object.entries(columns).map(([name, kind]) => (
+          <th key={name} scope="col" className={headClass(kind)}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+/** Numbers stand right. */
+function headClass(kind: Kind): string {
   return `sticky top-0 border-b border-line bg-surface px-4 py-2 font-medium whitespace-nowrap text-muted ${alignClass(kind)}`
 }
 
 /** Classes of a cell; numbers stand right and in equal widths. */
-export function cellClass(kind: 'text' | 'number'): string {
+export function cellClass(kind: Kind): string {
   return `border-b border-line px-4 py-2.5 [tr:last-child>&]:border-b-0 ${alignClass(kind)}`
 }
 
-function alignClass(kind: 'text' | 'number'): string {
+function alignClass(kind: Kind): string {
   return kind === 'number' ? 'text-right tabular-nums whitespace-nowrap' : 'text-left'
 }
