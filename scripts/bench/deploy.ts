@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { createEngine, type Engine, LABELS, orNull } from '../../src/adapters/runtimes/engine/engine.ts'
 import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../src/core/version.ts'
-import { median } from './median.ts'
-import { type Measurement, toFigure } from './report.ts'
+import { type Measurement, toSecondsMeasured } from './report.ts'
 import { createUser, deleteAgent, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
@@ -18,7 +17,7 @@ export async function measureDeploy(bench: Workbench): Promise<Measurement[]> {
   const house = await prepareHouse(bench, { AI_ECHO: 'true' })
   const email = await createUser(bench, house, 'network')
   const stead = await startStead(bench, house)
-  return [toMeasurement('deploy a process', await deployAll(stead, await signIn(stead, email)), 2)]
+  return [toSecondsMeasured('deploy a process', await deployAll(stead, await signIn(stead, email)), 2)]
 }
 
 /** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
@@ -36,7 +35,7 @@ export async function measureContainer(bench: Workbench): Promise<Measurement[]>
     const email = await createUser(bench, house, 'network')
     const stead = await startStead(bench, house)
     const cookie = await signIn(stead, email)
-    const deployments = toMeasurement('deploy a container', await deployAll(stead, cookie), 5)
+    const deployments = toSecondsMeasured('deploy a container', await deployAll(stead, cookie), 5)
     const idle = await deployAgent(stead, cookie, 'Idle')
     return [deployments, await measureIdle(engine, idle.id)]
   } finally {
@@ -81,21 +80,6 @@ async function deployAll(stead: Stead, cookie: string): Promise<number[]> {
     await deleteAgent(stead, cookie, agent.id)
   }
   return seconds
-}
-
-function toMeasurement(name: string, seconds: number[], floor: number): Measurement {
-  const typical = median(seconds)
-  return {
-    name,
-    ours: typical,
-    bare: null,
-    unit: 's',
-    value: typical,
-    bound: 'at most',
-    floor,
-    aim: null,
-    notes: [`fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`],
-  }
 }
 
 /** The engine removes containers in its own time: what is still there goes with its volume and network. */

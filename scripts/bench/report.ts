@@ -1,3 +1,5 @@
+import { median } from './median.ts'
+
 /** What a case found. `value` is held against `floor`: a ratio to the bare baseline, or our figure itself. */
 export type Measurement = {
   name: string
@@ -16,6 +18,14 @@ export type Measurement = {
 
 export function isOk({ value, bound, floor }: Measurement): boolean {
   return bound === 'at least' ? value >= floor : value <= floor
+}
+
+/** The same thing done several times, held against an absolute `floor` of seconds by its median; `what` says what they last to. */
+export function toSecondsMeasured(name: string, seconds: readonly number[], floor: number, what?: string): Measurement {
+  const typical = median(seconds)
+  const range = `fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`
+  const notes = [what === undefined ? range : `${what}; ${range}`]
+  return { name, ours: typical, bare: null, unit: 's', value: typical, bound: 'at most', floor, aim: null, notes }
 }
 
 /** The table for people: one line a measurement, its notes below. */

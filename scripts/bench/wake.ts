@@ -5,12 +5,12 @@ import { createEngine, LABELS, orNull } from '../../src/adapters/runtimes/engine
 import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { residentMegabytes, waitFor } from './child.ts'
-import { median } from './median.ts'
-import { type Measurement, toFigure } from './report.ts'
+import { type Measurement, toFigure, toSecondsMeasured } from './report.ts'
 import { createUser, deployAgent, type House, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const WAKES = 5
+const FIRST_BYTE = 'to the first byte at the model'
 const ASLEEP = 1000
 /** 1.2 s. */
 const SLEEPY = { AGENT_SLEEP_MINUTES: '0.02' }
@@ -28,7 +28,7 @@ export async function measureWake(bench: Workbench): Promise<Measurement[]> {
   const seconds = await wakeOften(stead, cookie, id, model)
   await fallsAsleep(stead, cookie, id)
   await stead.end()
-  return [toMeasurement('wake a process', seconds, 0.5), await measureAsleep(bench, house, id)]
+  return [toSecondsMeasured('wake a process', seconds, 0.5, FIRST_BYTE), await measureAsleep(bench, house, id)]
 }
 
 /** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
@@ -48,7 +48,7 @@ export async function measureWakeOfContainer(bench: Workbench): Promise<Measurem
   const cookie = await signIn(stead, email)
   const { id } = await deployAgent(stead, cookie, 'Ada')
   try {
-    return [toMeasurement('wake a container', await wakeOften(stead, cookie, id, model), 2)]
+    return [toSecondsMeasured('wake a container', await wakeOften(stead, cookie, id, model), 2, FIRST_BYTE)]
   } finally {
     await fetch(`${stead.web}/api/agents/${id}`, { method: 'DELETE', headers: { cookie } })
     const filters = { label: [`${LABELS.agent}=${id}`] }
@@ -156,21 +156,4 @@ async function copyAgent({ dataDir }: House, agentId: string): Promise<void> {
     await writeFile(join(folder, id, 'runtime.json'), record.replaceAll(agentId, id))
   }
   database.close()
-}
-
-function toMeasurement(name: string, seconds: number[], floor: number): Measurement {
-  const typical = median(seconds)
-  return {
-    name,
-    ours: typical,
-    bare: null,
-    unit: 's',
-    value: typical,
-    bound: 'at most',
-    floor,
-    aim: null,
-    notes: [
-      `to the first byte at the model; fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`,
-    ],
-  }
 }

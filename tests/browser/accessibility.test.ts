@@ -4,6 +4,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
@@ -97,13 +98,9 @@ test.skipIf(!hasBrowser())(
   "the theme is the system's until one is chosen in the account menu, and stays over a reload",
   async () => {
     await using provider = await startProvider()
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { page, complaints } = dashboard
     await page.emulateMedia({ colorScheme: 'light' })
-    await signInOnPage(page, web)
     const groundOf = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
     const light = await groundOf()
     await page.emulateMedia({ colorScheme: 'dark' })

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { CallList } from '../../src/features/models/usage/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, signUp } from '../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { createAgent } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
-import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
@@ -18,17 +18,13 @@ test.skipIf(!hasBrowser())(
   'a press on an agent looks at it alone in every figure and request, a request tells all of it, and what fails comes back',
   async () => {
     await using provider = await startProvider()
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page, complaints } = dashboard
     const lovelace = await createAgent(ada, { name: 'Lovelace', model: 'openai/gpt-4o-mini' })
     const babbage = await createAgent(ada, { name: 'Babbage', model: 'openai/gpt-4o' })
     for (const agentId of [lovelace, lovelace, babbage]) await ada.post('/api/chat', { agentId, message: 'Hello' })
     const calls = async () => (await read(CallList, ada.get('/api/usage/calls'))).calls
     await until('the calls to be booked', async () => (await calls()).length === 3)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/cost`)
     await chooseAgent(page, lovelace)
     await seeRequest(page)

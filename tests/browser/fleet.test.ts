@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, signUp } from '../harness/client.ts'
-import { openHouse } from '../harness/server.ts'
+import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { createAgent } from '../harness/client.ts'
 import { watchPageTasks } from '../harness/speed/page-tasks.ts'
 import { until } from '../harness/until.ts'
 
@@ -23,14 +23,11 @@ beforeAll(buildDashboard, LIMIT_MS)
 test.skipIf(!hasBrowser())(
   'a thousand agents are searched, narrowed and scrolled through with 2,000 elements and no task over 50 ms',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    const agentId = await createAgent(await signUp(web), { name: 'Lovelace' })
+    await using dashboard = await openDashboard()
+    const { house, web, ada, page, complaints } = dashboard
+    const agentId = await createAgent(ada, { name: 'Lovelace' })
     addAgents(join(house.dataDir, 'stead.db'), agentId)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
     await page.setViewportSize({ width: 1440, height: 900 })
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents`)
     await page.getByRole('link', { name: 'Agent 0000' }).waitFor()
     expect(await elementsOf(page)).toBeLessThanOrEqual(MAX_ELEMENTS)
@@ -59,13 +56,9 @@ test.skipIf(!hasBrowser())(
 test.skipIf(!hasBrowser())(
   'what changes elsewhere is seen without asking, agents get labels, and the chosen ones are deleted once it is typed',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard()
+    const { web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { name: 'Lovelace' })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents`)
     const list = page.getByRole('list', { name: 'Your agents' })
     await list.getByText('Running').waitFor()

@@ -1,10 +1,10 @@
 import { beforeAll, expect, onTestFinished, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { PASSWORD, signUp } from '../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { PASSWORD } from '../harness/client.ts'
 import { startMuxDouble } from '../harness/doubles/mux.ts'
 import { startVideoDouble } from '../harness/doubles/video.ts'
-import { openHouse } from '../harness/server.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
@@ -19,12 +19,8 @@ const unexpected = (complaints: string[]) => complaints.filter((line) => !/statu
 test.skipIf(!hasBrowser())(
   'where nothing is set up, feeds, radio and video each say what to set, and a session that is over leads back to the page',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard()
+    const { web, page, complaints } = dashboard
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Media' }).click()
     await page.getByText('No feeds are set up on this server').waitFor()
     await page.getByText('FEEDS=').waitFor()
@@ -66,12 +62,8 @@ test.skipIf(!hasBrowser())(
       source: 'Gas Station',
     }))
     const environment = { FEEDS: JSON.stringify(feeds), SUMMARIZER_ALLOW_PRIVATE: 'true' }
-    await using house = await openHouse({ environment })
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard({ environment })
+    const { web, page, complaints } = dashboard
     await page.goto(`${web}/media/feeds`)
     await page.getByRole('link', { name: 'Read gas' }).click()
     await page.getByText('"price": 7').waitFor()
@@ -100,12 +92,8 @@ test.skipIf(!hasBrowser())(
   async () => {
     const mux = startMuxDouble()
     onTestFinished(() => void mux.stop())
-    await using house = await openHouse({ environment: mux.environment })
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard({ environment: mux.environment })
+    const { web, page, complaints } = dashboard
     await page.goto(`${web}/media/radio`)
     await page.getByText('Nobody is on the air').waitFor()
     await page.getByText('You have no streams yet.').waitFor()
@@ -141,12 +129,8 @@ test.skipIf(!hasBrowser())(
   async () => {
     const provider = startVideoDouble({ status: 'queued' })
     onTestFinished(() => void provider.stop())
-    await using house = await openHouse({ environment: provider.environment })
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard({ environment: provider.environment })
+    const { web, page, complaints } = dashboard
     await page.goto(`${web}/media/video`)
     await page.getByText('No videos yet').waitFor()
     await page.getByRole('button', { name: 'Make video' }).click()

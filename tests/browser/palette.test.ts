@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, signUp } from '../harness/client.ts'
-import { openHouse } from '../harness/server.ts'
+import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { createAgent } from '../harness/client.ts'
 import { until } from '../harness/until.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -13,12 +13,9 @@ beforeAll(buildDashboard, LIMIT_MS)
 test.skipIf(!hasBrowser())(
   'by keys alone: pages and agents are reached, the theme is chosen, and the focus returns',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    const agentId = await createAgent(await signUp(web), { name: 'Lovelace' })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard()
+    const { web, ada, page, complaints } = dashboard
+    const agentId = await createAgent(ada, { name: 'Lovelace' })
     await page.goto(`${web}/agents`)
     await page.getByRole('link', { name: 'Lovelace' }).focus()
 

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
-import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { createAgent, PASSWORD } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
-import { openHouse } from '../harness/server.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -25,14 +25,10 @@ test.skipIf(!hasBrowser())(
   'a swarm is made, gets a task, and each of its agents answers; what goes wrong is said, and it is changed and deleted',
   async () => {
     await using provider = await startProvider({ text: 'A **harbour** is a place for ships.' })
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page, complaints } = dashboard
     await createAgent(ada, { name: 'Lovelace', model: MODEL })
     await createAgent(ada, { name: 'Babbage', model: MODEL })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Teamwork' }).click()
     await page.getByText('No swarms yet').waitFor()
     await page.getByRole('link', { name: 'New swarm' }).click()
@@ -95,14 +91,10 @@ test.skipIf(!hasBrowser())(
   'a run is stopped while its agents are at work; a lost connection is waited for, and whoever is signed out comes back to it',
   async () => {
     await using provider = await startProvider({ fault: 'hang' })
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page } = dashboard
     const agents = [await createAgent(ada, { name: 'Lovelace', model: MODEL })]
     await ada.post('/api/swarms', { name: 'Editors', agents })
-    await using browser = await openBrowser(web)
-    const { page } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/team/swarms`)
     await page.getByRole('link', { name: 'Editors' }).click()
     await page.getByLabel('Task').fill('Think for ever')
@@ -141,13 +133,9 @@ function addMail(dataDir: string, agentId: string): void {
 test.skipIf(!hasBrowser())(
   'the inbox says how an agent gets mail, shows what came and what was said to it; a frozen server is said to be slow',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard()
+    const { house, web, ada, page, complaints } = dashboard
     const { agentId } = await read(Created, ada.post('/api/agents', { name: 'Lovelace' }))
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/team/inbox`)
     await page.getByText('No mail yet').waitFor()
     await page.getByRole('link', { name: 'its settings' }).waitFor()

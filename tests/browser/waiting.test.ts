@@ -3,6 +3,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
@@ -18,12 +19,8 @@ beforeAll(buildDashboard, LIMIT_MS)
 test.skipIf(!hasBrowser())(
   'a slow server is said to be slow, a lost one is waited for, a failing one names its request, and nobody loses the frame',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard()
+    const { web, page } = dashboard
     const navigation = page.getByRole('navigation', { name: 'Main' })
 
     let isHeld = true
@@ -97,12 +94,8 @@ test.skipIf(!hasBrowser())(
 test.skipIf(!hasBrowser())(
   'whoever is signed out meanwhile signs in and is where they were',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard()
+    const { web, page } = dashboard
     await page.goto(`${web}/agents?sort=cost`)
     await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
     await page.context().clearCookies()
@@ -120,13 +113,10 @@ test.skipIf(!hasBrowser())(
 test.skipIf(!hasBrowser())(
   'axe-core finds nothing over a page: not in a dialog, not in the palette, not in the account menu, and names say what is seen',
   async () => {
-    await using house = await openHouse()
-    const { web } = (await house.start()).urls
-    await createAgent(await signUp(web), { name: 'Lovelace' })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
+    await using dashboard = await openDashboard()
+    const { web, ada, page, complaints } = dashboard
+    await createAgent(ada, { name: 'Lovelace' })
     await page.emulateMedia({ reducedMotion: 'reduce' })
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents`)
     await page.getByRole('button', { name: 'Actions for Lovelace' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import git from 'isomorphic-git'
 import type { Page } from 'playwright-core'
 import { FileContent, GitLog } from '../../../src/features/web-tools/browse/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { createAgent, type Person, signUp } from '../../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent, type Person } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { read } from '../../harness/requests.ts'
-import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -24,14 +24,10 @@ test.skipIf(!hasBrowser())(
   "an owner changes an agent's files, is told of a conflict, takes a deletion back, commits, and loses nothing with the connection",
   async () => {
     await using provider = await startProvider()
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { house, web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
     const world = { page, ada, agentId }
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents/${agentId}/files`)
     await page.getByText('No Git repository').waitFor()
     await createFile(world)

@@ -2,10 +2,10 @@ import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { createAgent, signUp } from '../../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
-import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -19,13 +19,10 @@ test.skipIf(!hasBrowser())(
   'of 51,000 lines an owner finds one, links to it, draws a time and saves the log; what fails says so and comes back',
   async () => {
     await using provider = await startProvider()
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const agentId = await createAgent(await signUp(web), { model: 'openai/gpt-4o-mini' })
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { house, web, ada, page, complaints } = dashboard
+    const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
     addLines(house.dataDir, agentId)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     const address = `${web}/agents/${agentId}/logs`
     await page.goto(address)
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor()

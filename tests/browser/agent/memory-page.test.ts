@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { Memory } from '../../../src/features/talk/memory/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { createAgent, signUp } from '../../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { read } from '../../harness/requests.ts'
-import { openHouse } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -20,15 +20,11 @@ test.skipIf(!hasBrowser())(
   'facts and past conversations are found together, a workspace of OpenClaw is seen before it is imported, what fails comes back',
   async () => {
     await using provider = await startProvider({ text: 'The lighthouse was built in 1904.' })
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { name: 'Lovelace', model: 'openai/gpt-4o-mini' })
     await ada.post('/api/memory', { agentId, key: 'favourite-building', memory: 'The lighthouse on the cape' })
     await ada.post('/api/chat', { agentId, message: 'When was it built?' })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents/${agentId}/overview`)
     await search(page)
     expect(complaints).toEqual([])

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { AgentHistory } from '../../../src/features/views/metrics/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { createAgent, type Person, signUp } from '../../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent, type Person } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { read } from '../../harness/requests.ts'
-import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -18,17 +18,13 @@ test.skipIf(!hasBrowser())(
   "an agent's figures agree with each other over every time, its restart is marked and listed, and it goes when its name was typed",
   async () => {
     await using provider = await startProvider()
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { name: 'Lovelace', model: 'openai/gpt-4o-mini' })
     await ada.post('/api/chat', { agentId, message: 'Good morning' })
     const history = () => read(AgentHistory, ada.get(`/api/agents/${agentId}/metrics?range=24h`))
     await until('the call to be booked', async () => (await history()).totals.calls === 1)
     await ada.post(`/api/agents/${agentId}/restart`, {})
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents/${agentId}/metrics`)
     await seeFigures(page)
     await seeActivity(page)

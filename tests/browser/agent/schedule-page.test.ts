@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { TaskList } from '../../../src/features/talk/scheduled-tasks/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { createAgent, type Person, signUp } from '../../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent, type Person } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { read } from '../../harness/requests.ts'
-import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -20,13 +20,9 @@ test.skipIf(!hasBrowser())(
     const rest = Promise.withResolvers<void>()
     const beforeEvent = (index: number) => (index === 0 ? Promise.resolve() : rest.promise)
     await using provider = await startProvider(() => ({ text: ['It is ', 'quiet.'], beforeEvent }))
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    const ada = await signUp(web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
     await page.goto(`${web}/agents/${agentId}/schedule`)
     await createTask(page, ada)
     await changeAsCron(page, ada)

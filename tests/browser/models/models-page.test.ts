@@ -1,9 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { signUp } from '../../harness/client.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
 import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
-import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../journeys/main-job.ts'
 
@@ -17,12 +16,8 @@ test.skipIf(!hasBrowser())(
   'models are searched and sorted in the address, two are tried side by side with what each took, and what fails says so',
   async () => {
     await using provider = await startProvider(({ body }) => ({ text: `I am ${body.model}.` }))
-    await using house = await openHouse({ environment: withProvider(provider) })
-    const { web } = (await house.start()).urls
-    await signUp(web)
-    await using browser = await openBrowser(web)
-    const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { page, complaints } = dashboard
     await page.getByRole('link', { name: 'Models', exact: true }).click()
     await findModels(page)
     await tryTwo(page)
