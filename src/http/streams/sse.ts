@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
+import { endWith } from '../../core/concurrency/end-with.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { requireQuota } from '../../core/require-quota.ts'
@@ -71,17 +72,13 @@ export function liveStream<Env extends BaseEnv>(
   const release = deps.liveStreams.take(principal)
   c.env.keepOpen?.(c.req.raw, STALLED_SECONDS)
   return startStream(c, deps.log, async (stream) => {
-    const ending = new AbortController()
-    const end = () => ending.abort()
-    const signals = [stream.signal, c.env.stopping].filter((signal) => signal !== undefined)
-    const timer = setTimeout(end, LIFETIME_MS)
-    for (const signal of signals) signal.addEventListener('abort', end)
-    if (signals.some((signal) => signal.aborted)) end()
+    const link = endWith(...[stream.signal, c.env.stopping].filter((signal) => signal !== undefined))
+    const timer = setTimeout(() => link.ending.abort(), LIFETIME_MS)
     try {
-      await run({ ...stream, signal: ending.signal })
+      await run({ ...stream, signal: link.ending.signal })
     } finally {
       clearTimeout(timer)
-      for (const signal of signals) signal.removeEventListener('abort', end)
+      link.release()
       release()
     }
   })

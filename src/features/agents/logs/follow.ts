@@ -1,6 +1,7 @@
 import type { LogLine } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { endWith } from '../../../core/concurrency/end-with.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { AgentRow } from '../registry/tables.ts'
@@ -35,10 +36,7 @@ export async function followAgent(
 ): Promise<void> {
   const agentId = agent.id
   const ration = createRation(deps.clock)
-  const session = new AbortController()
-  const end = () => session.abort()
-  signal.addEventListener('abort', end)
-  if (signal.aborted) end()
+  const { ending: session, release } = endWith(signal)
   try {
     let before = findCursor(deps.db, agentId)
     const lines = deps.runtimes.runtimeOf(agent).followLogs(agentId, { after: before, signal: session.signal })
@@ -50,7 +48,7 @@ export async function followAgent(
       }
     }
   } finally {
-    signal.removeEventListener('abort', end)
+    release()
   }
 }
 

@@ -1,3 +1,4 @@
+import { endWith } from '../../../core/concurrency/end-with.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
@@ -31,11 +32,7 @@ export async function streamLog(
   stream: EventStream,
 ): Promise<void> {
   const viewer = deps.logViewers.enter(agentId)
-  const ending = new AbortController()
-  const end = () => ending.abort()
-  const signals = [viewer.signal, stream.signal]
-  for (const signal of signals) signal.addEventListener('abort', end)
-  if (stream.signal.aborted) end()
+  const { ending, release } = endWith(viewer.signal, stream.signal)
   try {
     const connected: LogEvent = { type: 'connected', agentId }
     await stream.send('line', connected)
@@ -51,7 +48,7 @@ export async function streamLog(
       if (rows.length < PAGE) await deps.changes.changed(count, ending.signal)
     }
   } finally {
-    for (const signal of signals) signal.removeEventListener('abort', end)
+    release()
     viewer.leave()
   }
 }
