@@ -24,25 +24,14 @@ export type ReferralDeps = { clock: Clock; grantCredits: GrantCredits }
 
 /** Credits the new user and the owner of `code`, once. A code that nobody has, or his own, gives nothing. */
 export function creditReferral(tx: Tx, deps: ReferralDeps, newUser: Pick<UserRow, 'id'>, code: string): void {
-  const referrer = tx
-    .select({ id: users.id })
-    .from(users)
-    .where(and(eq(users.referralCode, code), isNull(users.disabledAt)))
-    .get()
+  const isTheirs = and(eq(users.referralCode, code), isNull(users.disabledAt))
+  const referrer = tx.select({ id: users.id }).from(users).where(isTheirs).get()
   if (!referrer || referrer.id === newUser.id) return
-  const { changes } = tx
-    .insert(referrals)
-    .values({ newUserId: newUser.id, referrerId: referrer.id, credits: REFERRAL_CREDITS, createdAt: deps.clock.now() })
-    .onConflictDoNothing()
-    .run()
-  if (changes === 0) return
+  const credits = REFERRAL_CREDITS
+  const row = { newUserId: newUser.id, referrerId: referrer.id, credits, createdAt: deps.clock.now() }
+  if (tx.insert(referrals).values(row).onConflictDoNothing().run().changes === 0) return
   const grant = (userId: string, memo: string) =>
-    deps.grantCredits(tx, {
-      userId,
-      credits: REFERRAL_CREDITS,
-      cause: `referral:${newUser.id}:${userId}`,
-      memo,
-    })
+    deps.grantCredits(tx, { userId, credits, cause: `referral:${newUser.id}:${userId}`, memo })
   grant(newUser.id, 'Signed up with an invitation')
   grant(referrer.id, 'Somebody signed up with your link')
 }

@@ -12,16 +12,10 @@ export function listAudit(db: Db, { limit, before }: AuditQuery): AuditList {
     .where(before === undefined ? undefined : lt(auditLog.id, before))
     .orderBy(desc(auditLog.id))
   const { rows, last } = readPage(selection, limit)
-  return {
-    entries: rows.map(({ id, actor, action, target, detail, address, createdAt }) => ({
-      id,
-      actor,
-      action,
-      target,
-      detail,
-      address,
-      createdAt: createdAt.toISOString(),
-    })),
-    next: last?.id ?? null,
-  }
+  return { entries: rows.map(toEntry), next: last?.id ?? null }
+}
+
+function toEntry(row: typeof auditLog.$inferSelect): AuditList['entries'][number] {
+  const { id, actor, action, target, detail, address, createdAt } = row
+  return { id, actor, action, target, detail, address, createdAt: createdAt.toISOString() }
 }

@@ -38,19 +38,23 @@ export async function changeWishes(
 ): Promise<void> {
   await write(db, (tx) => {
     const before = findWishes(tx, userId)
-    const quietHours = change.quietHours === undefined ? before.quietHours : change.quietHours
-    const row = {
-      mailKinds: [...(change.mailKinds ?? before.mailKinds)],
-      quietFrom: quietHours?.from ?? null,
-      quietTo: quietHours?.to ?? null,
-      timeZone: quietHours?.timeZone ?? 'UTC',
-      resendMinutes: change.resendMinutes === undefined ? before.resendMinutes : change.resendMinutes,
-      mutedAgents: [...(change.mutedAgents ?? before.mutedAgents)],
-      updatedAt: clock.now(),
-    }
+    const row = { ...toColumns(before, change), updatedAt: clock.now() }
     tx.insert(noticeSettings)
       .values({ userId, ...row })
       .onConflictDoUpdate({ target: noticeSettings.userId, set: row })
       .run()
   })
+}
+
+/** What the change leaves out stays as it was. */
+function toColumns(before: ReturnType<typeof findWishes>, change: ChangeNoticeSettings) {
+  const quietHours = change.quietHours === undefined ? before.quietHours : change.quietHours
+  return {
+    mailKinds: [...(change.mailKinds ?? before.mailKinds)],
+    quietFrom: quietHours?.from ?? null,
+    quietTo: quietHours?.to ?? null,
+    timeZone: quietHours?.timeZone ?? 'UTC',
+    resendMinutes: change.resendMinutes === undefined ? before.resendMinutes : change.resendMinutes,
+    mutedAgents: [...(change.mutedAgents ?? before.mutedAgents)],
+  }
 }

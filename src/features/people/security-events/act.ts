@@ -48,23 +48,22 @@ const LEGACY_ACTIONS: ReadonlyMap<string, Action> = new Map([
 export async function actOnSecurityEvent(deps: ActDeps, id: { issuer: string; jti: string }): Promise<void> {
   const outcome = await write(deps.db, (tx) => {
     const isThis = and(eq(securityEvents.issuer, id.issuer), eq(securityEvents.jti, id.jti))
-    const row = tx
-      .select({ claims: securityEvents.claims })
-      .from(securityEvents)
-      .where(and(isThis, isNull(securityEvents.handledAt)))
-      .get()
+    const isOpen = and(isThis, isNull(securityEvents.handledAt))
+    const row = tx.select({ claims: securityEvents.claims }).from(securityEvents).where(isOpen).get()
     if (!row) return null
-    const claims = StoredClaims.parse(row.claims)
-    const outcomes = Object.entries(claims.events).map(([uri, body]) =>
-      actOnOne(tx, { ...id, uri, claims, body: EventBody.parse(body), ...deps }),
-    )
-    tx.update(securityEvents)
-      .set({ handledAt: deps.clock.now(), outcome: outcomes.join('; ') })
-      .where(isThis)
-      .run()
-    return outcomes.join('; ')
+    const done = actOnAll(tx, deps, id, StoredClaims.parse(row.claims))
+    tx.update(securityEvents).set({ handledAt: deps.clock.now(), outcome: done }).where(isThis).run()
+    return done
   })
   if (outcome !== null) deps.log.info({ jti: id.jti, outcome }, 'security event')
+}
+
+/** @returns what was done for each of the events in a token. */
+function actOnAll(tx: Tx, deps: ActDeps, id: { issuer: string; jti: string }, claims: StoredClaims): string {
+  const outcomes = Object.entries(claims.events).map(([uri, body]) =>
+    actOnOne(tx, { ...id, uri, claims, body: EventBody.parse(body), ...deps }),
+  )
+  return outcomes.join('; ')
 }
 
 type OneEvent = { issuer: string; jti: string; uri: string; claims: StoredClaims; body: EventBody } & ActDeps
@@ -74,17 +73,10 @@ function actOnOne(tx: Tx, event: OneEvent): string {
   const name = event.uri.split('/').at(-1) ?? event.uri
   const issuers = { event: event.issuer, identities: event.idpB.issuer }
   const now = event.clock.now()
-  const audit = (target: string, done: string) =>
-    recordAudit(
-      tx,
-      {
-        actor: 'system',
-        action: `security-event.${name}`,
-        target,
-        detail: { issuer: event.issuer, jti: event.jti, reason: event.body.reason ?? null, done },
-      },
-      now,
-    )
+  const audit = (target: string, done: string) => {
+    const detail = { issuer: event.issuer, jti: event.jti, reason: event.body.reason ?? null, done }
+    recordAudit(tx, { actor: 'system', action: `security-event.${name}`, target, detail }, now)
+  }
 
   const action = event.claims.form === 'legacy' ? LEGACY_ACTIONS.get(name) : ACTIONS.get(event.uri)
   if (!action) {

@@ -27,18 +27,10 @@ export async function startAttempt(
   const browser = randomText(SECRET_LENGTH)
   const secrets = { nonce: randomText(SECRET_LENGTH), codeVerifier: randomText(SECRET_LENGTH) }
   const stateHash = sha256(state)
-  await write(deps.db, (tx) =>
-    tx
-      .insert(signInAttempts)
-      .values({
-        stateHash,
-        provider,
-        browserHash: sha256(browser),
-        secrets: deps.sealer.seal(JSON.stringify(secrets), purposeOf(stateHash)),
-        expiresAt: new Date(deps.clock.now().getTime() + ATTEMPT_MS),
-      })
-      .run(),
-  )
+  const sealed = deps.sealer.seal(JSON.stringify(secrets), purposeOf(stateHash))
+  const expiresAt = new Date(deps.clock.now().getTime() + ATTEMPT_MS)
+  const row = { stateHash, provider, browserHash: sha256(browser), secrets: sealed, expiresAt }
+  await write(deps.db, (tx) => tx.insert(signInAttempts).values(row).run())
   return { ...secrets, state, browser }
 }
 
