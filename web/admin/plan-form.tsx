@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { AccountChange, type AdminUser } from '../../src/features/house/administration/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
-import { Button } from '../ui/button.tsx'
+import { FormButtons } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { changeUser } from './admin-api.ts'
@@ -59,14 +59,7 @@ export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => vo
           error={problem?.fields.credits}
         />
       </div>
-      <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="primary" isPending={isPending}>
-          Save
-        </Button>
-        <Button look="ghost" onClick={onClose}>
-          Cancel
-        </Button>
-      </div>
+      <FormButtons verb="Save" isPending={isPending} onCancel={onClose} />
     </form>
   )
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { MailRequest, ProviderKeyRequest } from '../../src/features/house/services/schemas.ts'
 import { hasCode } from '../api/request.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
-import { Button } from '../ui/button.tsx'
+import { FormButtons } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
 import { type FormProblem, useForm } from '../ui/form.ts'
 import { setMail, setProviderKey } from './services-api.ts'
@@ -77,14 +77,7 @@ function ServiceForm({ formRef, problem, isPending, onSubmit, verb, onClose, chi
     <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
       <FormNotice problem={problem} />
       <div className="grid max-w-md grid-cols-1 gap-4">{children}</div>
-      <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="primary" isPending={isPending}>
-          {verb}
-        </Button>
-        <Button look="ghost" onClick={onClose}>
-          Cancel
-        </Button>
-      </div>
+      <FormButtons verb={verb} isPending={isPending} onCancel={onClose} />
     </form>
   )
 }

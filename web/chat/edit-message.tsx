@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
-import { Button } from '../ui/button.tsx'
+import { FormButtons } from '../ui/button.tsx'
 import { useGrowingArea } from './growing-area.ts'
 
 type EditMessageProps = { message: ChatMessage; onSend: (text: string) => void; onClose: () => void }
@@ -39,14 +39,7 @@ export function EditMessage({ message, onSend, onClose }: EditMessageProps) {
       <p className="px-1 text-xs text-muted">
         The conversation goes on from here: what was said after it is taken out.
       </p>
-      <div className="flex gap-2">
-        <Button type="submit" look="primary" disabled={text.trim() === ''}>
-          Send anew
-        </Button>
-        <Button look="ghost" onClick={onClose}>
-          Cancel
-        </Button>
-      </div>
+      <FormButtons verb="Send anew" isDisabled={text.trim() === ''} onCancel={onClose} />
     </form>
   )
 }

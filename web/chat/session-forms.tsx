@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
-import { Button } from '../ui/button.tsx'
+import { FormButtons } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { TextArea } from '../ui/text-area.tsx'
 import { instructSession, renameSession } from './sessions-api.ts'
@@ -28,7 +28,7 @@ export function RenameForm({ session, onClose }: SessionFormProps) {
         error={renaming.error ? messageFor(renaming.error) : undefined}
         onChange={(event) => setTitle(event.target.value)}
       />
-      <Buttons verb="Save title" isPending={renaming.isPending} onCancel={() => void onClose()} />
+      <FormButtons verb="Save title" isPending={renaming.isPending} onCancel={() => void onClose()} />
     </form>
   )
 }
@@ -56,20 +56,7 @@ export function InstructionsForm({ session, onClose }: SessionFormProps) {
         error={saving.error ? messageFor(saving.error) : undefined}
         onChange={(event) => setText(event.target.value)}
       />
-      <Buttons verb="Save instructions" isPending={saving.isPending} onCancel={() => void onClose()} />
+      <FormButtons verb="Save instructions" isPending={saving.isPending} onCancel={() => void onClose()} />
     </form>
-  )
-}
-
-function Buttons({ verb, isPending, onCancel }: { verb: string; isPending: boolean; onCancel: () => void }) {
-  return (
-    <div className="flex gap-2">
-      <Button type="submit" look="primary" isPending={isPending}>
-        {verb}
-      </Button>
-      <Button look="ghost" onClick={onCancel}>
-        Cancel
-      </Button>
-    </div>
   )
 }

@@ -1,11 +1,11 @@
 import type { Settings } from '../../src/features/people/accounts/schemas.ts'
 import { TwoFactorCodeRequest, TwoFactorDisableRequest } from '../../src/features/people/two-factor/schemas.ts'
+import { FormButtons } from '../ui/button.tsx'
 import { CodeField } from '../ui/code-field.tsx'
 import { PasswordField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { FormNotice, secretFieldOf } from './form-notice.tsx'
 import { disableTwoFactor, renewRecoveryCodes } from './settings-api.ts'
-import { FormButtons } from './two-factor-setup.tsx'
 
 /** Asks for a code and replaces the recovery codes; the old ones no longer work. */
 export function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; onCancel: () => void }) {

@@ -5,7 +5,7 @@ import {
   type TwoFactorSetup,
   TwoFactorSetupRequest,
 } from '../../src/features/people/two-factor/schemas.ts'
-import { Button, buttonClass } from '../ui/button.tsx'
+import { buttonClass, FormButtons } from '../ui/button.tsx'
 import { CodeField } from '../ui/code-field.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { PasswordField } from '../ui/field.tsx'
@@ -85,19 +85,6 @@ function EnableForm({ setup, onEnabled, onCancel }: EnableProps) {
 }
 
 /** What a form does, and the way out of it. */
-export function FormButtons({ verb, isPending, onCancel }: { verb: string; isPending: boolean; onCancel: () => void }) {
-  return (
-    <div className="flex flex-wrap gap-2">
-      <Button type="submit" look="primary" isPending={isPending}>
-        {verb}
-      </Button>
-      <Button look="ghost" onClick={onCancel}>
-        Cancel
-      </Button>
-    </div>
-  )
-}
-
 function inFours(secret: string): string {
   return secret.match(/.{1,4}/g)?.join(' ') ?? secret
 }

@@ -50,3 +50,19 @@ export function IconButton({
     />
   )
 }
+
+type FormButtonsProps = { verb: string; isPending?: boolean; isDisabled?: boolean; onCancel: () => void }
+
+/** Below a form: what sends it, and the way back. */
+export function FormButtons({ verb, isPending = false, isDisabled = false, onCancel }: FormButtonsProps) {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button type="submit" look="primary" isPending={isPending} disabled={isDisabled}>
+        {verb}
+      </Button>
+      <Button look="ghost" onClick={onCancel}>
+        Cancel
+      </Button>
+    </div>
+  )
+}
