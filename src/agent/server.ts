@@ -10,8 +10,9 @@ import { createAgentApp } from './app.ts'
 import type { Outbox } from './channels/channel.ts'
 import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
 import { createQuestions } from './channels/questions.ts'
-import type { CommandPlaces } from './commands/command-tools.ts'
+import type { CommandPlaces, StraysLoader } from './commands/command-tools.ts'
 import { createMcpServers } from './commands/mcp-servers.ts'
+import type { Strays } from './commands/strays.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall } from './platform-call.ts'
 import { createInstructions } from './state/instructions.ts'
@@ -48,6 +49,8 @@ export type AgentSettings = {
   approvalWaitMs?: number
   /** Does its runtime keep what it does away from everything else? Only then it runs commands. */
   isConfined?: boolean
+  /** Is this process the agent's alone? Then it is made the parent of all that commands leave behind, to end it. */
+  adoptsStrays?: boolean
   channels?: ChannelSettings
 }
 /** How much of a turn may be spent waiting for the owner: the rest is for saying so. */
@@ -76,7 +79,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const loadSkills = createSkillLoader(settings, { ...deps, workspace })
   const call = createPlatformCall(settings, deps.fetch)
 
-  const commands = toCommandPlaces(settings, folders.workspace)
+  const commands = toCommandPlaces(settings, folders.workspace, deps.log)
   const mcpServers = commands && createMcpServers(commands, call)
 
   let channels: Channels | null = null
@@ -155,8 +158,31 @@ function createOutbox(find: () => Channels | null): Outbox {
   }
 }
 
-function toCommandPlaces({ isConfined, folder }: AgentSettings, workspace: string): CommandPlaces | null {
-  return isConfined ? { workspace, home: join(folder, 'home') } : null
+function toCommandPlaces(
+  { isConfined, adoptsStrays, folder }: AgentSettings,
+  workspace: string,
+  log: Log,
+): CommandPlaces | null {
+  if (!isConfined) return null
+  return { workspace, home: join(folder, 'home'), loadStrays: createStraysLoader(adoptsStrays, log) }
+}
+
+/** Adopts them once, before the first command. A system that does not do that leaves what hides, and the log says so. */
+function createStraysLoader(adoptsStrays: boolean | undefined, log: Log): StraysLoader {
+  let strays: Promise<Strays | null> | undefined
+  const load = async () => {
+    if (!adoptsStrays) return null
+    try {
+      return (await import('./commands/strays.ts')).adoptStrays()
+    } catch (error) {
+      log.warn({ error: errorMessage(error) }, 'what a command hides from its end will run on')
+      return null
+    }
+  }
+  return () => {
+    strays ??= load()
+    return strays
+  }
 }
 
 /** The platform remembers for its own agents. One that runs elsewhere with its owner's key keeps its memory itself. */

@@ -150,6 +150,7 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
       maxTurnMs: MAX_TURN_MS,
       channels: toChannels(env),
       isConfined: env.AGENT_CONFINED === 'true',
+      adoptsStrays: true,
     },
     { clock: systemClock, fetch, log },
   )

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { defineTool } from '../tools/define.ts'
 import { runCommand } from './run.ts'
+import type { Strays } from './strays.ts'
 
 const SHELL = '/bin/sh'
 /** None of them can be written to by the agent: what the owner has approved is what runs. */
@@ -18,17 +19,20 @@ const timeoutSeconds = z
   .describe('When the command is ended by force')
 
 /** `home` is what commands take for their own: nothing that file tools reach, so that no file there adds to a command. */
-export type CommandPlaces = { workspace: string; home: string }
+export type CommandPlaces = { workspace: string; home: string; loadStrays: StraysLoader }
+/** Gives null where the process that asks is not the agent's alone. */
+export type StraysLoader = () => Promise<Strays | null>
 
 /**
  * Commands in the agent's own container, as its user. The owner is asked before each and sees all of it. Nothing of what
  * the agent was given is in their environment; what it can read itself, they can.
  */
-export function createCommandTools({ workspace, home }: CommandPlaces) {
+export function createCommandTools({ workspace, home, loadStrays }: CommandPlaces) {
   const run = async (cmd: string[], seconds: number, signal: AbortSignal) => {
     await mkdir(home, { recursive: true, mode: 0o700 })
     const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8' }
-    const result = await runCommand({ cmd, folder: workspace, environment, timeoutMs: seconds * 1000, signal })
+    const program = { cmd, folder: workspace, environment, strays: await loadStrays() }
+    const result = await runCommand({ ...program, timeoutMs: seconds * 1000, signal })
     signal.throwIfAborted()
     const { endedBy, ...shown } = result
     return { ...shown, ...(endedBy === 'time' && { note: `Ended by force after ${seconds} seconds.` }) }

@@ -6,7 +6,7 @@ const MAX_SWEEPS = 20
 
 /** Ends a process group by force. Fine when there is none any more. */
 export function endGroup(leader: number): void {
-  end(-leader)
+  endProcess(-leader)
 }
 
 /**
@@ -17,7 +17,7 @@ export async function sweepMarked(name: string, value: string): Promise<void> {
   for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
     const marked = await listMarked(`${name}=${value}`)
     if (marked.length === 0) return
-    for (const pid of marked) end(pid)
+    for (const pid of marked) endProcess(pid)
   }
 }
 
@@ -26,15 +26,19 @@ async function listMarked(entry: string): Promise<number[]> {
   const pids = names.filter((name) => /^\d+$/.test(name))
   const found = await Promise.all(
     pids.map(async (pid) => {
-      // One that has ended meanwhile, or is another user's, cannot be read; one that was killed has an empty environment.
-      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
-      return environment.split('\0').includes(entry) ? Number(pid) : null
+      return (await readEnvironmentOf(Number(pid))).includes(entry) ? Number(pid) : null
     }),
   )
   return found.filter((pid) => pid !== null)
 }
 
-function end(pid: number): void {
+/** As `NAME=value`. One that has ended meanwhile, or is another user's, cannot be read; one that was killed has none. */
+export async function readEnvironmentOf(pid: number): Promise<string[]> {
+  return (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).split('\0')
+}
+
+/** Ends one by force. Fine when it has ended. */
+export function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {

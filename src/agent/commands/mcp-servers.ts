@@ -158,13 +158,13 @@ function toKey({ name, command, args, environment }: McpCommand): string {
 }
 
 /** @throws AppError `upstream_failed` with what the program wrote last, `upstream_timeout`. */
-async function start({ home }: CommandPlaces, server: McpCommand): Promise<Conversation> {
+async function start({ home, loadStrays }: CommandPlaces, server: McpCommand): Promise<Conversation> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8', ...server.environment }
   const { Client } = await import('@modelcontextprotocol/client')
   const client = new Client({ name: 'stead', version: VERSION })
   // Not in the workspace: some programs take settings from where they are started.
-  const transport = createMcpTransport({ ...toProgram(server, environment), folder: home })
+  const transport = createMcpTransport({ ...toProgram(server, environment), folder: home, strays: await loadStrays() })
   const time = AbortSignal.timeout(START_TIMEOUT_MS)
   try {
     await client.connect(transport, { signal: time, timeout: START_TIMEOUT_MS })

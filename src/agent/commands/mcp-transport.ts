@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endGroup, sweepMarked } from './end.ts'
 import { collectEnds } from './output.ts'
 import { MARK } from './run.ts'
+import type { Strays } from './strays.ts'
 
 /** A server that writes more than that in one message is ended. */
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
@@ -11,7 +12,7 @@ const LAST_WORDS_MS = 500
 
 const Message = z.looseObject({ jsonrpc: z.literal('2.0') })
 
-export type Program = { cmd: string[]; folder: string; environment: Record<string, string> }
+export type Program = { cmd: string[]; folder: string; environment: Record<string, string>; strays: Strays | null }
 
 /**
  * Speaks to a program over its standard input and output, a message a line. It has a process group of its own, all of which
@@ -21,9 +22,11 @@ export function createMcpTransport({
   cmd,
   folder,
   environment,
+  strays,
 }: Program): Transport & { lastWords(): Promise<string> } {
   const mark = crypto.randomUUID()
   let child: Bun.Subprocess<'pipe', 'pipe', 'pipe'> | undefined
+  let own: ReturnType<Strays['own']> | undefined
   let errors: ReturnType<typeof collectEnds> | undefined
   let said: Promise<string> | undefined
 
@@ -32,6 +35,8 @@ export function createMcpTransport({
     endGroup(child.pid)
     await child.exited
     await sweepMarked(MARK, mark)
+    own?.release()
+    await strays?.end()
   }
   const listen = async (output: ReadableStream<Uint8Array>) => {
     try {
@@ -50,6 +55,7 @@ export function createMcpTransport({
     async start() {
       const options = { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', detached: true } as const
       child = Bun.spawn({ cmd, cwd: folder, env: { ...environment, [MARK]: mark }, ...options })
+      own = strays?.own(child.pid, `${MARK}=${mark}`)
       errors = collectEnds(child.stderr, MAX_LAST_WORDS_BYTES)
       void listen(child.stdout)
     },

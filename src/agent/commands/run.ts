@@ -1,5 +1,6 @@
 import { endGroup, sweepMarked } from './end.ts'
 import { collectEnds } from './output.ts'
+import type { Strays } from './strays.ts'
 
 const MAX_KEPT_BYTES = 12_000
 /** What is written before the end is there at once; a process that got away may keep a pipe open for ever. */
@@ -14,6 +15,8 @@ export type Command = {
   environment: Record<string, string>
   timeoutMs: number
   signal: AbortSignal
+  /** Null where the process that asks is not the agent's alone. */
+  strays: Strays | null
 }
 
 /** `exitCode` is null for a command that a signal ended. Of long output the beginning and the end are kept. */
@@ -30,7 +33,8 @@ export type CommandResult = {
  * its time is over, or when `signal` aborts.
  * @throws whatever the system says of a program that cannot be started.
  */
-export async function runCommand({ cmd, folder, environment, timeoutMs, signal }: Command): Promise<CommandResult> {
+export async function runCommand(command: Command): Promise<CommandResult> {
+  const { cmd, folder, environment, timeoutMs, signal, strays } = command
   signal.throwIfAborted()
   const startedAt = performance.now()
   const mark = crypto.randomUUID()
@@ -43,6 +47,7 @@ export async function runCommand({ cmd, folder, environment, timeoutMs, signal }
     stderr: 'pipe',
     detached: true,
   })
+  const own = strays?.own(child.pid, `${MARK}=${mark}`)
   const outputs = [collectEnds(child.stdout, MAX_KEPT_BYTES), collectEnds(child.stderr, MAX_KEPT_BYTES)] as const
   const timeout = AbortSignal.timeout(timeoutMs)
   const isOver = AbortSignal.any([timeout, signal])
@@ -53,6 +58,8 @@ export async function runCommand({ cmd, folder, environment, timeoutMs, signal }
   const endedBy = signal.aborted ? 'turn' : timeout.aborted ? 'time' : 'itself'
   end()
   await sweepMarked(MARK, mark)
+  own?.release()
+  await strays?.end()
   const [stdout, stderr] = await Promise.all(outputs.map((output) => output.read(LAST_WORDS_MS)))
   return {
     exitCode: child.exitCode,

@@ -1,5 +1,6 @@
 import { dlopen, FFIType, ptr } from 'bun:ffi'
 import { errorMessage } from '../../core/errors.ts'
+import { findLibc } from '../../core/libc.ts'
 
 const AF_UNIX = 1
 /** `SOCK_DGRAM | SOCK_CLOEXEC` */
@@ -74,11 +75,4 @@ function toAddress(path: string): Buffer {
   if (isAbstract) name[0] = 0
   const family = Buffer.from(new Uint16Array([AF_UNIX]).buffer)
   return Buffer.concat(isAbstract ? [family, name] : [family, name, Buffer.alloc(1)])
-}
-
-/** The C library that this program itself was linked to. */
-function findLibc(): string {
-  const isGlibc = JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')
-  if (isGlibc) return 'libc.so.6'
-  return process.arch === 'arm64' ? 'libc.musl-aarch64.so.1' : 'libc.musl-x86_64.so.1'
 }
