@@ -1,14 +1,16 @@
 /**
- * `bun run agent:image [--tag NAME] [--executable FILE] [--shell]`: the image `AGENT_IMAGE` from this checkout, without any
+ * `bun run agent:image [--tag NAME] [--executable FILE] [--shell] [--python]`: the image `AGENT_IMAGE` from this checkout, without any
  * registry: one executable, which is built unless FILE is one, the libraries it needs, and an unprivileged user. With
- * `--shell` also this machine's static busybox, for agents that may run commands. Nothing is built when nothing has changed.
+ * `--shell` also this machine's static busybox, with `--python` its Python, for agents that may run commands. Nothing is
+ * built when nothing has changed.
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { collectImageFiles, type ImageFile } from '../src/adapters/runtimes/engine/agent-image/image-files.ts'
+import { collectImageFiles, digestPacks } from '../src/adapters/runtimes/engine/agent-image/image-files.ts'
+import type { ImageFile } from '../src/adapters/runtimes/engine/agent-image/machine-files.ts'
 import { makeAgentImage } from '../src/adapters/runtimes/engine/agent-image/make-image.ts'
 import { createEngine } from '../src/adapters/runtimes/engine/engine.ts'
 import { VERSION } from '../src/core/version.ts'
@@ -18,8 +20,14 @@ const SOURCES = '{src/**/*,web/**/*,migrations/**/*,scripts/build*.ts,scripts/bu
 const MANIFESTS = ['package.json', 'bun.lock']
 
 const { values } = parseArgs({
-  options: { tag: { type: 'string' }, executable: { type: 'string' }, shell: { type: 'boolean', default: false } },
+  options: {
+    tag: { type: 'string' },
+    executable: { type: 'string' },
+    shell: { type: 'boolean', default: false },
+    python: { type: 'boolean', default: false },
+  },
 })
+const packs = { shell: values.shell, python: values.python }
 const reference = values.tag ?? (process.env.AGENT_IMAGE || `stead-agent:${VERSION}`)
 const engine = createEngine(process.env.DOCKER_HOST ?? '/var/run/docker.sock')
 const startedAt = performance.now()
@@ -34,14 +42,14 @@ async function digestSources(): Promise<string> {
   const hash = createHash('sha256')
     .update(process.arch)
     .update(Bun.version)
-    .update(values.shell ? 'shell' : '')
+    .update(await digestPacks(packs))
   const paths = [...new Bun.Glob(SOURCES).scanSync(root)].filter((path) => !/^web\/dist\/|\.test\.tsx?$/.test(path))
   for (const path of [...paths.sort(), ...MANIFESTS]) hash.update(path).update(await readFile(join(root, path)))
   return hash.digest('hex')
 }
 
 async function collect(): Promise<ImageFile[]> {
-  if (values.executable !== undefined) return collectImageFiles(values.executable, values.shell)
+  if (values.executable !== undefined) return collectImageFiles(values.executable, packs)
   const folder = await mkdtemp(join(tmpdir(), 'stead-image-'))
   try {
     const executable = join(folder, 'stead')
@@ -49,7 +57,7 @@ async function collect(): Promise<ImageFile[]> {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     if ((await build.exited) !== 0) throw new Error('The executable does not build')
-    return await collectImageFiles(executable, values.shell)
+    return await collectImageFiles(executable, packs)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

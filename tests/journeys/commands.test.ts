@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { z } from 'zod'
+import { PYTHON } from '../../src/adapters/runtimes/engine/agent-image/image-python.ts'
 import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
 import { OneMcpServer, ToolResult } from '../../src/features/talk/mcp-servers/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
@@ -67,7 +69,49 @@ test.skipIf(!engine)(
       expect(slow.exitCode).toBeNull()
       // Of the two that slept nothing is left: what runs is the engine's init, the agent, and what asks.
       expect((await run('ps -o args | grep -c "[s]leep 600"')).stdout).toBe('0\n')
+      // Nor of one that left its group, its environment and its parent.
+      await run(
+        "env -i /bin/setsid /bin/sh -c 'exec sleep 700' > /dev/null 2>&1 & until ps -o args | grep -q '[s]leep 700'; do sleep 0.1; done",
+      )
+      expect((await run('ps -o args | grep -c "[s]leep 700"')).stdout).toBe('0\n')
       expect(await runCommand(place, 'run_python', { code: 'print(1)' })).toContain('has no Python')
+    } finally {
+      await person.delete(`/api/agents/${agentId}`)
+    }
+  },
+  LIMIT_MS,
+)
+
+/** `bun run agent:image --python` packs the one of the distribution. */
+const hasPython = existsSync(PYTHON)
+if (!hasPython) console.info(`run_python in a container is not tried: there is no ${PYTHON} to pack`)
+
+test.skipIf(!engine || !hasPython)(
+  'AGENT_RUNTIME=docker: run_python runs in an image with this machine’s Python, as the agent’s user, with the modules that are in C',
+  async () => {
+    if (!engine) return
+    await using provider = await startProvider()
+    await using server = await startServer({
+      ...withProvider(provider),
+      AGENT_RUNTIME: 'docker',
+      AGENT_IMAGE: await buildAgentImage(engine.dockerHost, '--shell', '--python'),
+      DOCKER_HOST: engine.dockerHost,
+    })
+    const person = await signUp(server.urls.web)
+    const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+    try {
+      await fetch(
+        `${person.web}/api/agents/${agentId}/tools`,
+        json('PUT', { switches: { run_python: true } }, person.cookie),
+      )
+      const code = [
+        'import ctypes, decimal, json, os, sqlite3, ssl, sys, urllib.request, zlib',
+        'open("kept.txt", "w").write("kept")',
+        'rows = sqlite3.connect(":memory:").execute("select 6 * 7").fetchone()',
+        'print(json.dumps([os.getuid(), os.getcwd(), open("kept.txt").read(), rows[0], sys.flags.isolated]))',
+      ].join('\n')
+      const told = Told.parse(JSON.parse(await runCommand({ person, provider, agentId }, 'run_python', { code })))
+      expect(told).toEqual({ stdout: '[10001, "/data/workspace", "kept", 42, 1]\n', stderr: '', exitCode: 0 })
     } finally {
       await person.delete(`/api/agents/${agentId}`)
     }

@@ -6,7 +6,7 @@ import { AppError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
 import { readEnvironment } from '../settings/environment.ts'
 
-type Options = { tag?: string; shell: boolean; json: boolean }
+type Options = { tag?: string; shell: boolean; python: boolean; json: boolean }
 
 /** Adds `agent-image`: what agents in containers are made from, out of this executable. */
 export function agentImageCommand(program: Command): void {
@@ -19,21 +19,22 @@ asked. The engine is that of DOCKER_HOST; the name is AGENT_IMAGE unless --tag g
     .description('makes the image of agents in the container engine, from this executable')
     .option('--tag <name>', 'what the image is called')
     .option('--shell', "adds this machine's static busybox, for agents that may run commands", false)
+    .option('--python', "adds this machine's Python (/usr/bin/python3) for the same", false)
     .option('--json', 'print the result as JSON', false)
     .action(makeImage)
 }
 
-async function makeImage({ tag, shell, json }: Options): Promise<void> {
+async function makeImage({ tag, json, ...packs }: Options): Promise<void> {
   if (!Bun.isStandaloneExecutable)
     throw new AppError('invalid', 'agent-image: this is a checkout: bun run agent:image makes the image from it')
   const { agents } = readConfig(readEnvironment())
   const { createEngine } = await import('../../adapters/runtimes/engine/engine.ts')
-  const { collectImageFiles } = await import('../../adapters/runtimes/engine/agent-image/image-files.ts')
+  const { collectImageFiles, digestPacks } = await import('../../adapters/runtimes/engine/agent-image/image-files.ts')
   const { makeAgentImage } = await import('../../adapters/runtimes/engine/agent-image/make-image.ts')
   const image = tag ?? agents.image
   const sizeBytes = await makeAgentImage(createEngine(agents.dockerHost), image, {
-    digest: await digestOf(process.execPath, shell),
-    collect: () => collectImageFiles(process.execPath, shell),
+    digest: await digestOf(process.execPath, await digestPacks(packs)),
+    collect: () => collectImageFiles(process.execPath, packs),
   })
   const line =
     sizeBytes === null ? `${image} is up to date.` : `${image} is made: ${(sizeBytes / 1_000_000).toFixed(1)} MB.`
@@ -43,8 +44,8 @@ async function makeImage({ tag, shell, json }: Options): Promise<void> {
   )
 }
 
-async function digestOf(file: string, withShell: boolean): Promise<string> {
-  const hash = createHash('sha256').update(withShell ? 'shell' : '')
+async function digestOf(file: string, packs: string): Promise<string> {
+  const hash = createHash('sha256').update(packs)
   for await (const chunk of createReadStream(file)) hash.update(chunk)
   return hash.digest('hex')
 }

@@ -1,36 +1,34 @@
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { open, readFile, realpath } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { AppError } from '../../../../core/errors.ts'
 import { steadDriver } from '../../contract/agent-image.ts'
+import { collectPython, PYTHON } from './image-python.ts'
+import { type ImageFile, listLibraries, run, toFile } from './machine-files.ts'
 
 /** Where the program stands in the image. */
 export const EXECUTABLE = '/usr/local/bin/stead'
 export const [uid = 0, gid = 0] = steadDriver.user.split(':').map(Number)
 
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
-/** Loaded by name at run time by older C libraries, so that no list of needed libraries has them. */
-const RESOLVERS = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2']
 const BUSYBOXES = ['/bin/busybox', '/usr/bin/busybox']
-/** The loader that an executable of Linux names near its beginning; that of musl is its C library as well. */
-const LOADER = /\/[\w./-]*\/ld-(?:linux|musl)[\w.-]+/
-const HEAD_BYTES = 4096
 
-/** One entry of the image, under its path in there. */
-export type ImageFile = { name: string; mode?: number } & ({ content: string | Buffer } | { linkname: string })
+/** What of this machine is packed for agents that may run commands. */
+export type Packs = { shell: boolean; python: boolean }
 
 /**
  * All that `executable` needs to run as an agent: itself, the libraries of this machine that it is linked against,
- * certificates, and the names of two users. `withShell` adds this machine's static busybox.
- * @throws AppError `invalid` for what is no executable of Linux, and without a static busybox where one is asked for.
+ * certificates, and the names of two users. `shell` adds this machine's static busybox, `python` its Python.
+ * @throws AppError `invalid` for what is no executable of Linux, and for what is to be packed and is not there.
  */
-export async function collectImageFiles(executable: string, withShell: boolean): Promise<ImageFile[]> {
+export async function collectImageFiles(executable: string, { shell, python }: Packs): Promise<ImageFile[]> {
   const libraries = await listLibraries(executable)
-  return [
+  const files = [
     { name: EXECUTABLE, content: await readFile(executable), mode: 0o755 },
     ...(await Promise.all(libraries.map(toFile))),
     ...(existsSync(CERTIFICATES) ? [await toFile(CERTIFICATES)] : []),
-    ...(withShell ? await collectShell() : []),
+    ...(shell ? await collectShell() : []),
+    ...(python ? await collectPython() : []),
     {
       name: '/etc/passwd',
       content: `root:x:0:0::/:/nowhere\nagent:x:${uid}:${gid}::${steadDriver.stateDir}:/nowhere\n`,
@@ -38,6 +36,16 @@ export async function collectImageFiles(executable: string, withShell: boolean):
     { name: '/etc/group', content: `root:x:0:\nagent:x:${gid}:\n` },
     { name: '/etc/nsswitch.conf', content: 'hosts: files dns\n' },
   ]
+  // The executable and Python share libraries.
+  return [...new Map(files.map((file) => [file.name, file])).values()]
+}
+
+/** Changes with what is packed: other packs, or other versions of them. */
+export async function digestPacks({ shell, python }: Packs): Promise<string> {
+  const programs = [...(shell ? BUSYBOXES : []), ...(python ? [PYTHON] : [])]
+  const hash = createHash('sha256')
+  for (const program of programs) if (existsSync(program)) hash.update(program).update(await readFile(program))
+  return hash.digest('hex')
 }
 
 /** A shell, and what it calls: all of them are one program. */
@@ -52,38 +60,4 @@ async function collectShell(): Promise<ImageFile[]> {
   const names = (await run(path, '--list')).split('\n').filter((name) => name !== '' && name !== 'busybox')
   const links = names.map((name) => ({ name: `/bin/${name}`, linkname: 'busybox' }))
   return [{ name: '/bin/busybox', content, mode: 0o755 }, ...links]
-}
-
-/** By the paths under which the executable looks for them; its loader tells them, on machines without `ldd` as well. */
-async function listLibraries(executable: string): Promise<string[]> {
-  const loader = await readLoader(executable)
-  const output = await run(loader, '--list', executable)
-  const needed = [...output.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path)
-  const folders = [...new Set(needed.map((path) => dirname(path)))]
-  const resolvers = RESOLVERS.flatMap((name) => folders.map((folder) => join(folder, name)).find(existsSync) ?? [])
-  return [...new Set([loader, ...needed, ...resolvers])]
-}
-
-async function readLoader(executable: string): Promise<string> {
-  const file = await open(executable)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-    const [loader] = LOADER.exec(buffer.toString('latin1', 0, bytesRead)) ?? []
-    if (loader === undefined || !existsSync(loader))
-      throw new AppError('invalid', `${executable} does not run on this machine: agents in containers run on Linux`)
-    return loader
-  } finally {
-    await file.close()
-  }
-}
-
-async function toFile(path: string): Promise<ImageFile> {
-  return { name: path, content: await readFile(await realpath(path)), mode: path.includes('.so') ? 0o755 : 0o644 }
-}
-
-async function run(...command: string[]): Promise<string> {
-  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
-  const output = await child.stdout.text()
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} failed`)
-  return output
 }

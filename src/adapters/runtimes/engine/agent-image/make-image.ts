@@ -8,7 +8,8 @@ import { VERSION } from '../../../../core/version.ts'
 import { steadDriver } from '../../contract/agent-image.ts'
 import { type Engine, hasStatus, orNull, toAppError } from '../engine.ts'
 import { readLines } from '../events.ts'
-import { EXECUTABLE, gid, type ImageFile, uid } from './image-files.ts'
+import { EXECUTABLE, gid, uid } from './image-files.ts'
+import type { ImageFile } from './machine-files.ts'
 
 const DIGEST_LABEL = 'stead.contentDigest'
 
