@@ -16,7 +16,7 @@ const BODY = JSON.stringify({
 
 /** A completion with key, plan, quota and usage record, against a proxy that only passes it on to the same upstream. */
 export async function measureChat(bench: Workbench): Promise<Measurement[]> {
-  const upstream = await startBareServer(bench, 'bare-upstream.ts')
+  const upstream = await startBareServer(bench, 'upstream.ts')
   const house = await prepareHouse(bench, {
     OPENROUTER_API_KEY: 'bench',
     OPENROUTER_BASE_URL: `${upstream.url}v1`,
@@ -24,7 +24,7 @@ export async function measureChat(bench: Workbench): Promise<Measurement[]> {
   const email = await createUser(bench, house, 'solo')
   const stead = await startStead(bench, house)
   const key = await createKey(stead, await signIn(stead, email))
-  const bare = await startBareServer(bench, 'bare-proxy.ts', [upstream.url])
+  const bare = await startBareServer(bench, 'proxy.ts', [upstream.url])
   const request = {
     method: 'POST',
     path: '/v1/chat/completions',

@@ -53,11 +53,11 @@ export async function runChild(
   return output
 }
 
-/** Starts one of the bare servers beside this file, which prints its URL when it listens. */
+/** Starts one of the bare servers, which prints its URL when it listens. */
 export async function startBareServer(bench: Workbench, file: string, args: readonly string[] = []) {
   const folder = await bench.makeFolder('bare')
   const logFile = join(folder, 'output')
-  const child = startChild(bench, [process.execPath, join(import.meta.dir, file), ...args], { logFile })
+  const child = startChild(bench, [process.execPath, join(import.meta.dir, 'bare', file), ...args], { logFile })
   const url = await waitFor(`${file} to listen`, async () => /http:\S+/.exec(await readText(logFile))?.[0])
   return { url, pid: child.pid }
 }

@@ -6,6 +6,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureChannels } from './channels.ts'
 import { measureChat } from './chat.ts'
 import { runChild } from './child.ts'
 import { measureCost } from './cost.ts'
@@ -15,6 +16,7 @@ import { isOk, type Measurement, toJson, toTable } from './report.ts'
 import { measureSession } from './session.ts'
 import { measureStart } from './start.ts'
 import { measureSummarize } from './summarize.ts'
+import { measureTurn } from './turn.ts'
 import { measureWake, measureWakeOfContainer } from './wake.ts'
 import { atWorkbench, type Workbench } from './workbench.ts'
 import { measureWrite } from './write.ts'
@@ -23,10 +25,12 @@ import { measureWrite } from './write.ts'
 const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]>>> = {
   session: measureSession,
   chat: measureChat,
+  turn: measureTurn,
   write: measureWrite,
   cost: measureCost,
   summarize: measureSummarize,
   memory: measureMemory,
+  channels: measureChannels,
   start: measureStart,
   deploy: measureDeploy,
   container: measureContainer,

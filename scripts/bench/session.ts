@@ -13,7 +13,7 @@ export async function measureSession(bench: Workbench): Promise<Measurement[]> {
   const email = await createUser(bench, house, 'solo')
   const stead = await startStead(bench, house)
   const cookie = await signIn(stead, email)
-  const bare = await startBareServer(bench, 'bare-session.ts', [join(house.dataDir, 'stead.db')])
+  const bare = await startBareServer(bench, 'session.ts', [join(house.dataDir, 'stead.db')])
   const request = { method: 'GET', path: '/api/auth/session', headers: { cookie } }
 
   const result = await race({ ...request, url: stead.web, pid: stead.pid }, { ...request, ...bare }, CONNECTIONS)

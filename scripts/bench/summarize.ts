@@ -17,7 +17,7 @@ export async function measureSummarize(bench: Workbench): Promise<Measurement[]>
   const site = await startBareServer(bench, 'page-site.ts', [PAGE])
   const house = await prepareHouse(bench, { SUMMARIZER_ALLOW_PRIVATE: 'true' })
   const stead = await startStead(bench, house)
-  const bare = await startBareServer(bench, 'bare-summary.ts', [site.url])
+  const bare = await startBareServer(bench, 'summary.ts', [site.url])
   const request = {
     method: 'POST',
     path: '/api/summarize',

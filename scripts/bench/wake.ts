@@ -5,6 +5,7 @@ import { createEngine, LABELS, orNull } from '../../src/adapters/runtimes/engine
 import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { residentMegabytes, waitFor } from './child.ts'
+import { type Model, startModel } from './model.ts'
 import { type Measurement, toFigure, toSecondsMeasured } from './report.ts'
 import { createUser, deployAgent, type House, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
@@ -55,33 +56,6 @@ export async function measureWakeOfContainer(bench: Workbench): Promise<Measurem
     for (const { Id } of await engine.ask((docker) => docker.listContainers({ all: true, filters })))
       await orNull(engine.change((docker) => docker.getContainer(Id).remove({ force: true, v: true })))
   }
-}
-
-type Model = { settings: Record<string, string>; askedAt: () => number }
-
-/** A provider that answers at once and notes when it was asked last. */
-function startModel(bench: Workbench): Model {
-  let askedAt = 0
-  const chunk = { id: 'bench', object: 'chat.completion.chunk', created: 1_780_000_000, model: 'bench' }
-  const says = { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'Good morning.' } }] }
-  const ends = {
-    ...chunk,
-    choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-  }
-  const body = `${[says, ends].map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')}data: [DONE]\n\n`
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch(request) {
-      if (request.method !== 'POST') return new Response('Not found', { status: 404 })
-      askedAt = performance.now()
-      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
-    },
-  })
-  bench.onEnd(() => server.stop(true))
-  const settings = { OPENROUTER_API_KEY: 'bench', OPENROUTER_BASE_URL: `${server.url}v1` }
-  return { settings, askedAt: () => askedAt }
 }
 
 async function wakeOften(stead: Stead, cookie: string, agentId: string, model: Model): Promise<number[]> {

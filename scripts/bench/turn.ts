@@ -1,0 +1,61 @@
+import { median } from './median.ts'
+import { startModel } from './model.ts'
+import { type Measurement, toFigure } from './report.ts'
+import { createUser, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import type { Workbench } from './workbench.ts'
+
+const WARM_UP = 5
+const TURNS = 40
+const FLOOR_S = 0.25
+
+/** A question to an agent from the request to the last word, beyond the same call to the model alone. */
+export async function measureTurn(bench: Workbench): Promise<Measurement[]> {
+  const model = startModel(bench)
+  const house = await prepareHouse(bench, model.settings)
+  const email = await createUser(bench, house, 'network')
+  const stead = await startStead(bench, house)
+  const cookie = await signIn(stead, email)
+  const { id } = await deployAgent(stead, cookie, 'Ada')
+  const turns: number[] = []
+  const calls: number[] = []
+  // In turns, so that whatever else the machine does weighs on both.
+  for (let turn = 0; turn < WARM_UP + TURNS; turn++) {
+    const ofTurn = await timeOf(() => ask(stead, cookie, id))
+    const ofCall = await timeOf(() => model.ask('Good morning'))
+    if (turn < WARM_UP) continue
+    turns.push(ofTurn)
+    calls.push(ofCall)
+  }
+  const [turn, call] = [median(turns), median(calls)]
+  return [
+    {
+      name: 'turn, beyond its model call',
+      ours: turn - call,
+      bare: null,
+      unit: 's',
+      value: turn - call,
+      bound: 'at most',
+      floor: FLOOR_S,
+      aim: null,
+      notes: [
+        `a turn ${toFigure(turn)} s, the call alone ${toFigure(call)} s; slowest turn ${toFigure(Math.max(...turns))} s`,
+      ],
+    },
+  ]
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return (performance.now() - startedAt) / 1000
+}
+
+async function ask(stead: Stead, cookie: string, agentId: string): Promise<void> {
+  const response = await fetch(`${stead.web}/api/chat`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json' },
+    body: JSON.stringify({ agentId, message: 'Good morning' }),
+  })
+  const answer = await response.text()
+  if (!response.ok || !answer.includes('Good morning.')) throw new Error(`The agent did not answer: ${answer}`)
+}
