@@ -1,44 +1,20 @@
 import { expect, onTestFinished, test } from 'bun:test'
 import { ApprovalList } from '../../src/features/talk/approvals/schemas.ts'
 import { createAgent, signUp } from '../harness/client.ts'
-import { type Answer, type ProviderRequest, startProvider } from '../harness/doubles/provider.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
 import { startTelegramDouble } from '../harness/doubles/telegram.ts'
 import { json, read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { withProvider } from './main-job.ts'
+import { ADA, answerWithTools, servePage } from './messenger-agent.ts'
 
 const TOKEN = '42:secret-of-the-bot'
-const ADA = { id: 7, first_name: 'Ada' }
-const SOON_MS = 2000
-
-/** Uses one tool for each thing that it is asked, and says what came of it. */
-function answerWithTools({ body }: ProviderRequest): Answer {
-  const lastUser = body.messages.findLastIndex(({ role }) => role === 'user')
-  const question = String(body.messages[lastUser]?.content)
-  const result = body.messages.slice(lastUser + 1).find(({ role }) => role === 'tool')
-  const use = (name: string, input: Record<string, unknown>): Answer =>
-    result ? { text: `${name}: ${String(result.content)}` } : { toolCalls: [{ name, arguments: input }] }
-  const [, page] = /Read (http\S+)/.exec(question) ?? []
-  if (page) return use('read_page', { url: page })
-  if (question.includes('Keep a note')) return use('write_file', { path: 'a.md', content: 'Tea' })
-  if (question.includes('Delete the note')) return use('delete_file', { path: 'a.md' })
-  if (question.includes('It is time'))
-    return use('send_message', { action: 'send', to: `telegram:${ADA.id}`, text: 'Tea is ready' })
-  if (!question.includes('Remind me')) return { text: `You said: ${question}` }
-  const when = `@at ${new Date(Date.now() + SOON_MS).toISOString()}`
-  return use('schedule', { action: 'create', name: 'Tea', prompt: 'It is time for tea', when })
-}
 
 test('with a key of a provider and a token of Telegram alone: it answers, reads a page, reminds, and asks before it deletes', async () => {
   const telegram = startTelegramDouble()
   const bot = telegram.addBot(TOKEN)
-  const html = `<title>Tea</title><article>${'<p>Green tea wants eighty degrees and two minutes.</p>'.repeat(5)}</article>`
-  const site = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () => new Response(html, { headers: { 'content-type': 'text/html' } }),
-  })
+  const site = servePage()
   onTestFinished(async () => {
     await Promise.all([telegram.stop(), site.stop(true)])
   })

@@ -477,6 +477,12 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: () => ({ url: 'https://answers.example/' }),
   },
   'DELETE /api/agents/:id/webhook-channel web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/conversations web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/conversations/:session web': {
+    names: AGENT,
+    status: 200,
+    path: (id) => `/api/agents/${id}/conversations/telegram:7`,
+  },
   'GET /api/agents/:id/channels/mail web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/channels/mail web': { names: AGENT, status: 200, body: () => ({ isOn: false }) },
   'POST /api/agents/:id/channels/:name/pairings/:code web': {

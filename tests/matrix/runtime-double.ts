@@ -97,6 +97,8 @@ function answer(request: Request): Response {
   if (pathname === '/memory') return Response.json({ ok: true })
   if (pathname === '/channels') return Response.json({ channels: [CHANNEL] })
   if (pathname.startsWith('/channels/')) return Response.json({ ok: true, ...STRANGER })
+  if (pathname === '/sessions') return Response.json({ sessions: [] })
+  if (pathname.startsWith('/sessions/')) return Response.json({ items: [{ role: 'user', content: 'Hi' }] })
   if (pathname === '/instructions') return Response.json({ ok: true, text: null })
   if (pathname === '/healthz') return Response.json({ ok: true, status: 'live' })
   if (pathname !== '/v1/chat/completions') return new Response('Not found', { status: 404 })

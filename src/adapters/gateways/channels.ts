@@ -17,6 +17,16 @@ const AgentChannel = z.object({
 /** A messenger that an agent listens to; times are ISO 8601. `pairings` are strangers who wait for its owner. */
 export type AgentChannel = z.infer<typeof AgentChannel>
 
+const AgentSession = z.object({
+  key: z.string(),
+  messageCount: z.number(),
+  createdAt: z.string(),
+  lastActivity: z.string(),
+})
+/** A conversation as the built-in agent keeps it; times are ISO 8601. */
+export type AgentSession = z.infer<typeof AgentSession>
+const Sessions = z.object({ sessions: z.array(AgentSession) })
+
 const Channels = z.union([z.object({ channels: z.array(AgentChannel) }), Problem])
 const Decided = z.union([z.object({ id: z.string(), name: z.string() }), Problem])
 const Removed = z.union([z.object({ ok: z.literal(true) }), Problem])
@@ -25,6 +35,10 @@ const Removed = z.union([z.object({ ok: z.literal(true) }), Problem])
 export async function readChannels(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<AgentChannel[]> {
   const found = await ask(Channels, { endpoint, path: '/channels', timeoutMs }, [200, 404])
   return 'channels' in found ? found.channels : []
+}
+
+export async function readSessions(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<AgentSession[]> {
+  return (await ask(Sessions, { endpoint, path: '/sessions', timeoutMs })).sessions
 }
 
 /** @throws AppError `not_found`. */

@@ -2,7 +2,14 @@ import { z } from 'zod'
 import type { McpResult, McpTool } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
-import { type AgentChannel, decidePairing, readChannels, removePerson } from './channels.ts'
+import {
+  type AgentChannel,
+  type AgentSession,
+  decidePairing,
+  readChannels,
+  readSessions,
+  removePerson,
+} from './channels.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import { type Ask, type Call, createAsk, Problem } from './http.ts'
 import { callMcpTool, listMcpTools, type McpUse } from './mcp.ts'
@@ -63,6 +70,8 @@ export type AgentGateway = {
   joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<AgentEvent>
   /** Ends a turn that goes on without a connection; what was said stays in the agent's session. */
   stopTurn(endpoint: AgentEndpoint, turnId: string): Promise<void>
+  /** Every conversation that the agent keeps, the newest first; none of OpenClaw's. */
+  sessions(endpoint: AgentEndpoint): Promise<AgentSession[]>
   /** The last messages of a session, oldest first; none for a session the agent does not know. */
   history(endpoint: AgentEndpoint, sessionKey: string, limit: number): Promise<AgentMessage[]>
   /** Ends one session, which the built-in agent forgets; nothing happens where it is not known. */
@@ -170,6 +179,7 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       const Found = z.union([History, Problem.transform(() => ({ items: [] }))])
       return (await ask(Found, { endpoint, path, timeoutMs: timeouts.changeMs }, [200, 404])).items
     },
+    sessions: async (endpoint) => (endpoint.kind === 'stead' ? readSessions(ask, endpoint, timeouts.changeMs) : []),
     async forgetSession(endpoint, sessionKey) {
       if (endpoint.kind !== 'stead') return
       const path = `/sessions/${encodeURIComponent(sessionKey)}`

@@ -16,6 +16,7 @@ export function createNoGateway(reason: string): AgentGateway {
     streamTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
     joinTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
     stopTurn: refuse,
+    sessions: refuse,
     history: refuse,
     forgetSession: refuse,
     resetMemory: refuse,

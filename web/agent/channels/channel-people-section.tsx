@@ -1,6 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { AgentChannel, ChannelPairing, ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
+import {
+  type AgentChannel,
+  type ChannelPairing,
+  type ChannelPerson,
+  CONVERSATION_CHANNELS,
+} from '../../../src/features/agents/channels/schemas.ts'
 import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
 import { messageFor } from '../../api/request.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -9,6 +14,7 @@ import { Moment } from '../../ui/moment.tsx'
 import { LoadProblem, Notice } from '../../ui/notice.tsx'
 import { Section } from '../../ui/section.tsx'
 import { channelsQuery, decidePairing, removePerson } from './channels-api.ts'
+import { Conversations } from './conversations.tsx'
 
 const names: Readonly<Record<string, string>> = {
   telegram: 'Telegram',
@@ -74,8 +80,14 @@ function Channel({ agentId, channel }: { agentId: string; channel: AgentChannel 
           ))}
         </List>
       )}
+      {isMessenger(name) && <Conversations agentId={agentId} channel={name} people={people} />}
     </Section>
   )
+}
+
+/** What is said by mail stands in the inbox, and asking for it would wake the agent. */
+function isMessenger(name: string): boolean {
+  return (CONVERSATION_CHANNELS as readonly string[]).includes(name)
 }
 
 function List({ label, children }: { label: string; children: ReactNode }) {

@@ -1,5 +1,10 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { ChannelChanged, ChannelList } from '../../../src/features/agents/channels/schemas.ts'
+import {
+  ChannelChanged,
+  ChannelList,
+  ConversationList,
+  ConversationMessages,
+} from '../../../src/features/agents/channels/schemas.ts'
 import { agentPath, agentQuery } from '../../agents/agents-api.ts'
 import { request } from '../../api/request.ts'
 
@@ -8,6 +13,26 @@ export function channelsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'channels'],
     queryFn: ({ signal }) => request(ChannelList, `${agentPath(agentId)}/channels`, { signal }),
+    refetchInterval: 5_000,
+  })
+}
+
+/** What is said with an agent by messengers. */
+export function conversationsQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'conversations'],
+    queryFn: async ({ signal }) =>
+      (await request(ConversationList, `${agentPath(agentId)}/conversations`, { signal })).conversations,
+    refetchInterval: 10_000,
+  })
+}
+
+/** One of them, as it is when it is looked at. */
+export function conversationQuery(agentId: string, session: string) {
+  const path = `${agentPath(agentId)}/conversations/${encodeURIComponent(session)}`
+  return queryOptions({
+    queryKey: [...conversationsQuery(agentId).queryKey, session],
+    queryFn: async ({ signal }) => (await request(ConversationMessages, path, { signal })).messages,
     refetchInterval: 5_000,
   })
 }

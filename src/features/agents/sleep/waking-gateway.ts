@@ -49,6 +49,7 @@ export function createWakingGateway(gateway: AgentGateway, deps: AddressDeps): A
     // An agent that sleeps has no turn to stop.
     stopTurn: async (endpoint, turnId) =>
       isAsleep(deps, endpoint) ? undefined : whileAwake(gateway.stopTurn)(endpoint, turnId),
+    sessions: whileAwake(gateway.sessions),
     history: whileAwake(gateway.history),
     forgetSession: whileAwake(gateway.forgetSession),
     resetMemory: whileAwake(gateway.resetMemory),
