@@ -174,10 +174,9 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       for await (const delta of streamChat(endpoint, request, signal)) text += delta
       return text
     },
-    async history(endpoint, sessionKey, limit) {
+    history(endpoint, sessionKey, limit) {
       const path = `/sessions/${encodeURIComponent(sessionKey)}/history?limit=${limit}`
-      const Found = z.union([History, Problem.transform(() => ({ items: [] }))])
-      return (await ask(Found, { endpoint, path, timeoutMs: timeouts.changeMs }, [200, 404])).items
+      return readHistory(ask, { endpoint, path, timeoutMs: timeouts.changeMs })
     },
     sessions: async (endpoint) => (endpoint.kind === 'stead' ? readSessions(ask, endpoint, timeouts.changeMs) : []),
     async forgetSession(endpoint, sessionKey) {
@@ -266,6 +265,11 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
       ],
     }),
   }
+}
+
+async function readHistory(ask: Ask, call: Call & { timeoutMs: number }): Promise<AgentMessage[]> {
+  const Found = z.union([History, Problem.transform(() => ({ items: [] }))])
+  return (await ask(Found, call, [200, 404])).items
 }
 
 type WireMessage = NonNullable<AgentChatRequest['history']>[number]

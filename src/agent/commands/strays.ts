@@ -1,7 +1,7 @@
 import { dlopen, FFIType } from 'bun:ffi'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findLibc } from '../../core/libc.ts'
+import { findLibc } from '../../core/libraries/libc.ts'
 import { endProcess, readEnvironmentOf } from './end.ts'
 
 /** Of prctl(2) and waitpid(2). */

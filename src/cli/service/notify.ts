@@ -1,6 +1,6 @@
 import { dlopen, FFIType, ptr } from 'bun:ffi'
 import { errorMessage } from '../../core/errors.ts'
-import { findLibc } from '../../core/libc.ts'
+import { findLibc } from '../../core/libraries/libc.ts'
 
 const AF_UNIX = 1
 /** `SOCK_DGRAM | SOCK_CLOEXEC` */
