@@ -59,6 +59,7 @@ import sql56 from './0056_familiar_mach_iv.sql' with { type: 'text' }
 import sql57 from './0057_flaky_the_call.sql' with { type: 'text' }
 import sql58 from './0058_goofy_sugar_man.sql' with { type: 'text' }
 import sql59 from './0059_harsh_mad_thinker.sql' with { type: 'text' }
+import sql60 from './0060_lame_shadowcat.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -122,4 +123,5 @@ export const migrations = [
   { name: '0057_flaky_the_call', sql: sql57 },
   { name: '0058_goofy_sugar_man', sql: sql58 },
   { name: '0059_harsh_mad_thinker', sql: sql59 },
+  { name: '0060_lame_shadowcat', sql: sql60 },
 ]

@@ -6,7 +6,8 @@ const STATUSES = ['queued', 'running', 'done', 'dead'] as const
 
 /**
  * Work that must survive. Jobs with the same `key` run one after another, and only one of them waits: asking twice for
- * the same work makes one job, unless the first is under way already. A finished job has no key.
+ * the same work makes one job, unless the first is under way already. A finished job has no key. `share` is whose slow work
+ * it is, so that nobody takes the places of all.
  */
 export const jobs = sqliteTable(
   'jobs',
@@ -14,6 +15,7 @@ export const jobs = sqliteTable(
     id: text().primaryKey(),
     kind: text().notNull(),
     key: text(),
+    share: text().notNull().default(''),
     payload: text({ mode: 'json' }).notNull(),
     status: text({ enum: STATUSES }).notNull(),
     attempts: integer().notNull().default(0),

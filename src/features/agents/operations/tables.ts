@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 import { AGENT_STATUSES, agents } from '../registry/tables.ts'
@@ -40,6 +41,9 @@ const OPERATION_STEPS = [
 ] as const
 const RESULTS = ['succeeded', 'failed', 'refused', 'rolled-back', 'replaced', 'cancelled'] as const
 
+/** An agent was brought onto the version of then: anybody may ask when that was last. */
+export const isOfNewVersion = sql`result = 'succeeded' AND kind IN ('deploy', 'update')`
+
 /**
  * What was asked of an agent, in the order of `id`: the intents that `run.ts` carries out, and the history that remains of
  * them. `result` is null until it has ended, `refused` when what was asked for
@@ -74,6 +78,7 @@ export const deploymentHistory = sqliteTable(
   },
   (table) => [
     index('deployment_history_by_agent').on(table.agentId, table.id),
+    index('deployment_history_of_versions').on(table.finishedAt).where(isOfNewVersion),
     oneOf('deployment_history_kind', table.kind, OPERATIONS),
     oneOf('deployment_history_step', table.step, OPERATION_STEPS),
     oneOf('deployment_history_result', table.result, RESULTS),

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runtime.ts'
 import { oneOf } from '../../../db/checks.ts'
@@ -5,6 +6,9 @@ import { users } from '../../people/users/tables.ts'
 
 /** Words an agent's status can take (decisions, 19). */
 export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'sleeping', 'stopped', 'error', 'unknown'] as const
+
+/** One in a container whose version was seen: anybody may ask which that is. */
+export const tellsVersion = sql`status IN ('running', 'sleeping') AND image IS NOT NULL AND runtime_version IS NOT NULL`
 
 /**
  * One row per agent. `ownerId` is null for agents that the operator made with the internal key.
@@ -54,6 +58,9 @@ export const agents = sqliteTable(
   },
   (table) => [
     index('agents_by_owner').on(table.ownerId),
+    index('agents_by_time').on(table.createdAt, table.id),
+    index('agents_by_runtime').on(table.runtime),
+    index('agents_by_version').on(table.startedAt).where(tellsVersion),
     index('agents_by_retiring_token').on(table.retiringTokenHash),
     oneOf('agents_status', table.status, AGENT_STATUSES),
   ],

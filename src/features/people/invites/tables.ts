@@ -9,5 +9,8 @@ export const invites = sqliteTable(
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     usedAt: integer({ mode: 'timestamp_ms' }),
   },
-  (table) => [index('invites_by_creator').on(table.createdBy)],
+  (table) => [
+    index('invites_by_creator').on(table.createdBy),
+    index('invites_by_time').on(table.createdAt, table.codeHash),
+  ],
 )

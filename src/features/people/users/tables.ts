@@ -36,6 +36,7 @@ export const users = sqliteTable(
     externalSignInDisabledAt: integer({ mode: 'timestamp_ms' }),
   },
   (table) => [
+    index('users_by_time').on(table.createdAt, table.id),
     check('users_email_is_lower_case', sql`${table.email} = lower(${table.email})`),
     oneOf('users_plan', table.plan, PLANS),
     oneOf('users_subscription_status', table.subscriptionStatus, SUBSCRIPTION_STATUSES),

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -47,6 +48,7 @@ export const webhookDeliveries = sqliteTable(
     primaryKey({ columns: [table.agentId, table.deliveryId] }),
     index('webhook_deliveries_by_agent').on(table.agentId, table.receivedAt),
     index('webhook_deliveries_by_time').on(table.receivedAt),
+    index('webhook_deliveries_waiting').on(table.agentId).where(sql`status = 'queued'`),
     oneOf('webhook_deliveries_status', table.status, STATUSES),
   ],
 )
