@@ -88,6 +88,28 @@ test('slow jobs run with at most seven others of their like, and hold up no quic
   await queue.stop()
 })
 
+test('one share takes eight places of slow jobs, however many of its wait, and others go on beside it', async () => {
+  const { db, queue, finished } = testQueue()
+  const gate = Promise.withResolvers<void>()
+  const begun: number[] = []
+  const run = async ({ n }: Payload) => {
+    begun.push(n)
+    await gate.promise
+  }
+  queue.start([kind({ kind: 'slow', isSlow: true, run })])
+  await write(db, (tx) => {
+    for (let n = 0; n < 300; n++) queue.enqueue(tx, 'slow', { n }, { share: 'eve' })
+    for (let n = 1000; n < 1003; n++) queue.enqueue(tx, 'slow', { n }, { share: 'ada' })
+    queue.enqueue(tx, 'slow', { n: 2000 })
+  })
+  await until(() => begun.length === 12)
+  expect(begun.toSorted((one, other) => one - other)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 1000, 1001, 1002, 2000])
+  gate.resolve()
+  await finished()
+  expect(begun).toHaveLength(304)
+  await queue.stop()
+})
+
 test('jobs that keep coming do not put off those that wait', async () => {
   const { db, queue } = testQueue()
   let ran = 0

@@ -13,6 +13,9 @@ import { jobs } from './tables.ts'
 const LEASE_MS = 60_000
 const POLL_MS = 500
 const MAX_PARALLEL = 8
+const MAX_SLOW = 32
+/** Of the slow ones so many are those of one share: who has hundreds that wait leaves places for everybody else. */
+const MAX_OF_SHARE = 8
 const MAX_ATTEMPTS = 8
 
 type JobRow = typeof jobs.$inferSelect
@@ -31,7 +34,8 @@ export type JobKind = {
 /**
  * `run` may be called again after a crash, so its effect must be the same twice as once. After `maxAttempts` failures the
  * job is dead: kept with its last error, and `onDead` tells those who wait for it. `isSlow` is for jobs that wait for
- * minutes, such as those that talk to agents: they have places of their own and hold up no other.
+ * minutes, such as those that talk to agents: they have places of their own and hold up no other. Each says by its share
+ * whose it is.
  */
 export function defineJob<Payload>(job: {
   kind: string
@@ -51,7 +55,9 @@ export function defineJob<Payload>(job: {
   }
 }
 
-export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: { key?: string; delayMs?: number }) => void
+/** `share` is a user's id, for slow work; what belongs to nobody has a share in common. */
+export type EnqueueOptions = { key?: string; delayMs?: number; share?: string | null }
+export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: EnqueueOptions) => void
 export type JobQueue = {
   enqueue: Enqueue
   start(kinds: JobKind[]): void
@@ -65,8 +71,8 @@ export type JobQueue = {
  * Failures are retried with growing pauses. A lease that runs out (its process died) makes the job due again.
  */
 export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
-  const quick = new Set<Promise<void>>()
-  const slow = new Set<Promise<void>>()
+  const quick: Running = new Map()
+  const slow: Running = new Map()
   const stopping = new AbortController()
   let kinds = new Map<string, JobKind>()
   let polling = Promise.resolve()
@@ -92,23 +98,24 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
     pollIn(POLL_MS)
     try {
       const slowKinds = [...kinds.values()].filter(({ isSlow }) => isSlow).map(({ kind }) => kind)
-      await leaseInto(quick, notInArray(jobs.kind, slowKinds))
-      if (slowKinds.length > 0) await leaseInto(slow, inArray(jobs.kind, slowKinds))
+      await leaseInto(quick, { count: MAX_PARALLEL, ofShare: MAX_PARALLEL, isWanted: notInArray(jobs.kind, slowKinds) })
+      if (slowKinds.length === 0) return
+      await leaseInto(slow, { count: MAX_SLOW, ofShare: MAX_OF_SHARE, isWanted: inArray(jobs.kind, slowKinds) })
     } catch (error) {
       deps.log.error({ error: errorMessage(error) }, 'job queue: cannot lease')
     }
   }
 
-  const leaseInto = async (running: Set<Promise<void>>, isWanted: SQL) => {
-    for (const job of await lease(deps, MAX_PARALLEL - running.size, isWanted)) runInBackground(running, job)
+  const leaseInto = async (running: Running, places: Places) => {
+    for (const job of await lease(deps, running, places)) runInBackground(running, job)
   }
 
-  const runInBackground = (running: Set<Promise<void>>, job: JobRow) => {
+  const runInBackground = (running: Running, job: JobRow) => {
     const work = runJob(deps, kinds.get(job.kind), job, stopping.signal).finally(() => {
       running.delete(work)
       wake()
     })
-    running.add(work)
+    running.set(work, job.share)
   }
 
   return {
@@ -119,6 +126,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
           id: newId('job'),
           kind,
           key: options.key ?? null,
+          share: options.share ?? '',
           payload,
           status: 'queued',
           runAt: new Date(now.getTime() + (options.delayMs ?? 0)),
@@ -138,36 +146,65 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
       stopping.abort()
       clearTimeout(timer)
       await polling
-      await Promise.allSettled([...quick, ...slow])
+      await Promise.allSettled([...quick.keys(), ...slow.keys()])
     },
   }
 }
 
-/** Takes up to `count` due jobs of the wanted kinds, oldest first, and those whose lease ran out. */
-async function lease(deps: { db: Db; clock: Clock }, count: number, isWanted: SQL): Promise<JobRow[]> {
-  if (count <= 0 || !hasDueJob(deps, isWanted)) return []
+/** Work that is under way, with its share. */
+type Running = Map<Promise<void>, string>
+type Places = { count: number; ofShare: number; isWanted: SQL }
+
+/** Fills the places that are free with due jobs of the wanted kinds, oldest first, and with those whose lease ran out. */
+async function lease(deps: { db: Db; clock: Clock }, running: Running, places: Places): Promise<JobRow[]> {
+  const taken = [...running.values()]
+  if (taken.length >= places.count || !hasDueJob(deps, and(places.isWanted, hasPlace(taken, places)))) return []
   return write(deps.db, (tx) => {
-    const now = deps.clock.now()
-    const due = tx
-      .select()
-      .from(jobs)
-      .where(and(isDue(now), isWanted))
-      .orderBy(asc(jobs.runAt))
-      .limit(count)
-      .all()
-    return due.map((job) => {
-      const held = { leaseToken: newId('lease'), leaseUntil: new Date(now.getTime() + LEASE_MS) }
-      return tx
-        .update(jobs)
-        .set({ ...held, status: 'running', attempts: job.attempts + 1 })
-        .where(eq(jobs.id, job.id))
-        .returning()
-        .get()
-    })
+    const leased: JobRow[] = []
+    while (taken.length < places.count) {
+      const found = findDue(tx, deps.clock.now(), taken, places)
+      if (found.length === 0) break
+      for (const job of found) {
+        if (countOf(taken, job.share) >= places.ofShare) continue
+        taken.push(job.share)
+        leased.push(takeLease(tx, job, deps.clock.now()))
+      }
+    }
+    return leased
   })
 }
 
-function hasDueJob({ db, clock }: { db: Db; clock: Clock }, isWanted: SQL): boolean {
+function findDue(tx: Tx, now: Date, taken: readonly string[], places: Places): JobRow[] {
+  return tx
+    .select()
+    .from(jobs)
+    .where(and(isDue(now), places.isWanted, hasPlace(taken, places)))
+    .orderBy(asc(jobs.runAt))
+    .limit(places.count - taken.length)
+    .all()
+}
+
+function takeLease(tx: Tx, job: JobRow, now: Date): JobRow {
+  const held = { leaseToken: newId('lease'), leaseUntil: new Date(now.getTime() + LEASE_MS) }
+  return tx
+    .update(jobs)
+    .set({ ...held, status: 'running', attempts: job.attempts + 1 })
+    .where(eq(jobs.id, job.id))
+    .returning()
+    .get()
+}
+
+/** Holds for jobs whose share has not all of its places. */
+function hasPlace(taken: readonly string[], { ofShare }: Places): SQL | undefined {
+  const full = [...new Set(taken)].filter((share) => countOf(taken, share) >= ofShare)
+  return full.length === 0 ? undefined : notInArray(jobs.share, full)
+}
+
+function countOf(taken: readonly string[], share: string): number {
+  return taken.filter((one) => one === share).length
+}
+
+function hasDueJob({ db, clock }: { db: Db; clock: Clock }, isWanted: SQL | undefined): boolean {
   const isDueNow = and(isDue(clock.now()), isWanted)
   return db.select({ id: jobs.id }).from(jobs).where(isDueNow).limit(1).get() !== undefined
 }

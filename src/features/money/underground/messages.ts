@@ -34,7 +34,7 @@ export async function replayDeadLetter(
     const isDead = and(eq(busMessages.id, id), eq(busMessages.status, 'dead'))
     const changed = tx.update(busMessages).set({ status: 'pending' }).where(isDead).returning().get()
     if (!changed) throw new AppError('not_found', 'Dead letter not found')
-    deps.enqueue(tx, DELIVER_JOB, { id })
+    deps.enqueue(tx, DELIVER_JOB, { id }, { share: changed.ownerId })
     const entry = { actor: admin.id, action: 'bus.replay', target: String(id), address: admin.address }
     recordAudit(tx, entry, deps.clock.now())
     return changed

@@ -62,7 +62,7 @@ async function takeMessage(deps: SendDeps, message: SendRequest): Promise<Taken>
     applyBooking(tx, { message, sender, recipient, now })
     applyAmplification(tx, { message, sender, recipient, now })
     const row = insertMessage(tx, { message, sender, recipient, now }, version)
-    deps.enqueue(tx, DELIVER_JOB, { id: row.id }, { delayMs: SECOND_ATTEMPT_MS })
+    deps.enqueue(tx, DELIVER_JOB, { id: row.id }, { delayMs: SECOND_ATTEMPT_MS, share: row.ownerId })
     return { row, isNew: true }
   })
 }

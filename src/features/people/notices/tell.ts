@@ -63,7 +63,8 @@ export function enqueueChannel(
   channel: { userId: string; channelId: string },
   delayMs: number,
 ): void {
-  enqueue(tx, NOTICE_JOB, channel, { key: `notices:${channel.userId}:${channel.channelId}`, delayMs })
+  const { userId, channelId } = channel
+  enqueue(tx, NOTICE_JOB, channel, { key: `notices:${userId}:${channelId}`, delayMs, share: userId })
 }
 
 function listWanting(tx: Tx, userId: string, kind: NoticeKind, { mailKinds }: Wishes): string[] {

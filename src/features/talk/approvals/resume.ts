@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Tx } from '../../../db/open.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { type AccountRules, createUserFinder } from '../../people/users/users.ts'
 import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
@@ -18,8 +19,9 @@ const Resume = z.object({ id: z.string() })
 export type ResumeDeps = SendDeps & { rules: AccountRules }
 
 /** Asks for what follows when nobody waits for the answer any more, in the closure of the decision. */
-export function enqueueResume(tx: Tx, enqueue: Enqueue, { id }: ApprovalRow): void {
-  enqueue(tx, RESUME_JOB, { id }, { delayMs: RESUME_AFTER_MS })
+export function enqueueResume(tx: Tx, enqueue: Enqueue, { id, agentId }: ApprovalRow): void {
+  const { ownerId } = getAgent(tx, { kind: 'operator' }, agentId)
+  enqueue(tx, RESUME_JOB, { id }, { delayMs: RESUME_AFTER_MS, share: ownerId })
 }
 
 /** Tells an agent whose turn has ended meanwhile, or that was started again, that it may go on. */

@@ -84,7 +84,7 @@ export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail, files
   const received = { id, agentId: agent.id, sender, text, files, receivedAt: now }
   const row = { ...received, ...describeMail(mail, sender), status: 'queued' } as const
   deps.storage.within(tx, agent.ownerId, () => tx.insert(inboxMessages).values(row).run())
-  deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}` })
+  deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}`, share: agent.ownerId })
   return 'processed'
 }
 

@@ -72,7 +72,7 @@ export function admitRuns(deps: AdmitDeps, tx: Tx, endedRunId = ''): void {
       .set({ status: 'running', startedAt: deps.clock.now() })
       .where(eq(scheduledRuns.id, run.id))
       .run()
-    deps.enqueue(tx, RUN_JOB, toJob(run, task), { key: run.id })
+    deps.enqueue(tx, RUN_JOB, toJob(run, task), { key: run.id, share: run.ownerId })
   }
 }
 

@@ -130,7 +130,8 @@ function settleAnswer(tx: Tx, deps: AskDeps, key: AnswerKey, outcome: Outcome): 
   const states = listAnswers(tx, key.runId).map(({ state }) => state)
   if (states.includes('queued') || states.includes('running')) return
   if (run.summarizer && states.includes('completed')) {
-    deps.enqueue(tx, SUMMARIZE_JOB, { runId: run.id }, { key: `swarm-summary:${run.id}` })
+    const options = { key: `swarm-summary:${run.id}`, share: run.ownerId }
+    deps.enqueue(tx, SUMMARIZE_JOB, { runId: run.id }, options)
   } else finishRun(tx, deps, run.id, { summary: null, summaryError: null })
 }
 

@@ -34,7 +34,9 @@ export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, 
     if (swarm.agents.length === 0) throw new AppError('conflict', 'Swarm has no agents', { code: 'SWARM_EMPTY' })
     requireRunQuota(tx, ownerId)
     const run = insertRun(tx, deps.clock, swarm, task)
-    for (const member of swarm.agents) deps.enqueue(tx, ASK_JOB, { runId: run.id, agentId: idOf(member) })
+    for (const member of swarm.agents) {
+      deps.enqueue(tx, ASK_JOB, { runId: run.id, agentId: idOf(member) }, { share: ownerId })
+    }
     forgetOldRuns(tx, swarmId)
     return run
   })

@@ -3,6 +3,8 @@ import { Webhook } from 'standardwebhooks'
 import type { ZodType } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -17,6 +19,8 @@ export const ASK_JOB = 'webhook-channel.ask'
 export const ANSWER_JOB = 'webhook-channel.answer'
 
 const MAX_BODY_BYTES = 64 * 1024
+/** An agent that does not answer is not sent more and more. */
+const MAX_WAITING = 100
 const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/
 
 export type ReceiveWebhookDeps = WebhookSettingsDeps & { enqueue: Enqueue; storage: Pick<StorageQuota, 'within'> }
@@ -26,7 +30,7 @@ type Signed = { header: (name: string) => string | undefined; body: Uint8Array }
  * Takes a signed message for an agent, once for each id: a repetition gets what became of the first. The signature is that of
  * Standard Webhooks: HMAC-SHA256 over id, time and body, at most five minutes old.
  * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that nobody learns which
- * agents there are; `invalid`, `too_large`, `storage_full`.
+ * agents there are; `invalid`, `too_large`, `storage_full`, `limited` while a hundred messages wait for the agent.
  */
 export async function receiveForAgent(
   deps: ReceiveWebhookDeps,
@@ -45,14 +49,21 @@ export async function receiveForAgent(
     const id = newId('whd')
     keep(deps, tx, { agentId, deliveryId, id, ...message, status: 'queued', receivedAt: now })
     tx.update(webhookChannels).set({ lastReceivedAt: now }).where(eq(webhookChannels.agentId, agentId)).run()
-    deps.enqueue(tx, ASK_JOB, { id }, { key: `${ASK_JOB}:${id}` })
     return { accepted: { id, status: 'queued' as const }, isNew: true }
   })
 }
 
-function keep({ storage }: ReceiveWebhookDeps, tx: Tx, row: typeof webhookDeliveries.$inferInsert): void {
+function keep(
+  { storage, enqueue }: ReceiveWebhookDeps,
+  tx: Tx,
+  row: typeof webhookDeliveries.$inferInsert & { id: string },
+): void {
   const { ownerId } = getAgent(tx, { kind: 'operator' }, row.agentId)
+  const isWaiting = and(eq(webhookDeliveries.agentId, row.agentId), eq(webhookDeliveries.status, 'queued'))
+  const current = countRows(tx, webhookDeliveries, isWaiting)
+  requireQuota({ current, limit: MAX_WAITING, message: 'The agent has not answered what was sent before' })
   storage.within(tx, ownerId, () => tx.insert(webhookDeliveries).values(row).run())
+  enqueue(tx, ASK_JOB, { id: row.id }, { key: `${ASK_JOB}:${row.id}`, share: ownerId })
 }
 
 /** Asked before the body is read. @throws AppError `unauthenticated` without all three of Standard Webhooks. */

@@ -14,7 +14,7 @@ import { ChangedWebhookChannel, WebhookAccepted, WebhookChannel } from './schema
 type Signing = { id?: string; time?: Date; secret?: string; headers?: Record<string, string> }
 
 /** Ada's agent, which a program of hers may speak to, and where its answers arrive. */
-async function open(answer: (question: AgentQuestion) => string | Response = () => 'Fine.') {
+async function open(answer: (question: AgentQuestion) => string | Response | Promise<string> = () => 'Fine.') {
   const receiver = await startReceiver()
   const double = startAgentDouble(answer)
   const house = await agentOwner({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } })
@@ -134,6 +134,19 @@ test('POST /api/webhooks/agents/:id: 400 for another form, 413 beyond 64 KB, 429
   const statuses = await Promise.all(Array.from({ length: 130 }, async () => (await house.post('')).status))
   expect(statuses).toContain(429)
   expect(house.double.questions).toEqual([])
+})
+
+test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for an agent that does not answer, and 202 once it has', async () => {
+  const gate = Promise.withResolvers<string>()
+  await using house = await open(() => gate.promise)
+  for (let count = 0; count < 100; count++) {
+    expect((await house.post(message(), { id: `msg_${count}` })).status).toBe(202)
+  }
+  const refused = await house.post(message(), { id: 'one_more' })
+  expect([refused.status, await refused.json()]).toMatchObject([429, { current: 100, limit: 100 }])
+  expect((await house.post(message(), { id: 'msg_7' })).status).toBe(200)
+  gate.resolve('Fine.')
+  await until('room for another', async () => (await house.post(message(), { id: 'one_more' })).status === 202)
 })
 
 test('an answer that is not taken is sent again and told on the page; what failed at the agent is told to the receiver', async () => {

@@ -47,7 +47,7 @@ export async function orderVideo(
       .values({ ...row, status: 'queued' })
       .returning()
       .get()
-    deps.enqueue(tx, VIDEO_JOB, { id: video.id })
+    deps.enqueue(tx, VIDEO_JOB, { id: video.id }, { share: userId })
     return video
   })
 }

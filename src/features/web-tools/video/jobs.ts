@@ -74,7 +74,7 @@ async function takeOn(deps: VideoDeps, video: VideoRow, signal: AbortSignal): Pr
     await write(deps.db, (tx) => {
       const change = { status: 'processing', providerId: progress.id } as const
       tx.update(videos).set(change).where(eq(videos.id, id)).run()
-      deps.enqueue(tx, VIDEO_JOB, { id }, { delayMs: STEP_MS })
+      deps.enqueue(tx, VIDEO_JOB, { id }, { delayMs: STEP_MS, share: video.userId })
     })
   }
 }
