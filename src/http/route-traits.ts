@@ -13,6 +13,8 @@ export type RouteTraits = {
   scope?: Scope | 'any'
   /** How large a body may be, where that is more than the 1 MB of Interface 4.1. */
   maxBodyBytes?: number
+  /** How many values a JSON body may have, where that is more than usual. */
+  maxBodyValues?: number
   /** A sign-in is refused from another site even without a session; other routes only with one. */
   signsIn?: true
   /** Writes of users are refused while the disk is full, unless the route says this. */

@@ -11,6 +11,11 @@ test.each([
   ['https://example.com/@ada', 'https://example.com/@ada'],
   ['see https://example.com and write to ada@example.com', 'see https://example.com and write to ada@example.com'],
   ['a://b://c@d', 'a://b://d'],
+  ['https://@example.com', 'https://@example.com'],
+  ['https://@@example.com', 'https://example.com'],
+  ['https://ada:se\\ncret@example.com', 'https://ada:se\\ncret@example.com'],
+  ['https://ada:se cret@example.com', 'https://ada:se cret@example.com'],
+  ['://ada:secret@example.com', '://ada:secret@example.com'],
 ])('%s loses who and with what', (text, expected) => {
   expect(withoutUserinfo(text)).toBe(expected)
 })
@@ -27,8 +32,14 @@ test('no password of any URL is left', () => {
   )
 })
 
-test('a long line is read in no time', () => {
+test.each([
+  ['http://'.repeat(20_000) + 'a'.repeat(200_000) + ' http://'.repeat(20_000)],
+  [`https://${'a.'.repeat(500_000)}`],
+  [`https://${'%41'.repeat(300_000)}`],
+  [`https://${'a@'.repeat(500_000)}`],
+  [`https://${'ä'.repeat(500_000)}`],
+])('a long line is read in no time: %#', (text) => {
   const startedAt = performance.now()
-  withoutUserinfo('http://'.repeat(20_000) + 'a'.repeat(200_000) + ' http://'.repeat(20_000))
-  expect(performance.now() - startedAt).toBeLessThan(5000)
+  withoutUserinfo(text)
+  expect(performance.now() - startedAt).toBeLessThan(500)
 })

@@ -174,6 +174,15 @@ describe('JSON', () => {
     expect(await statusOf(JSON.stringify({ a: '['.repeat(1000), '"{{{\\': '\\"[['.repeat(100) }))).toBe(200)
   })
 
+  test('of 20,000 values is read, of more refused before anything is made of it; commas in strings are none', async () => {
+    expect(await statusOf(`[${'1,'.repeat(19_998)}1]`)).toBe(200)
+    for (const many of [`[${'1,'.repeat(20_000)}1]`, `[${'{},'.repeat(300_000)}{}]`, manyNames(60_000)]) {
+      const response = await request('/json', { ...post(null), body: many })
+      expect([response.status, await response.json()]).toEqual([400, { error: 'JSON has more than 20000 values' }])
+    }
+    expect(await statusOf(JSON.stringify({ a: ',{['.repeat(30_000) }))).toBe(200)
+  })
+
   test.each([
     ['a lone continuation byte', [0x22, 0x80, 0x22]],
     ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
@@ -297,4 +306,8 @@ async function exchange(port: number, parts: string[]): Promise<string> {
   socket.on('error', () => answer.resolve(text))
   for (const part of parts) socket.write(part)
   return answer.promise
+}
+
+function manyNames(count: number): string {
+  return JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`name${index}`, 1])))
 }

@@ -15,6 +15,10 @@ const UNCOUNTED_BYTES = 16 * KILOBYTE
 /** How long the server waits, after the answer, for the rest of a body that no handler has read. */
 const REST_SECONDS = 10
 const MAX_DEPTH = 64
+/** Values of a JSON body, names not counted: reading and checking more of them would hold everybody up. */
+const MAX_VALUES = 20_000
+/** In a body that may be large, such as a whole conversation. */
+const MAX_LARGE_VALUES = 50_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
@@ -44,7 +48,7 @@ export function hasBody(c: Context): boolean {
 /**
  * The body, read once however often it is asked for.
  * @throws AppError `too_large`; `too_slow` after 30 s; `unavailable` while too many are under way; `invalid` for one that
- * its caller cut off, and for JSON that is no UTF-8 or nested too deeply (decisions, 12).
+ * its caller cut off, and for JSON that is no UTF-8, nested too deeply (decisions, 12) or of too many values.
  */
 export function receiveBytes(c: Context): Promise<Uint8Array> {
   const known: Promise<Uint8Array> | undefined = c.get('receivedBody')
@@ -73,7 +77,9 @@ async function receive(c: Context): Promise<Uint8Array> {
 
 /** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */
 function keepJson(c: Context, text: string): void {
-  if (isTooDeep(text)) throw new AppError('invalid', 'JSON is nested too deeply')
+  const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteTraits(c)
+  const usual = maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES
+  requireSimple(text, maxBodyValues ?? usual)
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
 }
 
@@ -173,9 +179,13 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Counts brackets outside strings. */
-function isTooDeep(json: string): boolean {
+/**
+ * Counts brackets and commas outside strings. @throws AppError `invalid` for JSON that is nested too deeply or has more than
+ * about `maxValues` values.
+ */
+function requireSimple(json: string, maxValues: number): void {
   let depth = 0
+  let values = 0
   let isInString = false
   for (let index = 0; index < json.length; index++) {
     const code = json.charCodeAt(index)
@@ -183,9 +193,11 @@ function isTooDeep(json: string): boolean {
       if (code === 0x5c) index++
       else if (code === 0x22) isInString = false
     } else if (code === 0x22) isInString = true
+    else if (code === 0x2c) values++
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > MAX_DEPTH) return true
+      values++
+      if (++depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
     } else if (code === 0x7d || code === 0x5d) depth--
+    if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
   }
-  return false
 }

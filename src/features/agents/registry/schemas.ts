@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { webUrl } from '../../../core/text/web-url.ts'
 
 /** The name and the model of an agent reach it as variables of its environment, which end at the first NUL. */
 export const hasNoNul = (text: string) => !text.includes('\0')
@@ -69,7 +70,7 @@ export const SecretSettings = z.object({
   whatsappToken: secret('whatsappToken'),
   slackBotToken: secret('slackBotToken'),
   slackAppToken: secret('slackAppToken'),
-  webhookUrl: z.url({ protocol: /^https?$/, error: 'webhookUrl must be an http or https URL' }).max(2000),
+  webhookUrl: webUrl('webhookUrl must be an http or https URL'),
 })
 export type SecretSettings = z.infer<typeof SecretSettings>
 export type SecretName = keyof SecretSettings

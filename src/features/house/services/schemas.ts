@@ -26,8 +26,9 @@ const BAD_FROM = 'from must be an address, or a name with one in angle brackets'
 export const MailRequest = action({
   // What stands behind a ? is an option of the mail library, which can start programs of this machine instead.
   smtpUrl: z
+    .string(BAD_URL)
+    .max(2000, { error: BAD_URL, abort: true })
     .url({ protocol: /^smtps?$/, error: BAD_URL })
-    .max(2000, BAD_URL)
     .regex(/^[^?#]*$/, BAD_URL),
   from: z
     .string(BAD_FROM)

@@ -23,7 +23,8 @@ import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest, O
 const CHAT_ENDPOINT = '/v1/chat/completions'
 const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
 
-const onFullDisk = routeTraits({ worksOnFullDisk: true })
+/** Texts may come as the numbers of their tokens. */
+const ofManyValues = routeTraits({ worksOnFullDisk: true, maxBodyValues: 500_000 })
 const ofLargeBodies = routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true })
 
 export type OpenAiBackendDeps = CompleteDeps & {
@@ -87,7 +88,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   app.post(
     '/v1/embeddings',
     embeddingsAnswers,
-    onFullDisk,
+    ofManyValues,
     caller,
     limit,
     validate('json', EmbeddingRequest),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
 import { parseMicroUsd } from '../../../core/money.ts'
+import { webUrl } from '../../../core/text/web-url.ts'
 import { Payment } from '../wallets/schemas.ts'
 
 const BAD_MAX = 'maxAmount must be a decimal number of dollars, above 0 and at most 100'
@@ -10,7 +11,7 @@ const HEADER_NAME = /^(?!payment-|x-payment)[a-z0-9-]{1,64}$/i
 
 /** A request to somebody who may ask for money; `maxAmount` is the most that it may cost. */
 export const PaidCall = action({
-  url: z.url({ protocol: /^https?$/, error: 'url must be an http or https URL' }).max(2048, 'url is too long'),
+  url: webUrl('url must be an http or https URL', { max: 2048, tooLong: 'url is too long' }),
   method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
   headers: z
     .record(z.string().regex(HEADER_NAME, 'headers have a name that is not allowed'), z.string().max(4096))

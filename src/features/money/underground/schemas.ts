@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
 import { parseMicroUsd } from '../../../core/money.ts'
+import { webUrl } from '../../../core/text/web-url.ts'
 
 const required = (name: string, max: number) =>
   z
@@ -154,7 +155,7 @@ export const BookingAnswer = z.object({ bookingId: required('payload.bookingId',
 export const AmplifyRequest = z.object({ reward: amount('payload.reward') })
 export const AmplifyAnswer = z.object({ campaignId: required('payload.campaignId', 200) })
 export const AmplifyCompletion = AmplifyAnswer.extend({
-  postUrl: z.url({ protocol: /^https?$/, error: 'payload.postUrl must be an http or https URL' }).max(2000),
+  postUrl: webUrl('payload.postUrl must be an http or https URL'),
 })
 
 /** A message as its sender's owner and admins see it. */

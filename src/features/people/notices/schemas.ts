@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
+import { webUrl } from '../../../core/text/web-url.ts'
 
 /** What owners are told of. `test` is asked for. */
 export const NOTICE_KINDS = [
@@ -52,7 +53,7 @@ export const ChangeNoticeSettings = action({
 }).meta({ examples: [{ quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }, resendMinutes: 60 }] })
 export type ChangeNoticeSettings = z.infer<typeof ChangeNoticeSettings>
 
-const Address = z.url({ protocol: /^https?$/, error: 'url must be an http or https address' }).max(2000)
+const Address = webUrl('url must be an http or https address')
 const Secret = (name: string) => z.string(`${name} required`).trim().min(1, `${name} required`).max(500)
 const Common = {
   name: z.string().trim().min(1).max(64).optional(),

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
 import { McpCommands } from '../../../core/agents/mcp.ts'
+import { webUrl } from '../../../core/text/web-url.ts'
 
 const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'
 const Name = z.string(BAD_NAME).regex(/^[a-z0-9][a-z0-9-]{0,29}$/, BAD_NAME)
-const Url = z.url({ protocol: /^https?$/, error: 'url must be an http or https URL' }).max(2048, 'url is too long')
+const Url = webUrl('url must be an http or https URL', { max: 2048, tooLong: 'url is too long' })
 const BAD_HEADERS = 'headers must be at most 20 names with their values'
 const Headers = z
   .record(

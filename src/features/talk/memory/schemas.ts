@@ -119,7 +119,11 @@ export const RememberRequest = z.object({
   key: NamedKey,
   memory: z.string('memory must be text'),
   session: z.string().max(256, 'session must be at most 256 characters').optional(),
-  page: z.url('page must be an address').max(2000, 'page must be at most 2000 characters').optional(),
+  page: z
+    .string('page must be an address')
+    .max(2000, { error: 'page must be at most 2000 characters', abort: true })
+    .url('page must be an address')
+    .optional(),
 })
 export type RememberRequest = z.infer<typeof RememberRequest>
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
+import { webUrl } from '../../../core/text/web-url.ts'
 
 const MAX_TEXT_CHARACTERS = 20_000
 const BAD_CONVERSATION = 'conversation must be 1 to 100 letters, digits, and . _ : -'
@@ -24,7 +25,7 @@ export type WebhookAccepted = z.infer<typeof WebhookAccepted>
 
 /** `PUT /api/agents/:id/webhook-channel`. `newSecret` makes another one; the one before is refused from then on. */
 export const WebhookChannelRequest = action({
-  url: z.url({ protocol: /^https?$/, error: 'url must be an http or https address' }).max(2000),
+  url: webUrl('url must be an http or https address'),
   newSecret: z.boolean('newSecret must be true or false').optional(),
 })
 export type WebhookChannelRequest = z.infer<typeof WebhookChannelRequest>

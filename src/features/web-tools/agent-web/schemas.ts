@@ -1,8 +1,12 @@
 import { z } from 'zod'
+import { webUrl } from '../../../core/text/web-url.ts'
+
+/** As many as the egress client reads. */
+const MAX_URL_CHARACTERS = 8192
 
 /** `POST /v1/pages`: one page as Markdown. */
 export const PageRequest = z.object({
-  url: z.string('url is required').min(1, 'url is required').max(8192, 'url is too long'),
+  url: z.string('url is required').min(1, 'url is required').max(MAX_URL_CHARACTERS, 'url is too long'),
 })
 
 /** `POST /v1/search`. */
@@ -22,7 +26,7 @@ export const HttpRequest = z
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export const HttpArguments = z.object({
-  url: z.url({ protocol: /^https?$/, error: 'url must be an http or https URL' }),
+  url: webUrl('url must be an http or https URL', { max: MAX_URL_CHARACTERS }),
   method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
   headers: z.record(z.string().regex(/^[a-z0-9-]{1,64}$/i), z.string().max(4096)).default({}),
   body: z.string().max(50_000).optional(),

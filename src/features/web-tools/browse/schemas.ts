@@ -71,6 +71,8 @@ export type SyncRequest = z.infer<typeof SyncRequest>
 
 const Origin = z
   .string('origin required')
+  // The parser of URLs takes many seconds for a name of a megabyte.
+  .max(2000, { error: 'origin must be an http or https address', abort: true })
   .refine((text) => URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol), {
     error: 'origin must be an http or https address',
   })

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-const url = z.string({ error: 'url required' }).min(1, 'url required')
+/** As many characters as the egress client reads. */
+const MAX_URL_CHARACTERS = 8192
+
+const url = z.string({ error: 'url required' }).min(1, 'url required').max(MAX_URL_CHARACTERS, 'url is too long')
 
 /** `markdown` adds the main content of the page. */
 export const SummarizeRequest = z.object({ url, format: z.enum(['plain', 'markdown']).default('plain') })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
+import { webUrl } from '../../../core/text/web-url.ts'
 
 const words = (name: string, limit = 2000) =>
   z
@@ -26,10 +27,7 @@ export const GenerateVideoRequest = z
       z.object({ type: z.literal('marketing'), productName: words('productName', 200), features: list('features') }),
       z.object({
         type: z.literal('screenshot'),
-        imageUrl: z
-          .url({ protocol: /^https?$/, error: 'imageUrl must be an http or https URL' })
-          .max(2000)
-          .transform(withoutUserinfo),
+        imageUrl: webUrl('imageUrl must be an http or https URL').transform(withoutUserinfo),
         description: words('description'),
       }),
       z.object({ type: z.literal('tutorial'), topic: words('topic', 500), steps: list('steps') }),

@@ -1,0 +1,23 @@
+import { expect, test } from 'bun:test'
+import { webUrl } from './web-url.ts'
+
+const Url = webUrl('url must be an http or https URL')
+
+test.each(['https://example.com/a?b#c', 'http://[2001:db8::1]:8080', 'https://bücher.example'])('%s is one', (url) => {
+  expect(Url.parse(url)).toBe(url)
+})
+
+test.each(['ftp://example.com', 'example.com', '', 7, null, `https://example.com/${'a'.repeat(2000)}`])(
+  '%p is none',
+  (url) => {
+    expect(Url.safeParse(url).error?.issues.map(({ message }) => message)).toEqual(['url must be an http or https URL'])
+  },
+)
+
+test.each([['ä.'], ['a.'], ['%41'], ['a@']])('a megabyte of %p is refused without being read', (piece) => {
+  const url = `https://${piece.repeat(1_000_000 / piece.length)}`
+  const startedAt = performance.now()
+  expect(Url.safeParse(url).success).toBe(false)
+  // The parser of URLs takes from half a second to half a minute for these.
+  expect(performance.now() - startedAt).toBeLessThan(200)
+})
