@@ -32,8 +32,24 @@ const NEVER_MS = 600_000
 
 /** Questions that reach further than the one of the access matrix. */
 const FURTHER: Readonly<Record<string, readonly string[]>> = {
-  'GET /api/admin/audit web': ['/api/admin/audit?limit=200'],
-  'GET /api/admin/users web': ['/api/admin/users?search=nobody&limit=200'],
+  'GET /api/admin/agents web': [
+    '/api/admin/agents?limit=200&after=other-agent-2000',
+    '/api/admin/agents?search=nobody&limit=200',
+    '/api/admin/agents?search=other&limit=200&after=other-agent-2000',
+    '/api/admin/agents?status=provisioning&limit=200',
+  ],
+  'GET /api/admin/audit web': ['/api/admin/audit?limit=200', '/api/admin/audit?limit=200&before=1000'],
+  'GET /api/admin/jobs web': [
+    '/api/admin/jobs?state=done&limit=200',
+    '/api/admin/jobs?state=dead&limit=200',
+    '/api/admin/jobs?state=dead&limit=200&after=filled-job-20000',
+  ],
+  'GET /api/admin/users web': [
+    '/api/admin/users?limit=200&after=usr_other_2000',
+    '/api/admin/users?search=nobody&limit=200',
+    '/api/admin/users?search=other%201&limit=200&after=usr_other_2000',
+  ],
+  'GET /api/approvals web': ['/api/approvals?limit=100'],
   'GET /api/chat web': [
     '/api/chat?limit=100',
     '/api/chat?limit=100&before=msg_filled_1000',
@@ -50,7 +66,9 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = {
   'GET /api/dashboard/cost web': ['/api/dashboard/cost?period=30d', '/api/dashboard/cost?period=mtd'],
   'GET /api/inbox web': ['/api/inbox?limit=100'],
   'GET /api/memory web': ['/api/memory', '/api/memory?q=m&limit=100', '/api/memory?q=message&limit=100'],
+  'GET /api/notices web': ['/api/notices?limit=100', '/api/notices?limit=100&before=1000'],
   'GET /api/usage/by-model backend': ['/api/usage/by-model?days=366'],
+  'GET /api/usage/calls web': ['/api/usage/calls?limit=100'],
   'GET /api/usage/daily backend': ['/api/usage/daily?days=366'],
   'GET /api/usage/export web': ['/api/usage/export?days=366'],
   'GET /api/usage/summary backend': ['/api/usage/summary?days=366'],

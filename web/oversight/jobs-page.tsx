@@ -37,7 +37,7 @@ export function JobsPage() {
         choices={STATES.map((each) => ({
           value: each.state,
           label: each.label,
-          ...(counts && { count: counts[each.state] }),
+          ...(counts && each.state !== 'done' && { count: counts[each.state] }),
         }))}
         onChoose={(next) =>
           void navigate({ to: '/admin/jobs', search: next === 'dead' ? {} : { state: next }, replace: true })

@@ -10,8 +10,10 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 /** Of a hundred rows of usage and messages so many are those of the one busy account. */
 const OWN_PERCENT = 80
-/** Agents of the busy account beside its busy one, and accounts of other people. */
+/** Agents of the busy account beside its busy one. */
 const OTHER_AGENTS = 60
+/** Accounts of other people, and an agent of each. */
+const OTHER_PEOPLE = 100_000
 const MODELS = 12
 
 /**
@@ -32,6 +34,7 @@ export function fillDatabase(file: string, heavy: Heavy, size: Size, now: Date):
     addTalk(sqlite, own, size.messages, rows)
     addTraces(sqlite, own, rows)
     addSamples(sqlite, own, part)
+    addHistory(sqlite, own, rows)
   })()
   sqlite.close()
 }
@@ -64,7 +67,7 @@ function fill(sqlite: Database.Database, own: Own, rows: number, sql: string): v
 }
 
 function addPeople(sqlite: Database.Database, own: Own, rows: Rows): void {
-  const others = rows(20_000)
+  const others = rows(OTHER_PEOPLE)
   fill(
     sqlite,
     own,
@@ -91,7 +94,7 @@ function addPeople(sqlite: Database.Database, own: Own, rows: Rows): void {
   fill(
     sqlite,
     own,
-    Math.min(others, rows(3000)),
+    others,
     `INSERT INTO agents (${columns})
      SELECT 'other-agent-' || n, 'usr_other_' || n, ${values} 'other-' || n, @now - n - 1000, @now FROM numbers`,
   )
@@ -106,7 +109,7 @@ function addPeople(sqlite: Database.Database, own: Own, rows: Rows): void {
   fill(
     sqlite,
     own,
-    rows(5000),
+    rows(100_000),
     `INSERT INTO invites (code_hash, created_by, created_at)
      SELECT 'filled-invite-' || n, iif(n % 5 = 0, @userId, 'operator'), @now - n FROM numbers`,
   )
@@ -223,9 +226,9 @@ function addTraces(sqlite: Database.Database, own: Own, rows: Rows): void {
   fill(
     sqlite,
     own,
-    rows(100_000),
+    rows(1_000_000),
     `INSERT INTO audit_log (actor, action, target, detail, address, created_at)
-     SELECT iif(n % 2, @userId, 'system'), 'filled', iif(n % 3, @userId, 'usr_other_1'), '{"what":"was done"}', '203.0.113.9', @now - (@rows - n) * 1000
+     SELECT iif(n % 20, 'system', @userId), 'filled', iif(n % 30, 'usr_other_1', @userId), '{"what":"was done"}', '203.0.113.9', @now - (@rows - n) * 1000
      FROM numbers`,
   )
   fill(
@@ -273,9 +276,10 @@ function addTraces(sqlite: Database.Database, own: Own, rows: Rows): void {
   fill(
     sqlite,
     own,
-    rows(30_000),
+    rows(1_000_000),
     `INSERT INTO jobs (id, kind, payload, status, run_at, created_at, finished_at)
-     SELECT 'filled-job-' || n, 'accounts.mail', json_object('userId', @userId), 'done', @now - n, @now - n, @now - n FROM numbers`,
+     SELECT 'filled-job-' || n, 'accounts.mail', json_object('userId', @userId), iif(n % 4, 'done', 'dead'), @now - n / 9, @now - n, @now - n
+     FROM numbers`,
   )
   fill(
     sqlite,
@@ -344,5 +348,52 @@ function addSamples(sqlite: Database.Database, own: Own, part: number): void {
     hours,
     `INSERT OR IGNORE INTO platform_hours (hour, first_at, last_at, up_ms, message_sequence)
      SELECT (@now / ${HOUR_MS} - n) * ${HOUR_MS}, (@now / ${HOUR_MS} - n) * ${HOUR_MS}, (@now / ${HOUR_MS} - n) * ${HOUR_MS} + 3500000, 3500000, (SELECT max(sequence) FROM messages) FROM numbers`,
+  )
+}
+
+/** What agents asked, owners were told, and happened to agents: a million of each, a tenth of them of the busy account. */
+function addHistory(sqlite: Database.Database, own: Own, rows: Rows): void {
+  fill(
+    sqlite,
+    own,
+    rows(1_000_000),
+    `INSERT INTO approvals (id, agent_id, tool, arguments, arguments_hash, status, decided_by, decided_via, created_at, expires_at, decided_at)
+     SELECT 'filled-approval-' || n, iif(n % 10, 'other-agent-' || (n % 20), @agentId), 'delete_file', '{"path":"tea.md"}', 'hash-' || n,
+       iif(n % 3, 'used', 'denied'), @userId, 'dashboard', @now - (@rows - n) * 1000, @now - (@rows - n) * 1000 + 900000, @now - (@rows - n) * 1000
+     FROM numbers`,
+  )
+  fill(
+    sqlite,
+    own,
+    rows(1_000_000),
+    `INSERT INTO notices (id, user_id, agent_id, agent_name, kind, text, created_at, told_at, ended_at)
+     SELECT 'filled-notice-' || n, iif(n % 10, 'usr_other_' || (n % 20), @userId), @agentId, 'Filled', 'down', 'It did not answer', @now - (@rows - n) * 1000,
+       @now - (@rows - n) * 1000, iif(n % 1000, @now - (@rows - n) * 1000 + 500, NULL) FROM numbers`,
+  )
+  sqlite.exec(`INSERT INTO notice_deliveries (notice_id, channel_id, due_at, attempts, sent_at)
+    SELECT id, 'mail', told_at, 1, told_at FROM notices WHERE id LIKE 'filled-notice-%'`)
+  fill(
+    sqlite,
+    own,
+    rows(1_000_000),
+    `INSERT INTO watchdog_events (id, agent_id, kind, state, attempt, out_of_memory, at)
+     SELECT 'filled-event-' || n, iif(n % 10, 'other-agent-' || (n % 20), @agentId), iif(n % 2, 'crash', 'recovered'), 'running', 0, 0,
+       @now - (@rows - n) * 1000 FROM numbers`,
+  )
+  fill(
+    sqlite,
+    own,
+    rows(1_000_000),
+    `INSERT INTO webhook_deliveries (agent_id, delivery_id, id, conversation, text, status, reply, answer_status, received_at, answered_at)
+     SELECT iif(n % 10, 'other-agent-' || (n % 20), @agentId), 'filled-' || n, 'filled-delivery-' || n, 'one', 'Hello', 'answered', 'Good day', 'sent', @now - n * 1000, @now - n * 1000
+     FROM numbers`,
+  )
+  fill(
+    sqlite,
+    own,
+    rows(400_000),
+    `INSERT INTO deployment_history (agent_id, kind, requested_by, status_before, step, result, requested_at, finished_at)
+     SELECT 'other-agent-' || (n % 20), iif(n % 10, 'restart', 'update'), 'operator', 'running', 'done',
+       iif(n % 3, 'succeeded', 'failed'), @now - n * 1000, @now - n * 1000 FROM numbers`,
   )
 }

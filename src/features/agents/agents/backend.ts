@@ -1,13 +1,17 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import type { z } from 'zod'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Log } from '../../../core/log.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import { sendPieces, writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent, listShort } from '../registry/list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
+import type { AgentRow } from '../registry/tables.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
 import { toCreated, toUpdated } from './answers.ts'
 import { type CreateOwnDeps, createAgentFor } from './create-own.ts'
@@ -15,6 +19,7 @@ import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './sc
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateOwnDeps & {
+  log: Log
   runtimes: Pick<Runtimes, 'runtimeOf'>
   addresses: AgentAddresses
   internalKey: MiddlewareHandler<BackendEnv>
@@ -29,16 +34,11 @@ export function agentsBackend(deps: AgentsBackendDeps) {
     '/api/agents',
     answers({ 200: BackendAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal'),
     internalKey,
-    (c) =>
-      c.json(
-        listShort(deps.db, c.var.principal).map((agent) => ({
-          id: agent.id,
-          status: toBackendStatus(toShownStatus(agent)),
-          created: agent.createdAt.toISOString(),
-          subdomain: toSubdomain(agent.id, addresses),
-          url: toUrl(agent.id, addresses),
-        })),
-      ),
+    (c) => {
+      const pages = listShort(deps.db, c.var.principal)
+      const shown = pages.map((page) => page.map((agent) => toListed(agent, addresses)))
+      return sendPieces(c, deps, { type: 'application/json', pieces: writeJsonArray(shown) })
+    },
   )
 
   app.post(
@@ -91,4 +91,17 @@ export function agentsBackend(deps: AgentsBackendDeps) {
   )
 
   return app
+}
+
+function toListed(
+  { id, createdAt, ...agent }: Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>,
+  addresses: AgentAddresses,
+): z.infer<typeof BackendAgentList>[number] {
+  return {
+    id,
+    status: toBackendStatus(toShownStatus(agent)),
+    created: createdAt.toISOString(),
+    subdomain: toSubdomain(id, addresses),
+    url: toUrl(id, addresses),
+  }
 }

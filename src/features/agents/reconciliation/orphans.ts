@@ -2,7 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import { errorMessage } from '../../../core/errors.ts'
+import { inRanges } from '../../../db/pages/newest-first.ts'
 import { type OperationDeps, stopIfDeployed } from '../deployments/start.ts'
+import { AGENTS_NEWEST_FIRST } from '../registry/list.ts'
 import { agents } from '../registry/tables.ts'
 
 /** Looks once, and removes what has been without a row for long enough. */
@@ -10,6 +12,8 @@ export type RemoveOrphans = () => Promise<void>
 
 /** A deletion ends what runs within a minute; what is left after this long was forgotten. */
 const ORPHAN_MS = 600_000
+/** Nobody leaves. */
+const NEVER = new AbortController().signal
 
 /**
  * What a runtime has for this installation and no row says that it runs there. It is removed only when that is sure: seen
@@ -19,8 +23,11 @@ const ORPHAN_MS = 600_000
 export function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
   const seenSince = new Map<string, number>()
   return async () => {
-    const rows = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).all()
-    const homes = new Map(rows.map(({ id, runtime }) => [id, runtime]))
+    const homes = new Map<string, RuntimeName | null>()
+    for await (const isInRange of inRanges(deps.db, AGENTS_NEWEST_FIRST, undefined, NEVER)) {
+      const rows = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).where(isInRange).all()
+      for (const { id, runtime } of rows) homes.set(id, runtime)
+    }
     for (const runtime of deps.runtimes.listOpen()) {
       if (!(await runtime.isAvailable())) continue
       const orphans = (await runtime.list()).map(({ id }) => id).filter((id) => !isAtHome(homes, id, runtime.name))

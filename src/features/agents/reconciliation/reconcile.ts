@@ -2,6 +2,7 @@ import { and, eq, inArray, lte, notExists, sql } from 'drizzle-orm'
 import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { errorMessage } from '../../../core/errors.ts'
+import { inRanges } from '../../../db/pages/newest-first.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
@@ -11,7 +12,7 @@ import { toSpec } from '../deployments/spec.ts'
 import { endIfUnwanted, markFailed, type OperationDeps, stopIfDeployed, toSeen } from '../deployments/start.ts'
 import { deployKey } from '../operations/operations.ts'
 import { markDown } from '../registry/down.ts'
-import { findAgentRow } from '../registry/list.ts'
+import { AGENTS_NEWEST_FIRST, findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { describeEnd } from './follow-downs.ts'
 import { createOrphanFinder, type RemoveOrphans } from './orphans.ts'
@@ -52,14 +53,16 @@ export function createReconciler(deps: ReconcileDeps): () => Promise<void> {
   }
 }
 
+/** Nobody leaves. */
+const NEVER = new AbortController().signal
+
 async function reconcileAll(deps: ReconcileDeps, down: Down | null): Promise<void> {
   await resumeForgotten(deps)
-  const settled = deps.db
-    .select({ id: agents.id })
-    .from(agents)
-    .where(inArray(agents.status, ['running', 'stopped']))
-    .all()
-  const ids = new Set(settled.map(({ id }) => id))
+  const ids = new Set<string>()
+  for await (const isInRange of inRanges(deps.db, AGENTS_NEWEST_FIRST, undefined, NEVER)) {
+    const isSettled = and(isInRange, inArray(agents.status, ['running', 'stopped']))
+    for (const { id } of deps.db.select({ id: agents.id }).from(agents).where(isSettled).all()) ids.add(id)
+  }
   for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
   await inLanes(ids, LANES, (id) => reconcileAgent(deps, id, down))
   await inLanes(await listSleepless(deps), LANES, (id) => reconcileAgent(deps, id, down))

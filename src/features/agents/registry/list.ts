@@ -2,6 +2,7 @@ import { and, desc, eq, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
+import { isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages/newest-first.ts'
 import type { Principal } from '../../../http/env.ts'
 import { type AgentRow, agents } from './tables.ts'
 
@@ -10,11 +11,29 @@ export function listAgents(db: Db, principal: Principal): AgentRow[] {
   return db.select().from(agents).where(ownedBy(principal)).orderBy(desc(agents.createdAt), desc(agents.id)).all()
 }
 
-/** The same, of each only what a list of thousands needs. */
-export function listShort(db: Db, principal: Principal): Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>[] {
+/** The order in which agents are shown. */
+export const AGENTS_NEWEST_FIRST: NewestFirst = { table: agents, time: agents.createdAt, id: agents.id }
+const PAGE = 500
+
+/** The same, of each only what a list of all needs: pages of it, each as it is when it is read. */
+export function* listShort(
+  db: Db,
+  principal: Principal,
+): Generator<Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>[], void> {
   const { id, status, downAt, createdAt } = agents
-  const rows = db.select({ id, status, downAt, createdAt }).from(agents).where(ownedBy(principal))
-  return rows.orderBy(desc(createdAt), desc(id)).all()
+  for (let last: Place | undefined; ; ) {
+    const rows = db
+      .select({ id, status, downAt, createdAt })
+      .from(agents)
+      .where(and(ownedBy(principal), last && isBehind(AGENTS_NEWEST_FIRST, last)))
+      .orderBy(...newestFirst(AGENTS_NEWEST_FIRST))
+      .limit(PAGE)
+      .all()
+    yield rows
+    const end = rows.at(-1)
+    if (!end || rows.length < PAGE) return
+    last = { time: end.createdAt, id: end.id }
+  }
 }
 
 /** Whoever owns it; null for a missing agent. */

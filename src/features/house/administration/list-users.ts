@@ -1,7 +1,8 @@
-import { and, count, desc, eq, gt, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { inRanges, isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages/newest-first.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { apiKeys } from '../../people/keys/tables.ts'
@@ -10,16 +11,26 @@ import { sessions, type UserRow, users } from '../../people/users/tables.ts'
 import { type AccountRules, isAdmin } from '../../people/users/users.ts'
 import type { AdminUser, AdminUserDetail, UserQuery } from './schemas.ts'
 
-/** A page of accounts, newest first. @throws AppError `invalid` when `after` is no account. */
-export function listUsers(
+/** The order in which accounts are shown. */
+const USERS: NewestFirst = { table: users, time: users.createdAt, id: users.id }
+
+/**
+ * A page of accounts, newest first. A search goes over many turns of the event loop.
+ * @throws AppError `invalid` when `after` is no account; what `signal` aborts with.
+ */
+export async function listUsers(
   deps: { db: Db; rules: AccountRules },
   { search, limit, after }: UserQuery,
-): { users: AdminUser[]; next: string | null } {
+  signal: AbortSignal,
+): Promise<{ users: AdminUser[]; next: string | null }> {
+  const from = after === undefined ? undefined : getPlace(deps.db, after)
+  const condition =
+    search === '' ? from && isBehind(USERS, from) : await findUsers(deps.db, { search, limit }, from, signal)
   const selection = deps.db
     .select()
     .from(users)
-    .where(and(after === undefined ? undefined : isOlderThan(deps.db, after), matches(search)))
-    .orderBy(desc(users.createdAt), desc(users.id))
+    .where(condition)
+    .orderBy(...newestFirst(USERS))
   const { rows, last } = readPage(selection, limit)
   return {
     users: rows.map((row) => toAdminUser(row, deps.rules)),
@@ -69,14 +80,34 @@ export function toAdminUser(row: UserRow, rules: AccountRules): AdminUser {
   }
 }
 
-function isOlderThan(db: Db, id: string): SQL | undefined {
-  const last = db.select({ createdAt: users.createdAt }).from(users).where(eq(users.id, id)).get()
-  if (!last) throw new AppError('invalid', 'after is not an account')
-  return or(lt(users.createdAt, last.createdAt), and(eq(users.createdAt, last.createdAt), lt(users.id, id)))
+/** The accounts of a page that fit, and one more where there is one. */
+async function findUsers(
+  db: Db,
+  { search, limit }: Pick<UserQuery, 'search' | 'limit'>,
+  from: Place | undefined,
+  signal: AbortSignal,
+): Promise<SQL> {
+  const ids: string[] = []
+  for await (const isInRange of inRanges(db, USERS, from, signal)) {
+    const found = db
+      .select({ id: users.id })
+      .from(users)
+      .where(and(isInRange, matches(search)))
+      .orderBy(...newestFirst(USERS))
+      .limit(limit + 1 - ids.length)
+    ids.push(...found.all().map(({ id }) => id))
+    if (ids.length > limit) break
+  }
+  return inArray(users.id, ids)
 }
 
 /** Part of an address or a name; signs that mean something to LIKE mean themselves here. */
-function matches(search: string): SQL | undefined {
-  if (search === '') return undefined
+function matches(search: string): SQL {
   return sql`(instr(${users.email}, ${search}) > 0 OR instr(lower(${users.name}), ${search}) > 0)`
+}
+
+function getPlace(db: Db, id: string): Place {
+  const place = db.select({ time: users.createdAt, id: users.id }).from(users).where(eq(users.id, id)).get()
+  if (!place) throw new AppError('invalid', 'after is not an account')
+  return place
 }

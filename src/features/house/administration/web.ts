@@ -18,8 +18,8 @@ export function administrationWeb(deps: AdministrationWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
 
-  app.get('/api/admin/users', answers({ 200: AdminUserList }), admin, validate('query', UserQuery), (c) =>
-    c.json(listUsers(deps, c.req.valid('query'))),
+  app.get('/api/admin/users', answers({ 200: AdminUserList }), admin, validate('query', UserQuery), async (c) =>
+    c.json(await listUsers(deps, c.req.valid('query'), c.req.raw.signal)),
   )
 
   app.get('/api/admin/users/:id', answers({ 200: OneAdminUser }, 'not_found'), admin, (c) =>

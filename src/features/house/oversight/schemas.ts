@@ -60,10 +60,10 @@ export const ShownJob = z.object({
 })
 export type ShownJob = z.infer<typeof ShownJob>
 
-/** Latest due first; `counts` is of all. */
+/** Latest due first; `counts` is of all, and of each state but `done`: what is done is not counted. */
 export const JobList = z.object({
   jobs: z.array(ShownJob),
-  counts: z.record(JobState, z.number()),
+  counts: z.record(JobState.exclude(['done']), z.number()),
   next: z.string().nullable(),
 })
 export type JobList = z.infer<typeof JobList>

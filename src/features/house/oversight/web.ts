@@ -45,8 +45,8 @@ export function oversightWeb(deps: OversightWebDeps) {
   const { admin } = deps.guards
   const worksOnFullDisk = routeTraits({ worksOnFullDisk: true })
 
-  app.get('/api/admin/agents', answers({ 200: OverseenAgentList }), admin, validate('query', AgentsQuery), (c) =>
-    c.json(listAllAgents(deps.db, c.req.valid('query'))),
+  app.get('/api/admin/agents', answers({ 200: OverseenAgentList }), admin, validate('query', AgentsQuery), async (c) =>
+    c.json(await listAllAgents(deps.db, c.req.valid('query'), c.req.raw.signal)),
   )
 
   app.post(

@@ -1,7 +1,8 @@
-import { and, desc, eq, lt, or, type SQL } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
+import { isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages/newest-first.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import { write } from '../../../db/write.ts'
 import { type JobQueue, retryDeadJob } from '../../../jobs/queue.ts'
@@ -12,16 +13,19 @@ import type { JobList, JobsQuery, ShownJob } from './schemas.ts'
 
 export type WorkDeps = { db: Db; clock: Clock; canRetry: JobQueue['canRetry'] }
 
+/** The order in which work of one state is shown. */
+const JOBS: NewestFirst = { table: jobs, time: jobs.runAt, id: sql`rowid` }
+
 /** A page of the durable work in one state, latest due first. @throws AppError `invalid` when `after` is no job. */
 export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): JobList {
-  const isEarlier = after === undefined ? undefined : isEarlierThan(deps.db, after)
+  const isEarlier = after === undefined ? undefined : isBehind(JOBS, getPlace(deps.db, after))
   const selection = deps.db
     .select()
     .from(jobs)
     .where(and(eq(jobs.status, state), isEarlier))
-    .orderBy(desc(jobs.runAt), desc(jobs.id))
+    .orderBy(...newestFirst(JOBS))
   const { rows, last } = readPage(selection, limit)
-  const counts = { queued: 0, running: 0, dead: 0, done: 0, ...countJobs(deps.db) }
+  const counts = { queued: 0, running: 0, dead: 0, ...countJobs(deps.db) }
   return { jobs: rows.map((row) => toShownJob(deps, row)), counts, next: last?.id ?? null }
 }
 
@@ -68,8 +72,8 @@ function toShownJob({ canRetry }: Pick<WorkDeps, 'canRetry'>, row: JobRow): Show
   }
 }
 
-function isEarlierThan(db: Db, id: string): SQL | undefined {
-  const last = db.select({ runAt: jobs.runAt }).from(jobs).where(eq(jobs.id, id)).get()
-  if (!last) throw new AppError('invalid', 'after is not a job')
-  return or(lt(jobs.runAt, last.runAt), and(eq(jobs.runAt, last.runAt), lt(jobs.id, id)))
+function getPlace(db: Db, id: string): Place {
+  const place = db.select({ time: jobs.runAt, id: sql<number>`rowid` }).from(jobs).where(eq(jobs.id, id)).get()
+  if (!place) throw new AppError('invalid', 'after is not a job')
+  return place
 }

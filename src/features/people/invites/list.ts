@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
@@ -23,7 +23,7 @@ export function listInvites(db: Db): Invite[] {
     })
     .from(invites)
     .leftJoin(users, eq(users.id, invites.createdBy))
-    .orderBy(desc(invites.createdAt), invites.codeHash)
+    .orderBy(desc(invites.createdAt), desc(invites.codeHash))
     .limit(MAX_LISTED)
     .all()
   return rows.map(({ createdAt, usedAt, ...row }) => ({
@@ -36,8 +36,13 @@ export function listInvites(db: Db): Invite[] {
 /** Takes back an invitation that nobody has used. @throws AppError `not_found`, also for one that was used meanwhile. */
 export async function withdrawInvite(deps: { db: Db; clock: Clock }, actor: string, id: string): Promise<void> {
   await write(deps.db, (tx) => {
-    const isIt = and(eq(shownId, id), isNull(invites.usedAt))
+    const isIt = and(isShownAs(id), isNull(invites.usedAt))
     if (tx.delete(invites).where(isIt).run().changes === 0) throw new AppError('not_found', 'Invitation not found')
     recordAudit(tx, { actor, action: 'invite.withdraw', target: `invite:${id}` }, deps.clock.now())
   })
+}
+
+/** By the hash itself, whose index leads there: what follows an id in it are digits and small letters. */
+function isShownAs(id: string): SQL | undefined {
+  return and(eq(shownId, id), gte(invites.codeHash, id), lt(invites.codeHash, `${id}~`))
 }

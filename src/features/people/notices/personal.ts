@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
-import { wholeList } from '../../../db/personal-data.ts'
+import { bytesOf, inPages } from '../../../db/pages/in-pages.ts'
+import { type PersonalList, wholeList } from '../../../db/personal-data.ts'
 import { noticeChannels, noticeSettings, notices } from './tables.ts'
 
 /** How somebody wants to be told. */
@@ -23,7 +24,17 @@ export const personalNoticeChannels = wholeList('noticeChannels', [noticeChannel
 })
 
 /** What somebody was told of their agents. */
-export const personalNotices = wholeList('notices', [notices], (db, userId) => {
-  const { kind, agentName, text, createdAt, endedAt } = notices
-  return db.select({ kind, agentName, text, createdAt, endedAt }).from(notices).where(eq(notices.userId, userId)).all()
-})
+export const personalNotices: PersonalList = {
+  name: 'notices',
+  tables: [notices],
+  pages: (db, userId) =>
+    inPages(db, {
+      table: notices,
+      condition: eq(notices.userId, userId),
+      sizeBytes: bytesOf(notices.text),
+      read: (isOnPage) => {
+        const { kind, agentName, text, createdAt, endedAt } = notices
+        return db.select({ kind, agentName, text, createdAt, endedAt }).from(notices).where(isOnPage).all()
+      },
+    }),
+}

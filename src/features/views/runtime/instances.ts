@@ -1,15 +1,16 @@
-import { and, desc, eq, inArray, isNotNull, max } from 'drizzle-orm'
-import type { Inspection, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
+import { and, desc, eq, inArray, isNull, max } from 'drizzle-orm'
+import { type Inspection, RUNTIMES, type RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { ImageRules } from '../../agents/operations/images.ts'
-import { deploymentHistory } from '../../agents/operations/tables.ts'
-import { getAgent, listAgents } from '../../agents/registry/list.ts'
-import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { deploymentHistory, isOfNewVersion } from '../../agents/operations/tables.ts'
+import { getAgent, ownedBy } from '../../agents/registry/list.ts'
+import { type AgentRow, agents, tellsVersion } from '../../agents/registry/tables.ts'
 import { formatStats, formatUpFor } from '../metrics/format.ts'
 import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
 
@@ -22,6 +23,8 @@ export type RuntimeDeps = {
 }
 
 const UNKNOWN = 'unknown'
+/** Agents of one turn of the event loop. */
+const BATCH = 200
 
 /** What new agents run on, and when one was last brought onto it; null before the first. Processes are of our own version. */
 export async function getRuntimeVersion({ db, runtimes, imageRules }: RuntimeDeps): Promise<RuntimeVersion> {
@@ -29,7 +32,7 @@ export async function getRuntimeVersion({ db, runtimes, imageRules }: RuntimeDep
   const row = db
     .select({ deployedAt: max(deploymentHistory.finishedAt) })
     .from(deploymentHistory)
-    .where(and(inArray(deploymentHistory.kind, ['deploy', 'update']), eq(deploymentHistory.result, 'succeeded')))
+    .where(isOfNewVersion)
     .get()
   return {
     runtimeVersion: isProcess ? VERSION : (findImageVersion(db) ?? UNKNOWN),
@@ -43,9 +46,7 @@ function findImageVersion(db: Db): string | null {
   const row = db
     .select({ version: agents.runtimeVersion })
     .from(agents)
-    .where(
-      and(inArray(agents.status, ['running', 'sleeping']), isNotNull(agents.image), isNotNull(agents.runtimeVersion)),
-    )
+    .where(tellsVersion)
     .orderBy(desc(agents.startedAt))
     .limit(1)
     .get()
@@ -54,25 +55,63 @@ function findImageVersion(db: Db): string | null {
 
 /** The agents that run, of those that `principal` may see. @throws AppError `internal` when the engine cannot be asked. */
 export async function listInstances(deps: RuntimeDeps, principal: Principal): Promise<RuntimeInstance[]> {
-  const rows = Map.groupBy(listAgents(deps.db, principal), ({ runtime }) => runtime)
-  const found = await Promise.all([...rows].map(([runtime, agents]) => listRunning(deps, runtime, agents)))
+  const found = await Promise.all(
+    listRuntimes(deps.db, principal).map((runtime) => listRunning(deps, principal, runtime)),
+  )
   return found.flat()
 }
 
-async function listRunning(deps: RuntimeDeps, runtime: RuntimeName | null, own: AgentRow[]) {
-  const rows = new Map(own.map((agent) => [agent.id, agent]))
+/** Those that somebody has agents in. */
+function listRuntimes(db: Db, principal: Principal): (RuntimeName | null)[] {
+  const isUsed = (runtime: RuntimeName | null) => {
+    const isInIt = runtime === null ? isNull(agents.runtime) : eq(agents.runtime, runtime)
+    return (
+      db
+        .select({ id: agents.id })
+        .from(agents)
+        .where(and(ownedBy(principal), isInIt))
+        .limit(1)
+        .get() !== undefined
+    )
+  }
+  return [null, ...RUNTIMES].filter(isUsed)
+}
+
+async function listRunning(
+  deps: RuntimeDeps,
+  principal: Principal,
+  runtime: RuntimeName | null,
+): Promise<RuntimeInstance[]> {
   const inspections = await deps.runtimes
     .runtimeOf({ runtime })
     .list()
     .catch((cause: unknown) => {
       throw new AppError('internal', 'Failed to list instances', {}, { cause })
     })
-  return inspections
-    .filter(({ state }) => state === 'running')
-    .flatMap((inspection) => {
-      const agent = rows.get(inspection.id)
-      return agent ? [toInstance(agent, inspection, deps.clock.now())] : []
-    })
+  const running = inspections.filter(({ state }) => state === 'running')
+  const instances: RuntimeInstance[] = []
+  for (let from = 0; from < running.length; from += BATCH) {
+    await spareTurn()
+    instances.push(...toInstances(deps, principal, running.slice(from, from + BATCH)))
+  }
+  return instances
+}
+
+function toInstances({ db, clock }: RuntimeDeps, principal: Principal, running: Inspection[]): RuntimeInstance[] {
+  const isOne = inArray(
+    agents.id,
+    running.map(({ id }) => id),
+  )
+  const rows = db
+    .select()
+    .from(agents)
+    .where(and(ownedBy(principal), isOne))
+    .all()
+  const byId = new Map(rows.map((agent) => [agent.id, agent]))
+  return running.flatMap((inspection) => {
+    const agent = byId.get(inspection.id)
+    return agent ? [toInstance(agent, inspection, clock.now())] : []
+  })
 }
 
 function toInstance(agent: AgentRow, inspection: Inspection, now: Date): RuntimeInstance {
