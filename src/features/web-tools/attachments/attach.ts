@@ -1,5 +1,6 @@
 import { and, eq, isNull, lt } from 'drizzle-orm'
 import type { PdfReader } from '../../../adapters/documents/pdf.ts'
+import type { WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
@@ -12,7 +13,7 @@ import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/stor
 import { MAX_EXCERPT_CHARACTERS } from '../../talk/chat/attachments.ts'
 import { type AttachmentRow, chatAttachments } from '../../talk/chat/tables.ts'
 import type { OneAtATime } from '../browse/one-at-a-time.ts'
-import { openWorkspace, type WorkspaceDeps } from '../browse/open-workspace.ts'
+import { openWorkspace, type Workspace, type WorkspaceDeps } from '../browse/open-workspace.ts'
 import { type FileKind, toFileKind, toText } from './kinds.ts'
 
 export type AttachDeps = WorkspaceDeps & {
@@ -71,16 +72,23 @@ export async function keepFile(
   const path = `${FOLDER}/${id}-${toFileName(name)}`
   const textPath = kind.kind === 'pdf' ? `${path}.txt` : path
   const files = [{ path, bytes }, ...(kind.kind === 'pdf' ? [{ path: textPath, bytes: Buffer.from(text ?? '') }] : [])]
-  const addedBytes = files.reduce((sum, file) => sum + file.bytes.length + ENTRY_BYTES, ENTRY_BYTES)
-  await deps.oneAtATime(workspace, () =>
-    withinWorkspaceQuota(deps, workspace, addedBytes, () =>
-      workspace.use(async (folder) => {
-        await folder.makeFolder(FOLDER)
-        for (const file of files) await folder.write(file.path, file.bytes)
-      }),
-    ),
-  )
+  await writeFiles(deps, workspace, files)
   return { kept: { id, ...kind, name, sizeBytes: bytes.length, path, textPath: text === null ? null : textPath }, text }
+}
+
+async function writeFiles(
+  deps: Omit<AttachDeps, 'clock'>,
+  workspace: Workspace,
+  files: readonly { path: string; bytes: Uint8Array }[],
+): Promise<void> {
+  const addedBytes = files.reduce((sum, { bytes }) => sum + bytes.length + ENTRY_BYTES, ENTRY_BYTES)
+  const writeAll = async (folder: WorkspaceFiles) => {
+    await folder.makeFolder(FOLDER)
+    for (const { path, bytes } of files) await folder.write(path, bytes)
+  }
+  await deps.oneAtATime(workspace, () =>
+    withinWorkspaceQuota(deps, workspace, addedBytes, () => workspace.use(writeAll)),
+  )
 }
 
 async function readText(

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { FolderRoot } from '../../../adapters/files/open.ts'
 import type { GitRunner } from '../../../adapters/git/runner.ts'
 import { WORKSPACE_FOLDER } from '../../../adapters/runtimes/contract/agent-image.ts'
+import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { WorkspaceLinks } from '../../../adapters/workspaces/links.ts'
 import { openFolderFiles, type WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
@@ -36,13 +37,7 @@ export type Workspace = {
  * NOT_CONFIGURED for agents in a runtime that knows no files.
  */
 export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId: string | undefined): Workspace {
-  if (agentId === undefined) {
-    if (principal.kind === 'user' && !principal.user.isAdmin) {
-      throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
-    }
-    mkdirSync(deps.browseRoot, { recursive: true, mode: 0o700 })
-    return { agent: null, use: inFolder(deps, { base: deps.browseRoot, below: [] }) }
-  }
+  if (agentId === undefined) return openCommonWorkspace(deps, principal)
   const agent = getAgent(deps.db, principal, agentId)
   const runtime = deps.runtimes.runtimeOf(agent)
   if (runtime.name === 'process') {
@@ -50,17 +45,25 @@ export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId
     const root = { base: join(deps.agentsFolder, agent.id), below: ['state', WORKSPACE_FOLDER] }
     return { agent, use: inFolder(deps, root) }
   }
-  const { openFiles } = runtime
+  return { agent, use: inContainer(deps, agent, runtime) }
+}
+
+function openCommonWorkspace(deps: WorkspaceDeps, principal: Principal): Workspace {
+  if (principal.kind === 'user' && !principal.user.isAdmin) {
+    throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
+  }
+  mkdirSync(deps.browseRoot, { recursive: true, mode: 0o700 })
+  return { agent: null, use: inFolder(deps, { base: deps.browseRoot, below: [] }) }
+}
+
+function inContainer(deps: WorkspaceDeps, { id }: AgentRow, { openFiles }: Runtime): Workspace['use'] {
   if (!openFiles) {
     throw new AppError('unavailable', 'Files of agents in containers cannot be reached', { code: 'NOT_CONFIGURED' })
   }
-  return {
-    agent,
-    async use(work) {
-      const found = await openFiles(agent.id)
-      if ('root' in found) return inFolder(deps, found.root)(work)
-      return deps.workspaceLinks.use(agent.id, found.connect, work)
-    },
+  return async (work) => {
+    const found = await openFiles(id)
+    if ('root' in found) return inFolder(deps, found.root)(work)
+    return deps.workspaceLinks.use(id, found.connect, work)
   }
 }
 

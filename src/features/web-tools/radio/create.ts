@@ -66,13 +66,11 @@ function reserve(tx: Tx, now: Date, userId: string, { wallet, name }: CreateStre
   tx.delete(radioStreams).where(isAbandoned).run()
   const current = countRows(tx, radioStreams, eq(radioStreams.userId, userId))
   requireQuota({ current, limit: MAX_STREAMS, message: `Stream limit reached (max ${MAX_STREAMS})`, extra: {} })
-  const row = { id: newId('radio'), userId, wallet, name: name || UNNAMED, status: 'creating', createdAt: now } as const
   // No event of the provider is older than this, whatever its clock says.
-  return tx
-    .insert(radioStreams)
-    .values({ ...row, statusAt: new Date(0) })
-    .returning()
-    .get()
+  const statusAt = new Date(0)
+  const stream = { id: newId('radio'), userId, wallet, name: name || UNNAMED, createdAt: now }
+  const row = { ...stream, status: 'creating', statusAt } as const
+  return tx.insert(radioStreams).values(row).returning().get()
 }
 
 function toAnswer({ name, wallet }: RadioStreamRow, { id, streamKey, playbackId }: NewLiveStream) {
