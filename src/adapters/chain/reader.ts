@@ -1,4 +1,4 @@
-import type { PublicClient } from 'viem'
+import type { Hex, PublicClient, TransactionReceipt } from 'viem'
 import { AppError } from '../../core/errors.ts'
 
 export type ChainReaderOptions = { rpcUrl: string; chainId: number; timeoutMs?: number }
@@ -44,4 +44,13 @@ async function createClient(rpcUrl: string, timeout: number): Promise<PublicClie
 function shortMessage(error: unknown): string {
   if (error instanceof Error && 'shortMessage' in error) return String(error.shortMessage)
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Null for a transaction that is in no block. */
+export async function findReceipt(client: PublicClient, hash: Hex): Promise<TransactionReceipt | null> {
+  const { TransactionReceiptNotFoundError } = await loadViem()
+  return client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+    if (error instanceof TransactionReceiptNotFoundError) return null
+    throw error
+  })
 }

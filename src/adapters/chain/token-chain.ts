@@ -1,7 +1,7 @@
-import type { Address, Hex, PublicClient } from 'viem'
+import type { Address, Hex, PublicClient, TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { AppError } from '../../core/errors.ts'
-import { createChainReader, loadViem, notConfigured, type ReadChain } from './reader.ts'
+import { createChainReader, findReceipt, loadViem, notConfigured, type ReadChain } from './reader.ts'
 
 /** Tokens that wallets of the platform hold; both have six decimals. */
 export const CURRENCIES = ['USDC', 'pathUSD'] as const
@@ -236,33 +236,28 @@ export async function broadcast(ask: ReadChain, raw: Hex): Promise<Broadcast> {
   })
 }
 
-async function findStanding(
-  ask: ReadChain,
-  token: Address,
-  { hash, from, to, amount }: { hash: Hex; from: Address; to: Address; amount: bigint },
-): Promise<Standing> {
-  const viem = await loadViem()
+type SentTransfer = { hash: Hex; from: Address; to: Address; amount: bigint }
+
+function findStanding(ask: ReadChain, token: Address, transfer: SentTransfer): Promise<Standing> {
   return ask(async (client) => {
     // Asked before the receipt: a nonce that is used without one belongs to another transaction.
-    const nextNonce = await client.getTransactionCount({ address: from, blockTag: 'latest' })
-    const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-      if (error instanceof viem.TransactionReceiptNotFoundError) return null
-      throw error
-    })
+    const nextNonce = await client.getTransactionCount({ address: transfer.from, blockTag: 'latest' })
+    const receipt = await findReceipt(client, transfer.hash)
     if (!receipt) return { isMined: false, nextNonce }
+    const { blockHash, blockNumber } = receipt
     const head = await client.getBlockNumber({ cacheTime: 0 })
-    const logs = receipt.logs.filter(({ address }) => viem.isAddressEqual(address, token))
-    const transfers = viem.parseEventLogs({ abi: viem.erc20Abi, eventName: 'Transfer', logs })
-    const isThis = ({ args }: (typeof transfers)[number]) =>
-      viem.isAddressEqual(args.from, from) && viem.isAddressEqual(args.to, to) && args.value === amount
-    return {
-      isMined: true,
-      hasPaid: receipt.status === 'success' && transfers.some(isThis),
-      blockNumber: Number(receipt.blockNumber),
-      blockHash: receipt.blockHash,
-      confirmations: Number(head - receipt.blockNumber) + 1,
-    }
+    const confirmations = Number(head - blockNumber) + 1
+    const hasPaid = receipt.status === 'success' && (await hasTransfer(receipt, token, transfer))
+    return { isMined: true, hasPaid, blockNumber: Number(blockNumber), blockHash, confirmations }
   })
+}
+
+async function hasTransfer(receipt: TransactionReceipt, token: Address, { from, to, amount }: SentTransfer) {
+  const { erc20Abi, isAddressEqual, parseEventLogs } = await loadViem()
+  const logs = receipt.logs.filter(({ address }) => isAddressEqual(address, token))
+  return parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs }).some(
+    ({ args }) => isAddressEqual(args.from, from) && isAddressEqual(args.to, to) && args.value === amount,
+  )
 }
 
 /** Lower case: mixed case is a checksum that a library would check. */

@@ -1,5 +1,5 @@
-import type { Address, Hex, TransactionReceipt } from 'viem'
-import { createChainReader, loadViem, notConfigured } from './reader.ts'
+import type { Address, Hex, PublicClient, TransactionReceipt } from 'viem'
+import { createChainReader, findReceipt, loadViem, notConfigured } from './reader.ts'
 
 /** One transfer of the token to the payee. `memo` is what the payer wrote beside it (TIP-20). */
 export type Transfer = { logIndex: number; from: string; value: bigint; memo: Hex | null }
@@ -46,32 +46,33 @@ export function createTokenPayments(options: TokenPaymentsOptions): TokenPayment
     terms: { chainId, token, payTo, isConfigured: missing.length === 0 },
     async find(hash) {
       if (!read || !token || !payTo) throw notConfigured('Payment for clones', missing)
-      const viem = await loadViem()
-      return read(async (client) => {
-        const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-          if (error instanceof viem.TransactionReceiptNotFoundError) return null
-          throw error
-        })
-        if (receipt?.status !== 'success') return null
-        const [block, latest, decimals] = await Promise.all([
-          client.getBlock({ blockNumber: receipt.blockNumber }).catch((error: unknown) => {
-            if (error instanceof viem.BlockNotFoundError) return null
-            throw error
-          }),
-          client.getBlock({ blockTag: 'latest' }),
-          client.readContract({ address: viem.getAddress(token), abi: viem.erc20Abi, functionName: 'decimals' }),
-        ])
-        if (block?.hash !== receipt.blockHash) return null
-        return {
-          transfers: listTransfers(viem, receipt, { token, payTo }),
-          decimals,
-          minedAt: toDate(block.timestamp),
-          chainTime: toDate(latest.timestamp),
-          confirmations: Number((latest.number ?? receipt.blockNumber) - receipt.blockNumber) + 1,
-        }
-      })
+      return read((client) => findPayment(client, hash, { token, payTo }))
     },
   }
+}
+
+async function findPayment(client: PublicClient, hash: Hex, to: { token: string; payTo: string }) {
+  const viem = await loadViem()
+  const receipt = await findReceipt(client, hash)
+  if (receipt?.status !== 'success') return null
+  const [block, latest, decimals] = await Promise.all([
+    findBlock(client, receipt.blockNumber),
+    client.getBlock({ blockTag: 'latest' }),
+    client.readContract({ address: viem.getAddress(to.token), abi: viem.erc20Abi, functionName: 'decimals' }),
+  ])
+  if (block?.hash !== receipt.blockHash) return null
+  const confirmations = Number((latest.number ?? receipt.blockNumber) - receipt.blockNumber) + 1
+  const times = { minedAt: toDate(block.timestamp), chainTime: toDate(latest.timestamp) }
+  return { transfers: listTransfers(viem, receipt, to), decimals, ...times, confirmations }
+}
+
+/** Null for a block that is on the chain no more. */
+async function findBlock(client: PublicClient, blockNumber: bigint) {
+  const { BlockNotFoundError } = await loadViem()
+  return client.getBlock({ blockNumber }).catch((error: unknown) => {
+    if (error instanceof BlockNotFoundError) return null
+    throw error
+  })
 }
 
 type Viem = Awaited<ReturnType<typeof loadViem>>

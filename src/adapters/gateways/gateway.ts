@@ -253,17 +253,20 @@ function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
       'x-openclaw-session-key': request.sessionKey,
       ...(request.turnId !== undefined && { 'x-turn-id': request.turnId }),
     },
-    body: JSON.stringify({
-      model: MODELS[endpoint.kind],
-      stream: true,
-      ...(request.turnId !== undefined && { stream_options: { include_usage: true } }),
-      messages: [
-        ...(request.instructions === undefined ? [] : [{ role: 'system', content: request.instructions }]),
-        ...[...(request.history ?? []), { ...request, role: 'user' as const, content: request.message }].map(
-          (message) => toWireMessage(endpoint.kind, message),
-        ),
-      ],
-    }),
+    body: JSON.stringify(toChatBody(endpoint.kind, request)),
+  }
+}
+
+function toChatBody(kind: AgentKind, { instructions, history = [], turnId, ...question }: AgentChatRequest) {
+  const said = [...history, { ...question, role: 'user' as const, content: question.message }]
+  return {
+    model: MODELS[kind],
+    stream: true,
+    ...(turnId !== undefined && { stream_options: { include_usage: true } }),
+    messages: [
+      ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
+      ...said.map((message) => toWireMessage(kind, message)),
+    ],
   }
 }
 

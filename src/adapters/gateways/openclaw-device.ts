@@ -29,21 +29,8 @@ export function toOpenClawDevice(gatewayToken: string): OpenClawDevice {
 }
 
 /** The parameters of `connect` in protocol 4. */
-export function toConnectParams(device: OpenClawDevice, token: string, { nonce, ts }: Challenge) {
-  const signed = [
-    'v3',
-    device.id,
-    CLIENT.id,
-    CLIENT.mode,
-    ROLE,
-    SCOPES.join(','),
-    ts,
-    token,
-    nonce,
-    CLIENT.platform,
-    '',
-  ]
-  const signature = sign(null, Buffer.from(signed.join('|')), device.privateKey).toString('base64url')
+export function toConnectParams(device: OpenClawDevice, token: string, challenge: Challenge) {
+  const { nonce, ts } = challenge
   return {
     minProtocol: 4,
     maxProtocol: 4,
@@ -52,6 +39,18 @@ export function toConnectParams(device: OpenClawDevice, token: string, { nonce, 
     scopes: SCOPES,
     caps: [],
     auth: { token },
-    device: { id: device.id, publicKey: device.publicKey, signature, signedAt: ts, nonce },
+    device: {
+      id: device.id,
+      publicKey: device.publicKey,
+      signature: signChallenge(device, token, challenge),
+      signedAt: ts,
+      nonce,
+    },
   }
+}
+
+function signChallenge({ id, privateKey }: OpenClawDevice, token: string, { nonce, ts }: Challenge): string {
+  const who = ['v3', id, CLIENT.id, CLIENT.mode, ROLE, SCOPES.join(',')]
+  const signed = [...who, ts, token, nonce, CLIENT.platform, ''].join('|')
+  return sign(null, Buffer.from(signed), privateKey).toString('base64url')
 }

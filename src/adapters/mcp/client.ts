@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { type McpResult, type McpTool, toMcpResult, toMcpTools } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
 import { VERSION } from '../../core/version.ts'
-import type { Egress } from '../egress/egress.ts'
+import type { Egress, EgressResponse } from '../egress/egress.ts'
 import { EgressError } from '../egress/error.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
@@ -80,14 +80,16 @@ function createEgressFetch(egress: Egress, own: McpEndpoint['headers'], timeoutM
       maxBytes: MAX_BYTES,
       maxWireBytes: MAX_BYTES,
     })
-    const { status } = response
-    const hasBody = status !== 204 && status !== 205 && status !== 304
-    if (!hasBody) response.cancel()
-    return new Response(hasBody ? toStream(response.body, response.cancel) : null, {
-      status,
-      headers: Object.fromEntries([...response.headers].filter(([name]) => name !== 'content-encoding')),
-    })
+    return toResponse(response)
   }
+}
+
+/** The body is decoded already. */
+function toResponse({ status, headers, body, cancel }: EgressResponse): Response {
+  const hasBody = status !== 204 && status !== 205 && status !== 304
+  if (!hasBody) cancel()
+  const plain = [...headers].filter(([name]) => name !== 'content-encoding')
+  return new Response(hasBody ? toStream(body, cancel) : null, { status, headers: Object.fromEntries(plain) })
 }
 
 function toStream(body: AsyncIterable<Uint8Array>, cancel: () => void): ReadableStream<Uint8Array> {

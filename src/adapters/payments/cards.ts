@@ -125,21 +125,20 @@ function toSession({ user, product, tags, successUrl, cancelUrl }: Checkout): St
     ...(user.customerId === null
       ? { customer_email: user.email, ...(!product.isMonthly && { customer_creation: 'always' as const }) }
       : { customer: user.customerId }),
-    line_items: [
-      {
-        quantity: 1,
-        price_data: {
-          currency: product.currency,
-          unit_amount: product.minorUnits,
-          product_data: { name: product.name },
-          ...(product.isMonthly && { recurring: { interval: 'month' as const } }),
-        },
-      },
-    ],
+    line_items: [{ quantity: 1, price_data: toPriceData(product) }],
     metadata,
     ...(product.isMonthly ? { subscription_data: { metadata } } : { payment_intent_data: { metadata } }),
     success_url: successUrl,
     cancel_url: cancelUrl,
+  }
+}
+
+function toPriceData({ currency, minorUnits, name, isMonthly }: Checkout['product']) {
+  return {
+    currency,
+    unit_amount: minorUnits,
+    product_data: { name },
+    ...(isMonthly && { recurring: { interval: 'month' as const } }),
   }
 }
 

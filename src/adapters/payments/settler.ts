@@ -1,7 +1,7 @@
 import type { Address, Hex, PublicClient } from 'viem'
 import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../core/errors.ts'
-import { createChainReader, loadViem, type ReadChain } from '../chain/reader.ts'
+import { createChainReader, findReceipt, loadViem, type ReadChain } from '../chain/reader.ts'
 import { broadcast, readFees } from '../chain/token-chain.ts'
 
 /** What a payer signed (EIP-3009): whoever has it can pay us with it, once. Numbers are decimal text, times Unix seconds. */
@@ -125,18 +125,24 @@ async function findOutcome(
     if (receipt?.status === 'success') return { state: 'paid', reference: receipt.transactionHash }
     // The time is asked for first: what is not used by then may still be used a block later, never the other way.
     const block = await client.getBlock({ blockTag: 'latest' })
-    const isUsed = await client.readContract({
-      address: viem.getAddress(token),
-      abi: viem.parseAbi(TOKEN),
-      functionName: 'authorizationState',
-      args: [viem.getAddress(authorization.from), toHex(authorization.nonce)],
-      // A node that lags behind the one that gave the receipt must not answer for it.
-      ...(receipt && receipt.blockNumber > block.number && { blockNumber: receipt.blockNumber }),
-    })
-    if (isUsed) return findUse(client, viem.getAddress(token), authorization, transaction.sinceBlock)
+    // A node that lags behind the one that gave the receipt must not answer for it.
+    const at = receipt && receipt.blockNumber > block.number ? { blockNumber: receipt.blockNumber } : {}
+    if (await isAuthorizationUsed(client, viem.getAddress(token), authorization, at))
+      return findUse(client, viem.getAddress(token), authorization, transaction.sinceBlock)
     if (receipt || block.timestamp >= BigInt(authorization.validBefore)) return { state: 'refused' }
     return { state: 'open', isReplaced: next > nonce }
   })
+}
+
+async function isAuthorizationUsed(
+  client: PublicClient,
+  token: Address,
+  { from, nonce }: Authorization,
+  at: { blockNumber?: bigint },
+): Promise<boolean> {
+  const { getAddress, parseAbi } = await loadViem()
+  const args = [getAddress(from), toHex(nonce)] as const
+  return client.readContract({ address: token, abi: parseAbi(TOKEN), functionName: 'authorizationState', args, ...at })
 }
 
 /** That a nonce is used says not for what: its owner may have cancelled it, or have signed another payment with it. */
@@ -174,14 +180,6 @@ async function findUse(
     return hasPaid ? { state: 'paid', reference: hash } : { state: 'refused' }
   }
   return { state: 'open', isReplaced: false }
-}
-
-async function findReceipt(client: PublicClient, hash: Hex) {
-  const viem = await loadViem()
-  return client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-    if (error instanceof viem.TransactionReceiptNotFoundError) return null
-    throw error
-  })
 }
 
 function toHex(text: string): Hex {

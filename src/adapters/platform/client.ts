@@ -53,11 +53,7 @@ export function createPlatformClient(options: { baseUrl: string; key: string; fe
       .catch((error) => {
         throw new AppError('unavailable', `${baseUrl} is not reachable`, {}, { cause: error })
       })
-    const answer: unknown = await response.json().catch(() => null)
-    if (!response.ok) throw toRefusal(baseUrl, response.status, answer)
-    const parsed = schema.safeParse(answer)
-    if (parsed.success) return parsed.data
-    throw new AppError('upstream_failed', `${baseUrl} does not answer like a Stead backend`)
+    return readAnswer(baseUrl, response, schema)
   }
   return {
     findUserId: async (signal) => (await post('/api/validate-key', Valid, {}, signal)).userId,
@@ -68,6 +64,14 @@ export function createPlatformClient(options: { baseUrl: string; key: string; fe
     sendHeartbeat: async (userId, name, signal) =>
       (await post('/api/heartbeat', Noted, { userId, name }, signal)).timestamp,
   }
+}
+
+async function readAnswer<T>(baseUrl: string, response: Response, schema: z.ZodType<T>): Promise<T> {
+  const answer: unknown = await response.json().catch(() => null)
+  if (!response.ok) throw toRefusal(baseUrl, response.status, answer)
+  const parsed = schema.safeParse(answer)
+  if (parsed.success) return parsed.data
+  throw new AppError('upstream_failed', `${baseUrl} does not answer like a Stead backend`)
 }
 
 function toRefusal(baseUrl: string, status: number, answer: unknown): AppError {

@@ -75,16 +75,18 @@ function toProvider(spec: AgentSpec, model: string): Settings {
     api: 'openai-completions',
     timeoutSeconds: MODEL_TIMEOUT_SECONDS,
     headers: { 'x-agent-id': spec.id },
-    models: [
-      {
-        id: model,
-        name: model,
-        reasoning: false,
-        input: ['text'],
-        contextWindow: CONTEXT_WINDOW_TOKENS,
-        maxTokens: MAX_OUTPUT_TOKENS,
-      },
-    ],
+    models: [toModel(model)],
+  }
+}
+
+function toModel(id: string): Settings {
+  return {
+    id,
+    name: id,
+    reasoning: false,
+    input: ['text'],
+    contextWindow: CONTEXT_WINDOW_TOKENS,
+    maxTokens: MAX_OUTPUT_TOKENS,
   }
 }
 
