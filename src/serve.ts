@@ -17,6 +17,7 @@ import { noteServerAddress } from './apps/server-address.ts'
 import type { Config } from './core/config.ts'
 import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
+import { reloadConfig } from './core/settings/reload.ts'
 import type { ShownSetting } from './core/settings/show.ts'
 import { lockDataDir } from './db/instance-lock.ts'
 import type { RunStead } from './features/house/backups/run-backup.ts'
@@ -47,6 +48,8 @@ export type Server = {
   /** It is a copy of an installation that lives elsewhere, and leaves the agents alone. */
   standsBack: boolean
   models: string[]
+  /** Takes over the settings that count without a restart; those of `next` that do not are left alone. */
+  reload(next: Config): void
   /** Drains requests for up to 10 s, then closes. Agents go on unless `stopAgents` is set. */
   stop(options?: { stopAgents?: boolean }): Promise<void>
 }
@@ -82,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const stopSparing = keepDescriptorsSpare(listeners, log)
   const traces = config.traces && (await openTraces(config.traces, log))
   const trace = (provider: AiProvider) => traces?.trace(provider) ?? provider
-  const providers = (await openProviders(config)).map(trace)
+  const providers = (await openKeylessProviders(config)).map(trace)
   const openThisPlatform = () =>
     openHouse({
       config,
@@ -122,6 +125,10 @@ export async function serve(options: ServeOptions): Promise<Server> {
     runtimeName: first.runtimeName,
     standsBack: first.standsBack,
     models: first.listProviders(),
+    reload(next) {
+      reloadConfig(config, next)
+      house?.reload()
+    },
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       stopSparing()
@@ -143,19 +150,17 @@ async function startFetchThread(): Promise<void> {
   await fetch('http://localhost/', { unix: '/nobody', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(() => null)
 }
 
-async function openProviders(config: Config): Promise<AiProvider[]> {
+/** Those that need no key. */
+async function openKeylessProviders(config: Config): Promise<AiProvider[]> {
   const { ai } = config
-  const openProvider = (id: string, baseUrl: string, apiKey: string | undefined) =>
-    createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
-  const withKey = ai.providers
-    .filter((provider) => provider.apiKey)
-    .map((provider) => openProvider(provider.id, provider.baseUrl, provider.apiKey))
+  const openOllama = (baseUrl: string) =>
+    createHttpProvider({ id: 'ollama', baseUrl, apiKey: undefined, timeoutMs: ai.attemptTimeoutMs }, { fetch })
   const ollamaUrl = ai.ollamaBaseUrl ?? (config.mode === 'home' && (await isAnswering(OLLAMA_URL)) ? OLLAMA_URL : null)
-  const ollama = ollamaUrl ? [openProvider('ollama', ollamaUrl, undefined)] : []
+  const ollama = ollamaUrl ? [openOllama(ollamaUrl)] : []
   const echo = ai.echo
     ? [createEchoProvider({ newId: () => newId('chatcmpl'), nowSeconds: () => Math.floor(Date.now() / 1000) })]
     : []
-  return [...withKey, ...ollama, ...echo]
+  return [...ollama, ...echo]
 }
 
 async function isAnswering(baseUrl: string): Promise<boolean> {

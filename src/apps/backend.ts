@@ -50,7 +50,10 @@ export function backendApp(platform: Platform, documents: ApiDocuments) {
   const { people, agents, models, money, talk, webTools, views } = platform
   const { internalKey, requestsPerMinute } = people
   const { catalogue } = models
-  app.use('/api/*', limitRate(requestsPerMinute.backend, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/*',
+    limitRate(() => requestsPerMinute.backend, 'Too many requests, please slow down.'),
+  )
   app.use(refuseWritesOnFullDisk(agents))
   app.route('/', probes(views))
   app.route('/', apiDocumentRoutes(documents, 'backend'))

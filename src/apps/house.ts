@@ -39,6 +39,9 @@ import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './rest
 import { openRuntimes } from './runtime.ts'
 import { leaveAlone } from './stand-back.ts'
 
+/** So long may providers take to list their models after the settings have changed; the next round asks them again. */
+const CATALOGUE_MS = 10_000
+
 /** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
 export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings'> & {
   config: Config
@@ -56,6 +59,8 @@ export type OpenHouse = House & {
   standsBack: boolean
   /** Who is asked for models, by id. */
   listProviders(): string[]
+  /** Asks the providers that the settings name now. */
+  reload(): void
   /** Has somebody said, since it was opened, that the agents belong here after all? */
   wasAdopted(): boolean
   close(options?: { stopAgents?: boolean }): Promise<void>
@@ -98,6 +103,11 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
     standsBack: objection !== null,
     listProviders: () => platform.models.serviceProviders.all.map(({ id }) => id),
+    reload() {
+      platform.models.serviceProviders.reload()
+      platform.models.catalogue.rebuild()
+      void platform.models.catalogue.refresh(AbortSignal.timeout(CATALOGUE_MS))
+    },
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
       await jobs.stop()

@@ -1,10 +1,10 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { listWarnings, readConfig } from '../core/config.ts'
+import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { createLogOutput } from '../core/log-output.ts'
-import { listShownSettings } from '../core/settings/show.ts'
+import { listShownSettings, type ShownSetting } from '../core/settings/show.ts'
 import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
@@ -12,7 +12,7 @@ import { findServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
 import { ignoreHangup, reloadOnHangup } from './service/reload.ts'
-import { addSettingFlags, readEnvironment, readGivenSettings } from './settings/environment.ts'
+import { addSettingFlags, readGivenSettings } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
 /** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
@@ -43,6 +43,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   ignoreHangup()
   const { serve } = await import('../serve.ts')
   const { createRunStead } = await import('../apps/backups/run-stead.ts')
+  const shownSettings = listShownSettings(environment, sources)
   const server = await serve({
     config,
     log,
@@ -50,7 +51,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
     path: process.env.PATH ?? '',
     lang: process.env.LANG ?? 'C.UTF-8',
     runStead: createRunStead(environment),
-    shownSettings: listShownSettings(environment, sources),
+    shownSettings,
   })
   process.stdout.write(toBanner(server, config))
   const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))
@@ -58,7 +59,12 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const stopWatchdog = startWatchdog(notify, process.env)
   process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))
 
-  reloadOnHangup({ log, output, notify, environment, read: () => readEnvironment(flags) })
+  const apply = (next: Config, shown: readonly ShownSetting[]) => {
+    server.reload(next)
+    const replace = (one: ShownSetting) => shown.find(({ name }) => name === one.name) ?? one
+    shownSettings.splice(0, shownSettings.length, ...shownSettings.map(replace))
+  }
+  reloadOnHangup({ log, output, notify, environment, apply, read: () => readGivenSettings(flags) })
 
   log.info({ signal: await signalled }, 'stopping')
   notify('STOPPING=1')

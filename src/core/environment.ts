@@ -49,8 +49,26 @@ export const Environment = z.object({
   ...TRACES,
 })
 
-/** Settings that SIGHUP reads anew; every other one counts from the next start on. */
-export const RELOADED_SETTINGS: readonly (keyof typeof Environment.shape)[] = ['LOG_LEVEL', 'LOG_FILE']
+/** Settings that SIGHUP reads anew (`settings/reload.ts`); every other one counts from the next start on. */
+export const RELOADED_SETTINGS: readonly (keyof typeof Environment.shape)[] = [
+  'LOG_LEVEL',
+  'LOG_FILE',
+  'ADMIN_EMAILS',
+  'SMTP_URL',
+  'MAIL_FROM',
+  'OPENROUTER_API_KEY',
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'GEMINI_API_KEY',
+  'GROQ_API_KEY',
+  'RETENTION_USAGE_DAYS',
+  'RETENTION_TOOL_EVENTS_DAYS',
+  'RETENTION_MESSAGES_DAYS',
+  'RETENTION_AUDIT_DAYS',
+  'RETENTION_SECURITY_EVENTS_DAYS',
+  'RETENTION_INBOX_DAYS',
+  ...z.strictObject(RATES).keyof().options,
+]
 
 /** Settings whose value may stand in a file instead, named by `<NAME>_FILE`. */
 export const SECRETS = [

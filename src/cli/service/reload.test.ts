@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { signUp } from '../../../tests/harness/client.ts'
+import { startProvider } from '../../../tests/harness/doubles/provider.ts'
+import { json } from '../../../tests/harness/requests.ts'
 import { openHouse } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
+import { SettingsInEffect } from '../../features/house/oversight/schemas.ts'
+import { Services } from '../../features/house/services/schemas.ts'
 
 const NEVER_MS = 120_000
 
@@ -27,10 +32,10 @@ test(
     expect(statSync(log).mode & 0o777).toBe(0o600)
     expect(readFileSync(moved, 'utf8')).not.toContain('read again')
 
-    set(`LOG_FILE=${log}\nLOG_LEVEL=debug\nRETENTION_USAGE_DAYS=3\n`)
+    set(`LOG_FILE=${log}\nLOG_LEVEL=debug\nBROWSE_ROOT=/srv\n`)
     hangUp()
     await says(log, '"changed":["LOG_LEVEL"]')
-    await says(log, '"settings":["RETENTION_USAGE_DAYS"]')
+    await says(log, '"settings":["BROWSE_ROOT"]')
 
     set(`LOG_FILE=${log}\nLOG_LEVLE=info\nLOG_LEVEL=loud\n`)
     hangUp()
@@ -45,6 +50,62 @@ test(
     await says(other, '"changed":["LOG_LEVEL","LOG_FILE"]')
     expect((await started.stop()).exitCode).toBe(0)
     expect(readFileSync(other, 'utf8')).toContain('"msg":"stopping"')
+  },
+  NEVER_MS,
+)
+
+test(
+  'SIGHUP: rates, the keys of providers, the mail server, who administers and retention count at once, there and back',
+  async () => {
+    await using provider = await startProvider()
+    await using house = await openHouse({ environment: { OPENROUTER_BASE_URL: provider.baseUrl } })
+    const settings = join(house.dataDir, '..', 'stead.env')
+    const log = join(house.dataDir, '..', 'stead.log')
+    const set = (...lines: string[]) =>
+      writeFileSync(settings, [`LOG_FILE=${log}`, ...lines, ''].join('\n'), { mode: 0o600 })
+    set()
+    const { urls, pid, stop } = await house.start({ STEAD_SETTINGS: settings, RATE_LIMIT_LOGIN: '' })
+    const owner = await signUp(urls.web)
+    const readLines = () =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((one) => one.includes('settings were read again'))
+    const hangUp = async (changed: string[]) => {
+      const before = existsSync(log) ? readLines().length : 0
+      process.kill(pid, 'SIGHUP')
+      const line = await until('the word that they were read', async () => readLines()[before])
+      expect(line).toContain(`"changed":${JSON.stringify(changed)}`)
+    }
+    const logIn = () =>
+      fetch(`${urls.web}/api/auth/login`, json('POST', { email: 'eve@example.com', password: 'wrong password' }))
+    const services = async () => Services.parse(await (await owner.get('/api/admin/services')).json())
+    const sourceOf = async () => (await services()).providers.find(({ id }) => id === 'openrouter')?.source
+    const shown = async (name: string) =>
+      SettingsInEffect.parse(await (await owner.get('/api/admin/settings')).json()).settings.find(
+        (one) => one.name === name,
+      )?.value
+    expect([await sourceOf(), (await services()).mail.source]).toEqual([null, null])
+
+    set(
+      'RATE_LIMIT_LOGIN=2',
+      'OPENROUTER_API_KEY=sk-or-of-the-file',
+      'SMTP_URL=smtp://127.0.0.1:9',
+      'RETENTION_USAGE_DAYS=3',
+    )
+    await hangUp(['RETENTION_USAGE_DAYS', 'SMTP_URL', 'RATE_LIMIT_LOGIN', 'OPENROUTER_API_KEY'])
+    expect([await sourceOf(), (await services()).mail.source]).toEqual(['environment', 'environment'])
+    expect([await shown('RETENTION_USAGE_DAYS'), await shown('OPENROUTER_API_KEY')]).toEqual(['3', '[set]'])
+    await until(
+      'the models of the provider',
+      async () => ((await services()).providers.find(({ id }) => id === 'openrouter')?.models ?? 0) > 0,
+    )
+    expect([(await logIn()).status, (await logIn()).status]).toEqual([401, 429])
+
+    set()
+    await hangUp(['RETENTION_USAGE_DAYS', 'SMTP_URL', 'RATE_LIMIT_LOGIN', 'OPENROUTER_API_KEY'])
+    expect([await sourceOf(), (await services()).mail.source]).toEqual([null, null])
+    expect((await logIn()).status).toBe(401)
+    expect((await stop()).exitCode).toBe(0)
   },
   NEVER_MS,
 )

@@ -1,9 +1,10 @@
-import { readConfig } from '../../core/config.ts'
+import { type Config, readConfig } from '../../core/config.ts'
 import { RELOADED_SETTINGS } from '../../core/environment.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { LogOutput } from '../../core/log-output.ts'
 import { LISTED_SETTINGS, readSettings } from '../../core/settings/read.ts'
+import { listShownSettings, type SettingSources, type ShownSetting } from '../../core/settings/show.ts'
 import type { Notify } from './notify.ts'
 
 type Values = Record<string, string | undefined>
@@ -11,10 +12,12 @@ type Running = {
   log: Log
   output: LogOutput
   notify: Notify
+  /** Hands over the settings that count from now on to whoever works by them, and as people are told them. */
+  apply: (config: Config, shown: readonly ShownSetting[]) => void
   /** What it was started with. */
   environment: Values
   /** Reads all of it again. @throws StartupError */
-  read: () => Values
+  read: () => { values: Values; sources: SettingSources }
 }
 
 /** Until it is ready there is nothing to reload, and nothing to end for: whoever tells it to reload is not heard. */
@@ -37,17 +40,21 @@ export function reloadOnHangup({ environment, ...running }: Running): void {
 }
 
 /** @returns the settings that count from now on. */
-function reload({ log, output, read }: Omit<Running, 'environment' | 'notify'>, present: Values): Values {
+function reload({ log, output, read, apply }: Omit<Running, 'environment' | 'notify'>, present: Values): Values {
   try {
     // What has moved the file away waits for it, whatever becomes of the settings.
     output.reopen(present.LOG_FILE)
-    const environment = read()
-    const { logLevel, logFile } = readConfig(environment)
+    const { values: environment, sources } = read()
+    const config = readConfig(environment)
     const next = toTexts(environment)
-    if (next.LOG_FILE !== present.LOG_FILE) output.reopen(logFile)
-    log.level = logLevel
+    if (next.LOG_FILE !== present.LOG_FILE) output.reopen(config.logFile)
+    log.level = config.logLevel
     const changed = LISTED_SETTINGS.filter((name) => next[name] !== present[name])
     const counts = (name: string) => RELOADED_SETTINGS.some((reloaded) => reloaded === name)
+    apply(
+      config,
+      listShownSettings(environment, sources).filter(({ name }) => counts(name)),
+    )
     log.info({ changed: changed.filter(counts) }, 'settings were read again')
     const waiting = changed.filter((name) => !counts(name))
     if (waiting.length > 0) log.warn({ settings: waiting }, 'these settings count from the next start on')

@@ -25,7 +25,7 @@ import { createSpendings } from './usage/spend.ts'
 type ModelsSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
 
 type ModelsNeeds = {
-  /** Who answers: the configured providers, and one opened with a user's own key. */
+  /** Who answers without a key, and what opens a provider with one: of the settings, of an administrator or of a user. */
   providers: AiProvider[]
   openProvider: OpenProvider
   /** In place of the platform's own counter. */

@@ -171,7 +171,7 @@ function openIdentities(base: Base, settings: PeopleSettings, { readBalance }: P
     verifySecurityEvent: createSecurityEventVerifier(securityEvents, {
       keys: createIssuerKeys({ configurationUrls: [configurationUrl] }, base),
       clock,
-      rememberedDays: retentionDays.securityEvents,
+      rememberedDays: () => retentionDays.securityEvents,
     }),
     socialId: createSocialId(socialId, {
       // Not every network of this kind is an OpenID provider; the others publish their keys under the usual name.

@@ -61,7 +61,10 @@ export function agentsWeb(deps: AgentsWebDeps) {
   const { forUser } = deps.idempotency
   const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
 
-  app.use('/api/agents/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/agents/*',
+    limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/agents', listAnswers, async (c) => {
     const user = await deps.guards.findUser(c)

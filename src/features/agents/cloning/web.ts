@@ -24,7 +24,10 @@ export type CloningWebDeps = CloneDeps & {
 export function cloningWeb(deps: CloningWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.use('/api/agents/clone', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/agents/clone',
+    limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/agents/clone', answers({ 200: CloneService }), async (c) => {
     const { chainId, token, payTo, isConfigured } = deps.clonePayments.terms

@@ -26,7 +26,7 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
   app.post(
     '/api/deployments',
     answers({ 200: DeployedAgent, 201: DeployedAgent }, 'not_found', 'conflict', 'unavailable'),
-    limitRate(deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
+    limitRate(() => deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
     internalKey,
     validate('json', DeploymentRequest),
     async (c) => {

@@ -29,7 +29,7 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
     '/api/provision',
     answers({ 200: WebProvisioned }, 'payment_required', 'not_found', 'conflict', 'unavailable'),
     routeTraits({ scope: 'agents' }),
-    limitRate(deps.requestsPerMinute.provision, 'Too many requests, please slow down.'),
+    limitRate(() => deps.requestsPerMinute.provision, 'Too many requests, please slow down.'),
     deps.guards.signedIn,
     validate('json', ProvisionOrder),
     deps.idempotency.forUser,

@@ -78,7 +78,7 @@ export function oversightWeb(deps: OversightWebDeps) {
     answers({ 200: MailTest }, 'unavailable'),
     worksOnFullDisk,
     admin,
-    limitRate(deps.requestsPerMinute.password, 'Too many requests'),
+    limitRate(() => deps.requestsPerMinute.password, 'Too many requests'),
     validateAnyBody(NoBody),
     async (c) => {
       // A mail server may take longer than a silent connection is kept.

@@ -23,7 +23,7 @@ export type PersonalDataWebDeps = DeleteAccountDeps & {
 export function personalDataWeb(deps: PersonalDataWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
-  const seldom = () => limitRate(deps.requestsPerMinute.password, 'Too many requests')
+  const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.get('/api/settings/export', answers({ 200: 'application/json' }, 'not_found'), withSession, seldom(), (c) =>
     sendExport(c, deps, () => ({

@@ -60,7 +60,7 @@ export async function setProviderKey(deps: ServicesDeps, by: Administrator, id: 
   await change(deps, by, { action: 'services.provider-set', target: id }, (tx) =>
     setServiceCredential(deps, tx, toCredentialName(id), apiKey),
   )
-  await reload(deps, id)
+  await reload(deps)
 }
 
 /** Forgets it: the provider is asked no more. @throws AppError as `setProviderKey`. */
@@ -69,7 +69,7 @@ export async function forgetProviderKey(deps: ServicesDeps, by: Administrator, i
   await change(deps, by, { action: 'services.provider-forgotten', target: id }, (tx) =>
     forgetServiceCredential(tx, toCredentialName(id)),
   )
-  await reload(deps, id)
+  await reload(deps)
 }
 
 /**
@@ -175,8 +175,8 @@ async function change({ db, clock }: ServicesDeps, by: Administrator, line: Line
   })
 }
 
-async function reload({ serviceProviders, catalogue }: ServicesDeps, id: string): Promise<void> {
-  serviceProviders.reload(id)
+async function reload({ serviceProviders, catalogue }: ServicesDeps): Promise<void> {
+  serviceProviders.reload()
   catalogue.rebuild()
   await catalogue.refresh(AbortSignal.timeout(TRIAL_MS))
 }

@@ -26,7 +26,7 @@ export function demoWeb(deps: DemoWebDeps) {
     '/api/demo/chat',
     answers({ 200: DemoReply }, 'payment_required', 'not_found', 'internal', 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
-    limitRate(deps.requestsPerMinute.demo, 'Too many requests'),
+    limitRate(() => deps.requestsPerMinute.demo, 'Too many requests'),
     validate('json', DemoChatRequest),
     async (c) => {
       const answer = await chatWithDemo(deps, c.req.valid('json'))

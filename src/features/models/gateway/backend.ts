@@ -40,7 +40,10 @@ export function aiBackend(deps: AiBackendDeps) {
   const planned = requirePlannedCaller(deps.callers)
   const onFullDisk = routeTraits({ worksOnFullDisk: true })
 
-  app.use('/api/ai/*', limitRate(deps.requestsPerMinute.ai, 'AI rate limit exceeded.'))
+  app.use(
+    '/api/ai/*',
+    limitRate(() => deps.requestsPerMinute.ai, 'AI rate limit exceeded.'),
+  )
 
   app.route('/', modelListRoutes(deps))
 
@@ -76,7 +79,7 @@ function chatAndUsageRoutes(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const planned = requirePlannedCaller(deps.callers)
   const onFullDisk = routeTraits({ worksOnFullDisk: true })
-  const limit = limitCaller(deps.requestsPerMinute.backend)
+  const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
   app.post('/api/ai/chat', chatAnswers, onFullDisk, planned, limit, validate('json', ChatRequest), (c) =>
     answerChat(c, deps, c.var.caller, c.req.valid('json')),

@@ -114,10 +114,10 @@ function enter(c: Context<CallerEnv>, caller: Caller): void {
  * Holds a caller to the platform's rate for one bearer, and to the key's own where that is lower: all agents of a machine
  * share an address. Stands behind the guard, so that strangers cannot fill the counters with made-up bearers.
  */
-export function limitCaller(requestsPerMinute: number) {
+export function limitCaller(findLimit: () => number) {
   const ofKey = (c: Context) => {
     const caller: Caller | undefined = c.get('caller')
-    return Math.min(caller?.key?.requestsPerMinute ?? requestsPerMinute, requestsPerMinute)
+    return Math.min(caller?.key?.requestsPerMinute ?? Number.POSITIVE_INFINITY, findLimit())
   }
   const whoAsks = (c: Context) => {
     const caller: Caller | undefined = c.get('caller')

@@ -54,7 +54,7 @@ const modelsAnswers = answers({ 200: OpenAiModelList }, 'payment_required', 'lim
 export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
-  const limit = limitCaller(deps.requestsPerMinute.backend)
+  const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
   app.onError((error, c) => answerError(c, error, deps.log))
 

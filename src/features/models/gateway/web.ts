@@ -32,7 +32,10 @@ export type AiWebDeps = MyUsageDeps &
 export function aiWeb(deps: AiWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.use('/api/ai/*', limitRate(deps.requestsPerMinute.ai, 'AI rate limit exceeded.'))
+  app.use(
+    '/api/ai/*',
+    limitRate(() => deps.requestsPerMinute.ai, 'AI rate limit exceeded.'),
+  )
   app.route('/', modelListRoutes(deps))
 
   // With a session only: a key is held to its own limits, on the backend.

@@ -44,7 +44,10 @@ export function walletsWeb(deps: WalletsWebDeps) {
   const { signedIn, findUser } = deps.guards
   const { network } = deps.tokenChains.USDC.terms
 
-  app.use('/api/wallet/*', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/wallet/*',
+    limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/wallet', showAnswers, validate('query', WalletQuery), async (c) => {
     const { address, agentId } = c.req.valid('query')

@@ -31,7 +31,10 @@ export function x402Web(deps: X402WebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { colony, guards } = deps
 
-  app.use('/api/x402', limitRate(deps.requestsPerMinute.agents, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/x402',
+    limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/x402', answers({ 200: GatewayWords }, 'unavailable'), async (c) => c.json(await colony.health()))
 

@@ -51,7 +51,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
   app.get(
     '/api/auth/challenge',
     answers({ 200: Challenge }),
-    limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     (c) => c.json(deps.botDetection.proofOfWork.issue()),
   )
 
@@ -59,7 +59,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
     '/api/register',
     answers({ 200: RegisterResponse }, 'conflict', 'unavailable'),
     routeTraits({ signsIn: true }),
-    limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     requireOwnerSetUp(deps),
     validate('json', RegisterRequest),
     async (c) => {
@@ -80,7 +80,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
       deps.passwords.requireHashingCapacity()
       await next()
     }),
-    limitRate(deps.requestsPerMinute.login, 'Too many login attempts'),
+    limitRate(() => deps.requestsPerMinute.login, 'Too many login attempts'),
     validate('json', LoginRequest),
     async (c) => {
       const user = await login(deps, c.req.valid('json'), visitorOf(c, deps))

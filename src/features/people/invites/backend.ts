@@ -35,7 +35,7 @@ export function invitesBackend(deps: InvitesBackendDeps) {
     '/api/invite/validate',
     answers({ 200: InviteValidity }),
     routeTraits({ worksOnFullDisk: true }),
-    limitRate(deps.requestsPerMinute.register, 'Too many requests'),
+    limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     validate('json', ValidateInviteRequest),
     async (c) => {
       const { code } = c.req.valid('json')

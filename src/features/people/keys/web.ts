@@ -95,7 +95,7 @@ export function keysWeb(deps: KeysWebDeps) {
       '/api/keys/validate',
       answers({ 200: ValidKeyDetail }, 'unauthenticated'),
       routeTraits({ worksOnFullDisk: true }),
-      limitRate(deps.requestsPerMinute.login, 'Too many requests'),
+      limitRate(() => deps.requestsPerMinute.login, 'Too many requests'),
       validate('json', ValidateKeyRequest),
       (c) => {
         const { apiKey } = c.req.valid('json')

@@ -43,7 +43,7 @@ export function noticesWeb(deps: NoticesWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
   // A channel that is tried writes to somebody.
-  const seldom = limitRate(deps.requestsPerMinute.password, 'Too many requests')
+  const seldom = limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.get('/api/notices', answers({ 200: NoticeList }), withSession, validate('query', NoticeQuery), (c) =>
     c.json(listNotices(deps.db, c.var.user.id, c.req.valid('query'))),

@@ -28,7 +28,7 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
     answers({ 200: TestNotificationResult }, 'unavailable'),
     routeTraits({ worksOnFullDisk: true }),
     deps.guards.admin,
-    limitRate(deps.requestsPerMinute.password, 'Too many requests'),
+    limitRate(() => deps.requestsPerMinute.password, 'Too many requests'),
     validateAnyBody(NoBody),
     async (c) => c.json(await sendTest(deps, c.req.raw.signal)),
   )

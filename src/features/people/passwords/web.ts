@@ -40,7 +40,7 @@ const verifyEmailAnswers = answers({ 200: MessageResponse }, 'conflict')
 export function passwordWeb(deps: PasswordWebDeps) {
   const app = new Hono<WebEnv>()
   // Each route counts for itself: a link that is followed must not fail because it was asked for often.
-  const seldom = () => limitRate(deps.requestsPerMinute.password, 'Too many requests')
+  const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.post(
     '/api/settings/password',
@@ -96,7 +96,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 /** The proof that an address is read by its owner. */
 function verifyEmailWeb(deps: PasswordWebDeps) {
   const app = new Hono<WebEnv>()
-  const seldom = () => limitRate(deps.requestsPerMinute.password, 'Too many requests')
+  const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.post(
     '/api/auth/verify-email/send',

@@ -42,7 +42,7 @@ const Claims = z.object({
  */
 export function createSecurityEventVerifier(
   rules: SecurityEventRules,
-  deps: { keys: IssuerKeys; clock: Clock; rememberedDays: number },
+  deps: { keys: IssuerKeys; clock: Clock; rememberedDays: () => number },
 ): VerifySecurityEvent {
   return async (token) => {
     const said = readUnverified(token)
@@ -54,7 +54,8 @@ export function createSecurityEventVerifier(
     const { iat } = claims.data
     const nowSeconds = deps.clock.now().getTime() / 1000
     if (iat !== undefined && iat > nowSeconds + MAX_AHEAD_SECONDS) throw refusal('invalid_request')
-    const isForgotten = deps.rememberedDays > 0 && nowSeconds - (iat ?? nowSeconds) > deps.rememberedDays * DAY_SECONDS
+    const rememberedDays = deps.rememberedDays()
+    const isForgotten = rememberedDays > 0 && nowSeconds - (iat ?? nowSeconds) > rememberedDays * DAY_SECONDS
     if (isForgotten) throw refusal('invalid_request')
     return claims.data
   }

@@ -14,7 +14,7 @@ export type SetupWebDeps = SetupDeps & { requestsPerMinute: { register: number }
 /** The first account of a new installation (decisions, 44). */
 export function setupWeb(deps: SetupWebDeps) {
   const app = new Hono<WebEnv>()
-  const limited = () => limitRate(deps.requestsPerMinute.register, 'Too many requests')
+  const limited = () => limitRate(() => deps.requestsPerMinute.register, 'Too many requests')
 
   app.get('/api/setup', answers({ 200: SetupResponse }), limited(), (c) => {
     const response: SetupResponse = { isNeeded: !hasAccounts(deps.db) }

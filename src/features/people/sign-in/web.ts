@@ -41,7 +41,7 @@ export type SignInWebDeps = ExternalDeps &
 export function signInWeb(deps: SignInWebDeps) {
   const app = new Hono<WebEnv>()
   const { isHttps } = deps
-  const limited = () => limitRate(deps.requestsPerMinute.login, 'Too many login attempts')
+  const limited = () => limitRate(() => deps.requestsPerMinute.login, 'Too many login attempts')
   const forOwner = requireOwnerSetUp(deps)
 
   app.get('/api/auth/providers', answers({ 200: ProvidersResponse }), (c) => c.json(toProviders(deps)))

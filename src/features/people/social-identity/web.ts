@@ -45,7 +45,7 @@ const stateGateAnswers = answers({ 200: StatedGateOutcome }, 'unavailable')
 export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
-  const limit = limitRate(deps.requestsPerMinute.login, 'Too many requests')
+  const limit = limitRate(() => deps.requestsPerMinute.login, 'Too many requests')
 
   app.get('/api/auth/social-id/verify', howToVerifyAnswers, (c) =>
     c.json({

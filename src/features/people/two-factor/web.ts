@@ -36,7 +36,7 @@ export type TwoFactorWebDeps = TwoFactorDeps & {
 export function twoFactorWeb(deps: TwoFactorWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
-  const limited = limitRate(deps.requestsPerMinute.password, 'Too many requests')
+  const limited = limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.get('/api/settings/two-factor', answers({ 200: TwoFactorStatus }, 'not_found'), withSession, (c) =>
     c.json(getTwoFactor(deps.db, c.var.user.id)),

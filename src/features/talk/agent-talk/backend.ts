@@ -14,7 +14,7 @@ export function agentTalkBackend(deps: AgentTalkBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const whoAsks = (c: Context) => String(c.get('agentId'))
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
   app.get('/v1/agents', answers({ 200: OtherAgentList }, 'not_found'), agent, limit, (c) =>
     c.json({ agents: listSiblings(deps.db, c.var.agentId) }),

@@ -23,7 +23,10 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.use('/api/agent', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/agent',
+    limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+  )
 
   app.get(
     '/api/agent',

@@ -35,7 +35,7 @@ export function agentToolsBackend(deps: AgentToolsBackendDeps) {
     '/v1/turn-limits',
     answers({ 204: null }, 'not_found', 'limited'),
     requireAgent(deps.callers),
-    limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
+    limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
     validate('json', EarlyEnd),
     async (c) => {
       await tellEarlyEnd(deps, c.var.agentId, c.req.valid('json'))

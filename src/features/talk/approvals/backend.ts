@@ -22,7 +22,7 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const whoAsks = (c: Context) => String(c.get('agentId'))
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
   app.post(
     '/v1/approvals',

@@ -21,7 +21,10 @@ export function chatWeb(deps: ChatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.use('/api/chat', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/chat',
+    limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/chat', answers({ 200: MessageList }, 'limited'), signedIn, validate('query', MessageQuery), (c) =>
     c.json(listMessages(deps.db, c.var.user, c.req.valid('query'))),

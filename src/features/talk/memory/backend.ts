@@ -29,7 +29,7 @@ export function memoryBackend(deps: MemoryBackendDeps) {
   const agent = requireAgent(deps.callers)
   // All agents of a machine share an address.
   const whoAsks = (c: Context) => String(c.get('agentId'))
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
   app.get(
     '/v1/memory',

@@ -69,7 +69,7 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     '/api/swarms/:id/run',
     answers({ 202: Run }, 'not_found', 'conflict'),
     routeTraits({ scope: 'agents' }),
-    limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+    limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
     signedIn,
     validate('json', RunRequest),
     async (c) => {

@@ -54,7 +54,10 @@ export function instancesWeb(deps: InstancesWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.use('/api/instance/*', limitRate(deps.requestsPerMinute.instance, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/instance/*',
+    limitRate(() => deps.requestsPerMinute.instance, 'Too many requests, please slow down.'),
+  )
 
   /** `done` is the word that clients of these routes read when the change has been made. */
   const change = async (c: Context<WebEnv>, name: string, carryOut: Change, done: string) => {

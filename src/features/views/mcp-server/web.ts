@@ -28,9 +28,9 @@ export function mcpServerWeb(deps: McpServerDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const whoAsks = (c: Context) => String(c.get('holder'))
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
   // What is said to an agent costs what it costs in the chat, whichever way it comes.
-  const talkLimit = limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.', whoAsks)
+  const talkLimit = limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.', whoAsks)
 
   app.post(
     '/mcp',

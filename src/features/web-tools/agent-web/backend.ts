@@ -20,7 +20,7 @@ export function agentWebBackend(deps: AgentWebDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const whoAsks = (c: Context) => String(c.get('agentId'))
-  const limit = limitRate(deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
   app.post(
     '/v1/pages',

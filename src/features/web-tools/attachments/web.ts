@@ -16,7 +16,7 @@ export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinut
 /** Files that are given to an agent with a message. */
 export function attachmentsWeb(deps: AttachmentsWebDeps) {
   const app = new Hono<WebEnv>()
-  const limited = limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.')
+  const limited = limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.')
 
   app.post(
     '/api/chat/attachments',

@@ -17,7 +17,10 @@ export function radioWeb(deps: RadioWebDeps) {
   const { signedIn } = deps.guards
   const listLive = createLiveList(deps)
 
-  app.use('/api/radio/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/radio/*',
+    limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/radio/live', answers({ 200: LiveDjList }, 'upstream_failed', 'unavailable'), async (c) => {
     // The provider may take longer than a listener keeps a silent connection.

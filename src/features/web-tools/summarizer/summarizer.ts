@@ -16,7 +16,7 @@ const MAX_AT_ONCE = 16
 /** Pages as data, for anyone: that is why addresses are limited, and how many pages are read at once (Interface 4.14). */
 export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinute: { summarizer: number } }) {
   const app = new Hono<BaseEnv>()
-  const limit = limitRate(deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')
+  const limit = limitRate(() => deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')
   const atOnce = limitAtOnce(MAX_AT_ONCE)
 
   app.post(

@@ -28,7 +28,7 @@ export function videoWeb(deps: VideoWebDeps) {
       'upstream_failed',
       'unavailable',
     ),
-    limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+    limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
     signedIn,
     validate('json', GenerateVideoRequest),
     async (c) => {

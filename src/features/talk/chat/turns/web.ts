@@ -27,7 +27,10 @@ export function turnsWeb(deps: TurnsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.use('/api/chat/*', limitRate(deps.requestsPerMinute.chat, 'Too many requests, please slow down.'))
+  app.use(
+    '/api/chat/*',
+    limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
+  )
 
   app.get('/api/chat/turns', answers({ 200: TurnList }), signedIn, validate('query', TurnQuery), (c) =>
     c.json({ turns: listRunningTurns(deps, c.var.user.id, c.req.valid('query')) }),

@@ -1,0 +1,15 @@
+import type { Config } from '../config.ts'
+
+/**
+ * Takes over from `next` what `RELOADED_SETTINGS` names. It is changed in its place, because whoever was given such a part
+ * reads it whenever it is needed; every other setting stays what it was at the start.
+ */
+export function reloadConfig(config: Config, next: Config): void {
+  Object.assign(config.requestsPerMinute, next.requestsPerMinute)
+  Object.assign(config.retentionDays, next.retentionDays)
+  Object.assign(config.mail, next.mail)
+  config.adminEmails.splice(0, config.adminEmails.length, ...next.adminEmails)
+  for (const [index, provider] of config.ai.providers.entries()) {
+    Object.assign(provider, { apiKey: next.ai.providers[index]?.apiKey })
+  }
+}
