@@ -93,6 +93,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       encryptionKey,
       providers,
       trace,
+      traceGateway: traces && traces.traceGateway,
       runStead: options.runStead ?? null,
       shownSettings: options.shownSettings ?? [],
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },

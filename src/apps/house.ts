@@ -43,7 +43,10 @@ import { leaveAlone } from './stand-back.ts'
 const CATALOGUE_MS = 10_000
 
 /** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
-export type HouseParts = Pick<PlatformParts, 'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings'> & {
+export type HouseParts = Pick<
+  PlatformParts,
+  'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings' | 'traceGateway'
+> & {
   config: Config
   log: Log
   agent: { command: readonly [string, ...string[]]; path: string; lang: string }

@@ -1,3 +1,4 @@
+import type { AgentGateway } from '../adapters/gateways/gateway.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import type { TokenCounter } from '../adapters/models/token-counter.ts'
 import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
@@ -40,6 +41,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
+  /** Lets whoever watches see the turns of agents. */
+  traceGateway?: ((gateway: AgentGateway) => AgentGateway) | null
   /** Runs this program beside this process; nothing does in tests. */
   runStead?: RunStead | null
   /** The settings in effect, as admins see them. */
@@ -58,7 +61,7 @@ export function connectUpwards(base: Base, parts: PlatformParts) {
   const agents = {
     ...parts,
     ...parts.bound,
-    gateway: gatewayOf(parts),
+    gateway: parts.traceGateway?.(gatewayOf(parts)) ?? gatewayOf(parts),
     clearMemory,
     bookClonePayment: createClonePaymentBooks(base),
     openAgentWallet: async (userId: string, agentId: string) => {

@@ -1,7 +1,9 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Log } from '../../core/log.ts'
 import { VERSION } from '../../core/version.ts'
+import type { AgentGateway } from '../gateways/gateway.ts'
 import type { AiProvider } from '../models/provider.ts'
+import { traceGateway } from './trace-gateway.ts'
 import { traceProvider } from './trace-provider.ts'
 
 /** Where traces go (OTLP over HTTP), and what is said beside them. `headers` are `name=value` pairs with commas between. */
@@ -10,6 +12,8 @@ export type TraceSettings = { endpoint: string; headers: string | undefined; ser
 export type Traces = {
   /** Tells of each call of a provider, by the conventions for generative AI. */
   trace(provider: AiProvider): AiProvider
+  /** Tells of each turn of an agent and of the tools that it uses. */
+  traceGateway(gateway: AgentGateway): AgentGateway
   /** Sends what is left, for a few seconds at most. */
   close(): Promise<void>
 }
@@ -19,13 +23,13 @@ const CLOSE_MS = 2_000
 
 /** OpenTelemetry is loaded here alone, so whoever sends no traces does not carry it. */
 export async function openTraces({ endpoint, headers, serviceName }: TraceSettings, log: Log): Promise<Traces> {
-  const [{ OTLPTraceExporter }, { BatchSpanProcessor, TracerProvider }, { resourceFromAttributes }] = await Promise.all(
-    [
+  const [api, { OTLPTraceExporter }, { BatchSpanProcessor, TracerProvider }, { resourceFromAttributes }] =
+    await Promise.all([
+      import('@opentelemetry/api'),
       import('@opentelemetry/exporter-trace-otlp-http'),
       import('@opentelemetry/sdk-trace'),
       import('@opentelemetry/resources'),
-    ],
-  )
+    ])
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     headers: toHeaders(headers),
@@ -38,6 +42,7 @@ export async function openTraces({ endpoint, headers, serviceName }: TraceSettin
   const tracer = provider.getTracer('stead', VERSION)
   return {
     trace: (one) => traceProvider(tracer, one),
+    traceGateway: (one) => traceGateway(tracer, (span) => api.trace.setSpan(api.ROOT_CONTEXT, span), one),
     async close() {
       await Promise.race([provider.shutdown().catch(() => undefined), Bun.sleep(CLOSE_MS)])
     },

@@ -1,15 +1,7 @@
 import type { Attributes, Span, Tracer } from '@opentelemetry/api'
-import {
-  type AiProvider,
-  type CompletionChunk,
-  type CompletionRequest,
-  ProviderError,
-  type TokenUsage,
-} from '../models/provider.ts'
+import type { AiProvider, CompletionChunk, CompletionRequest, TokenUsage } from '../models/provider.ts'
+import { CLIENT, endFailed, within } from './spans.ts'
 
-/** `SpanKind.CLIENT` and `SpanStatusCode.ERROR` of OpenTelemetry, which is loaded only where traces are sent. */
-const CLIENT = 2
-const ERROR = 2
 /** Words of the conventions (`gen_ai.provider.name`) for those of ours that differ. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = { gemini: 'gcp.gemini' }
 /** Parameters of a request by their attributes, where they are numbers. */
@@ -67,17 +59,6 @@ function beginSpan(tracer: Tracer, provider: string, operation: string, { body }
   return tracer.startSpan(`${operation} ${body.model}`, { kind: CLIENT, attributes })
 }
 
-async function within<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
-  try {
-    const result = await work(span)
-    span.end()
-    return result
-  } catch (error) {
-    endFailed(span, error)
-    throw error
-  }
-}
-
 /** The span ends with the stream, however that ends; a reader that leaves early is no failure of the provider. */
 async function* followed(span: Span, chunks: AsyncIterable<CompletionChunk>): AsyncGenerator<CompletionChunk> {
   let failure: unknown = null
@@ -102,12 +83,4 @@ function noteUsage(span: Span, usage: TokenUsage | null): void {
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
   })
-}
-
-function endFailed(span: Span, error: unknown): void {
-  const type = error instanceof ProviderError ? error.failure : error instanceof Error ? error.name : '_OTHER'
-  span.setAttribute('error.type', type)
-  // A message of a provider may repeat what it was asked: the kind alone is told.
-  span.setStatus({ code: ERROR, message: type })
-  span.end()
 }

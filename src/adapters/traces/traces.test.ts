@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { signUp } from '../../../tests/harness/client.ts'
+import { createAgent, signUp } from '../../../tests/harness/client.ts'
 import { startProvider } from '../../../tests/harness/doubles/provider.ts'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
 import { json } from '../../../tests/harness/requests.ts'
@@ -13,6 +13,8 @@ const Value = z.object({ stringValue: z.string() }).or(z.looseObject({}))
 const Attributes = z.array(z.object({ key: z.string(), value: Value }))
 const Span = z.looseObject({
   name: z.string(),
+  spanId: z.string(),
+  parentSpanId: z.string().optional(),
   kind: z.number(),
   attributes: Attributes,
   status: z.looseObject({ code: z.number().optional() }),
@@ -108,6 +110,56 @@ test(
     } finally {
       collector.stop()
       await provider.stop()
+    }
+  },
+  NEVER_MS,
+)
+
+test(
+  'OTEL_EXPORTER_OTLP_ENDPOINT: a turn of an agent is a span, each use of a tool one below it, without what was said',
+  async () => {
+    const collector = startCollector()
+    await using provider = await startProvider(({ body }) =>
+      body.messages.at(-1)?.role === 'tool'
+        ? { text: 'The note is kept.' }
+        : { toolCalls: [{ name: 'write_file', arguments: { path: 'note.txt', content: 'Tea' } }] },
+    )
+    await using house = await openHouse({
+      environment: {
+        OPENROUTER_API_KEY: 'sk-or-test',
+        OPENROUTER_BASE_URL: provider.baseUrl,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      },
+    })
+    try {
+      const program = await house.start()
+      const person = await signUp(program.urls.web)
+      const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+      const asked = await person.post('/api/chat', { agentId, message: 'Please keep a note' })
+      expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('note')])
+      expect((await program.stop()).exitCode).toBe(0)
+
+      const spans = collector.spans()
+      const turn = spans.find(({ name }) => name === `invoke_agent ${agentId}`)
+      expect(toRecord(turn?.attributes ?? [])).toMatchObject({
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.id': agentId,
+        'gen_ai.conversation.id': expect.any(String),
+        'gen_ai.usage.input_tokens': expect.any(Number),
+      })
+      const tools = spans.filter(({ name }) => name.startsWith('execute_tool '))
+      expect(tools.map(({ name }) => name)).toEqual(['execute_tool write_file'])
+      for (const { parentSpanId, attributes } of tools) {
+        expect(parentSpanId).toBe(turn?.spanId ?? '')
+        expect(toRecord(attributes)).toMatchObject({
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': expect.any(String),
+        })
+      }
+      expect(spans.some(({ name }) => name === 'chat openai/gpt-4o-mini')).toBe(true)
+      expect(JSON.stringify(collector.received)).not.toContain('Please keep')
+    } finally {
+      collector.stop()
     }
   },
   NEVER_MS,

@@ -1,0 +1,34 @@
+import type { Span } from '@opentelemetry/api'
+import { AppError } from '../../core/errors.ts'
+import { ProviderError } from '../models/provider.ts'
+
+/** `SpanKind` and `SpanStatusCode.ERROR` of OpenTelemetry, which is loaded only where traces are sent. */
+export const INTERNAL = 0
+export const CLIENT = 2
+const ERROR = 2
+
+/** Ends the span with what is done within it. */
+export async function within<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
+  try {
+    const result = await work(span)
+    span.end()
+    return result
+  } catch (error) {
+    endFailed(span, error)
+    throw error
+  }
+}
+
+/** Of an error its kind is told alone: its message may repeat what was asked. `endTime` is in ms, now unless it is given. */
+export function endFailed(span: Span, error: unknown, endTime?: number): void {
+  const type = toErrorType(error)
+  span.setAttribute('error.type', type)
+  span.setStatus({ code: ERROR, message: type })
+  span.end(endTime)
+}
+
+function toErrorType(error: unknown): string {
+  if (error instanceof ProviderError) return error.failure
+  if (error instanceof AppError) return error.kind
+  return error instanceof Error ? error.name : '_OTHER'
+}

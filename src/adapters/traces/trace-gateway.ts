@@ -1,0 +1,78 @@
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+import type { AgentEndpoint } from '../gateways/endpoint.ts'
+import type { AgentChatRequest, AgentGateway } from '../gateways/gateway.ts'
+import type { AgentEvent, ToolCall } from '../gateways/stream.ts'
+import { CLIENT, endFailed, INTERNAL, within } from './spans.ts'
+
+/** Makes spans below another one; OpenTelemetry hands it over where it was loaded. */
+export type Below = (span: Span) => Context
+
+/**
+ * A gateway that tells of each turn of an agent in a span `invoke_agent`, with a span `execute_tool` below it for each use of
+ * a tool, as the OpenTelemetry conventions for generative AI name them. What was said, and what tools were given and gave
+ * back, is no part of it. A turn that is taken up again after its connection broke is told until the break.
+ */
+export function traceGateway(tracer: Tracer, below: Below, gateway: AgentGateway): AgentGateway {
+  const begin = (endpoint: AgentEndpoint, request: AgentChatRequest) => beginTurn(tracer, endpoint, request)
+  return {
+    ...gateway,
+    chat: (endpoint, request, signal) =>
+      within(begin(endpoint, request), () => gateway.chat(endpoint, request, signal)),
+    streamChat: (endpoint, request, signal) =>
+      followTurn(begin(endpoint, request), gateway.streamChat(endpoint, request, signal), () => undefined),
+    streamTurn(endpoint, request, signal) {
+      const span = begin(endpoint, request)
+      return followTurn(span, gateway.streamTurn(endpoint, request, signal), (event) =>
+        noteEvent(tracer, below, span, event),
+      )
+    },
+  }
+}
+
+function beginTurn(tracer: Tracer, { agentId, kind }: AgentEndpoint, { sessionKey }: AgentChatRequest): Span {
+  const attributes: Attributes = {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.provider.name': kind,
+    'gen_ai.conversation.id': sessionKey,
+    ...(agentId !== undefined && { 'gen_ai.agent.id': agentId }),
+  }
+  return tracer.startSpan(['invoke_agent', agentId].filter(Boolean).join(' '), { kind: CLIENT, attributes })
+}
+
+/** The span ends with the turn, however that ends; whoever stops listening is no failure of the agent. */
+async function* followTurn<T>(span: Span, events: AsyncIterable<T>, note: (event: T) => void): AsyncGenerator<T> {
+  let failure: unknown = null
+  try {
+    for await (const event of events) {
+      note(event)
+      yield event
+    }
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    if (failure === null) span.end()
+    else endFailed(span, failure)
+  }
+}
+
+function noteEvent(tracer: Tracer, below: Below, span: Span, event: AgentEvent): void {
+  if (event.type === 'tool') tellTool(tracer, below(span), event)
+  if (event.type !== 'usage') return
+  span.setAttributes({
+    'gen_ai.usage.input_tokens': event.inputTokens,
+    'gen_ai.usage.output_tokens': event.outputTokens,
+    ...(event.model !== null && { 'gen_ai.response.model': event.model }),
+  })
+}
+
+/** The agent tells of a tool when it is done, and how long it took. */
+function tellTool(tracer: Tracer, context: Context, { name, durationMs, success }: ToolCall): void {
+  const endTime = Date.now()
+  const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name }
+  const startTime = endTime - durationMs
+  const span = tracer.startSpan(`execute_tool ${name}`, { kind: INTERNAL, attributes, startTime }, context)
+  if (success) span.end(endTime)
+  // The agent does not tell of what kind the failure was.
+  else endFailed(span, null, endTime)
+}
