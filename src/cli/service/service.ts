@@ -138,7 +138,8 @@ function prepareFolder({ dataDir, user }: ServicePlan): void {
   if (isEmpty) chownSync(settings, owner.uid, owner.gid)
 }
 
-const FIRST_SETTINGS = `# Settings of this service: stead config schema lists them all. Restart it after a change.
+const FIRST_SETTINGS = `# Settings of this service: stead config schema lists them all. After a change: stead service reload,
+# whose log names those that count from the next start on.
 DEPLOYMENT_MODE=home
 NODE_ENV=production
 `

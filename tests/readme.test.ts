@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
+import { createProgram } from '../src/cli/program.ts'
+import { Environment } from '../src/core/environment.ts'
+
+const ROOT = join(import.meta.dir, '..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+/** What is written as code: whole blocks by their lines without what follows a #, and words within a sentence. */
+const CODE = [
+  ...[...README.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].flatMap(([, , block = '']) => block.split('\n')),
+  ...[...README.matchAll(/`([^`\n]+)`/g)].map(([, word = '']) => word),
+].map((text) => text.replace(/\s+#.*$/, '').trim())
+
+/** `stead user …` of a text as words, with what stands before it (`sudo`, `NAME=value`) left out. */
+const COMMANDS = [
+  ...new Set(
+    CODE.flatMap((text) =>
+      [...text.matchAll(/(?:^|\s)stead(?=\s|$)([\w\s./<>=-]*)/g)].map(([, rest = '']) => rest.trim()),
+    ),
+  ),
+].filter((words) => !/^\S*[./:]\S*$/.test(words))
+
+/** The command that the first words name, and what is left of them. */
+function findCommand(program: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
+  const [first = '', ...others] = words
+  const below = program.commands.find((one) => one.name() === first)
+  return below ? findCommand(below, others) : { command: program, rest: words }
+}
+
+test('README.md names commands that there are', () => {
+  expect(COMMANDS.length).toBeGreaterThan(15)
+})
+
+test.each(COMMANDS)('README.md: `stead %s` is a command with these options', (text) => {
+  const { command, rest } = findCommand(createProgram(), text.split(/\s+/).filter(Boolean))
+  const options = [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? [])
+  const takes = command.registeredArguments.length + options.length
+  for (const word of rest) {
+    if (word.startsWith('--')) expect(options).toContain(word)
+  }
+  // A word that is left is the name of no command; it may be what an argument or an option is given.
+  if (rest.some((word) => !word.startsWith('--')))
+    expect([text, takes > 0 && command.parent !== null]).toEqual([text, true])
+})
+
+test('README.md: each `bun run` is a script, and `scripts/…` can be run', () => {
+  const scripts: Record<string, string> = manifest.scripts
+  const named = CODE.flatMap((text) => [...text.matchAll(/^bun run ([\w:]+)/g)].map(([, name = '']) => name))
+  const beside = [...README.matchAll(/`bun run endpoints`, `(\w+)`, `(\w+)`/g)].flatMap(([, ...names]) => names)
+  expect(named.length).toBeGreaterThan(5)
+  expect([...named, ...beside].filter((name) => scripts[name] === undefined)).toEqual([])
+  const run = CODE.flatMap((text) => [...text.matchAll(/^(scripts\/\w+)(?:\s|$)/g)].map(([, path = '']) => path))
+  expect(run.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+})
+
+test('README.md: each setting is one', () => {
+  const settings = Environment.keyof().options as readonly string[]
+  const given = CODE.flatMap((text) =>
+    [...text.matchAll(/\b([A-Z][A-Z0-9]+_[A-Z0-9_]+)=?/g)].map(([, name = '']) => name),
+  )
+  expect([...new Set(given)].filter((name) => !settings.includes(name))).toEqual(['STEAD_DOWNLOAD_URL'])
+})
+
+test('README.md: each link within the repository leads somewhere', () => {
+  const links = [...README.matchAll(/\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)/g)]
+  expect(links.length).toBeGreaterThan(8)
+  expect(links.flatMap(([, path = '']) => (existsSync(join(ROOT, path)) ? [] : [path]))).toEqual([])
+})
