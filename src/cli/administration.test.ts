@@ -184,6 +184,24 @@ test('stead doctor: what deserves a word, and exit 0', async () => {
   expect(stdout).not.toContain('✗')
 }, 300_000)
 
+test('stead doctor --fix: takes what others can read from them, says so, and mends nothing else', async () => {
+  using home = house({ AGENT_RUNTIME: 'process' })
+  await home.create()
+  chmodSync(home.databaseFile, 0o644)
+  chmodSync(home.dataDir, 0o755)
+  expect((await home.run(['doctor'])).exitCode).toBe(1)
+  const fixed = await home.run(['doctor', '--fix'])
+  expect([fixed.exitCode, fixed.stdout.split('\n').slice(0, 2)]).toEqual([
+    0,
+    [`mended: chmod 700 ${home.dataDir}`, `mended: chmod 600 ${home.databaseFile}`],
+  ])
+  expect([statSync(home.dataDir).mode & 0o777, statSync(home.databaseFile).mode & 0o777]).toEqual([0o700, 0o600])
+  const again = JSON.parse((await home.run(['doctor', '--fix', '--json'])).stdout)
+  expect(again).toMatchObject({ ok: true, mended: [] })
+  await Bun.write(home.databaseFile, 'not a database at all, and long enough to be read as one'.repeat(100))
+  expect((await home.run(['doctor', '--fix'])).exitCode).toBe(1)
+}, 300_000)
+
 test('stead doctor, config check and user list: a mail server and a key that were given in the dashboard count', async () => {
   using home = house({ ADMIN_EMAILS: 'root@example.com,ada@example.com', AGENT_RUNTIME: 'process' })
   await home.create()

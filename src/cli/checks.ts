@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { readPlace } from '../adapters/runtimes/process/place.ts'
@@ -16,7 +16,9 @@ import { findServices, type KnownServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
-export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string }
+export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string; fix?: Fix }
+/** What mends it without any harm, and the same as somebody would type it. */
+export type Fix = { command: string; run: () => void }
 
 type Sqlite = ReturnType<typeof openForReading>
 
@@ -67,17 +69,27 @@ function checkDataDir({ dataDir }: Config): Check {
     return broken(name, `${dataDir} cannot be written`)
   }
   const mode = modeOf(dataDir)
-  const problem = `${dataDir} has mode ${mode.toString(8)}: others can get in (chmod 700 ${dataDir})`
-  if ((mode & 0o022) !== 0) return broken(name, problem)
-  return (mode & 0o077) === 0 ? ok(name, `${dataDir} is ours alone`) : warning(name, problem)
+  if ((mode & 0o077) === 0) return ok(name, `${dataDir} is ours alone`)
+  const fix = toModeFix(dataDir, 0o700)
+  const problem = `${dataDir} has mode ${mode.toString(8)}: others can get in (${fix.command})`
+  return { ...((mode & 0o022) === 0 ? warning(name, problem) : broken(name, problem)), fix }
 }
 
 /** The files that hold everything: whoever reads them is everybody. */
 function checkFiles({ dataDir, databaseFile, encryptionKey }: Config): Check[] {
   const files = [databaseFile, ...(encryptionKey ? [] : listKeyFiles(dataDir))].filter((file) => existsSync(file))
   const open = files.filter((file) => (modeOf(file) & 0o077) !== 0)
-  if (open.length > 0) return open.map((file) => broken('file modes', `others can read ${file} (chmod 600 ${file})`))
+  if (open.length > 0) {
+    return open.map((file) => {
+      const fix = toModeFix(file, 0o600)
+      return { ...broken('file modes', `others can read ${file} (${fix.command})`), fix }
+    })
+  }
   return files.length > 0 ? [ok('file modes', 'readable by their owner alone')] : []
+}
+
+function toModeFix(path: string, mode: number): Fix {
+  return { command: `chmod ${mode.toString(8)} ${path}`, run: () => chmodSync(path, mode) }
 }
 
 function modeOf(path: string): number {

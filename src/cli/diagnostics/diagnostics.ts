@@ -55,7 +55,7 @@ async function gatherDiagnostics(config: Config) {
       freeMemoryBytes: freemem(),
     },
     settings: showSettings(readEnvironment()),
-    checks: await examine(readEnvironment),
+    checks: (await examine(readEnvironment)).map(({ name, status, message }) => ({ name, status, message })),
     service: await askService(config),
   }
 }
