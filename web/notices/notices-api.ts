@@ -52,6 +52,7 @@ export function createChannel(body: z.input<typeof CreateChannelRequest>) {
   return request(CreatedChannel, `${PATH}/channels`, { method: 'POST', body, timeoutMs: 30_000 })
 }
 
+/** Sends a test there; `mail` is the address of the account. */
 export function testChannel(id: string) {
   return request(ChannelTest, `${PATH}/channels/${id}/test`, { method: 'POST', body: {}, timeoutMs: 30_000 })
 }

@@ -7,7 +7,7 @@ import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
-import { changeNoticeSettings, noticeSettingsQuery } from './notices-api.ts'
+import { changeNoticeSettings, noticeSettingsQuery, testChannel } from './notices-api.ts'
 import { KINDS } from './words.ts'
 
 const REMINDERS = [
@@ -26,11 +26,30 @@ export function WishesSection() {
       lead={
         query.data?.mail.available === false ? 'This server sends no mail: its operator has set up none.' : undefined
       }
+      actions={query.data?.mail.available && <MailTest />}
     >
       <Loaded query={query} what="Your wishes" placeholder={<Skeleton className="h-64" />}>
         {(settings) => <WishesForm settings={settings} />}
       </Loaded>
     </Section>
+  )
+}
+
+function MailTest() {
+  const trial = useMutation({ mutationFn: () => testChannel('mail') })
+  return (
+    <>
+      <Button isPending={trial.isPending} onClick={() => trial.mutate()}>
+        Send me a test mail
+      </Button>
+      {trial.data?.delivered && <Notice tone="good">The mail server took it: look into your inbox.</Notice>}
+      {trial.data?.delivered === false && (
+        <Notice tone="problem" title="The mail server did not take it">
+          <p className="wrap-anywhere">{trial.data.error}</p>
+        </Notice>
+      )}
+      {trial.isError && <Notice tone="problem">{messageFor(trial.error)}</Notice>}
+    </>
   )
 }
 

@@ -25,8 +25,11 @@ const PRIORITY = { urgent: 5, usual: 3 }
 
 export function createMessenger(recipient: Recipient, deps: MessengerDeps): Messenger {
   const { fetchOutside } = deps
-  const post = (url: string, body: object, signal: AbortSignal, headers: Record<string, string> = {}) =>
-    send(fetchOutside, url, { headers, body: JSON.stringify(body), signal })
+  const post = (
+    url: string,
+    body: object,
+    options: { signal: AbortSignal; reasonIn: string; headers?: Record<string, string> },
+  ) => send(fetchOutside, url, { headers: {}, ...options, body: JSON.stringify(body) })
   switch (recipient.kind) {
     case 'telegram': {
       const bot = createTelegram({ ...recipient, apiUrl: deps.telegramApiUrl }, deps)
@@ -36,14 +39,14 @@ export function createMessenger(recipient: Recipient, deps: MessengerDeps): Mess
       // Nobody is called by a name that stands in the text.
       return (message, signal) => {
         const content = toText(message).slice(0, DISCORD_CHARACTERS)
-        return post(recipient.url, { content, allowed_mentions: { parse: [] } }, signal)
+        return post(recipient.url, { content, allowed_mentions: { parse: [] } }, { signal, reasonIn: 'message' })
       }
     case 'ntfy': {
       const headers = recipient.token ? { authorization: `Bearer ${recipient.token}` } : {}
       return ({ title, text, isUrgent }, signal) => {
         const priority = isUrgent ? PRIORITY.urgent : PRIORITY.usual
         const body = { topic: recipient.topic, title, message: text.slice(0, NTFY_CHARACTERS), priority }
-        return post(recipient.server, body, signal, headers)
+        return post(recipient.server, body, { signal, reasonIn: 'error', headers })
       }
     }
     case 'webhook': {

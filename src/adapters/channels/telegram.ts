@@ -20,6 +20,7 @@ export function createTelegram(settings: TelegramSettings, deps: { fetch: typeof
         headers: {},
         body: JSON.stringify({ chat_id: chatId, text: text.slice(0, MAX_CHARACTERS) }),
         signal,
+        reasonIn: 'description',
       }),
   }
 }

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 /** What came in, and how it was answered; null when the connection was reset or nothing was said. */
 export type Delivery = { path: string; headers: Record<string, string>; body: string; status: number | null }
 
-/** How the next request fares: an answer, a reset connection, or no answer at all. */
-export type Fault = number | 'reset' | 'hang'
+/** How the next request fares: an answer, one that says why in JSON, a reset connection, or no answer at all. */
+export type Fault = number | { status: number; body: object } | 'reset' | 'hang'
 
 export type Receiver = AsyncDisposable & {
   readonly url: string
@@ -30,9 +30,12 @@ export async function startReceiver(): Promise<Receiver> {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const),
     )
-    deliveries.push({ path: request.url ?? '', headers, body, status: typeof fault === 'number' ? fault : null })
+    const answer = typeof fault === 'number' ? { status: fault, body: { ok: true } } : fault
+    const isAnswer = typeof answer === 'object'
+    deliveries.push({ path: request.url ?? '', headers, body, status: isAnswer ? answer.status : null })
     if (fault === 'reset') request.socket.resetAndDestroy()
-    if (typeof fault === 'number') response.writeHead(fault, { 'content-type': 'application/json' }).end('{"ok":true}')
+    if (isAnswer)
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body))
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

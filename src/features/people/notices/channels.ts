@@ -1,16 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import { and, asc, count, eq, sql } from 'drizzle-orm'
 import type { Recipient } from '../../../adapters/channels/messenger.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { users } from '../users/tables.ts'
 import { toMessage } from './compose.ts'
-import { type DeliverDeps, openRecipient } from './deliver.ts'
-import { type ChangeChannelRequest, type CreateChannelRequest, NOTICE_KINDS, type NoticeChannel } from './schemas.ts'
-import { noticeChannels } from './tables.ts'
+import { type DeliverDeps, openMail, openRecipient } from './deliver.ts'
+import {
+  type ChangeChannelRequest,
+  type CreateChannelRequest,
+  MAIL,
+  NOTICE_KINDS,
+  type NoticeChannel,
+} from './schemas.ts'
+import { noticeChannels, type notices } from './tables.ts'
 
-export type ChannelDeps = Pick<DeliverDeps, 'db' | 'clock' | 'sealer' | 'openMessenger'>
+export type ChannelDeps = DeliverDeps
 type ChannelRow = typeof noticeChannels.$inferSelect
 
 const MAX_CHANNELS = 10
@@ -59,13 +68,18 @@ export async function createChannel(
   })
 }
 
-/** Sends a message that says so. @returns what its receiver said against it. @throws AppError `not_found`. */
+/**
+ * Sends a message that says so; `mail` is the address of the account. @returns what its receiver said against it.
+ * @throws AppError `not_found`, `unavailable` {code: 'NOT_CONFIGURED'} where no mail leaves, `invalid` for an address that
+ * nobody has confirmed: it may be somebody else's.
+ */
 export async function testChannel(
   deps: ChannelDeps,
   userId: string,
   id: string,
   signal: AbortSignal,
 ): Promise<string | null> {
+  if (id === MAIL) return tryMail(deps, userId, signal)
   return tryRecipient(deps, openRecipient(deps.sealer, getChannel(deps.db, userId, id)), signal)
 }
 
@@ -140,12 +154,26 @@ function toRecipient(request: CreateChannelRequest, secret: string | null): Reci
 }
 
 async function tryRecipient(deps: ChannelDeps, recipient: Recipient, signal: AbortSignal): Promise<string | null> {
-  const now = deps.clock.now()
+  const { error } = await deps.openMessenger(recipient)(toMessage(composeTest(deps.clock)), signal)
+  return error
+}
+
+async function tryMail(deps: ChannelDeps, userId: string, signal: AbortSignal): Promise<string | null> {
+  if (!deps.mailer.isConfigured)
+    throw new AppError('unavailable', 'This server sends no mail', { code: 'NOT_CONFIGURED' })
+  const user = deps.db.select({ verifiedAt: users.emailVerifiedAt }).from(users).where(eq(users.id, userId)).get()
+  if (!user?.verifiedAt) throw new AppError('invalid', 'Confirm your address first, in your profile')
+  const send = openMail(deps, userId)
+  if (!send) throw new AppError('not_found', 'This account has no address for mail')
+  const { error } = await send(composeTest(deps.clock), signal)
+  return error && withoutUserinfo(error)
+}
+
+function composeTest(clock: Clock): typeof notices.$inferSelect {
+  const now = clock.now()
   const test = { id: newId('ntc'), kind: 'test', agentId: null, agentName: null, reminders: 0 } as const
   const text = 'This is a test: what your agents need you for is told here.'
-  const message = toMessage({ ...test, sequence: 0, userId: '', text, createdAt: now, toldAt: now, endedAt: null })
-  const { error } = await deps.openMessenger(recipient)(message, signal)
-  return error
+  return { ...test, sequence: 0, userId: '', text, createdAt: now, toldAt: now, endedAt: null }
 }
 
 function getChannel(db: Db, userId: string, id: string): ChannelRow {

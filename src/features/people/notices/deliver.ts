@@ -67,7 +67,7 @@ export function openRecipient(
 }
 
 /** Null where no mail leaves, and for an address that stands for a wallet. */
-function openMail({ db, mailer, appUrl, signUp }: DeliverDeps, userId: string): Send | null {
+export function openMail({ db, mailer, appUrl, signUp }: DeliverDeps, userId: string): Send | null {
   const user = db.select({ email: users.email }).from(users).where(eq(users.id, userId)).get()
   if (!user || !mailer.isConfigured || isWalletEmail(user.email, signUp.walletEmailDomain)) return null
   return async (notice, signal) => {

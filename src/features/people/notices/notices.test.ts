@@ -2,9 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
 import { type Receiver, startReceiver } from '../../../../tests/harness/doubles/receivers.ts'
 import { mailingPlatform } from '../../../../tests/harness/mailing-platform.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
+import { users } from '../users/tables.ts'
 import { afterQuietHours } from './quiet-hours.ts'
 import { remindOwners } from './remind.ts'
 import { ChannelTest, CreatedChannel, NoticeChannelList, NoticeList, NoticeSettings } from './schemas.ts'
@@ -87,10 +89,10 @@ describe('POST /api/notices/channels', () => {
 
   test('400 with what the service said when the first message does not get through, and nothing is kept', async () => {
     await using test = await house()
-    test.receiver.failWith(401)
+    test.receiver.failWith({ status: 401, body: { ok: false, description: 'Unauthorized' } })
     const refused = await test.call('POST', '/channels', { kind: 'telegram', botToken: TOKEN, chatId: '42' })
     expect(refused.status).toBe(400)
-    expect(await refused.json()).toMatchObject({ error: 'Telegram answered 401: nothing was saved' })
+    expect(await refused.json()).toMatchObject({ error: 'Telegram answered 401 (Unauthorized): nothing was saved' })
     expect(await read(NoticeChannelList, test.get('/channels'))).toEqual({ channels: [] })
   })
 
@@ -155,6 +157,52 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     expect(gone.status).toBe(200)
     expect(await read(NoticeChannelList, test.get('/channels'))).toEqual({ channels: [] })
   })
+
+  test('200 for mail: it arrives, or what the mail server said against it; 400 for an address that nobody confirmed', async () => {
+    await using test = await house()
+    const tryMail = () => test.call('POST', '/channels/mail/test', {})
+    expect([(await tryMail()).status, test.mail.received]).toEqual([400, []])
+    await write(test.platform.db, (tx) => void tx.update(users).set({ emailVerifiedAt: test.clock.now() }).run())
+    expect(await read(ChannelTest, tryMail())).toEqual({ delivered: true, error: null })
+    const mail = await test.arrival('ada@example.com', 'Notices arrive here')
+    expect(mail.text).toContain('This is a test')
+    test.mail.refuse('The disk of the mail server is full')
+    const refused = await read(ChannelTest, tryMail())
+    expect(refused).toEqual({ delivered: false, error: expect.stringContaining('The disk of the mail server is full') })
+  })
+
+  test('503 NOT_CONFIGURED for mail where none leaves', async () => {
+    const { web, signIn } = testPlatform({ environment: { SMTP_URL: '' } })
+    const { cookie } = await signIn('ada@example.com')
+    const response = await web.request('/api/notices/channels/mail/test', json('POST', {}, cookie))
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { error: 'This server sends no mail', code: 'NOT_CONFIGURED' },
+    ])
+  })
+
+  test.each([
+    [
+      'telegram',
+      { botToken: TOKEN, chatId: '42' },
+      { description: 'Forbidden: bot was\nblocked' },
+      'Forbidden: bot was blocked',
+    ],
+    ['discord', {}, { message: 'Unknown Webhook' }, 'Unknown Webhook'],
+    ['ntfy', { topic: 'agents' }, { error: 'limit reached' }, 'limit reached'],
+    ['webhook', {}, { error: 'nothing of what it says is told' }, null],
+  ])(
+    'what %s says against a test is told in its own words, of a webhook its status alone',
+    async (kind, settings, body, words) => {
+      await using test = await house()
+      const { url } = test.receiver
+      const address = kind === 'ntfy' ? { server: url } : kind === 'telegram' ? {} : { url }
+      const { channel } = await join(test, { kind, ...address, ...settings })
+      test.receiver.failWith({ status: 403, body })
+      const tried = await read(ChannelTest, test.call('POST', `/channels/${channel.id}/test`, {}))
+      expect(tried).toEqual({ delivered: false, error: words === null ? 'answered 403' : `answered 403 (${words})` })
+    },
+  )
 
   test('404 for a stranger, 401 without a session', async () => {
     await using test = await house()

@@ -32,7 +32,6 @@ import { changeWishes, findWishes } from './settings.ts'
 
 export type NoticesWebDeps = ChannelDeps & {
   guards: Guards
-  mailer: { isConfigured: boolean }
   requestsPerMinute: { password: number }
 }
 
@@ -95,7 +94,7 @@ export function noticesWeb(deps: NoticesWebDeps) {
 
   app.post(
     '/api/notices/channels/:id/test',
-    answers({ 200: ChannelTest }, 'not_found'),
+    answers({ 200: ChannelTest }, 'not_found', 'unavailable'),
     onFullDisk,
     withSession,
     seldom,
