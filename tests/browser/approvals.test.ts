@@ -46,7 +46,7 @@ test.skipIf(!hasBrowser())(
 
     await page.setViewportSize(PHONE)
     await page.goto(`${web}/approvals`)
-    await page.getByText('No agent has asked for anything yet.').waitFor()
+    await page.getByText('No agent has asked for anything yet').waitFor()
     const reply = owner.post('/api/chat', { message: 'Delete my notes', agentId })
     await page.getByText('{"path":"notes.md"}').waitFor()
     expect(existsSync(join(workspace, 'notes.md'))).toBe(true)

@@ -7,11 +7,11 @@ import { AgentFrame } from '../agent/agent-frame.tsx'
 import { describeWatchdogEvent } from '../agent/health-panel.tsx'
 import { DeploymentRow, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
 import { useOperation } from '../agent/use-operation.ts'
+import { SnapshotsPanel } from '../agent-snapshots/snapshots-panel.tsx'
 import { messageFor } from '../api/request.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { Panel } from '../ui/panel.tsx'
 import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/activity')
@@ -72,13 +72,9 @@ function Activity({ agent }: AgentPageProps) {
           </LoadingShapes>
         }
       >
-        {(known) => (
-          <>
-            <Timeline happenings={toTimeline(known, events, wanted)} way={way} />
-            <Snapshots paths={known.flatMap(({ backupPath }) => backupPath ?? [])} />
-          </>
-        )}
+        {(known) => <Timeline happenings={toTimeline(known, events, wanted)} way={way} />}
       </Loaded>
+      <SnapshotsPanel agent={agent} operation={operation} />
       <ReturnQuestion agent={agent} way={way} />
     </div>
   )
@@ -123,28 +119,5 @@ function HappeningRow({ happening, way }: { happening: Happening; way: TimelineP
         <Moment at={happening.at} as="clock" />
       </span>
     </li>
-  )
-}
-
-/** What was kept before something that cannot be undone. */
-function Snapshots({ paths }: { paths: readonly string[] }) {
-  return (
-    <Panel title="Snapshots">
-      <div className="grid gap-2 border-t border-line px-4 py-4 text-sm">
-        <p className="text-muted">
-          Before an update and a memory reset all that the agent has stored is kept in the data folder of the server,
-          the newest three of them.
-        </p>
-        {paths.length > 0 && (
-          <ul className="grid gap-1 font-mono text-[0.8125rem]">
-            {paths.slice(0, 3).map((path) => (
-              <li key={path} className="break-all">
-                {path}
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
-    </Panel>
   )
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { formatDuration } from '../ui/duration.ts'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { statsQuery } from './agent-api.ts'
 
@@ -18,10 +19,7 @@ export function Figures({ agentId }: { agentId: string }) {
         <Tile label="Network" value={stats?.network.split(' / ')[0]} note={stats && sentOf(stats.network)} />
         <Tile label="Up for" value={stats?.uptimeFormatted} />
         <Tile label="Messages" value={stats && count.format(stats.messagesProcessed)} note={failed} />
-        <Tile
-          label="Response"
-          value={typeof responseMs === 'number' ? `${(responseMs / 1000).toFixed(1)} s` : responseMs}
-        />
+        <Tile label="Response" value={typeof responseMs === 'number' ? formatDuration(responseMs) : responseMs} />
       </dl>
     </section>
   )

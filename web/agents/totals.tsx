@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { formatDuration } from '../ui/duration.ts'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { totalsQuery } from './agents-api.ts'
 
@@ -15,7 +16,7 @@ export function Totals() {
       <dl className="grid grid-cols-2 gap-x-6 gap-y-4 px-1 sm:grid-cols-3 lg:grid-cols-6">
         <Total label="Messages today" value={messages && count.format(messages.today)} />
         <Total label="Model calls done" value={performance && toPercent(performance.successRate)} />
-        <Total label="Model time" value={performance && toSeconds(performance.averageResponseTime)} />
+        <Total label="Model time" value={performance && toTime(performance.averageResponseTime)} />
         <Total label="CPU, memory" value={performance && joinPercents(performance)} />
         <Total label="Up in 30 days" value={uptime && toPercent(uptime.averageAgentUptime)} />
         <Total label="Deployments" value={deployments && `${count.format(deployments.total)}${failed}`} />
@@ -39,8 +40,8 @@ function toPercent(percent: number | null): string {
   return percent === null ? notMeasured : `${percent} %`
 }
 
-function toSeconds(ms: number | null): string {
-  return ms === null ? notMeasured : `${(ms / 1000).toFixed(1)} s`
+function toTime(ms: number | null): string {
+  return ms === null ? notMeasured : formatDuration(ms)
 }
 
 function joinPercents({ cpu, memory }: { cpu: number | null; memory: number | null }): string {

@@ -5,6 +5,7 @@ import { messageFor } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Notice } from '../ui/notice.tsx'
 import { approvalsQuery, decide } from './approvals-api.ts'
@@ -33,7 +34,16 @@ export function ApprovalsPage() {
 }
 
 function Approvals({ approvals }: { approvals: Approval[] }) {
-  if (approvals.length === 0) return <p className="text-sm text-muted">No agent has asked for anything yet.</p>
+  if (approvals.length === 0) {
+    return (
+      <Empty title="No agent has asked for anything yet">
+        <p>
+          What deletes, pays or speaks to others stands here before it is done, with what exactly is wanted, and waits
+          for you. The settings of each agent tell which of its tools ask.
+        </p>
+      </Empty>
+    )
+  }
   const waits = ({ status }: Approval) => (status === 'waiting' ? 0 : 1)
   const ordered = approvals.toSorted((one, other) => waits(one) - waits(other))
   return (

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { ModelCall } from '../../src/features/models/usage/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { formatDuration } from '../ui/duration.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Modal } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -150,5 +151,5 @@ function callerOf({ agentId, agentName, keyName }: ModelCall): string {
 }
 
 function formatTime(ms: number | null): string {
-  return ms === null ? 'not measured' : `${(ms / 1000).toFixed(1)} s`
+  return ms === null ? 'not measured' : formatDuration(ms)
 }

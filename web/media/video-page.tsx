@@ -8,6 +8,7 @@ import { Empty } from '../ui/empty.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Section } from '../ui/section.tsx'
+import { SlowAnswer } from '../ui/slow-answer.tsx'
 import { isUnderWay, videosQuery } from './media-api.ts'
 import { MediaFrame, NotSetUp } from './media-frame.tsx'
 import { VideoForm } from './video-form.tsx'
@@ -16,12 +17,35 @@ const route = getRouteApi('/signed-in/media/video')
 
 /** `/media/video`: short films that a model makes, and how those go that were ordered. */
 export function VideoPage() {
-  const { type = 'demo' } = route.useSearch()
-  const navigate = useNavigate()
   const query = useQuery(videosQuery)
-  const obstacle = query.data?.obstacle ?? null
   return (
     <MediaFrame title="Video" lead="A model makes a film of a few seconds from what you write.">
+      {query.data || query.error ? (
+        <>
+          <NewVideo obstacle={query.data?.obstacle ?? null} />
+          <section className="grid grid-cols-1 gap-3">
+            <h2 className="font-semibold">Your videos</h2>
+            <Loaded query={query} what="Your videos" placeholder={null}>
+              {({ videos }) => <Videos videos={videos} />}
+            </Loaded>
+          </section>
+        </>
+      ) : (
+        // The form waits as well: whether anything can be ordered stands above it.
+        <SlowAnswer onRetry={query.refetch}>
+          <LoadingRows what="your videos" />
+        </SlowAnswer>
+      )}
+    </MediaFrame>
+  )
+}
+
+/** Orders a video; an `obstacle` says why none can be. */
+function NewVideo({ obstacle }: { obstacle: string | null }) {
+  const { type = 'demo' } = route.useSearch()
+  const navigate = useNavigate()
+  return (
+    <>
       {obstacle && <NotSetUp what="Video">{obstacle}</NotSetUp>}
       <Section
         title="New video"
@@ -35,13 +59,7 @@ export function VideoPage() {
           }
         />
       </Section>
-      <section className="grid grid-cols-1 gap-3">
-        <h2 className="font-semibold">Your videos</h2>
-        <Loaded query={query} what="Your videos" placeholder={<LoadingRows what="your videos" />}>
-          {({ videos }) => <Videos videos={videos} />}
-        </Loaded>
-      </section>
-    </MediaFrame>
+    </>
   )
 }
 

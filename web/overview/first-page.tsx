@@ -15,6 +15,7 @@ import { CostTrend } from './cost-trend.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { MoreLink } from './more-link.tsx'
 import { overviewQuery } from './overview-api.ts'
+import { toPlainExcerpt } from './plain-excerpt.ts'
 
 /** `/` for whoever is signed in: what wants them first, then what it costs, how the agents are, what was said. */
 export function OverviewPage() {
@@ -107,7 +108,7 @@ function ConversationRow({ conversation: { agentId, name, sender, excerpt, at } 
           </span>
           <span className="truncate text-sm text-muted">
             {sender === 'user' && 'You: '}
-            {excerpt}
+            {sender === 'user' ? excerpt : toPlainExcerpt(excerpt)}
           </span>
         </span>
       </Link>

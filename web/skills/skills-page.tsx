@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, Skill } from '../../src/features/money/skills/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { Page } from '../shell/page.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
+import { SlowAnswer } from '../ui/slow-answer.tsx'
 import { CreateSkill } from './create-skill.tsx'
 import { SkillRow } from './skill-row.tsx'
 import { marketplaceQuery } from './skills-api.ts'
@@ -13,14 +15,23 @@ import { marketplaceQuery } from './skills-api.ts'
 /** `/skills`: what agents can learn, which of them has what, and skills of one's own. */
 export function SkillsPage() {
   const { data: market, error, refetch } = useQuery(marketplaceQuery)
+  const { data: agents, error: agentsError } = useQuery(agentsQuery)
+  // What comes later than the rest would push it away from under a finger.
+  const isLoading = !error && !(market && (agents || agentsError))
   return (
     <Page title="Skills" lead={market?.limit ? describeLimit(market.limit) : 'What your agents can learn.'}>
-      {market && <Skills market={market} />}
+      {isLoading && (
+        <SlowAnswer onRetry={refetch}>
+          <Loading />
+        </SlowAnswer>
+      )}
+      {!isLoading && market && <Skills market={market} agents={agents ?? []} />}
       {!market && error && <LoadProblem what="The skills" error={error} onRetry={refetch} />}
-      {!market && !error && <Loading />}
-      <Panel title="Bring your own">
-        <CreateSkill />
-      </Panel>
+      {!isLoading && (
+        <Panel title="Bring your own">
+          <CreateSkill />
+        </Panel>
+      )}
     </Page>
   )
 }
@@ -30,11 +41,10 @@ function describeLimit({ used, allowed }: { used: number; allowed: number }): st
   return `${used} of the ${allowed} skills that your plan allows are in use.`
 }
 
-function Skills({ market }: { market: Marketplace }) {
+function Skills({ market, agents }: { market: Marketplace; agents: readonly WebAgent[] }) {
   const [search, setSearch] = useState('')
   const [category, setCategory] = useState('')
   const words = useDeferredValue(search)
-  const { data: agents = [] } = useQuery(agentsQuery)
   const found = market.skills.filter((skill) => matches(skill, words, category))
   return (
     <Panel title="Marketplace">

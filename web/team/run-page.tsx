@@ -6,6 +6,7 @@ import { FieldMark } from '../agents/field-mark.tsx'
 import { messageFor } from '../api/request.ts'
 import { AgentText } from '../chat/agent-text.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
+import { formatDuration } from '../ui/duration.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -128,7 +129,7 @@ function Answer({ answer, isSummarizer }: { answer: RunAnswer; isSummarizer: boo
         <RunStateBadge state={state} />
         {isSummarizer && <span className="text-sm text-muted">sums it up</span>}
         {durationMs !== null && (
-          <span className="ml-auto text-sm text-muted tabular-nums">{(durationMs / 1000).toFixed(1)} s</span>
+          <span className="ml-auto text-sm text-muted tabular-nums">{formatDuration(durationMs)}</span>
         )}
       </div>
       {result ? (

@@ -1,0 +1,12 @@
+/** The start of an answer in one line without the marks of its Markdown. */
+export function toPlainExcerpt(markdown: string): string {
+  return markdown
+    .replaceAll(/```[a-z]*/gi, ' ')
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+(?:\[[ x]\]\s+)?/gim, '')
+    .replaceAll(/(\*\*|__|~~)(?=\S)(.+?)\1/g, '$2')
+    .replaceAll(/(?<![\w*])\*(?=\S)([^*]+?)\*(?![\w*])/g, '$1')
+    .replaceAll('`', '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
