@@ -3,9 +3,9 @@ import type { Page } from 'playwright-core'
 import { CallList } from '../../src/features/models/usage/schemas.ts'
 import { buildDashboard, hasBrowser } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
-import { createAgent } from '../harness/client.ts'
+import { createAgent, type Person } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
-import { read } from '../harness/requests.ts'
+import { json, read } from '../harness/requests.ts'
 import { until } from '../harness/until.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
@@ -27,6 +27,7 @@ test.skipIf(!hasBrowser())(
     await until('the calls to be booked', async () => (await calls()).length === 3)
     await page.goto(`${web}/cost`)
     await chooseAgent(page, lovelace)
+    await seeCap(page, ada, lovelace)
     await seeRequest(page)
     expect(complaints).toEqual([])
     await failAndComeBack(page)
@@ -50,6 +51,22 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
   await until('the same after a reload', async () => (await requestCount(page)) === 2)
   await page.getByRole('button', { name: /^Lovelace.*look at all again$/ }).click()
   await until('all requests', async () => (await requestCount(page)) === 3)
+}
+
+/** The daily limit of an agent is a line in its own figures, and in nobody else's. */
+async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
+  const capped = json('PUT', { costUsdPerDay: 0.25 }, ada.cookie)
+  expect((await fetch(`${ada.web}/api/agents/${agentId}/breaker`, capped)).status).toBe(200)
+  const line = page.getByRole('list', { name: 'Colours' }).getByText('The agent’s limit of a day: $0.25')
+  const address = new URL(page.url())
+  expect(await line.count()).toBe(0)
+  address.searchParams.set('agent', agentId)
+  await page.goto(address.href)
+  await line.waitFor()
+  address.searchParams.delete('agent')
+  await page.goto(address.href)
+  await page.getByRole('list', { name: 'Colours' }).getByText('Babbage').waitFor()
+  expect(await line.count()).toBe(0)
 }
 
 async function seeRequest(page: Page): Promise<void> {

@@ -92,6 +92,7 @@ async function visit(page: Page, url: string): Promise<void> {
 async function placesOfTabs(page: Page, name: string): Promise<string[]> {
   const tabs = page.getByRole('navigation', { name, exact: true })
   await page.goto(new URL(name === 'Admin' ? '/admin/users' : '/settings', page.url()).href)
+  await tabs.waitFor()
   const labels = await tabs.getByRole('link').allTextContents()
   const places = new Set<string>()
   for (const label of labels) {

@@ -1,10 +1,14 @@
 import { beforeAll, expect, onTestFinished, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { concatHex, type Hex, padHex, toHex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { hasAnvil, startAnvil } from '../harness/chain/anvil.ts'
 import { PASSWORD } from '../harness/client.ts'
 import { startMuxDouble } from '../harness/doubles/mux.ts'
 import { startVideoDouble } from '../harness/doubles/video.ts'
+import { openHouse } from '../harness/server.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
@@ -120,6 +124,57 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('DJ Ada').waitFor()
     expect(await page.getByRole('link', { name: 'Listen' }).getAttribute('href')).toBe('https://player.example/p')
+  },
+  LIMIT_MS,
+)
+
+/** A token of which every address holds `balance`: PUSH32 balance, MSTORE at 0, RETURN(0, 32). */
+function tokenOf(balance: bigint) {
+  return concatHex(['0x7f', padHex(toHex(balance), { size: 32 }), '0x60005260206000f3'])
+}
+
+test.skipIf(!hasBrowser() || !hasAnvil)(
+  'the holder of a token signs in with a wallet, gets a stream with its key once, is on the air, and ends it',
+  async () => {
+    const chain = await startAnvil(8453)
+    onTestFinished(() => void chain.stop())
+    const mux = startMuxDouble()
+    onTestFinished(() => void mux.stop())
+    const needed = 1_250_000n * 10n ** 18n
+    const gate = { TOKEN_GATING_ADDRESS: await chain.deploy(tokenOf(needed)), TOKEN_GATING_MIN_BALANCE: `${needed}` }
+    await using house = await openHouse({ environment: { ...mux.environment, ...gate, BASE_RPC_URL: chain.rpcUrl } })
+    const { web } = (await house.start()).urls
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    const holder = privateKeyToAccount(generatePrivateKey())
+    await page.exposeFunction('signText', (raw: Hex) => holder.signMessage({ message: { raw } }))
+    await page.addInitScript(`window.ethereum = { request: ({ method, params }) =>
+      method === 'eth_requestAccounts' ? Promise.resolve(['${holder.address}']) : window.signText(params[0]) }`)
+    await page.goto(`${web}/login`)
+    await page.getByRole('button', { name: 'Continue with your wallet' }).click()
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.goto(`${web}/media/radio`)
+    await page.getByLabel('Wallet').fill(holder.address)
+    await page.getByLabel('Name on the air').fill('DJ Ada')
+    await page.getByRole('button', { name: 'Create stream' }).click()
+    await page.getByText('The key is shown this once.').waitFor()
+    const key = (await page.locator('code', { hasText: /^secret-key-/ }).textContent()) ?? ''
+    expect(key).toStartWith('secret-key-')
+    const streams = page.getByRole('list', { name: 'Your streams' })
+    await streams.getByText('DJ Ada').waitFor()
+    await page.reload()
+    await streams.getByText('DJ Ada').waitFor()
+    expect(await page.content()).not.toContain(key)
+    for (const id of mux.streams.keys()) mux.setStatus(id, 'active')
+    await page.reload()
+    await page.getByRole('list', { name: 'On the air' }).getByText('DJ Ada').waitFor()
+    await page.getByRole('button', { name: /^Delete/ }).click()
+    await page
+      .getByRole('alertdialog')
+      .getByRole('button', { name: /^(Delete|End)/ })
+      .click()
+    await page.getByText('You have no streams yet.').waitFor()
+    expect(mux.streams.size).toBe(0)
   },
   LIMIT_MS,
 )

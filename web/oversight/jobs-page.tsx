@@ -29,7 +29,7 @@ export function JobsPage() {
   return (
     <AdminFrame
       title="Jobs"
-      lead="Work that survives a restart: mails, deployments, scheduled tasks. What fails is tried again with growing pauses, and given up in the end."
+      lead="Work that survives a restart. What fails is tried again with growing pauses, then given up."
     >
       <Pills
         label="State"

@@ -30,7 +30,7 @@ export function SettingsPage() {
   return (
     <AdminFrame
       title="Settings in effect"
-      lead="What this server goes by, as stead config print shows it. Flags count before the environment, that before stead.env. Changes are read at the next start."
+      lead="Flags count before the environment, that before stead.env. Changes are read at the next start."
     >
       <Loaded query={query} what="The settings" placeholder={<LoadingRows what="the settings" />}>
         {(settings) => <Settings settings={settings} />}
