@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
+import { WebAgentList } from '../../src/features/agents/registry/schemas.ts'
 import { buildDashboard, hasBrowser } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent } from '../harness/client.ts'
+import { read } from '../harness/requests.ts'
 import { watchPageTasks } from '../harness/speed/page-tasks.ts'
 import { until } from '../harness/until.ts'
 
@@ -26,7 +28,7 @@ test.skipIf(!hasBrowser())(
     await using dashboard = await openDashboard()
     const { house, web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { name: 'Lovelace' })
-    addAgents(join(house.dataDir, 'stead.db'), agentId)
+    addAgents(join(house.dataDir, 'stead.db'), agentId, AGENTS)
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.goto(`${web}/agents`)
     await page.getByRole('link', { name: 'Agent 0000' }).waitFor()
@@ -89,8 +91,41 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** A thousand agents beside the one that there is, which do not run: rows of the database alone. */
-function addAgents(file: string, agentId: string): void {
+test.skipIf(!hasBrowser())(
+  'a change of many asks before its tab is closed; what was begun is whole then, and the rest is as it was',
+  async () => {
+    await using dashboard = await openDashboard()
+    const { house, web, ada, page } = dashboard
+    const agentId = await createAgent(ada, { name: 'Lovelace' })
+    addAgents(join(house.dataDir, 'stead.db'), agentId, 15)
+    await page.goto(`${web}/agents?search=agent+00`)
+    await page.getByRole('checkbox', { name: 'Choose Agent 0000' }).check()
+    const chosen = page.getByRole('region', { name: 'Chosen agents' })
+    await chosen.getByRole('button', { name: 'All 15' }).click()
+    await chosen.getByText('15 chosen').waitFor()
+    let asked = 0
+    await page.route('**/api/fleet/changes', (route) => (asked++ === 0 ? route.continue() : undefined))
+    await chosen.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('alertdialog')
+    await dialog.getByRole('textbox').fill('delete 15')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await chosen.getByText('Deleting: 10 of 15. Keep this tab open: closing it leaves the rest as it is.').waitFor()
+    const question = page.waitForEvent('dialog')
+    const closing = page.close({ runBeforeUnload: true })
+    expect((await question).type()).toBe('beforeunload')
+    await (await question).accept()
+    await closing
+    const left = (await read(WebAgentList, ada.get('/api/agents?limit=100'))).agents.filter(
+      ({ name }) => name !== 'Lovelace',
+    )
+    expect(left).toHaveLength(5)
+    expect(left.every(({ status }) => status === 'pending' || status === 'stopped')).toBe(true)
+  },
+  LIMIT_MS,
+)
+
+/** So many agents beside the one that there is, which do not run: rows of the database alone. */
+function addAgents(file: string, agentId: string, count: number): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')
   const columns = sqlite
@@ -111,7 +146,7 @@ function addAgents(file: string, agentId: string): void {
        INSERT INTO agents (${columns.join()}) SELECT ${columns.map((name) => own[name] ?? name).join()}
        FROM agents, numbers WHERE id = @agentId`,
     )
-    .run({ agentId, last: BigInt(AGENTS - 1) })
+    .run({ agentId, last: BigInt(count - 1) })
   sqlite.close()
 }
 

@@ -4,6 +4,7 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
+import { AsksBeforeLeaving } from '../shell/asks-before-leaving.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
@@ -27,7 +28,7 @@ export function AgentSettingsPage() {
   return (
     <AgentFrame agentId={agentId} title="Settings">
       {({ agent }) => (
-        <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
+        <AsksBeforeLeaving className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
           <NameSection agent={agent} />
           <Configured agent={agent} />
           <LimitsSection agent={agent} />
@@ -37,7 +38,7 @@ export function AgentSettingsPage() {
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />
           <DangerSection agent={agent} />
-        </div>
+        </AsksBeforeLeaving>
       )}
     </AgentFrame>
   )

@@ -15,7 +15,7 @@ export function DangerSection({ agent }: { agent: WebAgent }) {
     <Section
       title="Delete the agent"
       tone="danger"
-      lead="Its container, its files, its memory and its conversations are removed for good. What it has cost stays in your records."
+      lead="It is ended, and its files, its memory and its conversations are removed for good. What it has cost stays in your records."
     >
       <Button className="justify-self-start" onClick={() => setAsking(true)}>
         <Trash2 aria-hidden className="size-4" />

@@ -14,7 +14,7 @@ export function DeleteDialog({ agent, onClose, onDeleted, onCloseFocus }: Delete
   return (
     <AskDialog
       title={`Delete ${agent.name}?`}
-      lead="Its container, its files and its conversation are removed for good. What it has cost stays in your records."
+      lead="It is ended, and its files and its conversation are removed for good. What it has cost stays in your records."
       verb="Delete agent"
       isPending={removal.isPending}
       error={removal.error}

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { Skeleton } from '../ui/notice.tsx'
+import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import type { Stack } from './explore.ts'
 import type { DayBudget } from './use-day-budget.ts'
 
@@ -12,7 +12,7 @@ export function Stacked({ stack, isNothing, budget }: StackedProps) {
   if (isNothing) return <p className="px-4 pb-4 text-sm text-muted">Nothing of it cost anything.</p>
   return (
     <div className="grid grid-cols-1 gap-3 px-2 pb-4 sm:px-3">
-      <Suspense fallback={<Skeleton className="h-60" />}>
+      <Suspense fallback={<ChartShape />}>
         <StackedChart stack={stack} budgetUsd={budget?.usd ?? null} />
       </Suspense>
       <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 px-2 text-sm">
@@ -30,6 +30,14 @@ export function Stacked({ stack, isNothing, budget }: StackedProps) {
         )}
       </ul>
     </div>
+  )
+}
+
+function ChartShape() {
+  return (
+    <LoadingShapes what="the chart" className="grid grid-cols-1">
+      <Skeleton className="h-60" />
+    </LoadingShapes>
   )
 }
 

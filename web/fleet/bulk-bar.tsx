@@ -133,7 +133,7 @@ function DeleteChosenDialog({ agents, onConfirm, onClose }: DeleteChosenProps) {
   return (
     <AskDialog
       title={agents === 1 ? 'Delete the chosen agent?' : `Delete ${agents} agents?`}
-      lead="Their containers, files and conversations are removed for good. What they have cost stays in your records."
+      lead="They are ended, and their files and conversations are removed for good. What they have cost stays in your records."
       verb="Delete"
       isPending={false}
       error={null}

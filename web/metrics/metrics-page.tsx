@@ -135,7 +135,13 @@ function Figure({ note, ...chart }: FigureProps) {
         {!isMeasured || isNothing ? (
           <p className="px-2 text-sm text-muted">{isNothing ? 'None in this time.' : 'Not measured in this time.'}</p>
         ) : (
-          <Suspense fallback={<Skeleton className="h-36" />}>
+          <Suspense
+            fallback={
+              <LoadingShapes what="the chart" className="grid grid-cols-1">
+                <Skeleton className="h-36" />
+              </LoadingShapes>
+            }
+          >
             <MetricChart {...chart} />
           </Suspense>
         )}

@@ -128,9 +128,11 @@ function Used({ attention }: { attention: UsedAttention }) {
       <Words
         Icon={KeyRound}
         tone={toneOf(attention.percent)}
-        title={`${attention.name} has used ${attention.percent} % of its limit`}
+        title={`${attention.name} has used ${attention.percent < 100 ? `${attention.percent} % of its limit` : 'up its limit'}`}
       >
-        At 100 % the key is refused until the month ends.
+        {attention.percent < 100
+          ? 'At 100 % the key is refused until the month ends.'
+          : 'It is refused until the month ends.'}
       </Words>
     </Link>
   )

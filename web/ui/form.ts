@@ -5,6 +5,9 @@ import { messageFor } from '../api/request.ts'
 /** What is wrong with a form: sentences by field, or one about the whole; `cause` is what was thrown. */
 export type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
 
+/** What a form tells those around it when what was typed was not taken. */
+export const FORM_REFUSED = 'form-refused'
+
 /**
  * Checks a form with `schema`, sends it, and says where each problem belongs.
  * `fieldOf` names the field a refusal by the server is about, or null for the whole form. `isDone` holds from a success
@@ -29,14 +32,17 @@ export function useForm<T>(
     setDone(false)
     const values = Object.fromEntries(new FormData(form))
     const parsed = schema.safeParse(values)
-    if (!parsed.success)
+    if (!parsed.success) {
+      tellRefusal(form)
       return setProblem({ fields: firstIssues(parsed.error, values), form: null, cause: parsed.error })
+    }
     setPending(true)
     setProblem(null)
     try {
       await send(parsed.data)
       setDone(true)
     } catch (cause) {
+      tellRefusal(form)
       const field = fieldOf(cause)
       const message = messageFor(cause)
       setProblem({ fields: field ? { [field]: message } : {}, form: field ? null : message, cause })
@@ -50,6 +56,10 @@ export function useForm<T>(
     void submit(event.currentTarget)
   }
   return { formRef, problem, isPending, isDone, onSubmit }
+}
+
+function tellRefusal(form: HTMLFormElement): void {
+  form.dispatchEvent(new Event(FORM_REFUSED, { bubbles: true }))
 }
 
 /** The first complaint about each field; about an empty one, all that needs saying is that it is empty. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Dialog, Locator, Page } from 'playwright-core'
 import { buildDashboard, hasBrowser, openBrowser } from '../../harness/browser.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { openHouse } from '../../harness/server.ts'
@@ -214,6 +214,34 @@ async function changeSettings(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Hide token' }).click()
   await page.locator('code', { hasText: /^gw_/ }).waitFor({ state: 'detached' })
   await page.getByText('Not verified').waitFor()
+  await leaveWithEdits(page)
+}
+
+/** What was typed and not saved is not lost by a press on another page. */
+async function leaveWithEdits(page: Page): Promise<void> {
+  const name = page.getByLabel('Name', { exact: true })
+  await name.fill('Countess')
+  const answers: boolean[] = []
+  const answer = async (dialog: Dialog) => {
+    answers.push(answers.length > 0)
+    expect(dialog.message()).toBe('Leave without saving your changes?')
+    await (answers.at(-1) ? dialog.accept() : dialog.dismiss())
+  }
+  page.on('dialog', answer)
+  await openTab(page, 'Overview')
+  await until('the question', () => answers.length === 1)
+  expect(await name.inputValue()).toBe('Countess')
+  await openTab(page, 'Overview')
+  await page.getByRole('region', { name: 'What was done' }).waitFor()
+  await openTab(page, 'Settings')
+  expect(await name.inputValue()).toBe('Lovelace')
+  await name.fill('Lovelace')
+  await page.getByRole('button', { name: 'Save name' }).click()
+  await page.getByText('The name is saved.').waitFor()
+  await openTab(page, 'Overview')
+  await page.getByRole('region', { name: 'What was done' }).waitFor()
+  expect(answers).toEqual([false, true])
+  page.off('dialog', answer)
 }
 
 async function fitOnPhone(page: Page, agentId: string): Promise<void> {
