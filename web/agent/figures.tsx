@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { formatDuration } from '../ui/duration.ts'
+import { formatDuration } from '../cost/figures.ts'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { statsQuery } from './agent-api.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { formatCost, formatShare } from './figures.ts'
+import { formatCost, formatDuration, formatShare } from './figures.ts'
 
 test('formatCost: fractions of a cent stay readable, dollars have cents', () => {
   expect([0, 0.000123, 0.04321, 0.5, 1, 1234.567].map(formatCost)).toEqual([
@@ -17,4 +17,15 @@ test('formatShare: whole percents, and no part that shows as nothing', () => {
   expect([formatShare(0, 10), formatShare(1, 3), formatShare(10, 10), formatShare(1, 1000), formatShare(0, 0)]).toEqual(
     ['0%', '33%', '100%', '<1%', '0%'],
   )
+})
+
+test.each([
+  [0, 'under 1 ms'],
+  [0.4, 'under 1 ms'],
+  [12.4, '12 ms'],
+  [99, '99 ms'],
+  [100, '0.1 s'],
+  [1234, '1.2 s'],
+])('what took %p ms is told as %p', (ms, words) => {
+  expect(formatDuration(ms)).toBe(words)
 })

@@ -23,3 +23,9 @@ export function formatShare(part: number, whole: number): string {
   const percent = whole > 0 ? (part / whole) * 100 : 0
   return percent > 0 && percent < 1 ? '<1%' : `${Math.round(percent)}%`
 }
+
+/** How long something took, in words: below a tenth of a second in milliseconds, so that nothing seems to take no time. */
+export function formatDuration(ms: number): string {
+  if (ms >= 100) return `${(ms / 1000).toFixed(1)} s`
+  return ms < 1 ? 'under 1 ms' : `${Math.round(ms)} ms`
+}

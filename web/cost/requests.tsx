@@ -3,7 +3,6 @@ import { useState } from 'react'
 import type { ModelCall } from '../../src/features/models/usage/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { formatDuration } from '../ui/duration.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Modal } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -11,7 +10,7 @@ import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { callsQuery } from './cost-api.ts'
 import type { Chosen } from './explore.ts'
-import { formatCost, formatCount } from './figures.ts'
+import { formatCost, formatCount, formatDuration } from './figures.ts'
 
 type Status = 'succeeded' | 'failed' | undefined
 
