@@ -1,0 +1,232 @@
+import '../no-eval.ts'
+import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from '@tanstack/react-router'
+import { Copy, Monitor, Moon, Sun, Trash2 } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { createRoot } from 'react-dom/client'
+import { chooseTheme, type Theme } from '../shell/theme.ts'
+import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { SortChoice } from '../ui/choice.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { CheckField, PasswordField, SelectField, TextField } from '../ui/field.tsx'
+import { LimitBar } from '../ui/limit-bar.tsx'
+import { Menu, MenuChoices, MenuItem } from '../ui/menu.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { Pills } from '../ui/pills.tsx'
+import { SearchField } from '../ui/search-field.tsx'
+import { Section } from '../ui/section.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { TextArea } from '../ui/text-area.tsx'
+
+const AN_HOUR_AGO = new Date(Date.now() - 3_600_000).toISOString()
+const nothing = () => undefined
+
+/** Every part of `web/ui/` as it looks, in development: pages are composed of these. */
+function Gallery() {
+  return (
+    <main className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8 sm:py-10">
+      <h1 className="text-2xl font-semibold">Parts</h1>
+      <div className="flex">
+        <Tabs
+          label="Tabs"
+          places={[
+            { to: '/', label: 'Open' },
+            { to: '/agents', label: 'Another' },
+          ]}
+        />
+      </div>
+      <Buttons />
+      <Fields />
+      <Remarks />
+      <Figures />
+      <Narrowing />
+      <Overlays />
+      <Section title="Delete something" tone="danger" lead="What cannot be undone has a red edge.">
+        <Button className="justify-self-start">Delete…</Button>
+      </Section>
+    </main>
+  )
+}
+
+function Row({ children }: { children: ReactNode }) {
+  return <div className="flex flex-wrap items-center gap-2">{children}</div>
+}
+
+function Buttons() {
+  return (
+    <Section title="Buttons" badge={<Badge>one primary on a page</Badge>}>
+      <Row>
+        <Button look="primary">Primary</Button>
+        <Button>Plain</Button>
+        <Button look="ghost">Ghost</Button>
+        <Button look="danger">Danger</Button>
+        <Button isPending>Under way</Button>
+        <Button disabled title="Because it is already">
+          Not now
+        </Button>
+        <IconButton label="Delete">
+          <Trash2 aria-hidden className="size-4.5" />
+        </IconButton>
+        <CopyButton text="copied" what="the word" />
+      </Row>
+    </Section>
+  )
+}
+
+function Fields() {
+  return (
+    <Section title="Fields" lead="A field has a label above it and its problem below.">
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <TextField label="Name" hint="Shown in your account only." autoComplete="off" />
+        <TextField label="Email" error="This is no address." defaultValue="ada" autoComplete="off" />
+        <PasswordField label="Password" autoComplete="off" />
+        <SelectField label="Expires">
+          <option>In 30 days</option>
+          <option>Never</option>
+        </SelectField>
+      </div>
+      <CheckField label="Read" hint="Look at everything, change nothing." />
+      <TextArea label="Models, one a line" rows={2} />
+      <TextArea label="What it is for" look="prose" rows={2} error="Please fill in this field." />
+    </Section>
+  )
+}
+
+function Remarks() {
+  return (
+    <Section title="Remarks" lead="What went well, what to know, what needs a look, what failed.">
+      <Notice tone="good">The name is saved.</Notice>
+      <Notice tone="note" title="Radio is not set up">
+        Whoever runs the server sets it.
+      </Notice>
+      <Notice tone="warning" title="This page may be out of date">
+        The server cannot be reached.
+      </Notice>
+      <LoadProblem what="The agents" error={new Error('The disk is full')} onRetry={nothing} />
+      <Empty title="No agent yet">What you create stands here.</Empty>
+      <LoadingShapes what="an example" className="grid grid-cols-1 gap-3">
+        <Skeleton className="h-10" />
+      </LoadingShapes>
+    </Section>
+  )
+}
+
+function Figures() {
+  return (
+    <Panel title="Figures" actions={<Moment at={AN_HOUR_AGO} as="distance" />}>
+      <div className="grid grid-cols-1 gap-4 px-4 pb-4">
+        <Row>
+          <Badge tone="good">Running</Badge>
+          <Badge>Stopped</Badge>
+          <Badge tone="warning">Starting</Badge>
+          <Badge tone="problem">Failed</Badge>
+        </Row>
+        {[40, 85, 100].map((used) => (
+          <LimitBar key={used} label={`Used: ${used}`} used={used} limit={100} note={`${100 - used} left`}>
+            Tokens: {used} of 100
+          </LimitBar>
+        ))}
+        <Facts>
+          <Fact name="Made">
+            <Moment at={AN_HOUR_AGO} as="minute" />
+          </Fact>
+          <Fact name="Calls">1,234</Fact>
+        </Facts>
+      </div>
+      <TableFrame label="Calls by model" columns={{ Model: 'text', Calls: 'number' }}>
+        <tr>
+          <td className={cellClass('text')}>openai/gpt-4o-mini</td>
+          <td className={cellClass('number')}>1,234</td>
+        </tr>
+      </TableFrame>
+    </Panel>
+  )
+}
+
+function Narrowing() {
+  const [words, setWords] = useState('')
+  const [kind, setKind] = useState<string | undefined>(undefined)
+  const [sorted, setSorted] = useState<{ sort: 'name' | 'cost'; order: 'asc' | 'desc' | undefined }>({
+    sort: 'name',
+    order: undefined,
+  })
+  return (
+    <Section title="Narrowing a list">
+      <Row>
+        <SearchField label="Search" placeholder="Name or id" value={words} maxLength={80} onSearch={setWords} />
+        <SortChoice
+          words={{ name: 'Name', cost: 'Cost' }}
+          sort={sorted.sort}
+          order={sorted.order ?? 'asc'}
+          onChoose={({ sort, order }) => setSorted({ sort, order })}
+        />
+      </Row>
+      <Pills
+        label="Kind"
+        value={kind}
+        choices={[
+          { value: undefined, label: 'All', count: 4 },
+          { value: 'running', label: 'Running', count: 3 },
+        ]}
+        onChoose={setKind}
+      />
+    </Section>
+  )
+}
+
+function Overlays() {
+  const [isAsking, setAsking] = useState(false)
+  const [theme, setTheme] = useState<Theme>('system')
+  const choose = (next: Theme) => {
+    chooseTheme(next)
+    setTheme(next)
+  }
+  return (
+    <Section title="Over the page">
+      <Row>
+        <Button onClick={() => setAsking(true)}>Ask…</Button>
+        <Menu trigger={<Button>Menu</Button>}>
+          <MenuItem Icon={Copy} onSelect={nothing}>
+            Copy
+          </MenuItem>
+          <MenuChoices
+            label="Theme"
+            value={theme}
+            choices={[
+              { value: 'system', label: 'System', Icon: Monitor },
+              { value: 'light', label: 'Light', Icon: Sun },
+              { value: 'dark', label: 'Dark', Icon: Moon },
+            ]}
+            onChoose={choose}
+          />
+          <MenuItem Icon={Trash2} tone="danger" onSelect={nothing}>
+            Delete
+          </MenuItem>
+        </Menu>
+      </Row>
+      {isAsking && (
+        <AskDialog
+          title="Delete Lovelace?"
+          lead="Its files are removed for good."
+          verb="Delete"
+          isPending={false}
+          error={null}
+          onConfirm={() => setAsking(false)}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </Section>
+  )
+}
+
+const router = createRouter({
+  routeTree: createRootRoute({ component: Gallery }),
+  history: createMemoryHistory({ initialEntries: ['/'] }),
+})
+const root = document.getElementById('root')
+if (root) createRoot(root).render(<RouterProvider router={router} />)
