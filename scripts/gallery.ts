@@ -22,9 +22,10 @@ export async function serveGallery(): Promise<Disposable & { url: string }> {
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch(request) {
+    async fetch(request) {
       const { pathname } = new URL(request.url)
-      return new Response(Bun.file(join(folder, pathname === '/' ? 'index.html' : pathname)))
+      const file = Bun.file(join(folder, pathname === '/' ? 'index.html' : pathname))
+      return (await file.exists()) ? new Response(file) : new Response('Not found', { status: 404 })
     },
   })
   return {

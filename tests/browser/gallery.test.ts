@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { z } from 'zod'
+import { serveGallery } from '../../scripts/gallery.ts'
+import { hasBrowser, openBrowser } from '../harness/browser.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const WEB = join(import.meta.dir, '../../web')
+/** Frames around queries, and what is made of parts that are shown. */
+const UNSEEN = new Set(['code-field', 'loaded', 'modal', 'patience', 'slow-answer'])
+const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }))
+
+test('every part of the dashboard is in the gallery', () => {
+  const gallery = readFileSync(join(WEB, 'gallery/gallery.tsx'), 'utf8')
+  const parts = [...new Bun.Glob('*.tsx').scanSync(join(WEB, 'ui'))].map((file) => file.replace('.tsx', ''))
+  expect(parts.length).toBeGreaterThan(15)
+  const missing = parts.filter((part) => !UNSEEN.has(part) && !gallery.includes(`'../ui/${part}.tsx'`))
+  expect(missing).toEqual([])
+})
+
+test.skipIf(!hasBrowser())(
+  'axe-core finds nothing in the gallery, light and dark, on a phone and on a desk; the theme is chosen there too',
+  async () => {
+    using gallery = await serveGallery()
+    await using browser = await openBrowser(gallery.url)
+    const { page, complaints } = browser
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [360, 1440]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize({ width, height: 900 })
+        await page.goto(gallery.url)
+        await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
+        await page.evaluate(axe.source)
+        const found = await page.evaluate("axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)")
+        expect({ colorScheme, width, found: Violations.parse(found) }).toEqual({ colorScheme, width, found: [] })
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+      }
+    }
+    await page.getByRole('button', { name: 'Ask…' }).click()
+    await page.getByRole('alertdialog', { name: 'Delete Lovelace?' }).getByRole('button', { name: 'Cancel' }).click()
+    const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+    const dark = await ground()
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByRole('menuitemradio', { name: 'Light' }).click()
+    expect(await ground()).not.toBe(dark)
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
