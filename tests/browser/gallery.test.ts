@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import { z } from 'zod'
-import { serveGallery } from '../../scripts/gallery.ts'
+import { serveGallery } from '../../scripts/build/gallery.ts'
 import { hasBrowser, openBrowser } from '../harness/browser.ts'
 
 /** A guard against waiting for ever, nothing else. */

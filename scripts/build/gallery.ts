@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tailwind from 'bun-plugin-tailwind'
 
-const PAGE = join(import.meta.dir, '../web/gallery/index.html')
+const PAGE = join(import.meta.dir, '../../web/gallery/index.html')
 
 /** Builds the gallery and serves it on a free port. @throws when the bundler reports an error. */
 export async function serveGallery(): Promise<Disposable & { url: string }> {
