@@ -1,6 +1,6 @@
 import { median } from './median.ts'
 import { startModel } from './model.ts'
-import { type Measurement, toFigure } from './report.ts'
+import { type Measurement, toFigure, toSecondsMeasured } from './report.ts'
 import { createUser, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
@@ -16,32 +16,18 @@ export async function measureTurn(bench: Workbench): Promise<Measurement[]> {
   const stead = await startStead(bench, house)
   const cookie = await signIn(stead, email)
   const { id } = await deployAgent(stead, cookie, 'Ada')
-  const turns: number[] = []
+  const beyond: number[] = []
   const calls: number[] = []
   // In turns, so that whatever else the machine does weighs on both.
   for (let turn = 0; turn < WARM_UP + TURNS; turn++) {
     const ofTurn = await timeOf(() => ask(stead, cookie, id))
     const ofCall = await timeOf(() => model.ask('Good morning'))
     if (turn < WARM_UP) continue
-    turns.push(ofTurn)
+    beyond.push(ofTurn - ofCall)
     calls.push(ofCall)
   }
-  const [turn, call] = [median(turns), median(calls)]
-  return [
-    {
-      name: 'turn, beyond its model call',
-      ours: turn - call,
-      bare: null,
-      unit: 's',
-      value: turn - call,
-      bound: 'at most',
-      floor: FLOOR_S,
-      aim: null,
-      notes: [
-        `a turn ${toFigure(turn)} s, the call alone ${toFigure(call)} s; slowest turn ${toFigure(Math.max(...turns))} s`,
-      ],
-    },
-  ]
+  const what = `the call alone ${toFigure(median(calls))} s`
+  return [toSecondsMeasured('turn, beyond its model call', beyond, FLOOR_S, what)]
 }
 
 async function timeOf(work: () => Promise<unknown>): Promise<number> {

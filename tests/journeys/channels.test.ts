@@ -1,4 +1,7 @@
 import { expect, onTestFinished, test } from 'bun:test'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
 import { ChannelList } from '../../src/features/agents/channels/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { startDiscordDouble } from '../harness/doubles/discord.ts'
@@ -10,6 +13,8 @@ import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { answerLikeAModel, withProvider } from './main-job.ts'
 
+const LIST = Buffer.from('Tea')
+
 /** A person at a messenger: what she writes to the agent, and what it wrote to her. */
 type Messenger = {
   name: string
@@ -17,6 +22,8 @@ type Messenger = {
   environment: Record<string, string>
   config: Record<string, string>
   say(text: string): void
+  /** Sends the file `list.txt`, which says `Tea`. */
+  sendFile(): void
   texts(): string[]
   stop(): Promise<void>
 }
@@ -30,6 +37,10 @@ function openTelegram(): Messenger {
     environment: { TELEGRAM_API_URL: telegram.url },
     config: { telegramToken: '42:secret-of-the-bot' },
     say: (text) => bot.say(ada, { text }),
+    sendFile() {
+      bot.addFile('list', 'documents/list.txt', LIST)
+      bot.say(ada, { document: { file_id: 'list', file_name: 'list.txt' } })
+    },
     texts: () => bot.textsIn(ada.id),
     stop: telegram.stop,
   }
@@ -44,6 +55,7 @@ function openDiscord(): Messenger {
     environment: { DISCORD_API_URL: discord.url },
     config: { discordBotToken: 'secret-of-the-bot' },
     say: (text) => bot.say(ada, text),
+    sendFile: () => void bot.say(ada, 'Here', { more: { attachments: [bot.addFile('list.txt', LIST)] } }),
     texts: () => bot.textsIn(bot.directChannelOf(ada)),
     stop: discord.stop,
   }
@@ -58,6 +70,9 @@ function openSlack(): Messenger {
     environment: { SLACK_API_URL: slack.url },
     config: { slackBotToken: 'xoxb-secret', slackAppToken: 'xapp-secret' },
     say: (text) => void app.say(ada, text),
+    sendFile() {
+      app.say(ada, 'Here', undefined, { subtype: 'file_share', files: [app.addFile('list.txt', LIST)] })
+    },
     texts: () => app.textsIn(app.directChannelOf(ada)),
     stop: slack.stop,
   }
@@ -68,7 +83,7 @@ test.each([
   ['Discord', openDiscord],
   ['Slack', openSlack],
 ])(
-  'on %s an owner saves a token, lets herself in, talks, and talks on through a restart and a kill of the platform',
+  'on %s an owner saves a token, lets herself in, talks, sends a file, stops an answer, and talks on through a restart and a kill of the platform',
   async (_name, openMessenger) => {
     const messenger = openMessenger()
     onTestFinished(() => messenger.stop())
@@ -76,7 +91,9 @@ test.each([
     const held = Promise.withResolvers<void>()
     await using provider = await startProvider(async (request) => {
       const { messages } = request.body
-      if (String(messages.findLast(({ role }) => role === 'user')?.content).includes('slowly')) await held.promise
+      const question = String(messages.findLast(({ role }) => role === 'user')?.content)
+      if (question.includes('for ever')) return { text: ['Once ', 'upon'], fault: { hangAfterEvents: 2 } }
+      if (question.includes('slowly')) await held.promise
       return answerLikeAModel(request)
     })
     await using house = await openHouse({ environment: { ...withProvider(provider), ...messenger.environment } })
@@ -96,6 +113,19 @@ test.each([
     expect((await ada.post(path, { approve: true })).status).toBe(200)
     say('Hello again')
     await until('an answer', () => texts().includes('You said: Hello again'))
+
+    messenger.sendFile()
+    await until('an answer to the file', () =>
+      texts().some((text) => text.startsWith('You said: ') && /inbox\/\S*list\.txt/.test(text)),
+    )
+    const received = join(agentFolder(join(house.dataDir, 'agents'), agentId).state, 'workspace/inbox')
+    const [file = ''] = await readdir(received)
+    expect(await readFile(join(received, file), 'utf8')).toBe('Tea')
+
+    say('Tell for ever')
+    await until('the beginning of the answer', () => texts().some((text) => text.startsWith('Once')))
+    say('!stop')
+    await until('the end of it', () => texts().includes('Stopped.'))
 
     await program.stop()
     const again = await house.start()
