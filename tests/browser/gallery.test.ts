@@ -5,6 +5,7 @@ import axe from 'axe-core'
 import { z } from 'zod'
 import { serveGallery } from '../../scripts/build/gallery.ts'
 import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { until } from '../harness/until.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
@@ -46,7 +47,7 @@ test.skipIf(!hasBrowser())(
     const dark = await ground()
     await page.getByRole('button', { name: 'Menu' }).click()
     await page.getByRole('menuitemradio', { name: 'Light' }).click()
-    expect(await ground()).not.toBe(dark)
+    await until('the ground of the other theme', async () => (await ground()) !== dark)
     expect(complaints).toEqual([])
   },
   LIMIT_MS,
