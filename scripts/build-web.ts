@@ -8,6 +8,7 @@ import { listRoutes } from '../src/apps/api-document/routes.ts'
 import { createEmptyApp } from '../src/apps/empty-app.ts'
 import { readConfig } from '../src/core/config.ts'
 import { writeApiChapter, writeLlmsText } from './api-chapter.ts'
+import { addFont, FONT } from './build/font.ts'
 import { readInputs } from './build/packages.ts'
 import { renderDocuments } from './docs.ts'
 
@@ -33,14 +34,16 @@ export async function buildWeb(outdir: string): Promise<string[]> {
     splitting: true,
     metafile: true,
     target: 'browser',
+    external: [`/${FONT.to}`],
     env: 'disable',
     define: { 'process.env.NODE_ENV': '"production"' },
     naming: { entry: '[name].[ext]', chunk: 'assets/[name]-[hash].[ext]', asset: 'assets/[name]-[hash].[ext]' },
   })
   if (!result.success) throw new AggregateError(result.logs, 'The dashboard does not build')
+  await addFont(outdir)
   await writeDocuments(outdir)
   await compressFiles(outdir)
-  return readInputs(result)
+  return [...readInputs(result), FONT.from]
 }
 
 /** Here and not at the first request: at its best, Brotli takes its time. */

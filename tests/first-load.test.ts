@@ -73,3 +73,19 @@ test('GET /assets/….br: 404, the compressed form has no address', async () => 
   expect(path).not.toBe('')
   expect((await dashboardWeb(files).request(path)).status).toBe(404)
 })
+
+test('GET /assets/source-sans-3-…: 200, the letters of all pages are asked for with the page, are 35 kB at most and stay', async () => {
+  const files = openDashboard()
+  const path = [...files.keys()].find((name) => name.endsWith('.woff2')) ?? ''
+  const pages = [...files.keys()].filter((name) => name.endsWith('.html'))
+  expect(pages.length).toBeGreaterThan(1)
+  for (const page of pages) {
+    expect(await files.get(page)?.text()).toContain(`<link rel="preload" href="${path}" as="font"`)
+  }
+  const response = await dashboardWeb(files).request(path, { headers: { 'accept-encoding': 'gzip, br' } })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('font/woff2')
+  expect(response.headers.get('content-encoding')).toBeNull()
+  expect(response.headers.get('cache-control')).toContain('immutable')
+  expect((await response.arrayBuffer()).byteLength).toBeLessThanOrEqual(35_000)
+})

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tailwind from 'bun-plugin-tailwind'
+import { addFont, FONT } from './font.ts'
 
 const PAGE = join(import.meta.dir, '../../web/gallery/index.html')
 
@@ -15,10 +16,12 @@ export async function serveGallery(): Promise<Disposable & { url: string }> {
     publicPath: '/',
     plugins: [tailwind],
     target: 'browser',
+    external: [`/${FONT.to}`],
     env: 'disable',
     define: { 'process.env.NODE_ENV': '"production"' },
   })
   if (!built.success) throw new AggregateError(built.logs, 'The gallery does not build')
+  await addFont(folder)
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,

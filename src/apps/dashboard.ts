@@ -113,7 +113,10 @@ async function prepare(files: Dashboard, path: string): Promise<Served> {
   const bytes = (await files.get(path)?.bytes()) ?? new Uint8Array(await promisify(brotliDecompress)(brotli ?? ''))
   const best = brotli ? [{ name: 'br' as const, bytes: brotli }] : []
   // The name alone tells the type.
-  return { bytes, compressed: [...best, { name: 'gzip', bytes: Bun.gzipSync(bytes) }], type: Bun.file(path).type }
+  const { type } = Bun.file(path)
+  // Fonts are compressed in themselves.
+  if (type.startsWith('font/')) return { bytes, compressed: [], type }
+  return { bytes, compressed: [...best, { name: 'gzip', bytes: Bun.gzipSync(bytes) }], type }
 }
 
 function getOrInsert<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

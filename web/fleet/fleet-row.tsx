@@ -75,9 +75,14 @@ export const FleetRow = memo(function FleetRow({ agent, isChosen, onChoose }: Fl
   )
 })
 
+/** They give way to the name. One that has no room wraps out of sight: none is cut. */
 function Labels({ labels }: { labels: readonly string[] }) {
   return (
-    <span title={labels.join(', ')} className="flex min-w-0 shrink-2 gap-1 overflow-hidden max-sm:hidden">
+    <span
+      title={labels.join(', ')}
+      className="flex h-6 min-w-0 shrink-999 flex-wrap items-center gap-x-1 overflow-hidden max-sm:hidden"
+    >
+      <span className="h-6 w-0" />
       {labels.slice(0, 2).map((label) => (
         <Badge key={label}>{label}</Badge>
       ))}

@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import font from '@fontsource-variable/source-sans-3/package.json'
+
+/**
+ * The letters of the dashboard, and where its style says that they are: by their version, since browsers keep them. To the
+ * bundler that place is external: it would write the font into the style, where the policy of the pages refuses it.
+ */
+export const FONT = {
+  from: Bun.resolveSync(
+    '@fontsource-variable/source-sans-3/files/source-sans-3-latin-wght-normal.woff2',
+    import.meta.dir,
+  ),
+  to: `assets/source-sans-3-${font.version}.woff2`,
+}
+
+/** Adds it to a build, whose pages then ask for it with their style, not after it. @throws when a style names another version of it. */
+export async function addFont(outdir: string): Promise<void> {
+  await Bun.write(join(outdir, FONT.to), Bun.file(FONT.from))
+  const preload = `<link rel="preload" href="/${FONT.to}" as="font" type="font/woff2" crossorigin />`
+  for (const path of new Bun.Glob('**/*.{html,css}').scanSync(outdir)) {
+    const file = Bun.file(join(outdir, path))
+    const text = await file.text()
+    if (path.endsWith('.html')) await file.write(text.replace('</head>', `${preload}</head>`))
+    else if (!text.includes(`/${FONT.to}`)) throw new Error(`${path} does not name /${FONT.to}`)
+  }
+}
