@@ -28,6 +28,9 @@ export class BrokenConnection extends AppError {
   }
 }
 
+/** A turn that was asked for before had failed: asked for again by its id it fails so for ever. */
+export class KeptFailure extends AppError {}
+
 /** What agents say of a turn that is asked for by its id, as codes of their errors. */
 const TURN_CODES: ReadonlySet<unknown> = new Set(['TURN_NOT_FOUND', 'TURN_INTERRUPTED', 'TURN_STOPPED'])
 
@@ -113,6 +116,10 @@ export function toStatusError(status: number, text: string): AppError {
 
 /** Inside a stream only the type tells a limit or a timeout from other failures. */
 export function toProblemError({ message, type, code }: Problem, status: number): AppError {
+  if (code === 'TURN_FAILED') {
+    const { kind } = toProblemError({ message, type, code: undefined }, status)
+    return new KeptFailure(kind, message)
+  }
   if (TURN_CODES.has(code)) return new AppError(code === 'TURN_NOT_FOUND' ? 'not_found' : 'conflict', message, { code })
   if (status === 429 || type === 'rate_limit_error') return new AppError('limited', message)
   if (status === 401) return new AppError('upstream_failed', 'The agent refused its gateway token')

@@ -87,7 +87,8 @@ function replay({ events, answer, failure }: TurnOutcome): KeptTurn {
       for (const event of events) onEvent(event)
       if (answer) return { ...answer, text: textOf(events) }
       const { kind, message, code } = failure ?? { kind: 'internal', message: 'Internal error', code: undefined }
-      throw new AppError(kind, message, code === undefined ? {} : { code })
+      // Whoever asks again is told that asking once more changes nothing.
+      throw new AppError(kind, message, { code: code ?? 'TURN_FAILED' })
     },
   }
 }

@@ -2,6 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentChatRequest, AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import { KeptFailure } from '../../../adapters/gateways/http.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type Sealer, sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -79,6 +80,7 @@ async function ask(
     for await (const event of gateway.streamTurn(endpoint, request, signal))
       if (event.type === 'text') reply += event.text
   } catch (error) {
+    if (error instanceof KeptFailure) return { status: 'failed', reply: INTERRUPTED, error: error.message }
     if (!(error instanceof AppError) || error.extra.code !== 'TURN_INTERRUPTED') throw error
     return { status: 'failed', reply: INTERRUPTED, error: 'The agent ended in the middle of its answer' }
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Message, Recipient } from '../../../adapters/channels/messenger.ts'
 import type { Sent } from '../../../adapters/egress/outbound.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import { KeptFailure } from '../../../adapters/gateways/http.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -69,6 +70,7 @@ async function ask(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Prom
       if (event.type === 'text') reply += event.text
     }
   } catch (error) {
+    if (error instanceof KeptFailure) return finish(deps, id, { status: 'failed', reply: null, error: error.message })
     if (!(error instanceof AppError) || error.extra.code !== 'TURN_INTERRUPTED') throw error
     const interrupted = 'The agent ended in the middle of its answer: send the message again'
     return finish(deps, id, { status: 'failed', reply: null, error: interrupted })
