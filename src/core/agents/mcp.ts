@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
-const MAX_TOOLS = 100
+/** Of a server so many tools are shown. */
+export const MAX_TOOLS = 100
 const MAX_DESCRIPTION_CHARACTERS = 1000
 const MAX_SCHEMA_CHARACTERS = 20_000
 const MAX_RESULT_CHARACTERS = 200_000

@@ -1,5 +1,6 @@
 import type { Context, Next } from 'hono'
 import { AppError } from '../../core/errors.ts'
+import { createJsonMeter } from '../../core/text/json-meter.ts'
 import { addressKey } from '../address.ts'
 import type { BaseEnv } from '../env.ts'
 import { findRouteTraits } from '../route-traits.ts'
@@ -71,16 +72,16 @@ export function hasJsonType(c: Context): boolean {
 async function receive(c: Context): Promise<Uint8Array> {
   const bytes = hasBody(c) ? await readInTime(c) : new Uint8Array()
   c.set('isBodyWhole', true)
-  if (hasJsonType(c)) keepJson(c, decodeUtf8(bytes))
+  if (hasJsonType(c)) keepJson(c, bytes)
   return bytes
 }
 
 /** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */
-function keepJson(c: Context, text: string): void {
+function keepJson(c: Context, bytes: Uint8Array): void {
   const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteTraits(c)
   const usual = maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES
-  requireSimple(text, maxBodyValues ?? usual)
-  Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
+  requireSimple(bytes, maxBodyValues ?? usual)
+  Object.assign(c.req.bodyCache, { text: Promise.resolve(decodeUtf8(bytes)) })
 }
 
 async function readInTime(c: Context): Promise<Uint8Array> {
@@ -179,25 +180,9 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/**
- * Counts brackets and commas outside strings. @throws AppError `invalid` for JSON that is nested too deeply or has more than
- * about `maxValues` values.
- */
-function requireSimple(json: string, maxValues: number): void {
-  let depth = 0
-  let values = 0
-  let isInString = false
-  for (let index = 0; index < json.length; index++) {
-    const code = json.charCodeAt(index)
-    if (isInString) {
-      if (code === 0x5c) index++
-      else if (code === 0x22) isInString = false
-    } else if (code === 0x22) isInString = true
-    else if (code === 0x2c) values++
-    else if (code === 0x7b || code === 0x5b) {
-      values++
-      if (++depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
-    } else if (code === 0x7d || code === 0x5d) depth--
-    if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
-  }
+/** @throws AppError `invalid` for JSON that is nested too deeply or has more than about `maxValues` values. */
+function requireSimple(json: Uint8Array, maxValues: number): void {
+  const { values, depth } = createJsonMeter()(json)
+  if (depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
+  if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
 }

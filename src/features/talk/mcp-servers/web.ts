@@ -69,7 +69,7 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
 
   app.get(
     '/api/agents/:id/mcp-servers/:serverId/tools',
-    answers({ 200: McpServerTools }, 'not_found', 'conflict', 'unavailable', 'upstream_failed'),
+    answers({ 200: McpServerTools }, 'not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'),
     owner,
     async (c) => {
       const { id, serverId } = c.req.param()
@@ -83,7 +83,7 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
 
   app.post(
     '/api/agents/:id/mcp-servers/:serverId/try',
-    answers({ 200: ToolResult }, 'not_found', 'conflict', 'unavailable', 'upstream_failed'),
+    answers({ 200: ToolResult }, 'not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'),
     owner,
     validate('json', TryRequest),
     async (c) => {

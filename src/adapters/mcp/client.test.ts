@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
+import { createEgress } from '../egress/egress.ts'
+import { createMcpClients } from './client.ts'
+
+const TIMEOUT_MS = 30_000
+const HOLD_MS = 50
+const BYTES = 1_900_000
+const Message = z.object({
+  id: z.number().optional(),
+  method: z.string(),
+  params: z.looseObject({ protocolVersion: z.string().optional() }).optional(),
+})
+
+/** A server whose lists of tools and of what a tool says are the text that `said` is. */
+function startHostile(said: string, isEvents: boolean) {
+  return Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      if (request.method !== 'POST') return new Response(null, { status: 405 })
+      const { id, method, params } = Message.parse(await request.json())
+      if (id === undefined) return new Response(null, { status: 202 })
+      const greeting = {
+        protocolVersion: params?.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'h', version: '1' },
+      }
+      const result = method === 'initialize' ? JSON.stringify(greeting) : `{"tools":${said},"content":${said}}`
+      const text = `{"jsonrpc":"2.0","id":${id},"result":${result}}`
+      return new Response(isEvents ? `data: ${text}\n\n` : text, {
+        headers: { 'content-type': isEvents ? 'text/event-stream' : 'application/json' },
+      })
+    },
+  })
+}
+
+const many = (one: string) => `[${`${one},`.repeat(BYTES / 2 / (one.length + 1))}${one}]`
+
+test.each([
+  ['nothing at all', many('{}')],
+  ['numbers', many('1')],
+  ['tools', many('{"name":"a","inputSchema":{"type":"object"}}')],
+  ['parts', many('{"type":"text","text":"a"}')],
+])(
+  'a server that says %s a hundred thousand times holds nobody up',
+  async (_what, said) => {
+    const limitMs = HOLD_MS * measureSlowness()
+    for (const isEvents of [false, true]) {
+      using server = startHostile(said, isEvents)
+      const clients = createMcpClients(createEgress({ allowPrivate: true }))
+      const endpoint = { url: `http://127.0.0.1:${server.port}/mcp`, headers: {} }
+      // The first use loads the library.
+      await clients.listTools(endpoint, TIMEOUT_MS).catch(() => undefined)
+      for (const ask of [
+        () => clients.listTools(endpoint, TIMEOUT_MS),
+        () => clients.callTool(endpoint, 'a', {}, TIMEOUT_MS),
+      ]) {
+        const watch = watchLoop()
+        const startedAt = performance.now()
+        await expect(ask()).rejects.toMatchObject({ kind: 'upstream_failed' })
+        expect(watch.stop().workMs).toBeLessThan(limitMs)
+        expect(performance.now() - startedAt).toBeLessThan(TIMEOUT_MS / 2)
+      }
+    }
+  },
+  120_000,
+)
+
+test('of a list that is too long the first tools are taken, and the first parts of what one says', async () => {
+  const said = JSON.stringify(
+    Array.from({ length: 1500 }, (_, index) => ({
+      name: `t${index}`,
+      inputSchema: { type: 'object' },
+      type: 'text',
+      text: 'a',
+    })),
+  )
+  using server = startHostile(said, true)
+  const clients = createMcpClients(createEgress({ allowPrivate: true }))
+  const endpoint = { url: `http://127.0.0.1:${server.port}/mcp`, headers: {} }
+  const tools = await clients.listTools(endpoint, TIMEOUT_MS)
+  expect([tools.length, tools[99]?.name]).toEqual([100, 't99'])
+  const { text, isError } = await clients.callTool(endpoint, 'a', {}, TIMEOUT_MS)
+  expect([text.split('\n').length, isError]).toEqual([1000, false])
+}, 120_000)
