@@ -177,8 +177,10 @@ async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }>
   queue.start(jobKinds(platform))
   const stopRunner = startRunner(repeatingJobs(platform), log)
   const first = new AbortController()
-  const atStart = Promise.all([reconcileAgents(agents), models.catalogue.refresh(first.signal)]).catch((error) =>
-    log.error({ error: errorMessage(error) }, 'start-up work failed'),
+  const atStart = Promise.all([reconcileAgents(agents, first.signal), models.catalogue.refresh(first.signal)]).catch(
+    (error) => {
+      if (!first.signal.aborted) log.error({ error: errorMessage(error) }, 'start-up work failed')
+    },
   )
   return {
     async stop() {

@@ -76,6 +76,20 @@ test('stop does not wait for the next run, tells the one under way, and waits fo
   expect(wasTold).toBe(true)
 })
 
+test('a run that the stop cuts short is no failure', async () => {
+  const { log, lines } = capturedLog()
+  const begun = Promise.withResolvers<void>()
+  const run = async (signal: AbortSignal) => {
+    begun.resolve()
+    await pause(600_000, signal)
+    signal.throwIfAborted()
+  }
+  const stop = startRunner([{ name: 'long', everyMs: 1, run }], log)
+  await begun.promise
+  await stop()
+  expect(lines).toEqual([])
+})
+
 test('pause ends at once when its signal aborts, before or during', async () => {
   await pause(3_600_000, AbortSignal.abort())
   const controller = new AbortController()

@@ -8,11 +8,13 @@ export async function inLanes<Item>(
   items: Iterable<Item>,
   lanes: number,
   work: (item: Item) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const waiting = items[Symbol.iterator]()
   const lane = async () => {
     for (let next = waiting.next(); !next.done; next = waiting.next()) {
       await spareTurn()
+      if (signal?.aborted) return
       await work(next.value)
     }
   }

@@ -11,7 +11,7 @@ const WATCH_AGAIN_MS = 5000
 
 export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
   const reconcile = createReconciler(deps)
-  return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: () => reconcile() }
+  return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: reconcile }
 }
 
 /** Owners are told at once when an agent is down, and when it is back. */

@@ -25,6 +25,7 @@ const FORGOTTEN_MS = 60_000
 const DOWN_MS = 60_000
 /** Agents that are asked about at once. */
 const LANES = 32
+const NEVER = new AbortController().signal
 
 /** Agents that should run and did not, and since when. */
 type Down = Map<string, number>
@@ -34,38 +35,37 @@ type Down = Map<string, number>
  * it has changed; an agent that ended for good (bad configuration) is marked. `stopped`
  * and `sleeping`: ends what a crash left running.
  * `provisioning`: asks again for a deployment that a crash kept from being asked for. An engine that does not answer
- * changes no status, and an agent for which something is being done is left to that.
+ * changes no status, and an agent for which something is being done is left to that. Once `signal` aborts no further agent
+ * is looked at.
  */
-export function reconcileAgents(deps: ReconcileDeps): Promise<void> {
-  return reconcileAll(deps, null)
+export function reconcileAgents(deps: ReconcileDeps, signal = NEVER): Promise<void> {
+  return reconcileAll(deps, null, signal)
 }
 
 /**
  * `reconcileAgents` for a platform that has been up for a while: an agent that is found down is left to the watchdog for a
  * minute, and what the engine has beyond the rows is removed.
  */
-export function createReconciler(deps: ReconcileDeps): () => Promise<void> {
+export function createReconciler(deps: ReconcileDeps): (signal?: AbortSignal) => Promise<void> {
   const down: Down = new Map()
   const removeOrphans: RemoveOrphans = createOrphanFinder(deps)
-  return async () => {
-    await reconcileAll(deps, down)
-    await removeOrphans()
+  return async (signal = NEVER) => {
+    await reconcileAll(deps, down, signal)
+    if (!signal.aborted) await removeOrphans()
   }
 }
 
-/** Nobody leaves. */
-const NEVER = new AbortController().signal
-
-async function reconcileAll(deps: ReconcileDeps, down: Down | null): Promise<void> {
+async function reconcileAll(deps: ReconcileDeps, down: Down | null, signal: AbortSignal): Promise<void> {
   await resumeForgotten(deps)
   const ids = new Set<string>()
-  for await (const isInRange of inRanges(deps.db, AGENTS_NEWEST_FIRST, undefined, NEVER)) {
+  for await (const isInRange of inRanges(deps.db, AGENTS_NEWEST_FIRST, undefined, signal)) {
     const isSettled = and(isInRange, inArray(agents.status, ['running', 'stopped']))
     for (const { id } of deps.db.select({ id: agents.id }).from(agents).where(isSettled).all()) ids.add(id)
   }
   for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
-  await inLanes(ids, LANES, (id) => reconcileAgent(deps, id, down))
-  await inLanes(await listSleepless(deps), LANES, (id) => reconcileAgent(deps, id, down))
+  const reconcile = (id: string) => reconcileAgent(deps, id, down)
+  await inLanes(ids, LANES, reconcile, signal)
+  if (!signal.aborted) await inLanes(await listSleepless(deps), LANES, reconcile, signal)
 }
 
 /**

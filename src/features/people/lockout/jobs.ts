@@ -7,5 +7,5 @@ const HOUR_MS = 3_600_000
 
 /** Forgets failed attempts and used proofs of work whose time is over. */
 export function throttlesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
-  return { name: 'accounts.throttles', everyMs: HOUR_MS, run: () => deleteOldThrottles(db, clock) }
+  return { name: 'accounts.throttles', everyMs: HOUR_MS, run: (signal) => deleteOldThrottles(db, clock, signal) }
 }

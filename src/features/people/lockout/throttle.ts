@@ -81,6 +81,6 @@ export function forgetFailuresBelow(tx: Tx, key: string): void {
 }
 
 /** Removes counters whose window is over. */
-export async function deleteOldThrottles(db: Db, clock: Clock): Promise<void> {
-  await deleteInBatches(db, throttles, lte(throttles.resetAt, clock.now()))
+export async function deleteOldThrottles(db: Db, clock: Clock, signal?: AbortSignal): Promise<void> {
+  await deleteInBatches(db, throttles, lte(throttles.resetAt, clock.now()), signal)
 }

@@ -83,8 +83,11 @@ export function findPendingEmail(db: Db, userId: string, now: Date): string | nu
   return db.select({ email: emailTokens.email }).from(emailTokens).where(isPending).get()?.email ?? null
 }
 
-export async function deleteExpiredEmailTokens({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
-  await deleteInBatches(db, emailTokens, lte(emailTokens.expiresAt, clock.now()))
+export async function deleteExpiredEmailTokens(
+  { db, clock }: { db: Db; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  await deleteInBatches(db, emailTokens, lte(emailTokens.expiresAt, clock.now()), signal)
 }
 
 function isValid(token: string, purposes: readonly EmailTokenPurpose[], now: Date) {

@@ -11,7 +11,7 @@ const MAIL_ATTEMPTS = 24
 
 /** Forgets mailed links whose time is over. */
 export function emailTokensJob(deps: { db: Db; clock: Clock }): RepeatingJob {
-  return { name: 'accounts.email-tokens', everyMs: HOUR_MS, run: () => deleteExpiredEmailTokens(deps) }
+  return { name: 'accounts.email-tokens', everyMs: HOUR_MS, run: (signal) => deleteExpiredEmailTokens(deps, signal) }
 }
 
 /** Mails go out here, so that neither a slow mail server nor the existence of an account shows in any request. */

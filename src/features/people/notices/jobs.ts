@@ -23,5 +23,5 @@ export function remindersJob(deps: RemindDeps): RepeatingJob {
 }
 
 export function oldNoticesJob(deps: Pick<RemindDeps, 'db' | 'clock'>): RepeatingJob {
-  return { name: 'notices.old', everyMs: HOUR_MS, run: () => deleteOldNotices(deps) }
+  return { name: 'notices.old', everyMs: HOUR_MS, run: (signal) => deleteOldNotices(deps, signal) }
 }

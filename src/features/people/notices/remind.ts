@@ -47,7 +47,7 @@ function remind(tx: Tx, enqueue: Enqueue, { id, userId, reminders }: typeof noti
 }
 
 /** Forgets what was told long ago and is over. */
-export async function deleteOldNotices({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+export async function deleteOldNotices({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
   const oldest = addDays(clock.now(), -KEPT_DAYS)
-  await deleteInBatches(db, notices, sql`${notices.createdAt} < ${oldest.getTime()}`)
+  await deleteInBatches(db, notices, sql`${notices.createdAt} < ${oldest.getTime()}`, signal)
 }

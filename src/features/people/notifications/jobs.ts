@@ -16,5 +16,5 @@ export function notifyJob(deps: DeliverDeps): JobKind {
 }
 
 export function deliveriesJob(deps: Pick<DeliverDeps, 'db' | 'clock'>): RepeatingJob {
-  return { name: 'notifications.deliveries', everyMs: HOUR_MS, run: () => deleteOldDeliveries(deps) }
+  return { name: 'notifications.deliveries', everyMs: HOUR_MS, run: (signal) => deleteOldDeliveries(deps, signal) }
 }

@@ -53,9 +53,12 @@ export async function deliverWaiting(deps: DeliverDeps, name: ChannelName, signa
   if (problem !== null) throw new Error(`${name} ${problem}`)
 }
 
-export async function deleteOldDeliveries({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+export async function deleteOldDeliveries(
+  { db, clock }: { db: Db; clock: Clock },
+  signal?: AbortSignal,
+): Promise<void> {
   const oldest = addDays(clock.now(), -KEPT_DAYS)
-  await deleteInBatches(db, notificationDeliveries, lt(notificationDeliveries.createdAt, oldest))
+  await deleteInBatches(db, notificationDeliveries, lt(notificationDeliveries.createdAt, oldest), signal)
 }
 
 function listWaiting(db: Db, channel: ChannelName) {

@@ -7,5 +7,5 @@ const TEN_MINUTES_MS = 600_000
 
 /** Forgets sign-ins that were begun and never came back. */
 export function signInsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
-  return { name: 'sign-in.expired', everyMs: TEN_MINUTES_MS, run: () => deleteExpiredSignIns(deps) }
+  return { name: 'sign-in.expired', everyMs: TEN_MINUTES_MS, run: (signal) => deleteExpiredSignIns(deps, signal) }
 }

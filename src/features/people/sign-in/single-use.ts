@@ -29,8 +29,11 @@ export function isUnused(db: Db, value: string, now: Date): boolean {
 }
 
 /** Forgets nonces, waiting sign-ins and attempts whose time is over. */
-export async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+export async function deleteExpiredSignIns(
+  { db, clock }: { db: Db; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
   const now = clock.now()
-  await deleteInBatches(db, walletNonces, lte(walletNonces.expiresAt, now))
-  await deleteInBatches(db, signInAttempts, lte(signInAttempts.expiresAt, now))
+  await deleteInBatches(db, walletNonces, lte(walletNonces.expiresAt, now), signal)
+  await deleteInBatches(db, signInAttempts, lte(signInAttempts.expiresAt, now), signal)
 }

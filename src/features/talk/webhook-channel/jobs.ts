@@ -152,11 +152,12 @@ export function webhookDeliveriesJob(deps: { db: Db; clock: Clock }): RepeatingJ
   return {
     name: 'webhook-channel.forget',
     everyMs: HOUR_MS,
-    async run() {
+    async run(signal) {
       await deleteInBatches(
         deps.db,
         webhookDeliveries,
         lt(webhookDeliveries.receivedAt, addDays(deps.clock.now(), -DAYS_KEPT)),
+        signal,
       )
     },
   }

@@ -4,5 +4,5 @@ import { type SampleDeps, sampleAgents } from './sample.ts'
 const SAMPLE_MS = 60_000
 
 export function sampleJob(deps: SampleDeps): RepeatingJob {
-  return { name: 'metrics.sample', everyMs: SAMPLE_MS, run: () => sampleAgents(deps) }
+  return { name: 'metrics.sample', everyMs: SAMPLE_MS, run: (signal) => sampleAgents(deps, signal) }
 }

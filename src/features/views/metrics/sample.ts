@@ -32,7 +32,7 @@ type Counts = { messages: number; errors: number }
  * Measures every agent that should run and stores what it found, with the messages since the sample before. An agent that
  * cannot be asked, because the engine does not answer, is neither up nor down.
  */
-export async function sampleAgents(deps: SampleDeps): Promise<void> {
+export async function sampleAgents(deps: SampleDeps, signal?: AbortSignal): Promise<void> {
   const shouldRun = and(inArray(agents.status, ['running', 'error', 'unknown']), isNotNull(agents.port))
   const asked = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).where(shouldRun).all()
   const samples: Sample[] = []
@@ -41,6 +41,7 @@ export async function sampleAgents(deps: SampleDeps): Promise<void> {
     for (const sample of await Promise.all(some)) if (sample) samples.push(sample)
   }
   await storeSamples(deps.db, samples, deps.clock.now())
+  await forgetSamples(deps.db, deps.clock.now(), signal)
 }
 
 async function measure(
@@ -68,9 +69,12 @@ async function storeSamples(db: Db, samples: Sample[], now: Date): Promise<void>
       }
     })
   }
-  await deleteInBatches(db, agentMetrics, lt(agentMetrics.sampledAt, addDays(now, -SAMPLE_DAYS)))
-  await deleteInBatches(db, agentMetricHours, lt(agentMetricHours.hour, addDays(now, -HOUR_DAYS)))
-  await deleteInBatches(db, platformHours, lt(platformHours.hour, addDays(now, -HOUR_DAYS)))
+}
+
+async function forgetSamples(db: Db, now: Date, signal: AbortSignal | undefined): Promise<void> {
+  await deleteInBatches(db, agentMetrics, lt(agentMetrics.sampledAt, addDays(now, -SAMPLE_DAYS)), signal)
+  await deleteInBatches(db, agentMetricHours, lt(agentMetricHours.hour, addDays(now, -HOUR_DAYS)), signal)
+  await deleteInBatches(db, platformHours, lt(platformHours.hour, addDays(now, -HOUR_DAYS)), signal)
 }
 
 /** Adds the messages since the sample before to their hours, and notes up to where they were counted. */

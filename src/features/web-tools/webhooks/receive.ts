@@ -66,9 +66,9 @@ export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return {
     name: 'webhooks.forget',
     everyMs: HOUR_MS,
-    async run() {
+    async run(signal) {
       const isOld = lt(webhookEvents.receivedAt, addDays(deps.clock.now(), -DAYS_KEPT))
-      await deleteInBatches(deps.db, webhookEvents, isOld)
+      await deleteInBatches(deps.db, webhookEvents, isOld, signal)
     },
   }
 }
