@@ -66,7 +66,7 @@ test.each([
       }
     }
   },
-  120_000,
+  600_000,
 )
 
 test('of a list that is too long the first tools are taken, and the first parts of what one says', async () => {
