@@ -108,8 +108,12 @@ async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.getByRole('heading', { level: 1 }).first().waitFor()
   // A page that follows events is never idle for long; what it reads at first is there by then.
-  await until('everything to be loaded', async () => (await page.locator('[aria-busy="true"]').count()) === 0)
-  await page.evaluate(PAINTED)
+  // What came may have something to load in its turn, such as a chart.
+  await until('everything to be loaded', async () => {
+    if ((await page.locator('[aria-busy="true"]').count()) > 0) return false
+    await page.evaluate(PAINTED)
+    return (await page.locator('[aria-busy="true"]').count()) === 0
+  })
 }
 
 function toFile(name: string, path: string): string {

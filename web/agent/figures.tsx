@@ -14,9 +14,13 @@ export function Figures({ agentId }: { agentId: string }) {
   return (
     <section aria-label="Figures" aria-busy={!stats}>
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line sm:grid-cols-3 lg:grid-cols-6">
-        <Tile label="CPU" value={stats?.cpu} note="of a core" />
-        <Tile label="Memory" value={stats?.memory.split(' / ')[0]} note={stats && limitOf(stats.memory)} />
-        <Tile label="Network" value={stats?.network.split(' / ')[0]} note={stats && sentOf(stats.network)} />
+        <Tile label="CPU" value={stats && withSpaces(stats.cpu)} note="of a core" />
+        <Tile label="Memory" value={stats && withSpaces(firstOf(stats.memory))} note={stats && limitOf(stats.memory)} />
+        <Tile
+          label="Network"
+          value={stats && withSpaces(firstOf(stats.network))}
+          note={stats && sentOf(stats.network)}
+        />
         <Tile label="Up for" value={stats?.uptimeFormatted} />
         <Tile label="Messages" value={stats && count.format(stats.messagesProcessed)} note={failed} />
         <Tile label="Response" value={typeof responseMs === 'number' ? formatDuration(responseMs) : responseMs} />
@@ -45,14 +49,24 @@ function Tile({ label, value, note }: { label: string; value: string | undefined
   )
 }
 
+/** "100MiB" of "100MiB / 1GiB" */
+function firstOf(pair: string): string {
+  return pair.split(' / ')[0] ?? pair
+}
+
+/** The API writes figures as engines do, "2.4%", and the dashboard with a space before the unit. */
+function withSpaces(figure: string): string {
+  return figure.replace(/(?<=\d)(?=[%a-zA-Z])/, '\u00a0')
+}
+
 /** "100MiB / 1GiB" */
 function limitOf(memory: string): string | undefined {
   const limit = memory.split(' / ')[1]
-  return limit && `of ${limit}`
+  return limit && `of ${withSpaces(limit)}`
 }
 
 /** "1.2kB / 3.4kB" */
 function sentOf(network: string): string | undefined {
   const sent = network.split(' / ')[1]
-  return sent && `in, ${sent} out`
+  return sent && `in, ${withSpaces(sent)} out`
 }
