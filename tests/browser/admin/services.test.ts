@@ -48,7 +48,7 @@ test.skipIf(!hasBrowser())(
 
     await program.stop()
     const again = await house.start()
-    expect(again.lines.join('\n')).toMatch(/AI +groq, openrouter/)
+    expect(again.lines.join('\n')).toMatch(/AI +openrouter, groq/)
     await page.reload()
     await page.getByText('4 models').waitFor()
     await page.getByRole('button', { name: 'Forget' }).first().click()

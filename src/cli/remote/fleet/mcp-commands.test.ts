@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
+import { createEmptyEngine } from '../../../../tests/harness/engines/empty-engine.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { agents } from '../../../features/agents/registry/tables.ts'
@@ -17,7 +18,7 @@ const KEY = 'sk-proj-0123456789abcdef'
 
 /** An agent whose row says that it runs in a container, where commands are confined, and its owner at the command line. */
 async function openContainerAgent() {
-  const owner = await agentOwner()
+  const owner = await agentOwner({ runtime: createEmptyEngine() })
   await write(owner.platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
   const server: ServerClient = {
     async ask(schema, method, path, body) {
