@@ -71,7 +71,7 @@ test.skipIf(!hasBrowser())(
     ] as const
     const measured: string[] = []
     for (const [path, limitMs] of limits) {
-      const { readyMs, clockMs } = await measureReady(page, `${web}${path}`)
+      const { readyMs, clockMs } = await measureReady(page, `${web}${path}`, limitMs)
       measured.push(
         `${path.replace(agentId, 'one')}: ${Math.round(readyMs)} ms, by the clock ${Math.round(clockMs)} ms`,
       )
@@ -105,21 +105,22 @@ async function placesOfTabs(page: Page, name: string): Promise<string[]> {
   return [...places]
 }
 
-/** The least of a few loads. */
-async function measureReady(page: Page, url: string): Promise<{ readyMs: number; clockMs: number }> {
-  const loads: { readyMs: number; clockMs: number }[] = []
-  for (let load = 0; load < TRIES; load++) {
-    await page.goto('about:blank')
-    const tasks = await watchPageTasks(page)
-    const from = performance.now()
-    await visit(page, url)
-    const clockMs = performance.now() - from
-    loads.push({ readyMs: (await tasks.stop()).sumMs, clockMs })
-  }
-  return {
-    readyMs: Math.min(...loads.map(({ readyMs }) => readyMs)),
-    clockMs: Math.min(...loads.map(({ clockMs }) => clockMs)),
-  }
+type Ready = { readyMs: number; clockMs: number }
+
+/** The first load that keeps to the limit, or the best of a few: others use the machine as well. */
+async function measureReady(page: Page, url: string, limitMs: number): Promise<Ready> {
+  const loads: Ready[] = []
+  while (loads.length < TRIES && (loads.at(-1)?.readyMs ?? limitMs) >= limitMs) loads.push(await loadOnce(page, url))
+  return loads.reduce((best, load) => (load.readyMs < best.readyMs ? load : best))
+}
+
+async function loadOnce(page: Page, url: string): Promise<Ready> {
+  await page.goto('about:blank')
+  const tasks = await watchPageTasks(page)
+  const from = performance.now()
+  await visit(page, url)
+  const clockMs = performance.now() - from
+  return { readyMs: (await tasks.stop()).sumMs, clockMs }
 }
 
 async function startTour() {
