@@ -44,7 +44,7 @@ export const FleetRow = memo(function FleetRow({ agent, isChosen, onChoose }: Fl
           <Link
             to="/agents/$agentId"
             params={{ agentId: agent.id }}
-            className="min-w-0 truncate font-medium hover:underline"
+            className="max-w-full shrink-0 truncate font-medium hover:underline"
           >
             {agent.name}
           </Link>
@@ -80,7 +80,7 @@ function Labels({ labels }: { labels: readonly string[] }) {
   return (
     <span
       title={labels.join(', ')}
-      className="flex h-6 min-w-0 shrink-999 flex-wrap items-center gap-x-1 overflow-hidden max-sm:hidden"
+      className="flex h-6 min-w-0 flex-wrap items-center gap-x-1 overflow-hidden max-sm:hidden"
     >
       <span className="h-6 w-0" />
       {labels.slice(0, 2).map((label) => (
