@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, lte, not, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, notInArray } from 'drizzle-orm'
 import type { ZodType } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { errorMessage } from '../core/errors.ts'
@@ -8,17 +8,15 @@ import { inRequest } from '../core/request-id.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
+import { type JobRow, LEASE_MS, lease, type Places, type Running } from './lease.ts'
 import { jobs } from './tables.ts'
 
-const LEASE_MS = 60_000
 const POLL_MS = 500
 const MAX_PARALLEL = 8
 const MAX_SLOW = 32
 /** Of the slow ones so many are those of one share: who has hundreds that wait leaves places for everybody else. */
 const MAX_OF_SHARE = 8
 const MAX_ATTEMPTS = 8
-
-type JobRow = typeof jobs.$inferSelect
 
 /** One kind of durable work, as `defineJob` makes it: whatever is stored is parsed before it is run. */
 export type JobKind = {
@@ -149,73 +147,6 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
       await Promise.allSettled([...quick.keys(), ...slow.keys()])
     },
   }
-}
-
-/** Work that is under way, with its share. */
-type Running = Map<Promise<void>, string>
-type Places = { count: number; ofShare: number; isWanted: SQL }
-
-/** Fills the places that are free with due jobs of the wanted kinds, oldest first, and with those whose lease ran out. */
-async function lease(deps: { db: Db; clock: Clock }, running: Running, places: Places): Promise<JobRow[]> {
-  const taken = [...running.values()]
-  if (taken.length >= places.count || !hasDueJob(deps, and(places.isWanted, hasPlace(taken, places)))) return []
-  return write(deps.db, (tx) => {
-    const leased: JobRow[] = []
-    while (taken.length < places.count) {
-      const found = findDue(tx, deps.clock.now(), taken, places)
-      if (found.length === 0) break
-      for (const job of found) {
-        if (countOf(taken, job.share) >= places.ofShare) continue
-        taken.push(job.share)
-        leased.push(takeLease(tx, job, deps.clock.now()))
-      }
-    }
-    return leased
-  })
-}
-
-function findDue(tx: Tx, now: Date, taken: readonly string[], places: Places): JobRow[] {
-  return tx
-    .select()
-    .from(jobs)
-    .where(and(isDue(now), places.isWanted, hasPlace(taken, places)))
-    .orderBy(asc(jobs.runAt))
-    .limit(places.count - taken.length)
-    .all()
-}
-
-function takeLease(tx: Tx, job: JobRow, now: Date): JobRow {
-  const held = { leaseToken: newId('lease'), leaseUntil: new Date(now.getTime() + LEASE_MS) }
-  return tx
-    .update(jobs)
-    .set({ ...held, status: 'running', attempts: job.attempts + 1 })
-    .where(eq(jobs.id, job.id))
-    .returning()
-    .get()
-}
-
-/** Holds for jobs whose share has not all of its places. */
-function hasPlace(taken: readonly string[], { ofShare }: Places): SQL | undefined {
-  const full = [...new Set(taken)].filter((share) => countOf(taken, share) >= ofShare)
-  return full.length === 0 ? undefined : notInArray(jobs.share, full)
-}
-
-function countOf(taken: readonly string[], share: string): number {
-  return taken.filter((one) => one === share).length
-}
-
-function hasDueJob({ db, clock }: { db: Db; clock: Clock }, isWanted: SQL | undefined): boolean {
-  const isDueNow = and(isDue(clock.now()), isWanted)
-  return db.select({ id: jobs.id }).from(jobs).where(isDueNow).limit(1).get() !== undefined
-}
-
-/** A queued job waits for the running one with its key, however long that takes. */
-function isDue(now: Date) {
-  const isBlocked = sql`EXISTS (SELECT 1 FROM jobs AS other WHERE other.key = ${jobs.key} AND other.status = 'running')`
-  return or(
-    and(eq(jobs.status, 'queued'), lte(jobs.runAt, now), not(isBlocked)),
-    and(eq(jobs.status, 'running'), lte(jobs.leaseUntil, now)),
-  )
 }
 
 async function runJob(

@@ -32,3 +32,20 @@ function toErrorType(error: unknown): string {
   if (error instanceof AppError) return error.kind
   return error instanceof Error ? error.name : '_OTHER'
 }
+
+/** The span ends with what is listened to, however that ends; whoever stops listening is no failure of who spoke. */
+export async function* followToEnd<T>(span: Span, items: AsyncIterable<T>, note: (item: T) => void): AsyncGenerator<T> {
+  let failure: unknown = null
+  try {
+    for await (const item of items) {
+      note(item)
+      yield item
+    }
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    if (failure === null) span.end()
+    else endFailed(span, failure)
+  }
+}

@@ -2,7 +2,7 @@ import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { AgentEndpoint } from '../gateways/endpoint.ts'
 import type { AgentChatRequest, AgentGateway } from '../gateways/gateway.ts'
 import type { AgentEvent, ToolCall } from '../gateways/stream.ts'
-import { CLIENT, endFailed, INTERNAL, within } from './spans.ts'
+import { CLIENT, endFailed, followToEnd, INTERNAL, within } from './spans.ts'
 
 /** Makes spans below another one; OpenTelemetry hands it over where it was loaded. */
 export type Below = (span: Span) => Context
@@ -19,10 +19,10 @@ export function traceGateway(tracer: Tracer, below: Below, gateway: AgentGateway
     chat: (endpoint, request, signal) =>
       within(begin(endpoint, request), () => gateway.chat(endpoint, request, signal)),
     streamChat: (endpoint, request, signal) =>
-      followTurn(begin(endpoint, request), gateway.streamChat(endpoint, request, signal), () => undefined),
+      followToEnd(begin(endpoint, request), gateway.streamChat(endpoint, request, signal), () => undefined),
     streamTurn(endpoint, request, signal) {
       const span = begin(endpoint, request)
-      return followTurn(span, gateway.streamTurn(endpoint, request, signal), (event) =>
+      return followToEnd(span, gateway.streamTurn(endpoint, request, signal), (event) =>
         noteEvent(tracer, below, span, event),
       )
     },
@@ -37,23 +37,6 @@ function beginTurn(tracer: Tracer, { agentId, kind }: AgentEndpoint, { sessionKe
     ...(agentId !== undefined && { 'gen_ai.agent.id': agentId }),
   }
   return tracer.startSpan(['invoke_agent', agentId].filter(Boolean).join(' '), { kind: CLIENT, attributes })
-}
-
-/** The span ends with the turn, however that ends; whoever stops listening is no failure of the agent. */
-async function* followTurn<T>(span: Span, events: AsyncIterable<T>, note: (event: T) => void): AsyncGenerator<T> {
-  let failure: unknown = null
-  try {
-    for await (const event of events) {
-      note(event)
-      yield event
-    }
-  } catch (error) {
-    failure = error
-    throw error
-  } finally {
-    if (failure === null) span.end()
-    else endFailed(span, failure)
-  }
 }
 
 function noteEvent(tracer: Tracer, below: Below, span: Span, event: AgentEvent): void {

@@ -1,6 +1,6 @@
 import type { Attributes, Span, Tracer } from '@opentelemetry/api'
-import type { AiProvider, CompletionChunk, CompletionRequest, TokenUsage } from '../models/provider.ts'
-import { CLIENT, endFailed, within } from './spans.ts'
+import type { AiProvider, CompletionRequest, TokenUsage } from '../models/provider.ts'
+import { CLIENT, endFailed, followToEnd, within } from './spans.ts'
 
 /** Words of the conventions (`gen_ai.provider.name`) for those of ours that differ. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = { gemini: 'gcp.gemini' }
@@ -37,7 +37,8 @@ export function traceProvider(tracer: Tracer, provider: AiProvider): AiProvider 
     async stream(request, signal) {
       const span = begin('chat', request)
       try {
-        return followed(span, await provider.stream(request, signal))
+        const chunks = await provider.stream(request, signal)
+        return followToEnd(span, chunks, ({ usage }) => noteUsage(span, usage))
       } catch (error) {
         endFailed(span, error)
         throw error
@@ -57,23 +58,6 @@ function beginSpan(tracer: Tracer, provider: string, operation: string, { body }
     ...Object.fromEntries(numbers),
   }
   return tracer.startSpan(`${operation} ${body.model}`, { kind: CLIENT, attributes })
-}
-
-/** The span ends with the stream, however that ends; a reader that leaves early is no failure of the provider. */
-async function* followed(span: Span, chunks: AsyncIterable<CompletionChunk>): AsyncGenerator<CompletionChunk> {
-  let failure: unknown = null
-  try {
-    for await (const chunk of chunks) {
-      noteUsage(span, chunk.usage)
-      yield chunk
-    }
-  } catch (error) {
-    failure = error
-    throw error
-  } finally {
-    if (failure === null) span.end()
-    else endFailed(span, failure)
-  }
 }
 
 function noteUsage(span: Span, usage: TokenUsage | null): void {
