@@ -14,8 +14,11 @@ const Message = z.object({
   params: z.looseObject({ protocolVersion: z.string().optional() }).optional(),
 })
 
+/** JSON as it is, as an event, and as one after a comment whose quote never ends. */
+const FRAMES = ['', 'data: ', ': "\ndata: ']
+
 /** A server whose lists of tools and of what a tool says are the text that `said` is. */
-function startHostile(said: string, isEvents: boolean) {
+function startHostile(said: string, frame: string) {
   return Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -30,8 +33,8 @@ function startHostile(said: string, isEvents: boolean) {
       }
       const result = method === 'initialize' ? JSON.stringify(greeting) : `{"tools":${said},"content":${said}}`
       const text = `{"jsonrpc":"2.0","id":${id},"result":${result}}`
-      return new Response(isEvents ? `data: ${text}\n\n` : text, {
-        headers: { 'content-type': isEvents ? 'text/event-stream' : 'application/json' },
+      return new Response(frame ? `${frame}${text}\n\n` : text, {
+        headers: { 'content-type': frame ? 'text/event-stream' : 'application/json' },
       })
     },
   })
@@ -48,8 +51,8 @@ test.each([
   'a server that says %s a hundred thousand times holds nobody up',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
-    for (const isEvents of [false, true]) {
-      using server = startHostile(said, isEvents)
+    for (const frame of FRAMES) {
+      using server = startHostile(said, frame)
       const clients = createMcpClients(createEgress({ allowPrivate: true }))
       const endpoint = { url: `http://127.0.0.1:${server.port}/mcp`, headers: {} }
       // The first use loads the library.
@@ -78,7 +81,7 @@ test('of a list that is too long the first tools are taken, and the first parts 
       text: 'a',
     })),
   )
-  using server = startHostile(said, true)
+  using server = startHostile(said, 'data: ')
   const clients = createMcpClients(createEgress({ allowPrivate: true }))
   const endpoint = { url: `http://127.0.0.1:${server.port}/mcp`, headers: {} }
   const tools = await clients.listTools(endpoint, TIMEOUT_MS)

@@ -11,6 +11,8 @@ test.each([
   ['{"a":{"b":[1,{}]}}', 5, 4],
   ['{"a":"[{,\\"[,"}', 1, 1],
   ['["\\\\",[]]', 3, 2],
+  [': "\ndata: [1,2]', 2, 1],
+  [': "\\\rdata: [1,2]', 2, 1],
 ])('%s has about %d values, %d deep', (text, values, depth) => {
   expect(createJsonMeter()(bytesOf(text))).toEqual({ values, depth })
 })
