@@ -72,6 +72,21 @@ test.each([
   600_000,
 )
 
+test.each([['data: 1\n\n'], ['data: 1\r\r'], ['id: 1\n'], [':\n']])(
+  'a server that sends %j a hundred thousand times before it answers holds nobody up',
+  async (line) => {
+    const limitMs = HOLD_MS * measureSlowness()
+    using server = startHostile('[]', `${line.repeat(BYTES / line.length)}data: `)
+    const clients = createMcpClients(createEgress({ allowPrivate: true }))
+    const endpoint = { url: `http://127.0.0.1:${server.port}/mcp`, headers: {} }
+    await clients.listTools(endpoint, TIMEOUT_MS).catch(() => undefined)
+    const watch = watchLoop()
+    await expect(clients.listTools(endpoint, TIMEOUT_MS)).rejects.toMatchObject({ kind: 'upstream_failed' })
+    expect(watch.stop().workMs).toBeLessThan(limitMs)
+  },
+  600_000,
+)
+
 test('of a list that is too long the first tools are taken, and the first parts of what one says', async () => {
   const said = JSON.stringify(
     Array.from({ length: 1500 }, (_, index) => ({

@@ -10,6 +10,9 @@ import { EgressError } from '../egress/error.ts'
 const MAX_BYTES = 2 * 1024 * 1024
 /** Values of JSON in an answer: reading more of them would hold everybody up. */
 const MAX_VALUES = 30_000
+/** Lines of a stream of events: each event is looked at by itself, however little it says. */
+const MAX_EVENT_LINES = 2000
+const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
 /** What a tool says has this many parts at most; of the others nothing is known. */
 const MAX_PARTS = 1000
 
@@ -115,22 +118,41 @@ function toResponse(response: EgressResponse, tooMuch: AbortController): Respons
   const hasBody = status !== 204 && status !== 205 && status !== 304
   if (!hasBody) cancel()
   const plain = [...headers].filter(([name]) => name !== 'content-encoding')
-  return new Response(hasBody ? toStream(response, tooMuch) : null, { status, headers: Object.fromEntries(plain) })
+  const maxLines = headers.get('content-type')?.startsWith('application/json')
+    ? Number.POSITIVE_INFINITY
+    : MAX_EVENT_LINES
+  return new Response(hasBody ? toStream(response, { tooMuch, maxLines }) : null, {
+    status,
+    headers: Object.fromEntries(plain),
+  })
 }
 
 /** JSON, or events with JSON in them. */
-function toStream({ body, cancel }: EgressResponse, tooMuch: AbortController): ReadableStream<Uint8Array> {
+function toStream(
+  { body, cancel }: EgressResponse,
+  { tooMuch, maxLines }: { tooMuch: AbortController; maxLines: number },
+): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   const measure = createJsonMeter()
+  let lines = 0
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next()
       if (done) return controller.close()
-      if (measure(value).values <= MAX_VALUES) return controller.enqueue(value)
+      lines += countLines(value)
+      if (measure(value).values <= MAX_VALUES && lines <= maxLines) return controller.enqueue(value)
       // The SDK waits for the rest of events that break off.
-      tooMuch.abort(new Error(`It says more than ${MAX_VALUES} values`))
+      tooMuch.abort(new Error(`It says more than ${MAX_VALUES} values, or more than ${maxLines} lines`))
       controller.error(tooMuch.signal.reason)
     },
     cancel,
   })
+}
+
+function countLines(piece: Uint8Array): number {
+  let count = 0
+  for (let index = 0; index < piece.length; index++) {
+    if (piece[index] === LINE_FEED || piece[index] === CARRIAGE_RETURN) count++
+  }
+  return count
 }
