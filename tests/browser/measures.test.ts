@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
@@ -17,6 +17,7 @@ const DESK = { width: 1440, height: 900 }
 const STRANGERS = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none', '/docs']
 /** Of the screen, times how far it moved: what somebody sees jump that nobody touched. */
 const MAX_SHIFT = 0.05
+const ANSWERS_APART_MS = 60
 /** Of processor time of the page until it can be used: the clock would also count what else the machine does. */
 const MAX_READY_MS = 1000
 const MAX_FIGURES_MS = 1500
@@ -39,6 +40,8 @@ test.skipIf(!hasBrowser())(
     await page.addInitScript(SHIFTS)
     const found: string[] = []
     for (const size of [PHONE, DESK]) {
+      if (size === PHONE) await page.route('**/api/**', createTrickle())
+      else await page.unroute('**/api/**')
       await page.setViewportSize(size)
       for (const path of paths) {
         await visit(page, `${web}${path}`)
@@ -87,6 +90,16 @@ async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.getByRole('heading', { level: 1 }).first().waitFor()
   await until('everything to be loaded', async () => (await page.locator('[aria-busy="true"]').count()) === 0)
+}
+
+/** A slow line: the answers arrive one by one, and what is read late must not push away what was there. */
+function createTrickle(): (route: Route) => Promise<void> {
+  let before = Promise.resolve()
+  return async (route) => {
+    before = before.then(() => Bun.sleep(ANSWERS_APART_MS))
+    await before
+    await route.continue()
+  }
 }
 
 /** The places of a row of tabs on all of its pages. @returns each place once. */

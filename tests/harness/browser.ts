@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { PASSWORD } from './client.ts'
@@ -34,14 +34,23 @@ export type Browser = AsyncDisposable & {
   complaints: string[]
 }
 
-/** Builds the dashboard unless it is there. */
+/** Builds the dashboard unless it is there as it is written now. */
 export async function buildDashboard(): Promise<void> {
-  if (existsSync(join(ROOT, 'web/dist/index.html'))) return
+  if (isDashboardBuilt()) return
   const build = Bun.spawn([process.execPath, join(ROOT, 'scripts/build-web.ts')], {
     stdout: 'ignore',
     timeout: BUILD_MS,
   })
   if ((await build.exited) !== 0) throw new Error('The dashboard cannot be built')
+}
+
+/** Whether what was built is younger than all that it is made of in `web/`. */
+function isDashboardBuilt(): boolean {
+  const built = statSync(join(ROOT, 'web/dist/index.html'), { throwIfNoEntry: false })
+  if (!built) return false
+  const files = [...new Bun.Glob('web/**/*.{ts,tsx,css,html,md}').scanSync(ROOT)]
+  const sources = files.filter((path) => !path.startsWith('web/dist/'))
+  return sources.every((path) => statSync(join(ROOT, path)).mtimeMs <= built.mtimeMs)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { cookiesOf, json } from './requests.ts'
+import { until } from './until.ts'
 
 /** What everybody here signs in with. */
 export const PASSWORD = 'correct horse battery staple'
@@ -40,13 +41,26 @@ export function toPerson(web: string, email: string, cookies: string): Person {
   }
 }
 
-const Provisioned = z.object({ agent: z.object({ id: z.string(), status: z.string() }) })
+const Named = z.object({ id: z.string(), status: z.string() })
+const Provisioned = z.object({ agent: Named })
+const Agents = z.object({ agents: z.array(Named) })
 
-/** Creates an agent and waits until it runs. @throws Error with the answer when it does not. */
+/** Creates an agent and waits until it runs, also when the request was answered before. @throws Error with what it is when it does not. */
 export async function createAgent(person: Person, request: { name?: string; model?: string } = {}): Promise<string> {
   const response = await person.post('/api/agents/provision', { name: 'Ada', ...request })
   const body: unknown = await response.json()
   const { agent } = Provisioned.parse(body)
-  if (agent.status !== 'running') throw new Error(`The agent is ${agent.status}: ${JSON.stringify(body)}`)
+  const status = agent.status === 'provisioning' ? await waitUntilProvisioned(person, agent.id) : agent.status
+  if (status !== 'running') throw new Error(`The agent is ${status}: ${JSON.stringify(body)}`)
   return agent.id
+}
+
+async function waitUntilProvisioned(person: Person, agentId: string): Promise<string> {
+  let status = 'provisioning'
+  await until('the agent to be provisioned', async () => {
+    const { agents } = Agents.parse(await (await person.get('/api/agents')).json())
+    status = agents.find(({ id }) => id === agentId)?.status ?? 'gone'
+    return status !== 'provisioning'
+  })
+  return status
 }

@@ -38,6 +38,7 @@ function Activity({ agent }: AgentPageProps) {
   const operation = useOperation(agent.id)
   const way = useReturn(agent, deployments.data, operation)
   const events = watchdog.data?.events ?? []
+  const isLoading = deployments.isPending || watchdog.isPending
   return (
     <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
       <fieldset className="flex gap-0.5 justify-self-start rounded-lg bg-sunken p-0.5">
@@ -63,7 +64,7 @@ function Activity({ agent }: AgentPageProps) {
         <LoadProblem what="What the watchdog noted" error={watchdog.error} onRetry={watchdog.refetch} />
       )}
       <Loaded
-        query={deployments}
+        query={isLoading ? { data: undefined, error: deployments.error, refetch: deployments.refetch } : deployments}
         what="What was done"
         placeholder={
           <LoadingShapes what="what happened" className="grid gap-3">
@@ -74,7 +75,10 @@ function Activity({ agent }: AgentPageProps) {
       >
         {(known) => <Timeline happenings={toTimeline(known, events, wanted)} way={way} />}
       </Loaded>
-      <SnapshotsPanel agent={agent} operation={operation} />
+      {/* What stands below waits for what stands above, or it would be pushed away. */}
+      <div className={isLoading ? 'hidden' : 'grid grid-cols-1'}>
+        <SnapshotsPanel agent={agent} operation={operation} />
+      </div>
       <ReturnQuestion agent={agent} way={way} />
     </div>
   )
