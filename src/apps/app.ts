@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
-import { TrieRouter } from 'hono/router/trie-router'
 import { getPath } from 'hono/utils/url'
 import { boundBodies } from '../http/bodies/body.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
+import { FixedPathRouter } from '../http/fixed-path-router.ts'
 import { frame } from '../http/frame.ts'
 import { createApiDocuments } from './api-document/served.ts'
 import { backendApp } from './backend.ts'
@@ -20,7 +20,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   const { noteRequest } = platform.views.exposition
   const app = new Hono<BaseEnv>({
     // Fixed paths stand beside parameters here, which Hono's faster router does not take: it would be tried at each start.
-    router: new TrieRouter(),
+    router: new FixedPathRouter(),
     getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)),
   })
   app.use(frame(log, { isHttps, noteRequest }))

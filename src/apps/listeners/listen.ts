@@ -124,7 +124,7 @@ type Place = { face: Face; host: string; port: number; onlyBelow?: string }
 
 function listenOn(
   getHouse: () => House | null,
-  { face, host, port, onlyBelow = '/' }: Place,
+  { face, host, port, onlyBelow }: Place,
   { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
 ): Bun.Server<Tunnel> {
@@ -158,7 +158,8 @@ function listenOn(
         const house = getHouse()
         if (!house) return answerWhileStarting(request)
         // Read as the app reads it, so that no spelling leads elsewhere.
-        if (!getPath(request).startsWith(onlyBelow)) return Response.json({ error: 'Not found' }, { status: 404 })
+        if (onlyBelow !== undefined && !getPath(request).startsWith(onlyBelow))
+          return Response.json({ error: 'Not found' }, { status: 404 })
         const agent = face === 'web' ? house.reach.agentOf(hostHeader) : null
         if (agent) {
           return house.reach.answer(request, agent, { server, client: toProxyClient(request, server), stopping })
