@@ -1,5 +1,6 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
+import { modelsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField } from '../ui/field.tsx'
@@ -44,7 +45,7 @@ function Enabled({ providers }: { providers: string[] }) {
   const client = useQueryClient()
   const removal = useMutation({
     mutationFn: disableOwnKeys,
-    onSettled: () => client.invalidateQueries({ queryKey: billingQuery.queryKey }),
+    onSettled: () => readAnew(client),
   })
   return (
     <div className="grid gap-3">
@@ -67,7 +68,7 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
     async (wish) => {
       await enableOwnKey(wish)
       form.formRef.current?.reset()
-      await client.invalidateQueries({ queryKey: billingQuery.queryKey })
+      await readAnew(client)
       await onEnabled?.()
     },
     () => 'apiKey',
@@ -86,6 +87,12 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
       </div>
     </SectionForm>
   )
+}
+
+/** A key brings models along, and takes them away with it. */
+async function readAnew(client: QueryClient): Promise<void> {
+  const changed = [billingQuery.queryKey, modelsQuery.queryKey]
+  await Promise.all(changed.map((queryKey) => client.invalidateQueries({ queryKey })))
 }
 
 function nameOf(provider: string): string {

@@ -36,6 +36,7 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
     async embed() {
       throw new ProviderError('caller', 'The offline development model makes no embeddings')
     },
+    async tryKey() {},
     async listModels() {
       return [
         {

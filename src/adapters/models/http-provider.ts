@@ -49,6 +49,16 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
       deadline.clear()
     }
   }
+  const get = async <T>(path: string, signal: AbortSignal, read: (response: Response) => Promise<T>): Promise<T> => {
+    const deadline = createDeadline(options.timeoutMs, signal)
+    try {
+      return await read(await deps.fetch(`${options.baseUrl}${path}`, { headers, signal: deadline.signal }))
+    } catch (error) {
+      throw toProviderError(options.id, error, deadline)
+    } finally {
+      deadline.clear()
+    }
+  }
 
   return {
     id: options.id,
@@ -71,18 +81,17 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
         throw toProviderError(options.id, error, deadline)
       }
     },
-    async listModels(signal) {
-      const deadline = createDeadline(options.timeoutMs, signal)
-      try {
-        const response = await deps.fetch(`${options.baseUrl}/models`, { headers, signal: deadline.signal })
+    listModels: (signal) =>
+      get('/models', signal, async (response) => {
         if (!response.ok) throw await refusal(options.id, response)
         return ModelsResponse.parse(await response.json()).data.map(toListedModel)
-      } catch (error) {
-        throw toProviderError(options.id, error, deadline)
-      } finally {
-        deadline.clear()
-      }
-    },
+      }),
+    // OpenRouter shows its models to everybody, and tells of a key at an address of its own.
+    tryKey: (signal) =>
+      get(options.id === 'openrouter' ? '/key' : '/models', signal, async (response) => {
+        if (!response.ok && response.status !== 404) throw await refusal(options.id, response)
+        await response.body?.cancel()
+      }),
   }
 }
 

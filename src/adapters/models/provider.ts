@@ -98,4 +98,6 @@ export type AiProvider = {
   stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
   embed(request: CompletionRequest, signal: AbortSignal): Promise<Embedding>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
+  /** Costs nothing. @throws ProviderError `credentials` for a key that it does not accept. */
+  tryKey(signal: AbortSignal): Promise<void>
 }

@@ -7,7 +7,6 @@ import { redact } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Base } from '../../base.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
 import { type ServiceProviders, toCredentialName } from '../../models/gateway/service-providers.ts'
 import type { OpenProvider } from '../../models/own-keys/own-keys.ts'
@@ -25,7 +24,6 @@ export type ServicesDeps = {
   db: Db
   clock: Clock
   sealer: Sealer
-  fetch: Base['fetch']
   serviceProviders: ServiceProviders
   openProvider: OpenProvider
   catalogue: Pick<Catalogue, 'list' | 'rebuild' | 'refresh'>
@@ -56,7 +54,7 @@ export async function setProviderKey(deps: ServicesDeps, by: Administrator, id: 
   requireProvider(deps, id)
   const provider = deps.openProvider(id, apiKey)
   if (!provider) throw new AppError('not_found', 'There is no such provider')
-  await requireAccepted(deps, provider, apiKey)
+  await requireAccepted(provider)
   await change(deps, by, { action: 'services.provider-set', target: id }, (tx) =>
     setServiceCredential(deps, tx, toCredentialName(id), apiKey),
   )
@@ -140,29 +138,13 @@ function refused(message: string, cause: unknown): AppError {
   return new AppError('invalid', message, { code: 'CREDENTIALS_REFUSED' }, { cause })
 }
 
-/** OpenRouter shows its models to everybody, and tells of a key at an address of its own. */
-async function requireAccepted(deps: ServicesDeps, provider: AiProvider, apiKey: string): Promise<void> {
-  const { id } = provider
+async function requireAccepted(provider: AiProvider): Promise<void> {
   try {
     await provider.listModels(AbortSignal.timeout(TRIAL_MS))
-    const baseUrl = deps.serviceProviders.known.find((known) => known.id === id)?.baseUrl
-    if (id === 'openrouter' && baseUrl !== undefined && (await isRefused(deps, `${baseUrl}/key`, apiKey))) {
-      throw new ProviderError('credentials', `${id} does not accept this key`)
-    }
+    await provider.tryKey(AbortSignal.timeout(TRIAL_MS))
   } catch (error) {
     if (!(error instanceof ProviderError) || error.failure !== 'credentials') throw error
-    throw refused(`Provider ${id} does not accept this key`, error)
-  }
-}
-
-async function isRefused(deps: ServicesDeps, url: string, apiKey: string): Promise<boolean> {
-  const headers = { authorization: `Bearer ${apiKey}` }
-  try {
-    const response = await deps.fetch(url, { headers, signal: AbortSignal.timeout(TRIAL_MS) })
-    await response.body?.cancel()
-    return response.status === 401 || response.status === 403
-  } catch (error) {
-    throw new ProviderError('broken', `The key could not be tried: ${errorMessage(error)}`)
+    throw refused(`Provider ${provider.id} does not accept this key`, error)
   }
 }
 

@@ -20,7 +20,7 @@ import { listForTask } from './routing/route.ts'
 import { ChatRequest, CostEstimate, EstimateRequest, MyUsage, SelectedModel, SelectRequest } from './schemas.ts'
 
 export type AiBackendDeps = CompleteDeps &
-  ModelListDeps & {
+  Omit<ModelListDeps, 'listModels'> & {
     db: Db
     userSums: RunningSums
     usage: Pick<UsageRecorder, 'flush'>
@@ -45,7 +45,7 @@ export function aiBackend(deps: AiBackendDeps) {
     limitRate(() => deps.requestsPerMinute.ai, 'AI rate limit exceeded.'),
   )
 
-  app.route('/', modelListRoutes(deps))
+  app.route('/', modelListRoutes({ ...deps, listModels: () => deps.catalogue.list() }))
 
   app.post(
     '/api/ai/models/select',

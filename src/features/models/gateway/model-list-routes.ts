@@ -1,15 +1,16 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import type { Catalogue, CatalogueModel } from './catalogue/catalogue.ts'
+import type { CatalogueModel } from './catalogue/catalogue.ts'
 import type { Cooldowns } from './routing/cooldowns.ts'
 import { AiHealth, type AiModel, AiModelList, type ProviderHealth, ProviderModelList } from './schemas.ts'
 
 export type ModelListDeps = {
-  catalogue: Catalogue
+  /** What the caller can choose from. */
+  listModels: (c: Context) => CatalogueModel[] | Promise<CatalogueModel[]>
   cooldowns: Cooldowns
   clock: Clock
   log: Log
@@ -35,17 +36,17 @@ export function modelListRoutes(deps: ModelListDeps) {
     }
   })
 
-  app.get('/api/ai/models', modelsAnswers, (c) => {
-    const models = deps.catalogue.list()
+  app.get('/api/ai/models', modelsAnswers, async (c) => {
+    const models = await deps.listModels(c)
     const counts = Object.fromEntries(
       [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
     )
     return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 
-  app.get('/api/ai/models/:provider', providerModelsAnswers, (c) => {
+  app.get('/api/ai/models/:provider', providerModelsAnswers, async (c) => {
     const provider = c.req.param('provider')
-    const models = deps.catalogue.list().filter((model) => model.provider.id === provider)
+    const models = (await deps.listModels(c)).filter((model) => model.provider.id === provider)
     return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
   })
 

@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
@@ -16,10 +16,11 @@ import type { CatalogueModel } from './catalogue/catalogue.ts'
 import type { CompleteDeps } from './complete.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
+import { findOwnDefault, listForUser } from './routing/route.ts'
 import { ChatRequest, KeyReport, type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
 export type AiWebDeps = MyUsageDeps &
-  ModelListDeps &
+  Omit<ModelListDeps, 'listModels'> &
   CompleteDeps & {
     callers: Pick<CallerFinder, 'callerOfUser'>
     guards: Guards
@@ -36,7 +37,11 @@ export function aiWeb(deps: AiWebDeps) {
     '/api/ai/*',
     limitRate(() => deps.requestsPerMinute.ai, 'AI rate limit exceeded.'),
   )
-  app.route('/', modelListRoutes(deps))
+  const listModels = async (c: Context) => {
+    const user = await deps.guards.findSession(c)
+    return user ? listForUser(deps, user.id) : deps.catalogue.list()
+  }
+  app.route('/', modelListRoutes({ ...deps, listModels }))
 
   // With a session only: a key is held to its own limits, on the backend.
   app.post(
@@ -75,11 +80,13 @@ export function aiWeb(deps: AiWebDeps) {
 
   app.get('/api/models', answers({ 200: ModelList }), routeTraits({ scope: 'any' }), async (c) => {
     const user = await deps.guards.findUser(c)
-    // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none.
+    // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none; where nothing
+    // is configured, what their own key serves.
     const own = user ? planInForce(user) : NO_PLAN
     const plan = own === NO_PLAN ? PLANS.solo : own
-    const models = deps.catalogue.list().map(toListedModel)
-    return c.json({ models, defaultModel: deps.catalogue.findDefault(plan)?.id ?? null })
+    const models = user ? listForUser(deps, user.id) : deps.catalogue.list()
+    const usual = deps.catalogue.findDefault(plan) ?? (user && findOwnDefault(deps, user.id))
+    return c.json({ models: models.map(toListedModel), defaultModel: usual?.id ?? null })
   })
   return app
 }

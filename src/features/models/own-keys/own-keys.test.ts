@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
+import { z } from 'zod'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
-import { bearer, json } from '../../../../tests/harness/requests.ts'
+import type { TestOptions } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
@@ -9,14 +11,16 @@ import { usageMonths } from '../usage/tables.ts'
 
 const OPENAI = '/v1/chat/completions'
 const HI = [{ role: 'user', content: 'Hi' }]
+const Listed = z.object({ models: z.array(z.object({ id: z.string() })), defaultModel: z.string().nullish() })
 const OWN_KEY = 'sk-vendor-0123456789-own'
 
 /** A platform with an aggregator, and a vendor that users may bring keys for. */
-async function house() {
+async function house(options: TestOptions = {}) {
   const vendor = await startProvider()
   const test = await aiPlatform({
+    ...options,
     openProvider: (id, apiKey) =>
-      id === 'openai'
+      ['openai', 'openrouter'].includes(id)
         ? createHttpProvider({ id, baseUrl: vendor.baseUrl, apiKey, timeoutMs: 60_000 }, { fetch })
         : null,
   })
@@ -101,6 +105,30 @@ test('what an own key serves needs no plan; everything else still does', async (
   expect((await test.booked()).every(({ isOwnKey, userId }) => isOwnKey && userId === poor.user.id)).toBe(true)
 })
 
+test('GET /api/models: 200 with what an own key serves where nothing else is configured, and an agent is answered', async () => {
+  await using test = await house({ providers: [] })
+  const headers = { cookie: `service-session=${await test.platform.sessions.create(test.ada.user.id)}` }
+  const list = async (path: string, as = {}) => read(Listed, test.web.request(path, { headers: as }))
+  const ask = () => test.ask(OPENAI, { messages: HI }, bearer(test.ada.agentToken))
+  expect(await list('/api/models', headers)).toEqual({ models: [], defaultModel: null })
+  expect((await ask()).status).toBe(503)
+  await test.enable()
+  const { models, defaultModel } = await list('/api/models', headers)
+  expect(models.map(({ id }) => id)).toContain('openai/gpt-4o-mini')
+  expect(defaultModel).toBe('openai/gpt-4o')
+  expect((await list('/api/ai/models', headers)).models).toHaveLength(models.length)
+  expect((await list('/api/ai/models/openai', headers)).models).toHaveLength(models.length)
+  // The agent of somebody who has chosen no model.
+  const response = await ask()
+  expect([response.status, response.headers.get('x-provider')]).toEqual([200, 'openai'])
+  const eve = await test.join('solo', 'eve@example.com')
+  for (const as of [{}, eve.cookie]) {
+    expect((await list('/api/models', as)).models).toEqual([])
+    expect((await list('/api/ai/models', as)).models).toEqual([])
+  }
+  expect((await test.ask(OPENAI, { messages: HI }, bearer(eve.key))).status).toBe(503)
+})
+
 test('one user’s key serves nobody else, and its failure is that user’s alone', async () => {
   await using test = await house()
   await test.enable()
@@ -149,6 +177,11 @@ test('POST /api/billing: 400 for a key that the provider refuses', async () => {
   const response = await test.enable()
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error: 'Provider openai does not accept this key' })
+  // OpenRouter shows its models to everybody.
+  test.vendor.listModelsWith(200)
+  test.vendor.answerWith({ fault: { status: 401 } })
+  const other = await test.bill({ action: 'enable-byok', apiKey: OWN_KEY, provider: 'openrouter' })
+  expect([other.status, await other.json()]).toEqual([400, { error: 'Provider openrouter does not accept this key' }])
   expect(await test.billing()).toMatchObject({ byokEnabled: false })
 })
 

@@ -62,7 +62,7 @@ export function forgetOwnKeys(tx: Tx, userId: string): void {
 /** A provider that cannot be asked now does not speak against the key. */
 async function requireAccepted(provider: AiProvider, log: Log): Promise<void> {
   try {
-    await provider.listModels(AbortSignal.timeout(PROBE_TIMEOUT_MS))
+    await provider.tryKey(AbortSignal.timeout(PROBE_TIMEOUT_MS))
   } catch (error) {
     if (error instanceof ProviderError && error.failure === 'credentials') {
       throw new AppError('invalid', `Provider ${provider.id} does not accept this key`)

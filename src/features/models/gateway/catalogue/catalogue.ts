@@ -32,6 +32,8 @@ export type Catalogue = {
   findPrice(name: string): TokenPrice | null
   /** The same at a provider that a user brings along; null when it does not serve that model. */
   offerOf(provider: AiProvider, name: string, userId: string): CatalogueModel | null
+  /** All that such a provider is known to serve. */
+  listOf(provider: AiProvider, userId: string): CatalogueModel[]
   /** @throws AppError `unavailable` NOT_CONFIGURED without any provider. */
   requireConfigured(): void
   /** The model new agents get, or null without any provider. */
@@ -65,6 +67,8 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
   const first = (id: string) => offers.get(id)?.[0]
   const list = () => [...offers.values()].flatMap((offered) => toListed(offered) ?? [])
 
+  const listOf = (provider: AiProvider, userId: string) =>
+    modelsOf(provider, deps.aggregator, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
   const offersOf = (name: string) => offers.get(name) ?? offers.get(ALIASES[name] ?? '') ?? []
 
   const findDefault = (plan: Plan) => {
@@ -83,11 +87,12 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
     findDefault,
     offers: offersOf,
     findPrice: (name) => offersOf(name)[0]?.price ?? findBuiltIn(name)?.price ?? null,
+    listOf,
     offerOf(provider, name, userId) {
-      const known = modelsOf(provider, deps.aggregator, listed.get(provider.id))
+      const known = listOf(provider, userId)
       for (const id of toIds(name)) {
         const model = known.find((offered) => offered.id === id)
-        if (model) return { ...model, paidBy: userId }
+        if (model) return model
       }
       // A provider whose models nobody lists is asked for what its name stands before.
       const prefix = `${provider.id}/`

@@ -30,7 +30,7 @@ export type RouteDeps = { catalogue: Catalogue; aggregator: string; ownKeys: Pic
 /**
  * The models to ask, in order. A named model is strict: only others that offer the same model come after it, and the
  * `fallbacks` that were named with it. Without a name the kind of task decides, then the plan. What a user's own key
- * serves needs no plan.
+ * serves needs no plan, and no provider of the platform.
  * @throws AppError `not_found` for a named model that nobody has, `forbidden` MODEL_RESTRICTED for one outside the plan or
  * the key, `payment_required` PLAN_REQUIRED, `unavailable` NOT_CONFIGURED without any provider.
  */
@@ -95,8 +95,22 @@ function listLong(catalogue: Catalogue): CatalogueModel[] {
     .sort((one, other) => price(one) - price(other))
 }
 
+/** What a user can choose from: all that is offered here, and what their own keys serve beside it. */
+export function listForUser({ catalogue, ownKeys }: RouteDeps, userId: string): CatalogueModel[] {
+  const offered = catalogue.list()
+  const known = new Set(offered.map(({ id }) => id))
+  const own = ownKeys.list(userId).flatMap((provider) => catalogue.listOf(provider, userId))
+  return [...offered, ...own.filter(({ id }) => !known.has(id) && known.add(id))]
+}
+
+/** The model that a user's own keys are asked for when nobody names one; null for one without such a key. */
+export function findOwnDefault(deps: RouteDeps, userId: string): CatalogueModel | null {
+  const ids = deps.ownKeys.list(userId).flatMap(({ id }) => PROVIDER_MODELS[id] ?? [])
+  return ids.flatMap((id) => findOwn(deps, id, { userId, key: null }) ?? [])[0] ?? null
+}
+
 /** A user's own key at a provider comes in place of everybody else: whoever pays for a model has chosen who serves it. */
-function findOwn(deps: RouteDeps, name: string, spender: Asker): CatalogueModel | null {
+function findOwn(deps: RouteDeps, name: string, spender: Pick<Asker, 'userId' | 'key'>): CatalogueModel | null {
   const offers = deps.ownKeys
     .list(spender.userId)
     .map((provider) => deps.catalogue.offerOf(provider, name, spender.userId))
@@ -112,10 +126,10 @@ function listOwnForTask(deps: RouteDeps, taskType: string | undefined, spender: 
 }
 
 function unnamed(deps: RouteDeps, taskType: string | undefined, spender: Asker): CatalogueModel[] {
-  if (spender.plan === NO_PLAN) {
+  if (spender.plan === NO_PLAN || deps.catalogue.list().length === 0) {
     const own = listOwnForTask(deps, taskType, spender)
-    if (own.length === 0) throw planRequired()
-    return own
+    if (own.length > 0) return own
+    if (spender.plan === NO_PLAN) throw planRequired()
   }
   deps.catalogue.requireConfigured()
   return listForTask(deps, taskType, spender).map((chosen) => findOwn(deps, chosen.id, spender) ?? chosen)
