@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { readText } from '../egress/answers/read-text.ts'
 
 /** Where the services are asked, without a slash at the end. */
 export type ChannelUrls = { telegram: string; discord: string; slack: string }
@@ -20,6 +21,7 @@ export type ChannelTokens = {
 export type TryTokens = (tokens: ChannelTokens) => Promise<void>
 
 const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 64 * 1024
 const MAX_REASON_CHARS = 200
 const Reason = z.union([
   z.object({ description: z.string() }).transform(({ description }) => description),
@@ -72,7 +74,7 @@ async function tryToken(
     signal: AbortSignal.timeout(TIMEOUT_MS),
   }).catch(() => null)
   if (!response) throw new AppError('unavailable', `${service} cannot be reached now, so the token was not saved`)
-  const text = await response.text().catch(() => '')
+  const text = await readText(response, MAX_ANSWER_BYTES).catch(() => '')
   if (response.ok) return text
   const reason = toReason(text) ?? `status ${response.status}`
   if (REFUSALS.has(response.status)) throw new AppError('invalid', `${service} refuses this token: ${reason}`)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import { type Ask, Problem } from './http.ts'
 
@@ -9,10 +10,10 @@ const AgentChannel = z.object({
   since: z.string().nullable(),
   account: z.string().nullable(),
   lastError: z.object({ message: z.string(), at: z.string() }).nullable(),
-  people: z.array(
+  people: listOf(
     z.object({ id: z.string(), name: z.string().nullable(), since: z.string().nullable(), isConfigured: z.boolean() }),
   ),
-  pairings: z.array(z.object({ code: z.string(), id: z.string(), name: z.string(), expiresAt: z.string() })),
+  pairings: listOf(z.object({ code: z.string(), id: z.string(), name: z.string(), expiresAt: z.string() })),
 })
 /** A messenger that an agent listens to; times are ISO 8601. `pairings` are strangers who wait for its owner. */
 export type AgentChannel = z.infer<typeof AgentChannel>
@@ -25,9 +26,9 @@ const AgentSession = z.object({
 })
 /** A conversation as the built-in agent keeps it; times are ISO 8601. */
 export type AgentSession = z.infer<typeof AgentSession>
-const Sessions = z.object({ sessions: z.array(AgentSession) })
+const Sessions = z.object({ sessions: listOf(AgentSession) })
 
-const Channels = z.union([z.object({ channels: z.array(AgentChannel) }), Problem])
+const Channels = z.union([z.object({ channels: listOf(AgentChannel) }), Problem])
 const Decided = z.union([z.object({ id: z.string(), name: z.string() }), Problem])
 const Removed = z.union([z.object({ ok: z.literal(true) }), Problem])
 

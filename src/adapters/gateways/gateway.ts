@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { McpResult, McpTool } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
 import {
   type AgentChannel,
@@ -102,7 +103,7 @@ export type AgentGateway = {
 const Live = z.object({ ok: z.literal(true), status: z.literal('live') })
 const Ready = z.object({
   ready: z.boolean(),
-  failing: z.array(z.string()).default([]),
+  failing: listOf(z.string()).default([]),
   uptimeMs: z.number().nullable().default(null),
 })
 const Started = z.object({ version: z.string().nullable().default(null) })
@@ -113,12 +114,12 @@ const Health = z.object({
 })
 const Text = z.union([
   z.string(),
-  z
-    .array(z.object({ type: z.string(), text: z.string().optional() }))
-    .transform((parts) => parts.map((part) => part.text ?? '').join('')),
+  listOf(z.object({ type: z.string(), text: z.string().optional() })).transform((parts) =>
+    parts.map((part) => part.text ?? '').join(''),
+  ),
 ])
 const History = z.object({
-  items: z.array(
+  items: listOf(
     z.object({
       role: z.string(),
       content: Text.nullish().transform((text) => text ?? ''),

@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
+import { parseBoundedJson } from '../../core/text/bounded-json.ts'
+import { readText } from '../egress/answers/read-text.ts'
+import { TooMuch } from '../egress/body.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 
-const MAX_JSON_BYTES = 1024 * 1024
+export const MAX_JSON_BYTES = 1024 * 1024
 /** What Bun, Node and the system say when nobody is there. */
 const NOBODY_THERE = new Set(['ConnectionRefused', 'ECONNREFUSED', 'FailedToOpenSocket', 'ENOTFOUND', 'EHOSTUNREACH'])
 
@@ -56,7 +59,7 @@ export function createAsk(plainFetch: typeof fetch): Ask {
     const bounded = createBounds(call.timeoutMs, call.timeoutMs)
     try {
       const response = await send(plainFetch, call, bounded.signal)
-      const text = await readText(response)
+      const text = await readText(response, MAX_JSON_BYTES)
       if (!statuses.includes(response.status)) throw toStatusError(response.status, text)
       return parseAnswer(schema, text)
     } catch (error) {
@@ -78,28 +81,16 @@ export function send(plainFetch: typeof fetch, call: Call, signal: AbortSignal):
   })
 }
 
-/** @throws AppError `upstream_failed` for more than a megabyte. */
-export async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.byteLength
-    if (sizeBytes > MAX_JSON_BYTES) throw new AppError('upstream_failed', 'The agent’s answer is too long')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> {
   const parsed = schema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
   throw new AppError('upstream_failed', 'The agent answered something unexpected', {}, { cause: parsed.error })
 }
 
-/** Undefined, which no schema here accepts, for what is not JSON. */
+/** Undefined, which no schema here accepts, for what is not JSON, or more of it than an agent has to say. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseBoundedJson(text)
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
@@ -131,6 +122,8 @@ export function toProblemError({ message, type, code }: Problem, status: number)
 export function toGatewayError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof AppError) return error
+  if (error instanceof TooMuch)
+    return new AppError('upstream_failed', 'The agent’s answer is too long', {}, { cause: error })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (NOBODY_THERE.has(code)) return new BrokenConnection('The agent is not reachable', false, error)
   return new BrokenConnection('The connection to the agent broke', true, error)

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { McpResult, McpTool } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import { type Ask, Problem } from './http.ts'
 
 /** The agent may have to fetch the server first, and then gives a call a minute. */
 const TIMEOUT_MS = 130_000
 
-const Listed = z.union([z.object({ tools: z.array(McpTool) }), Problem])
+const Listed = z.union([z.object({ tools: listOf(McpTool) }), Problem])
 const Said = z.union([McpResult, Problem])
 
 /** A use of a tool of a server that the agent starts. */

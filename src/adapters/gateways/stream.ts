@@ -1,14 +1,17 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import type { EventSourceMessage } from 'eventsource-parser'
 import { z } from 'zod'
 import { EarlyEnd } from '../../core/agents/turn-limits.ts'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
+import { readEvents } from '../egress/answers/read-events.ts'
+import { readText } from '../egress/answers/read-text.ts'
 import {
   BrokenConnection,
   type Call,
   createBounds,
+  MAX_JSON_BYTES,
   Problem,
   parseJson,
-  readText,
   send,
   toGatewayError,
   toProblemError,
@@ -16,17 +19,31 @@ import {
 } from './http.ts'
 
 const MAX_STREAM_BYTES = 16 * 1024 * 1024
+/** An agent may say all of a long reply at once. */
+const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024
+
+/** The built-in agent cuts what it tells of a tool earlier. */
+const MAX_TOLD_CHARACTERS = 5000
+const MAX_NAME_CHARACTERS = 200
+/** Uses of tools in one reply; an agent that tells of more is not heard on them. */
+const MAX_TOOL_CALLS = 500
+const MAX_DURATION_MS = 24 * 60 * 60_000
+const MAX_TOKENS = 1_000_000_000
+
+function toldText(maxCharacters: number) {
+  return z.string().transform((text) => text.slice(0, maxCharacters))
+}
 
 /** `idleMs` is for any byte, so an agent that says it is alive may think for longer. */
 type StreamTimeouts = { idleMs: number; totalMs: number }
 
 /** One use of a tool by an agent; what went in and came out is JSON or text, cut where it is long. */
 const ToolCall = z.object({
-  name: z.string(),
-  arguments: z.string(),
-  result: z.string(),
+  name: toldText(MAX_NAME_CHARACTERS),
+  arguments: toldText(MAX_TOLD_CHARACTERS),
+  result: toldText(MAX_TOLD_CHARACTERS),
   success: z.boolean(),
-  durationMs: z.number(),
+  durationMs: z.number().min(0).max(MAX_DURATION_MS).transform(Math.round),
 })
 export type ToolCall = z.infer<typeof ToolCall>
 
@@ -46,10 +63,11 @@ const Step = z.discriminatedUnion('type', [
   z.object({ type: z.literal('generation'), id: z.string().max(200) }),
   EarlyEnd.extend({ type: z.literal('early_end') }),
 ])
-const Usage = z.object({ prompt_tokens: z.number().int(), completion_tokens: z.number().int() })
+const Tokens = z.number().int().min(0).max(MAX_TOKENS)
+const Usage = z.object({ prompt_tokens: Tokens, completion_tokens: Tokens })
 const Chunk = z.object({
-  model: z.string().nullish(),
-  choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }).nullish() })),
+  model: toldText(MAX_NAME_CHARACTERS).nullish(),
+  choices: listOf(z.object({ delta: z.object({ content: z.string().nullish() }).nullish() })),
   usage: Usage.nullish().catch(undefined),
   stead: Step.optional().catch(undefined),
 })
@@ -64,7 +82,7 @@ export async function* streamReply(
   const bounded = createBounds(timeouts.idleMs, timeouts.totalMs, signal)
   try {
     const response = await send(plainFetch, call, bounded.signal)
-    if (!response.ok) throw toStatusError(response.status, await readText(response))
+    if (!response.ok) throw toStatusError(response.status, await readText(response, MAX_JSON_BYTES))
     if (!/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
       await response.body?.cancel()
       throw new AppError('upstream_failed', 'The agent answered something that is not a reply')
@@ -79,18 +97,12 @@ export async function* streamReply(
 }
 
 async function* readReply(response: Response, onBytes: () => void): AsyncGenerator<AgentEvent, void> {
-  const events: EventSourceMessage[] = []
-  const parser = createParser({ onEvent: (event) => void events.push(event) })
-  const decoder = new TextDecoder()
-  let sizeBytes = 0
-  for await (const bytes of response.body ?? []) {
-    onBytes()
-    sizeBytes += bytes.byteLength
-    if (sizeBytes > MAX_STREAM_BYTES) throw new AppError('upstream_failed', 'The agent’s reply is too long')
-    parser.feed(decoder.decode(bytes, { stream: true }))
-    for (const event of events.splice(0)) {
-      if (event.data === '[DONE]') return
-      yield* toAgentEvents(event)
+  let toolCalls = 0
+  const limits = { maxBytes: MAX_STREAM_BYTES, maxEventCharacters: MAX_EVENT_CHARACTERS, onBytes }
+  for await (const event of readEvents(response.body, limits)) {
+    if (event.data === '[DONE]') return
+    for (const told of toAgentEvents(event)) {
+      if (told.type !== 'tool' || ++toolCalls <= MAX_TOOL_CALLS) yield told
     }
   }
   throw new BrokenConnection('The agent’s reply was cut off', true)

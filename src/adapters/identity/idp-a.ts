@@ -1,5 +1,7 @@
 import type { Configuration } from 'openid-client'
 import { z } from 'zod'
+import { listOf } from '../../core/text/list-of.ts'
+import { readJson } from '../egress/answers/read-text.ts'
 import {
   exchangeFailed,
   type IdentityProvider,
@@ -24,7 +26,7 @@ const UserResponse = z.object({
   login: z.string().nullish(),
   name: z.string().nullish(),
 })
-const EmailsResponse = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
+const EmailsResponse = listOf(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
 
 /** A code-hosting provider in GitHub's form: OAuth 2 with PKCE, then `GET /user` and `GET /user/emails`. Null unless configured. */
 export function createIdpA(options: IdpAOptions, deps: { fetch: typeof fetch }): IdentityProvider | null {
@@ -35,7 +37,7 @@ export function createIdpA(options: IdpAOptions, deps: { fetch: typeof fetch }):
   const request = async (url: string, init: RequestInit) => {
     const response = await deps.fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) throw new StatusError(response.status)
-    return response.json()
+    return readJson(response)
   }
 
   const get = (path: string, accessToken: string) =>

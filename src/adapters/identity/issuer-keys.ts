@@ -2,6 +2,8 @@ import { type CryptoKey, createLocalJWKSet, errors, type FlattenedJWSInput, type
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
+import { readJson } from '../egress/answers/read-text.ts'
 
 /**
  * Finds the signing key that a token's header names by `kid`.
@@ -20,7 +22,7 @@ const COOLDOWN_MS = 30_000
 const FAILURE_PAUSE_MS = 5000
 const TIMEOUT_MS = 5000
 
-const Keys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) })
+const Keys = z.object({ keys: listOf(z.looseObject({ kty: z.string() })) })
 const Configuration = z.object({ jwks_uri: z.url({ protocol: /^https?$/ }) })
 
 type Cached = { find: ReturnType<typeof createLocalJWKSet>; fetchedAt: number }
@@ -91,7 +93,7 @@ async function fetchJson(fetchFrom: typeof fetch, url: string): Promise<unknown>
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  return response.json()
+  return readJson(response)
 }
 
 function refuse(cause: unknown): never {

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
+import { readJson } from '../egress/answers/read-text.ts'
 
 export type RadioOptions = { apiUrl: string; apiId: string | undefined; apiToken: string | undefined }
 
@@ -47,7 +49,7 @@ const Stream = z
       createdAt: created_at,
     }),
   )
-const Streams = z.object({ data: z.array(Stream) })
+const Streams = z.object({ data: listOf(Stream) })
 const Created = z.object({ data: z.intersection(z.object({ stream_key: z.string().min(1) }), Stream) })
 
 export function createRadioProvider(options: RadioOptions, deps: { fetch: typeof fetch }): RadioProvider {
@@ -78,7 +80,7 @@ export function createRadioProvider(options: RadioOptions, deps: { fetch: typeof
     const response = await call(method, path, body)
     try {
       if (!response.ok) throw failed(`status ${response.status}`)
-      return schema.parse(await response.json())
+      return schema.parse(await readJson(response))
     } catch (error) {
       throw toRadioError(error)
     }

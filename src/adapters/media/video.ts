@@ -1,6 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { readJson, readText } from '../egress/answers/read-text.ts'
 import { isUnsent } from '../egress/unsent.ts'
 
 /** `usdPerSecond` is the operator's own price; undefined takes the published one. */
@@ -38,6 +39,7 @@ const CALL_TIMEOUT_MS = 30_000
 const DOWNLOAD_TIMEOUT_MS = 300_000
 const MAX_VIDEO_BYTES = 512 * 1024 * 1024
 const MAX_ERROR_CHARACTERS = 500
+const MAX_PROBLEM_BYTES = 100_000
 const FAILED = 'The video provider failed'
 
 const Progress = z
@@ -97,12 +99,12 @@ export function createVideoProvider(options: VideoOptions, deps: { fetch: typeof
       within(CALL_TIMEOUT_MS, signal, async (bounded) => {
         const reference = imageUrl ? { input_reference: { image_url: imageUrl } } : {}
         const response = await call('', bounded, { model: options.model, prompt: text, ...reference })
-        return Progress.parse(await response.json())
+        return Progress.parse(await readJson(response))
       }),
     find: (id, signal) =>
       within(CALL_TIMEOUT_MS, signal, async (bounded) => {
         const response = await call(`/${encodeURIComponent(id)}`, bounded)
-        return Progress.parse(await response.json())
+        return Progress.parse(await readJson(response))
       }),
     download: (id, file, signal) =>
       within(DOWNLOAD_TIMEOUT_MS, signal, async (bounded) => {
@@ -150,7 +152,8 @@ function toStatus(status: string): VideoProgress['status'] {
 }
 
 async function toProblem(response: Response): Promise<AppError> {
-  const text = (await response.text()).slice(0, 100_000)
+  // Refused is refused, however long the reason.
+  const text = await readText(response, MAX_PROBLEM_BYTES).catch(() => '')
   if (response.status === 429) return new VideoRefusal('limited', 'The video provider wants to be asked later')
   if (response.status !== 400 && response.status !== 422) return refused(`status ${response.status}`)
   const problem = Problem.safeParse(parseJson(text)).data?.error.message ?? 'it gave no reason'

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
+import { readJson } from '../egress/answers/read-text.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_RESULTS = 10
@@ -18,11 +20,11 @@ export type WebSearch = {
 }
 
 const Searxng = z.object({
-  results: z.array(z.object({ title: z.string(), url: z.string(), content: z.string().nullish() })),
+  results: listOf(z.object({ title: z.string(), url: z.string(), content: z.string().nullish() })),
 })
 const Brave = z.object({
   web: z
-    .object({ results: z.array(z.object({ title: z.string(), url: z.string(), description: z.string().nullish() })) })
+    .object({ results: listOf(z.object({ title: z.string(), url: z.string(), description: z.string().nullish() })) })
     .optional(),
 })
 
@@ -66,7 +68,7 @@ async function ask<Schema extends z.ZodType>(
       signal,
       redirect: 'manual',
     })
-    if (response.ok) return schema.parse(await response.json())
+    if (response.ok) return schema.parse(await readJson(response))
     await response.body?.cancel()
     throw new Error(`answered ${response.status}`)
   } catch (cause) {

@@ -1,0 +1,26 @@
+import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { parseBoundedJson } from '../../../core/text/bounded-json.ts'
+import { TooMuch } from '../body.ts'
+
+const MAX_JSON_BYTES = 1024 * 1024
+const CHUNKS_A_TURN = 50
+
+/** The body of an answer as text. @throws TooMuch above `maxBytes`; then no more of it is read. */
+export async function readText(response: Response, maxBytes: number): Promise<string> {
+  // Kept apart, chunks of a byte each would take a hundred times their size.
+  const sink = new Bun.ArrayBufferSink()
+  sink.start({ asUint8Array: true })
+  let [bytes, count] = [0, 0]
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new TooMuch(`more than ${maxBytes} bytes`)
+    sink.write(chunk)
+    if (++count % CHUNKS_A_TURN === 0) await spareTurn()
+  }
+  return new TextDecoder().decode(sink.end())
+}
+
+/** @throws TooMuch for more than a megabyte, SyntaxError as `parseBoundedJson`. */
+export async function readJson(response: Response): Promise<unknown> {
+  return parseBoundedJson(await readText(response, MAX_JSON_BYTES))
+}

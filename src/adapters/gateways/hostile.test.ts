@@ -1,0 +1,107 @@
+import { expect, test } from 'bun:test'
+import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
+import { createAgentGateway } from './gateway.ts'
+import type { AgentEvent } from './stream.ts'
+
+const HOLD_MS = 50
+const TIMEOUT_MS = 600_000
+const gateway = createAgentGateway({ fetch })
+
+/** An agent of somebody's own image, which answers everything with the same text. */
+function startHostile(text: string, type: string) {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(text, { headers: { 'content-type': type } }),
+  })
+  const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1', kind: 'stead' } as const
+  return { endpoint, [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+const many = (one: string, bytes: number) => `[${`${one},`.repeat(bytes / (one.length + 1) - 1)}${one}]`
+const ANSWER_BYTES = 1_000_000
+
+test.each([
+  ['nothing at all', many('{}', ANSWER_BYTES)],
+  ['numbers', many('1', ANSWER_BYTES)],
+  ['lists in each other', '['.repeat(ANSWER_BYTES / 2) + ']'.repeat(ANSWER_BYTES / 2)],
+  ['nothing, as often as is read', many('{}', 80_000)],
+])(
+  'an agent whose answers say %s holds nobody up, whatever it is asked',
+  async (_what, said) => {
+    const limitMs = HOLD_MS * measureSlowness()
+    const names = ['failing', 'items', 'channels', 'sessions', 'tools', 'text', 'version']
+    const text = names.map((name) => `{"ready":true,"${name}":${said}}`)
+    for (const answer of text) {
+      await using agent = startHostile(answer, 'application/json')
+      const { endpoint } = agent
+      for (const ask of [
+        () => gateway.health(endpoint),
+        () => gateway.history(endpoint, 's', 10),
+        () => gateway.channels(endpoint),
+        () => gateway.sessions(endpoint),
+        () => gateway.listMcpTools(endpoint, 's'),
+        () => gateway.readInstructions(endpoint),
+        () => gateway.readiness(endpoint),
+      ]) {
+        const watch = watchLoop()
+        await ask().catch((error) => expect(error).toMatchObject({ kind: 'upstream_failed' }))
+        expect(watch.stop().workMs).toBeLessThan(limitMs)
+      }
+    }
+  },
+  TIMEOUT_MS,
+)
+
+const STREAM_BYTES = 15_000_000
+const repeat = (text: string) => text.repeat(STREAM_BYTES / text.length)
+
+test.each([
+  ['a letter each time', repeat('data: {"choices":[{"delta":{"content":"a"}}]}\n\n')],
+  ['nothing', repeat('data: {"choices":[]}\n\n')],
+  ['comments', repeat(':\n')],
+  ['ends of lines', repeat('\r')],
+  ['one event of lines', `${repeat('data: 1\n')}\n`],
+  ['one event of choices', `data: {"choices":${many('{}', STREAM_BYTES)}}\n\n`],
+  ['one event of lists in each other', `data: ${'['.repeat(STREAM_BYTES)}\n\n`],
+  ['one event of choices, as many as are read', `data: {"choices":${many('1', 50_000)}}\n\n`],
+])(
+  'an agent that replies with %s, fifteen million bytes of it, holds nobody up',
+  async (_what, said) => {
+    const limitMs = HOLD_MS * measureSlowness()
+    await using agent = startHostile(said, 'text/event-stream')
+    const { endpoint } = agent
+    const request = { sessionKey: 's', message: 'Hello', turnId: 't' }
+    const watch = watchLoop()
+    const read = async () => {
+      const events = gateway.streamTurn(endpoint, request, AbortSignal.timeout(TIMEOUT_MS))
+      for await (const { type } of events) if (type !== 'text') throw new Error(`It says ${type}`)
+    }
+    await expect(read()).rejects.toMatchObject({ kind: 'upstream_failed' })
+    expect(watch.stop().workMs).toBeLessThan(limitMs)
+  },
+  TIMEOUT_MS,
+)
+
+test('of what an agent tells of its tools so much is heard as there can be, and numbers that none can be are not', async () => {
+  const tell = (told: object) => `data: ${JSON.stringify({ choices: [], ...told })}\n\n`
+  const tool = { type: 'tool', name: 'n'.repeat(300), arguments: 'a'.repeat(9000), result: '', success: true }
+  const said = [
+    ...Array.from({ length: 600 }, () => tell({ stead: { ...tool, durationMs: 0.6 } })),
+    tell({ stead: { ...tool, durationMs: -1 } }),
+    tell({ stead: { ...tool, durationMs: 1e300 } }),
+    tell({ usage: { prompt_tokens: -1, completion_tokens: 1 } }),
+    tell({ usage: { prompt_tokens: 1, completion_tokens: 1e300 } }),
+    tell({ usage: { prompt_tokens: 3, completion_tokens: 4 }, model: 'm'.repeat(9000) }),
+    'data: [DONE]\n\n',
+  ]
+  await using agent = startHostile(said.join(''), 'text/event-stream')
+  const request = { sessionKey: 's', message: 'Hello', turnId: 't' }
+  const events = await Array.fromAsync(gateway.streamTurn(agent.endpoint, request, AbortSignal.timeout(TIMEOUT_MS)))
+  const heard: AgentEvent = { ...tool, type: 'tool', name: 'n'.repeat(200), arguments: 'a'.repeat(5000), durationMs: 1 }
+  expect(events).toEqual([
+    ...Array.from({ length: 500 }, () => heard),
+    { type: 'usage', model: 'm'.repeat(200), inputTokens: 3, outputTokens: 4 },
+  ])
+})
