@@ -235,6 +235,8 @@ test.skipIf(!hasBrowser())(
     await page.goto(url)
     await shows(page, 'Any news? 29')
     expect(await messagesOf(page).getByText('under the oak').count()).toBe(0)
+    // Sixty messages scroll in their own place: the page is as long as the window.
+    expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
     await page.getByRole('button', { name: 'Main conversation' }).click()
     await page.getByLabel('Search all conversations').fill('treasure')
     await page.getByRole('list', { name: 'Found messages' }).getByText('oak').click()
