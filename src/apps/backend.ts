@@ -22,7 +22,7 @@ import { invitesBackend } from '../features/people/invites/backend.ts'
 import { keysBackend } from '../features/people/keys/backend.ts'
 import { agentTalkBackend } from '../features/talk/agent-talk/backend.ts'
 import { agentToolsBackend } from '../features/talk/agent-tools/backend.ts'
-import { runsCommands } from '../features/talk/agent-tools/settings.ts'
+import { requireToolOn, runsCommands } from '../features/talk/agent-tools/settings.ts'
 import { approvalsBackend } from '../features/talk/approvals/backend.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
 import { mcpServersBackend } from '../features/talk/mcp-servers/backend.ts'
@@ -89,7 +89,7 @@ export function backendApp(platform: Platform, documents: ApiDocuments) {
   app.route('/', aiBackend(models))
   app.route('/', openAiBackend(models))
   app.route('/', memoryBackend(talk))
-  app.route('/', approvalsBackend({ ...talk, runsCommands: (agent) => runsCommands(talk.db, agent) }))
+  app.route('/', approvalsBackend({ ...talk, requireToolOn, runsCommands: (agent) => runsCommands(talk.db, agent) }))
   app.route('/', agentToolsBackend(talk))
   app.route('/', agentTalkBackend(talk))
   app.route('/', mcpServersBackend(talk))

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { ToolSettings } from '../../../core/agent-tools.ts'
@@ -7,6 +8,8 @@ import { write } from '../../../db/write.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { NoticeList } from '../../people/notices/schemas.ts'
 import { AgentTools } from './schemas.ts'
+
+const Asked = z.object({ id: z.string(), status: z.string() })
 
 async function openTestHouse() {
   const owner = await agentOwner()
@@ -59,6 +62,34 @@ test('PUT /api/agents/:id/tools: limits of a turn; what is left out stays, null 
   expect((await settings()).limits).toEqual({ modelTurns: 3, toolCalls: 5, maxUsd: 0.25 })
   await change({ limits: { modelTurns: null, maxUsd: null } })
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 5, maxUsd: null })
+})
+
+test('PUT /api/agents/:id/tools: what waits for an approval of a tool that is switched off, or was given one, is denied; POST /v1/approvals: 403 TOOL_OFF', async () => {
+  const { asAgent, asOwner, change } = await openTestHouse()
+  const question = (tool: string, path: string) => ({ tool, arguments: JSON.stringify({ path }) })
+  const ask = async (tool: string, path: string) =>
+    (await read(Asked, asAgent('/v1/approvals', 'POST', question(tool, path)))).id
+  const decide = async (id: string) => (await asOwner(`/api/approvals/${id}/approve`, 'POST')).status
+  const status = async (id: string) => (await read(Asked, asAgent(`/v1/approvals/${id}`))).status
+  const waiting = await ask('delete_file', 'a.md')
+  const approved = await ask('delete_file', 'b.md')
+  const other = await ask('move_file', 'c.md')
+  const ofServer = await ask('weather/erase', 'd.md')
+  expect(await decide(approved)).toBe(200)
+  await change({ switches: { delete_file: false } })
+  expect(await Promise.all([waiting, approved, other, ofServer].map(status))).toEqual([
+    'denied',
+    'denied',
+    'waiting',
+    'waiting',
+  ])
+  expect(await decide(waiting)).toBe(409)
+  expect((await asAgent(`/v1/approvals/${approved}/use`, 'POST', question('delete_file', 'b.md'))).status).toBe(409)
+  // A turn that began before may still ask.
+  const refused = await asAgent('/v1/approvals', 'POST', question('delete_file', 'e.md'))
+  expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'TOOL_OFF' }])
+  await change({ profile: 'minimal', switches: { move_file: true } })
+  expect([await status(other), await status(ofServer)]).toEqual(['waiting', 'denied'])
 })
 
 test('POST /v1/turn-limits: the owner is told that a turn was ended, once an hour for each agent; 400 for another reason, 401 without its token', async () => {

@@ -19,6 +19,7 @@ import { requireConfined, whyUnconfined } from '../../agents/registry/confinemen
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
+import { denyApprovalsOfTools } from '../approvals/decide.ts'
 import { hasCommands, hasServers } from '../mcp-servers/servers.ts'
 import type { AgentTools, ToolsRequest } from './schemas.ts'
 import { agentToolSettings, type ToolSettingsRow } from './tables.ts'
@@ -62,7 +63,7 @@ export function readToolSettings(
   const price = deps.catalogue.findPrice(agent.model)
   return {
     tools: TOOL_NAMES.filter((name) => isOn(agent, chosen, name)),
-    hasMcp: (chosen.profile ?? profileOfPlan(agent.plan)) !== 'minimal' && hasServers(deps.db, agent.id),
+    hasMcp: hasMcp(agent, chosen) && hasServers(deps.db, agent.id),
     limits: toLimits(chosen),
     price: price && {
       inputUsdPerMillion: price.inputUsdPerMillion,
@@ -72,10 +73,15 @@ export function readToolSettings(
 }
 
 /** @throws AppError `forbidden` TOOL_OFF when the owner of an agent has not allowed it this tool. */
-export function requireTool(db: Db, agentId: string, name: ToolName): void {
+export function requireTool(db: Db | Tx, agentId: string, name: ToolName): void {
   const agent = getAgent(db, { kind: 'operator' }, agentId)
   if (isOn(agent, readChosen(db, agentId), name)) return
   throw new AppError('forbidden', `This agent may not use ${name}`, { code: 'TOOL_OFF' })
+}
+
+/** The same for whatever an agent asks its owner for: a tool of an MCP server is none of these. */
+export function requireToolOn(db: Db | Tx, agentId: string, tool: string): void {
+  if (isToolName(tool)) requireTool(db, agentId, tool)
 }
 
 /**
@@ -93,7 +99,8 @@ export function listHttpHosts(db: Db, agentId: string): readonly string[] {
 }
 
 /**
- * Changes what `request` names; it counts from the next turn on.
+ * Changes what `request` names; it counts from the next turn on. What waits for the owner's approval of a tool that is off
+ * now is denied.
  * @throws AppError `not_found`; `invalid` NOT_CONFINED for a tool that the agent's runtime is not fit for.
  */
 export function changeTools(
@@ -110,6 +117,8 @@ export function changeTools(
       .values({ agentId: id, ...changed })
       .onConflictDoUpdate({ target: agentToolSettings.agentId, set: changed })
       .run()
+    const isOff = (tool: string) => (isToolName(tool) ? !isOn(agent, changed, tool) : !hasMcp(agent, changed))
+    denyApprovalsOfTools(tx, id, isOff, changed.updatedAt)
     return showTools(tx, agent)
   })
 }
@@ -144,6 +153,10 @@ function readChosen(db: Db | Tx, agentId: string): Chosen {
 function isOn(agent: AgentRow, { profile, switches }: Chosen, name: ToolName): boolean {
   if (needsConfinement(name) && whyUnconfined(agent) !== null) return false
   return switches[name] ?? isInProfile(name, profile ?? profileOfPlan(agent.plan))
+}
+
+function hasMcp(agent: AgentRow, { profile }: Chosen): boolean {
+  return (profile ?? profileOfPlan(agent.plan)) !== 'minimal'
 }
 
 function toLimits({ modelTurns, toolCalls, microUsdPerTurn }: Chosen) {

@@ -7,6 +7,7 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 import { users } from '../../people/users/tables.ts'
+import { requireToolOn } from '../agent-tools/settings.ts'
 import { askOwner } from './ask.ts'
 import { decideApproval, denyAllApprovals, expireApprovalsJob } from './decide.ts'
 import { ApprovalList } from './schemas.ts'
@@ -173,12 +174,12 @@ test('the owner is mailed that a question waits, once for several, and nothing t
   const agent = await write(platform.db, (tx) =>
     insertAgent({ clock, sealer: platform.sealer }, tx, { ...kind, ownerId: owner.id }),
   )
-  await askOwner(platform, agent.id, QUESTION)
-  await askOwner(platform, agent.id, { ...QUESTION, tool: 'shell' })
+  await askOwner({ ...platform, requireToolOn }, agent.id, QUESTION)
+  await askOwner({ ...platform, requireToolOn }, agent.id, { ...QUESTION, tool: 'shell' })
   const mail = await test.arrival('ada@example.com', 'asks for your approval')
   expect(JSON.stringify(mail)).not.toContain('notes/a.md')
   clock.advance(11 * 60_000)
-  await askOwner(platform, agent.id, { ...QUESTION, tool: 'move_file' })
+  await askOwner({ ...platform, requireToolOn }, agent.id, { ...QUESTION, tool: 'move_file' })
   await test.arrival('ada@example.com', 'asks for your approval', 2)
   expect(test.mail.received.filter(({ subject }) => subject.includes('approval'))).toHaveLength(2)
 })

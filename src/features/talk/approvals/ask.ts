@@ -17,17 +17,25 @@ const MAX_WAITING = 20
 /** Further questions within this time are not told one by one. */
 const TELL_PAUSE_MS = 10 * 60_000
 
-export type AskDeps = { db: Db; clock: Clock; tellOwner: TellOwner; approvalExpiryMinutes: number }
+export type AskDeps = {
+  db: Db
+  clock: Clock
+  tellOwner: TellOwner
+  approvalExpiryMinutes: number
+  /** @throws AppError `forbidden` TOOL_OFF for a tool that was switched off since the turn began. */
+  requireToolOn(tx: Tx, agentId: string, tool: string): void
+}
 
 /**
  * Puts a question of an agent before its owner, and tells them that one waits. The same question again, such as after a
  * restart of the agent, is the one that waits or was approved already and not used.
- * @throws AppError `forbidden` for an agent without an owner, `limited` while 20 of its questions wait.
+ * @throws AppError `forbidden` for an agent without an owner and TOOL_OFF for a tool it may not use, `limited` while 20 of its questions wait.
  */
 export async function askOwner(deps: AskDeps, agentId: string, request: ApprovalRequest): Promise<ApprovalRow> {
   const argumentsHash = hashOf(request)
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
+    deps.requireToolOn(tx, agentId, request.tool)
     const open = findOpen(tx, agentId, argumentsHash, now)
     if (open) return open
     const owner = requireOwner(tx, agentId)

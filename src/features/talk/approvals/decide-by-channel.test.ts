@@ -232,6 +232,7 @@ test('POST /v1/approvals/:id/decision: 403 for whom the settings do not name, fo
   }
   const id = await ask('delete_file')
   expect(await decide(id, '66')).toEqual([403, 'NOT_OWNER'])
+  await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { paid_request: true } })
   expect(await decide(await ask('paid_request'))).toEqual([403, 'DASHBOARD_ONLY'])
   expect((await decide('apr_missing'))[0]).toBe(404)
   expect((await decide(id, '7', 'maybe'))[0]).toBe(400)

@@ -96,6 +96,16 @@ async function expireApprovals({ db, clock }: { db: Db; clock: Clock }, signal: 
   }
 }
 
+/** Denies what waits or was approved of the tools that `isOff` names, in the closure that took them from the agent. */
+export function denyApprovalsOfTools(tx: Tx, agentId: string, isOff: (tool: string) => boolean, now: Date): void {
+  const isOpen = and(eq(approvals.agentId, agentId), inArray(approvals.status, ['waiting', 'approved']))
+  const open = tx.select().from(approvals).where(isOpen).all()
+  for (const { id } of open.filter(({ tool }) => isOff(tool))) {
+    const change = { status: 'denied', decidedVia: 'platform', decidedAt: now } as const
+    recordDecision(tx, tx.update(approvals).set(change).where(eq(approvals.id, id)).returning().get(), null, now)
+  }
+}
+
 /** Denies whatever waits or was approved for the agents of a user, in the caller's closure. */
 export function denyAllApprovals(tx: Tx, ownerId: string, now: Date): void {
   const own = tx.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, ownerId))

@@ -111,6 +111,24 @@ test('tools that are filtered out, and servers that are switched off, are not th
   expect(server.calls).toEqual([])
 })
 
+test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: what waits for an approval of a tool that is gone is denied', async () => {
+  const { add, path, asOwner, asAgent, told } = await open()
+  const { id } = (await add({ url: 'http://127.0.0.1:1' })).body.server
+  const ask = async (tool: string) =>
+    String((await told(asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' }))).body.id)
+  const asked = [await ask('weather/erase'), await ask('weather/forecast'), await ask('other/erase')]
+  const statuses = () =>
+    Promise.all(asked.map(async (each) => (await told(asAgent(`/v1/approvals/${each}`))).body.status))
+  await asOwner(`${path}/${id}`, 'PATCH', { allowedTools: ['forecast'] })
+  expect(await statuses()).toEqual(['denied', 'waiting', 'waiting'])
+  await asOwner(`${path}/${id}`, 'PATCH', { enabled: false })
+  expect(await statuses()).toEqual(['denied', 'denied', 'waiting'])
+  await asOwner(`${path}/${id}`, 'PATCH', { enabled: true, allowedTools: null })
+  asked.push(await ask('weather/erase'))
+  await asOwner(`${path}/${id}`, 'DELETE')
+  expect(await statuses()).toEqual(['denied', 'denied', 'waiting', 'denied'])
+})
+
 test('a server that hangs, lies or is not there costs its own call, and the others are listed all the same', async () => {
   await using good = startMcpServer()
   const liar = Bun.serve({

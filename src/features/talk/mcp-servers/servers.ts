@@ -15,6 +15,7 @@ import { requireConfined, whyUnconfined } from '../../agents/registry/confinemen
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
+import { denyApprovalsOfTools } from '../approvals/decide.ts'
 import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
 import { agentMcpServers, type McpServerRow } from './tables.ts'
 
@@ -98,7 +99,9 @@ export async function changeServer(
     const sealedHeaders = sealHeaders(deps.sealer, id, shown)
     const change = { ...given, ...(isForgotten && { sealedHeaders }), updatedAt: deps.clock.now() }
     if (isReplaced(before)) endKnownToken(deps, tx, principal, before)
-    return tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
+    const changed = tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
+    denyWhatIsGone(tx, before, changed)
+    return changed
   })
 }
 
@@ -139,7 +142,24 @@ export async function removeServer(
     const server = getServer(tx, principal, agentId, id)
     tx.delete(agentMcpServers).where(eq(agentMcpServers.id, id)).run()
     if (server.command !== null) endKnownToken(deps, tx, principal, server)
+    denyWhatIsGone(tx, server, { enabled: false, allowedTools: [], updatedAt: deps.clock.now() })
   })
+}
+
+/** What waits for the owner's approval of a tool that the agent has no more is denied. */
+function denyWhatIsGone(
+  tx: Tx,
+  { agentId, name }: McpServerRow,
+  { enabled, allowedTools, updatedAt }: Pick<McpServerRow, 'enabled' | 'allowedTools' | 'updatedAt'>,
+): void {
+  const allowed = allowedTools?.map((tool) => toAskedTool(name, tool))
+  const isGone = (tool: string) => tool.startsWith(`${name}/`) && (!enabled || allowed?.includes(tool) === false)
+  denyApprovalsOfTools(tx, agentId, isGone, updatedAt)
+}
+
+/** How a tool of a server is called where its owner is asked for it. */
+export function toAskedTool(server: string, tool: string): string {
+  return `${server}/${tool}`.slice(0, 200)
 }
 
 function requireTellableAgent(deps: EndServerDeps, principal: Principal, agentId: string): Promise<void> {

@@ -10,7 +10,7 @@ import { findAddress } from '../../agents/registry/endpoint.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { claimApproval } from '../approvals/decide.ts'
 import type { CallRequest } from './schemas.ts'
-import { listServers, toEndpoint } from './servers.ts'
+import { listServers, toAskedTool, toEndpoint } from './servers.ts'
 import type { McpServerRow } from './tables.ts'
 
 /** A turn waits no longer for a server that does not say what it has. */
@@ -63,7 +63,7 @@ export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequ
   const input = parseObject(call.arguments)
   if (!server.trustedTools.includes(call.tool)) {
     if (!call.approvalId) throw new AppError('forbidden', 'The owner has not approved that', { code: 'NOT_APPROVED' })
-    const use = { tool: `${server.name}/${call.tool}`.slice(0, 200), arguments: call.arguments }
+    const use = { tool: toAskedTool(server.name, call.tool), arguments: call.arguments }
     await claimApproval(deps, agentId, call.approvalId, use)
   }
   return deps.mcpClients.callTool(endpoint, call.tool, input, CALL_TIMEOUT_MS)
