@@ -17,6 +17,7 @@ const IN_ONE_THREAD = ['--noEmit', '--singleThreaded'] as const
 
 /** They change nothing, so they run beside the build and the tests, many of which wait more than they work; the longest comes first. */
 const CHECKS: readonly Step[] = [
+  ['typed client of the dashboard', () => runScript('scripts/client/main.ts')],
   ['types', () => runTool('tsc', ...IN_ONE_THREAD, '-p', '.')],
   ['types of the dashboard', () => runTool('tsc', ...IN_ONE_THREAD, '-p', 'web')],
   ['format and lint', () => runTool('biome', 'ci', '--colors=off', '--max-diagnostics=50')],

@@ -31,9 +31,9 @@ export async function writeClient(folder: string): Promise<void> {
     const document = await writeApiDocument(declared, face)
     // It reads JSON: what is written has no more than that.
     const types = await openapiTS(JSON.stringify(document), { silent: true })
-    await Bun.write(join(folder, `${face}.d.ts`), astToString(types))
+    await Bun.write(join(folder, `${face}.d.ts`), astToString(types.map(allowUndefined)))
   }
-  const source = await Bun.file(join(import.meta.dir, 'client.ts')).text()
+  const source = await Bun.file(join(import.meta.dir, '..', '..', 'web', 'api', 'stead-client.ts')).text()
   const code = new Bun.Transpiler({ loader: 'ts' }).transformSync(source)
   await Promise.all([
     Bun.write(join(folder, 'client.js'), code),
@@ -41,6 +41,22 @@ export async function writeClient(folder: string): Promise<void> {
     Bun.write(join(folder, 'options.d.ts'), toDeclarations(source)),
     Bun.write(join(folder, 'package.json'), `${JSON.stringify(toPackage(), null, 2)}\n`),
   ])
+}
+
+/** JSON leaves out what is undefined: what may be missing may be undefined, also to a compiler that tells them apart. */
+function allowUndefined(node: typescript.Node): typescript.Node {
+  const { factory, isPropertySignature, SyntaxKind, transform, visitEachChild } = typescript
+  const visitIn = (context: typescript.TransformationContext) => {
+    const visit = (child: typescript.Node): typescript.Node => {
+      const seen = visitEachChild(child, visit, context)
+      if (!isPropertySignature(seen) || !seen.questionToken || !seen.type) return seen
+      if (seen.type.kind === SyntaxKind.NeverKeyword) return seen
+      const type = factory.createUnionTypeNode([seen.type, factory.createKeywordTypeNode(SyntaxKind.UndefinedKeyword)])
+      return factory.updatePropertySignature(seen, seen.modifiers, seen.name, seen.questionToken, type)
+    }
+    return visit
+  }
+  return transform(node, [visitIn]).transformed[0] ?? node
 }
 
 /** The types of the client's source without its code. */

@@ -11,6 +11,8 @@ export type RouteTraits = {
    * needs a key without limits.
    */
   scope?: Scope | 'any'
+  /** Of which media type a body is that is read as it comes, without a schema. */
+  bodyType?: string
   /** How large a body may be, where that is more than the 1 MB of Interface 4.1. */
   maxBodyBytes?: number
   /** How many values a JSON body may have, where that is more than usual. */

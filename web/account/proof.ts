@@ -1,5 +1,5 @@
 import { Challenge, type Proof } from '../../src/features/people/bot-detection/schemas.ts'
-import { hasCode, request } from '../api/request.ts'
+import { api, hasCode, request } from '../api/request.ts'
 
 /** Sends a form for strangers, and once more with a solved challenge when the server asks for one. */
 export async function withProof<T>(send: (proof: Proof | undefined) => Promise<T>): Promise<T> {
@@ -9,5 +9,5 @@ export async function withProof<T>(send: (proof: Proof | undefined) => Promise<T
     if (!hasCode(error, 'PROOF_REQUIRED')) throw error
   }
   const { solve } = await import('./proof-of-work.ts')
-  return send(await solve(await request(Challenge, '/api/auth/challenge')))
+  return send(await solve(await request(Challenge, api.GET('/api/auth/challenge'))))
 }

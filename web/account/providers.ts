@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ProvidersResponse } from '../../src/features/people/sign-in/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** The ways to sign in besides e-mail and password, and what to call them. */
 export const providersQuery = queryOptions({
   queryKey: ['providers'],
-  queryFn: ({ signal }) => request(ProvidersResponse, '/api/auth/providers', { signal }),
+  queryFn: ({ signal }) => request(ProvidersResponse, api.GET('/api/auth/providers', { signal })),
   staleTime: 5 * 60_000,
 })

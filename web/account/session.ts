@@ -10,7 +10,7 @@ import {
 import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
 import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/people/passwords/schemas.ts'
 import type { SetupRequest } from '../../src/features/people/setup/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 import { withProof } from './proof.ts'
 
 type SignedInUser = NonNullable<SessionResponse['user']>
@@ -18,7 +18,7 @@ type SignedInUser = NonNullable<SessionResponse['user']>
 /** Who is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: ({ signal }) => request(SessionResponse, '/api/auth/session', { signal }),
+  queryFn: ({ signal }) => request(SessionResponse, api.GET('/api/auth/session', { signal })),
   staleTime: 30_000,
 })
 
@@ -30,23 +30,23 @@ export async function findUser(client: QueryClient): Promise<SignedInUser | null
 
 /** Creates the account; it does not sign in. */
 export function register(body: RegisterRequest) {
-  return withProof((proof) => request(RegisterResponse, '/api/register', { method: 'POST', body: { ...body, proof } }))
+  return withProof((proof) => request(RegisterResponse, api.POST('/api/register', { body: { ...body, proof } })))
 }
 
 /** Creates the first account by its link; it does not sign in. */
 export function setUp(body: SetupRequest) {
-  return request(RegisterResponse, '/api/setup', { method: 'POST', body })
+  return request(RegisterResponse, api.POST('/api/setup', { body }))
 }
 
 /** Signs in. @throws ApiError with code `TWO_FACTOR_REQUIRED` when the password was right and `code` is missing. */
 export async function signIn(client: QueryClient, body: LoginRequest): Promise<void> {
-  await request(LoginResponse, '/api/auth/login', { method: 'POST', body })
+  await request(LoginResponse, api.POST('/api/auth/login', { body }))
   await startSession(client)
 }
 
 /** Ends a sign-in with a provider or a wallet by its second factor. */
 export async function bringSecondFactor(client: QueryClient, code: string): Promise<void> {
-  await request(LoginResponse, '/api/auth/two-factor', { method: 'POST', body: { code } })
+  await request(LoginResponse, api.POST('/api/auth/two-factor', { body: { code } }))
   await startSession(client)
 }
 
@@ -59,23 +59,23 @@ export async function startSession(client: QueryClient): Promise<void> {
 /** Has a link for a new password made; whether there is such an account is not told. */
 export function requestPasswordLink(body: ForgotPasswordRequest) {
   return withProof((proof) =>
-    request(MessageResponse, '/api/auth/forgot-password', { method: 'POST', body: { ...body, proof } }),
+    request(MessageResponse, api.POST('/api/auth/forgot-password', { body: { ...body, proof } })),
   )
 }
 
 /** Sets the password by a link; every session ends. */
 export function resetPassword(body: ResetPasswordRequest) {
-  return request(MessageResponse, '/api/auth/reset-password', { method: 'POST', body })
+  return request(MessageResponse, api.POST('/api/auth/reset-password', { body }))
 }
 
 /** Follows a link, which works once. */
 export function verifyEmail(token: string) {
-  return request(MessageResponse, '/api/auth/verify-email', { method: 'POST', body: { token } })
+  return request(MessageResponse, api.POST('/api/auth/verify-email', { body: { token } }))
 }
 
 /** Ends the session on the server; what this tab has loaded stays until the page is left. */
 export function signOut() {
-  return request(z.object({ ok: z.literal(true) }), '/api/auth/signout', { method: 'POST' })
+  return request(z.object({ ok: z.literal(true) }), api.POST('/api/auth/signout'))
 }
 
 /** Marks this tab as signed out. */

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
 import { SetupRequest, SetupResponse } from '../../src/features/people/setup/schemas.ts'
-import { ApiError, request } from '../api/request.ts'
+import { ApiError, api, request } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { useForm } from '../ui/form.ts'
 import { Loaded } from '../ui/loaded.tsx'
@@ -17,7 +17,7 @@ export function SetupPage() {
   const { token } = route.useSearch()
   const setup = useQuery({
     queryKey: ['setup'],
-    queryFn: ({ signal }) => request(SetupResponse, '/api/setup', { signal }),
+    queryFn: ({ signal }) => request(SetupResponse, api.GET('/api/setup', { signal })),
   })
   return (
     <AuthFrame title="Set up Stead" lead="The first account owns this installation and administers it.">

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { NonceResponse, SignedInResponse } from '../../src/features/people/sign-in/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 import { startSession } from './session.ts'
 
 /** What a wallet in the browser offers (EIP-1193). */
@@ -26,10 +26,10 @@ export function findWallet(): Wallet | null {
  */
 export async function signInWithWallet(client: QueryClient, wallet: Wallet, chainId: number): Promise<void> {
   const address = await askForAddress(wallet)
-  const { nonce } = await request(NonceResponse, '/api/auth/nonce')
+  const { nonce } = await request(NonceResponse, api.GET('/api/auth/nonce'))
   const message = signInMessage({ address, chainId, nonce, host: location.host, origin: location.origin }, new Date())
   const signature = await sign(wallet, address, message)
-  await request(SignedInResponse, '/api/wallet-auth', { method: 'POST', body: { address, message, signature } })
+  await request(SignedInResponse, api.POST('/api/wallet-auth', { body: { address, message, signature } }))
   await startSession(client)
 }
 

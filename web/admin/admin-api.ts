@@ -3,11 +3,10 @@ import { z } from 'zod'
 import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/house/administration/schemas.ts'
 import { NamedAuditList } from '../../src/features/house/oversight/schemas.ts'
 import { MessagePage, ShownMessage } from '../../src/features/money/underground/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']
 const DEAD_LETTERS_KEY = ['admin', 'dead-letters']
-const DEAD_LETTERS_PATH = '/api/admin/bus/dead-letters'
 const FIRST_USER: string | null = null
 const FIRST_ENTRY: number | null = null
 
@@ -16,8 +15,8 @@ export function usersQuery(search: string) {
   return infiniteQueryOptions({
     queryKey: [...USERS_KEY, search],
     queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({ limit: '50', search, ...(pageParam !== null && { after: pageParam }) })
-      return request(AdminUserList, `/api/admin/users?${query}`, { signal })
+      const query = { limit: 50, search, after: pageParam ?? undefined }
+      return request(AdminUserList, api.GET('/api/admin/users', { params: { query }, signal }))
     },
     initialPageParam: FIRST_USER,
     getNextPageParam: ({ next }) => next,
@@ -29,8 +28,8 @@ export function auditQuery() {
   return infiniteQueryOptions({
     queryKey: ['admin', 'audit'],
     queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({ limit: '50', ...(pageParam !== null && { before: String(pageParam) }) })
-      return request(NamedAuditList, `/api/admin/audit?${query}`, { signal })
+      const query = { limit: 50, before: pageParam ?? undefined }
+      return request(NamedAuditList, api.GET('/api/admin/audit', { params: { query }, signal }))
     },
     initialPageParam: FIRST_ENTRY,
     getNextPageParam: ({ next }) => next,
@@ -42,8 +41,8 @@ export function deadLettersQuery() {
   return infiniteQueryOptions({
     queryKey: DEAD_LETTERS_KEY,
     queryFn: ({ signal, pageParam }) => {
-      const query = pageParam === null ? '' : `?before=${pageParam}`
-      return request(MessagePage, `${DEAD_LETTERS_PATH}${query}`, { signal })
+      const query = { before: pageParam ?? undefined }
+      return request(MessagePage, api.GET('/api/admin/bus/dead-letters', { params: { query }, signal }))
     },
     initialPageParam: FIRST_ENTRY,
     getNextPageParam: ({ next }) => next,
@@ -52,22 +51,21 @@ export function deadLettersQuery() {
 
 /** Has a dead letter delivered after all, and reads the list anew. */
 export async function replayDeadLetter(client: QueryClient, id: number): Promise<void> {
-  await request(z.object({ message: ShownMessage }), `${DEAD_LETTERS_PATH}/${id}/replay`, { method: 'POST' })
+  await request(
+    z.object({ message: ShownMessage }),
+    api.POST('/api/admin/bus/dead-letters/{id}/replay', { params: { path: { id: String(id) } } }),
+  )
   await client.invalidateQueries({ queryKey: DEAD_LETTERS_KEY })
 }
 
 /** Changes somebody's account and reads the lists anew. */
 export async function changeUser(client: QueryClient, id: string, body: AccountChange): Promise<void> {
-  await request(z.object({ user: AdminUser }), userPath(id), { method: 'PATCH', body })
+  await request(z.object({ user: AdminUser }), api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }))
   await client.invalidateQueries({ queryKey: USERS_KEY })
 }
 
 /** Signs somebody out everywhere. @returns how many browsers that were. */
 export async function endSessionsOf(id: string): Promise<number> {
   const Ended = z.object({ success: z.literal(true), ended: z.number() })
-  return (await request(Ended, `${userPath(id)}/sessions`, { method: 'DELETE' })).ended
-}
-
-function userPath(id: string): string {
-  return `/api/admin/users/${encodeURIComponent(id)}`
+  return (await request(Ended, api.DELETE('/api/admin/users/{id}/sessions', { params: { path: { id } } }))).ended
 }

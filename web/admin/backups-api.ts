@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { BackupOrdered, BackupOverview } from '../../src/features/house/backups/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 const PATH = '/api/admin/backups'
 const KEY = ['admin', 'backups']
@@ -10,7 +10,7 @@ const ELSE_MS = 30_000
 /** What backups there are and how the last ones went, read again while something is under way. */
 export const backupsQuery = queryOptions({
   queryKey: KEY,
-  queryFn: ({ signal }) => request(BackupOverview, PATH, { signal }),
+  queryFn: ({ signal }) => request(BackupOverview, api.GET('/api/admin/backups', { signal })),
   refetchInterval: ({ state }) => (state.data?.runs[0]?.finishedAt === null ? WHILE_UNDER_WAY_MS : ELSE_MS),
 })
 
@@ -22,10 +22,16 @@ export type Order =
 
 /** Orders it, and reads the list anew, which tells how it goes. */
 export async function orderBackup(client: QueryClient, order: Order): Promise<void> {
-  const path = order.kind === 'backup' ? PATH : `${toPath(order.name)}/${order.kind}`
-  const body = order.kind === 'restore' ? { agentId: order.agentId, replace: order.replace } : {}
-  await request(BackupOrdered, path, { method: 'POST', body })
+  await request(BackupOrdered, sendOrder(order))
   await client.invalidateQueries({ queryKey: KEY })
+}
+
+function sendOrder(order: Order) {
+  if (order.kind === 'backup') return api.POST('/api/admin/backups')
+  const params = { path: { name: order.name } }
+  if (order.kind !== 'restore') return api.POST(`/api/admin/backups/{name}/${order.kind}`, { params })
+  const { agentId, replace } = order
+  return api.POST('/api/admin/backups/{name}/restore', { params, body: { agentId, replace } })
 }
 
 export function toDownload(name: string): string {

@@ -1,45 +1,38 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { type MailRequest, Services } from '../../src/features/house/services/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 
-const PATH = '/api/admin/services'
-const MAIL_PATH = `${PATH}/mail`
 /** A service is tried before its credentials are kept. */
-const TRIAL_MS = 60_000
+const fetch = within(60_000)
 
 /** Which services the house has credentials for, and who gave them. */
 export const servicesQuery = queryOptions({
   queryKey: ['admin', 'services'],
-  queryFn: ({ signal }) => request(Services, PATH, { signal }),
+  queryFn: ({ signal }) => request(Services, api.GET('/api/admin/services', { signal })),
 })
 
 export function setProviderKey(client: QueryClient, id: string, apiKey: string): Promise<void> {
-  return change(client, providerPath(id), { method: 'PUT', body: { apiKey } })
+  return change(
+    client,
+    api.PUT('/api/admin/services/providers/{id}', { params: { path: { id } }, body: { apiKey }, fetch }),
+  )
 }
 
 export function forgetProviderKey(client: QueryClient, id: string): Promise<void> {
-  return change(client, providerPath(id), { method: 'DELETE' })
+  return change(client, api.DELETE('/api/admin/services/providers/{id}', { params: { path: { id } }, fetch }))
 }
 
 export function setMail(client: QueryClient, body: MailRequest): Promise<void> {
-  return change(client, MAIL_PATH, { method: 'PUT', body })
+  return change(client, api.PUT('/api/admin/services/mail', { body, fetch }))
 }
 
 export function forgetMail(client: QueryClient): Promise<void> {
-  return change(client, MAIL_PATH, { method: 'DELETE' })
+  return change(client, api.DELETE('/api/admin/services/mail', { fetch }))
 }
 
 /** Models that can be asked for are other ones afterwards, so everything is read anew. */
-async function change(
-  client: QueryClient,
-  path: string,
-  options: { method: 'PUT' | 'DELETE'; body?: unknown },
-): Promise<void> {
-  const services = await request(Services, path, { ...options, timeoutMs: TRIAL_MS })
+async function change(client: QueryClient, answer: Parameters<typeof request>[1]): Promise<void> {
+  const services = await request(Services, answer)
   client.setQueryData(servicesQuery.queryKey, services)
   await client.invalidateQueries()
-}
-
-function providerPath(id: string): string {
-  return `${PATH}/providers/${encodeURIComponent(id)}`
 }

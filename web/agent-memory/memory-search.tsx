@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type FoundMemory, MemoryFound } from '../../src/features/talk/memory/schemas.ts'
 import { memoryQuery } from '../agent/memory-api.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -15,8 +15,8 @@ function foundQuery(agentId: string, q: string) {
   return infiniteQueryOptions({
     queryKey: [...memoryQuery(agentId).queryKey, 'found', q],
     queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams({ agentId, q, limit: '20', ...(pageParam !== null && { before: pageParam }) })
-      return request(MemoryFound, `/api/memory?${query}`, { signal })
+      const query = { agentId, q, limit: 20, before: pageParam ?? undefined }
+      return request(MemoryFound, api.GET('/api/memory', { params: { query }, signal }))
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,

@@ -4,7 +4,7 @@ import { type ChangeEvent, useId, useRef, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { WorkspaceImported } from '../../src/features/talk/memory/schemas.ts'
 import { memoryQuery } from '../agent/memory-api.ts'
-import { messageFor, request } from '../api/request.ts'
+import { api, messageFor, request, within } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Patience } from '../ui/patience.tsx'
@@ -21,11 +21,10 @@ export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
   const [choice, setChoice] = useState<Choice | null>(null)
   const importing = useMutation({
     mutationFn: async (taken: Choice['taken']) =>
-      request(WorkspaceImported, '/api/memory/import', {
-        method: 'POST',
-        body: await toImport(agent.id, taken),
-        timeoutMs: 60_000,
-      }),
+      request(
+        WorkspaceImported,
+        api.POST('/api/memory/import', { body: await toImport(agent.id, taken), fetch: within(60_000) }),
+      ),
     async onSuccess() {
       setChoice(null)
       await client.invalidateQueries({ queryKey: memoryQuery(agent.id).queryKey })

@@ -5,8 +5,8 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { type Snapshot, SnapshotList } from '../../src/features/agents/snapshots/schemas.ts'
 import type { useOperation } from '../agent/use-operation.ts'
 import { kindOf, whyNot } from '../agent/work.ts'
-import { agentPath, agentQuery } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { api, request } from '../api/request.ts'
 import { formatBytes } from '../settings/storage-section.tsx'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Button } from '../ui/button.tsx'
@@ -22,7 +22,12 @@ function snapshotsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'snapshots'],
     queryFn: async ({ signal }) =>
-      (await request(SnapshotList, `${agentPath(agentId)}/snapshots`, { signal })).snapshots,
+      (
+        await request(
+          SnapshotList,
+          api.GET('/api/agents/{id}/snapshots', { params: { path: { id: agentId } }, signal }),
+        )
+      ).snapshots,
     refetchInterval: 30_000,
   })
 }

@@ -3,10 +3,8 @@ import { z } from 'zod'
 import { AgentTools, type ToolsRequest } from '../../src/features/talk/agent-tools/schemas.ts'
 import { McpServer, McpServerList, McpServerTools, ToolResult } from '../../src/features/talk/mcp-servers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 
-const pathOf = (agentId: string) => `/api/agents/${encodeURIComponent(agentId)}`
-const serverPath = (agentId: string, id: string) => `${pathOf(agentId)}/mcp-servers/${encodeURIComponent(id)}`
 const Added = z.object({ server: McpServer })
 const Removed = z.object({ success: z.literal(true) })
 
@@ -14,12 +12,16 @@ const Removed = z.object({ success: z.literal(true) })
 export function toolsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'tools'],
-    queryFn: ({ signal }) => request(AgentTools, `${pathOf(agentId)}/tools`, { signal }),
+    queryFn: ({ signal }) =>
+      request(AgentTools, api.GET('/api/agents/{id}/tools', { params: { path: { id: agentId } }, signal })),
   })
 }
 
 export async function changeTools(client: QueryClient, agentId: string, change: ToolsRequest): Promise<void> {
-  const changed = await request(AgentTools, `${pathOf(agentId)}/tools`, { method: 'PUT', body: change })
+  const changed = await request(
+    AgentTools,
+    api.PUT('/api/agents/{id}/tools', { params: { path: { id: agentId } }, body: change }),
+  )
   client.setQueryData(toolsQuery(agentId).queryKey, changed)
 }
 
@@ -27,7 +29,13 @@ export async function changeTools(client: QueryClient, agentId: string, change: 
 export function serversQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'mcp-servers'],
-    queryFn: async ({ signal }) => (await request(McpServerList, `${pathOf(agentId)}/mcp-servers`, { signal })).servers,
+    queryFn: async ({ signal }) =>
+      (
+        await request(
+          McpServerList,
+          api.GET('/api/agents/{id}/mcp-servers', { params: { path: { id: agentId } }, signal }),
+        )
+      ).servers,
   })
 }
 
@@ -36,7 +44,15 @@ export function serverToolsQuery(agentId: string, id: string) {
   return queryOptions({
     queryKey: [...serversQuery(agentId).queryKey, id, 'tools'],
     queryFn: async ({ signal }) =>
-      (await request(McpServerTools, `${serverPath(agentId, id)}/tools`, { signal })).tools,
+      (
+        await request(
+          McpServerTools,
+          api.GET('/api/agents/{id}/mcp-servers/{serverId}/tools', {
+            params: { path: { id: agentId, serverId: id } },
+            signal,
+          }),
+        )
+      ).tools,
     retry: false,
   })
 }
@@ -46,26 +62,42 @@ type NewServer =
   | { name: string; command: string; args: string[]; environment: Record<string, string> }
 
 export async function addServer(client: QueryClient, agentId: string, server: NewServer): Promise<void> {
-  await request(Added, `${pathOf(agentId)}/mcp-servers`, { method: 'POST', body: server })
+  await request(Added, api.POST('/api/agents/{id}/mcp-servers', { params: { path: { id: agentId } }, body: server }))
   await reloadServers(client, agentId)
 }
 
 type ServerChange = { enabled?: boolean; trustedTools?: string[]; allowedTools?: string[] | null }
 
 export async function changeServer(client: QueryClient, agentId: string, id: string, change: ServerChange) {
-  await request(Added, serverPath(agentId, id), { method: 'PATCH', body: change })
+  await request(
+    Added,
+    api.PATCH('/api/agents/{id}/mcp-servers/{serverId}', {
+      params: { path: { id: agentId, serverId: id } },
+      body: change,
+    }),
+  )
   await reloadServers(client, agentId)
 }
 
 export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
-  await request(Removed, serverPath(agentId, id), { method: 'DELETE' })
+  await request(
+    Removed,
+    api.DELETE('/api/agents/{id}/mcp-servers/{serverId}', { params: { path: { id: agentId, serverId: id } } }),
+  )
   await reloadServers(client, agentId)
 }
 
 /** Uses a tool once, with the rights of the agent. */
 export function tryTool(agentId: string, id: string, tool: string, input: Record<string, unknown>) {
   const body = { tool, arguments: input }
-  return request(ToolResult, `${serverPath(agentId, id)}/try`, { method: 'POST', body, timeoutMs: 45_000 })
+  return request(
+    ToolResult,
+    api.POST('/api/agents/{id}/mcp-servers/{serverId}/try', {
+      params: { path: { id: agentId, serverId: id } },
+      body,
+      fetch: within(45_000),
+    }),
+  )
 }
 
 /** The list alone: what a server says of its tools did not change, and of one that is gone nobody may ask. */

@@ -6,8 +6,8 @@ import { Challenge, Verification, type VerifyRequest } from '../../src/features/
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Instance } from '../../src/features/views/instances/schemas.ts'
 import { AgentStats } from '../../src/features/views/metrics/schemas.ts'
-import { agentPath, agentQuery } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { api, request, within } from '../api/request.ts'
 
 /** What takes longer than a start: an image may be fetched, and put back. */
 export type Operation =
@@ -26,7 +26,9 @@ const Success = z.object({ success: z.literal(true) })
 export function statsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'stats'],
-    queryFn: async ({ signal }) => (await request(AgentStats, `${agentPath(agentId)}/stats`, { signal })).stats,
+    queryFn: async ({ signal }) =>
+      (await request(AgentStats, api.GET('/api/agents/{id}/stats', { params: { path: { id: agentId } }, signal })))
+        .stats,
     refetchInterval: 10_000,
   })
 }
@@ -35,7 +37,8 @@ export function statsQuery(agentId: string) {
 export function watchdogQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'watchdog'],
-    queryFn: ({ signal }) => request(AgentWatchdog, `${agentPath(agentId)}/watchdog`, { signal }),
+    queryFn: ({ signal }) =>
+      request(AgentWatchdog, api.GET('/api/agents/{id}/watchdog', { params: { path: { id: agentId } }, signal })),
     refetchInterval: 5_000,
   })
 }
@@ -45,7 +48,12 @@ export function deploymentsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'deployments'],
     queryFn: async ({ signal }) =>
-      (await request(DeploymentList, `${agentPath(agentId)}/deployments`, { signal })).deployments,
+      (
+        await request(
+          DeploymentList,
+          api.GET('/api/agents/{id}/deployments', { params: { path: { id: agentId } }, signal }),
+        )
+      ).deployments,
     refetchInterval: 30_000,
   })
 }
@@ -54,7 +62,8 @@ export function deploymentsQuery(agentId: string) {
 export function instanceQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'instance'],
-    queryFn: ({ signal }) => request(Instance, `/api/instance/${encodeURIComponent(agentId)}`, { signal }),
+    queryFn: ({ signal }) =>
+      request(Instance, api.GET('/api/instance/{userId}', { params: { path: { userId: agentId } }, signal })),
     staleTime: 30_000,
   })
 }
@@ -63,7 +72,9 @@ export function instanceQuery(agentId: string) {
 export function configQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'config'],
-    queryFn: async ({ signal }) => (await request(ConfigResponse, configPath(agentId), { signal })).config,
+    queryFn: async ({ signal }) =>
+      (await request(ConfigResponse, api.GET('/api/agents/{id}/config', { params: { path: { id: agentId } }, signal })))
+        .config,
   })
 }
 
@@ -71,66 +82,81 @@ export function configQuery(agentId: string) {
 export function verificationQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'verification'],
-    queryFn: ({ signal }) => request(Verification, verifyPath(agentId), { signal }),
+    queryFn: ({ signal }) =>
+      request(Verification, api.GET('/api/agents/{id}/verify', { params: { path: { id: agentId } }, signal })),
   })
 }
 
 /** Returns when it is done. @throws ApiError with the reason when it is refused or has failed. */
 export function operateAgent(agentId: string, operation: Operation) {
-  const { verb, ...body } = operation
-  const order =
-    operation.verb === 'restore-snapshot'
-      ? { path: `snapshots/${encodeURIComponent(operation.snapshotId)}/restore`, body: {} }
-      : { path: verb, body }
-  return request(Success, `${agentPath(agentId)}/${order.path}`, {
-    method: 'POST',
-    body: order.body,
-    timeoutMs: LONG_MS,
-  })
+  return request(Success, sendOperation(agentId, operation))
+}
+
+function sendOperation(id: string, operation: Operation) {
+  const options = { params: { path: { id } }, fetch: within(LONG_MS) }
+  if (operation.verb === 'update') {
+    return api.POST('/api/agents/{id}/update', { ...options, body: { image: operation.image } })
+  }
+  if (operation.verb !== 'restore-snapshot') return api.POST(`/api/agents/{id}/${operation.verb}`, options)
+  const path = { id, snapshotId: operation.snapshotId }
+  return api.POST('/api/agents/{id}/snapshots/{snapshotId}/restore', { ...options, params: { path } })
 }
 
 /** Changes what `change` names: null takes a setting away. An agent that runs is started anew in the background. */
 export async function changeConfig(agentId: string, change: ConfigRequest) {
-  return (await request(ConfigResponse, configPath(agentId), { method: 'PUT', body: change })).config
+  return (
+    await request(
+      ConfigResponse,
+      api.PUT('/api/agents/{id}/config', { params: { path: { id: agentId } }, body: change }),
+    )
+  ).config
 }
 
 export function renameAgent(agentId: string, name: string) {
-  return request(Success, agentPath(agentId), { method: 'PATCH', body: { name } })
+  return request(Success, api.PATCH('/api/agents/{id}', { params: { path: { id: agentId } }, body: { name } }))
 }
 
 /** The token that the agent's own gateway takes. */
 export async function getToken(agentId: string) {
-  return (await request(z.object({ token: z.string() }), `${agentPath(agentId)}/token`)).token
+  return (
+    await request(
+      z.object({ token: z.string() }),
+      api.GET('/api/agents/{id}/token', { params: { path: { id: agentId } } }),
+    )
+  ).token
 }
 
 /** Replaces the token of the agent's own gateway; returns when the agent runs with the new one. */
 export function rotateGatewayToken(agentId: string) {
-  return request(Success, `${agentPath(agentId)}/token/rotate`, { method: 'POST', timeoutMs: LONG_MS })
+  return request(
+    Success,
+    api.POST('/api/agents/{id}/token/rotate', { params: { path: { id: agentId } }, fetch: within(LONG_MS) }),
+  )
 }
 
 /** Replaces the token with which the agent asks this server; nobody is shown it. */
 export function rotatePlatformToken(agentId: string) {
-  return request(Success, `${agentPath(agentId)}/platform-token/rotate`, { method: 'POST', timeoutMs: LONG_MS })
+  return request(
+    Success,
+    api.POST('/api/agents/{id}/platform-token/rotate', { params: { path: { id: agentId } }, fetch: within(LONG_MS) }),
+  )
 }
 
 /** The text that a wallet signs to vouch for the agent, once. */
 export async function createChallenge(agentId: string) {
-  return (await request(Challenge, `${verifyPath(agentId)}/challenge`, { method: 'POST' })).message
+  return (
+    await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', { params: { path: { id: agentId } } }))
+  ).message
 }
 
 /** Has the server check a proof on the chain. @throws ApiError with what is missing or not true. */
 export function verifyAgent(agentId: string, body: z.input<typeof VerifyRequest>) {
-  return request(Success, verifyPath(agentId), { method: 'POST', body, timeoutMs: CHAIN_MS })
+  return request(
+    Success,
+    api.POST('/api/agents/{id}/verify', { params: { path: { id: agentId } }, body, fetch: within(CHAIN_MS) }),
+  )
 }
 
 export function removeVerification(agentId: string) {
-  return request(Success, verifyPath(agentId), { method: 'DELETE' })
-}
-
-function configPath(agentId: string): string {
-  return `${agentPath(agentId)}/config`
-}
-
-function verifyPath(agentId: string): string {
-  return `${agentPath(agentId)}/verify`
+  return request(Success, api.DELETE('/api/agents/{id}/verify', { params: { path: { id: agentId } } }))
 }

@@ -2,8 +2,8 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/models/breakers/schemas.ts'
-import { agentPath, agentQuery } from '../agents/agents-api.ts'
-import { messageFor, request } from '../api/request.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { api, messageFor, request } from '../api/request.ts'
 import { SectionForm } from '../settings/section-form.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -30,7 +30,8 @@ const paused: Readonly<Record<NonNullable<Breaker['pause']>['scope'], string>> =
 function breakerQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'breaker'],
-    queryFn: ({ signal }) => request(Breaker, `${agentPath(agentId)}/breaker`, { signal }),
+    queryFn: ({ signal }) =>
+      request(Breaker, api.GET('/api/agents/{id}/breaker', { params: { path: { id: agentId } }, signal })),
     refetchInterval: 30_000,
   })
 }
@@ -60,7 +61,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
   const client = useQueryClient()
   const change = useMutation({
     mutationFn: (verb: 'pause' | 'resume') =>
-      request(Breaker, `${agentPath(agentId)}/${verb}`, { method: 'POST', body: {} }),
+      request(Breaker, api.POST(`/api/agents/{id}/${verb}`, { params: { path: { id: agentId } } })),
     onSuccess: (breaker) => client.setQueryData(breakerQuery(agentId).queryKey, breaker),
   })
   return (
@@ -92,7 +93,10 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
   const form = useForm(
     CapsForm,
     async (body) => {
-      const breaker = await request(Breaker, `${agentPath(agentId)}/breaker`, { method: 'PUT', body })
+      const breaker = await request(
+        Breaker,
+        api.PUT('/api/agents/{id}/breaker', { params: { path: { id: agentId } }, body }),
+      )
       client.setQueryData(breakerQuery(agentId).queryKey, breaker)
     },
     () => null,

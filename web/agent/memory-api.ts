@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { Memory } from '../../src/features/talk/memory/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 const Success = z.object({ success: z.literal(true) })
 
@@ -10,16 +10,15 @@ const Success = z.object({ success: z.literal(true) })
 export function memoryQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'memory'],
-    queryFn: ({ signal }) => request(Memory, `/api/memory?agentId=${encodeURIComponent(agentId)}`, { signal }),
+    queryFn: ({ signal }) => request(Memory, api.GET('/api/memory', { params: { query: { agentId } }, signal })),
     refetchInterval: 10_000,
   })
 }
 
 export function saveFact(agentId: string, key: string, memory: string) {
-  return request(Success, '/api/memory', { method: 'POST', body: { agentId, key, memory } })
+  return request(Success, api.POST('/api/memory', { body: { agentId, key, memory } }))
 }
 
 export function forgetFact(agentId: string, key: string) {
-  const query = new URLSearchParams({ agentId, key })
-  return request(Success, `/api/memory?${query}`, { method: 'DELETE' })
+  return request(Success, api.DELETE('/api/memory', { params: { query: { agentId, key } } }))
 }

@@ -1,4 +1,6 @@
+import type { WebPaths } from 'stead/client'
 import { type ZodType, z } from 'zod'
+import { createSteadClient } from './stead-client.ts'
 
 const ErrorBody = z.object({
   error: z.string(),
@@ -35,27 +37,18 @@ export class ApiError extends Error {
   }
 }
 
-export type RequestOptions = {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Sent as JSON. */
-  body?: unknown
-  /** Sent as it is, instead of `body`. */
-  file?: Blob
-  headers?: Record<string, string>
-  signal?: AbortSignal | undefined
-  timeoutMs?: number
-}
+const PATIENCE_MS = 20_000
 
-/**
- * Asks our own API and parses the answer with `schema`.
- * @throws ApiError for a refusal, an unreachable server, a timeout or an answer of another shape; an abort by `signal` passes.
- */
-export async function request<T>(schema: ZodType<T>, path: string, options: RequestOptions = {}): Promise<T> {
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? 20_000)
-  const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout
-  const response = await reach(path, { ...options, signal })
-  if (!response.ok) throw await toApiError(response)
-  const parsed = schema.safeParse(await response.json().catch(() => null))
+/** The routes of our own web port, as its OpenAPI document describes them. */
+export const api = createSteadClient<WebPaths, never, never>({ web: '', fetch: within(PATIENCE_MS) }).web
+
+/** What an answer of `api` brings, by `schema`. @throws ApiError as `within`, and for an answer of another shape; an abort passes. */
+export async function request<T>(
+  schema: ZodType<T>,
+  answer: Promise<{ data?: unknown; response: Response }>,
+): Promise<T> {
+  const { data, response } = await answer.catch(toUnreadable)
+  const parsed = schema.safeParse(data)
   if (parsed.success) return parsed.data
   throw new ApiError(
     response.status,
@@ -63,32 +56,38 @@ export async function request<T>(schema: ZodType<T>, path: string, options: Requ
   )
 }
 
-/** Sends one request and returns the response whatever its status. @throws ApiError with status 0 when there is none. */
-export async function reach(path: string, options: RequestOptions): Promise<Response> {
-  const init: RequestInit = {
-    method: options.method ?? 'GET',
-    headers: { accept: 'application/json', ...options.headers },
+/** Sends a request and waits `timeoutMs` for its answer. @throws ApiError as `send`, and when it takes longer. */
+export function within(timeoutMs: number): (asked: Request) => Promise<Response> {
+  return (asked) => send(asked, AbortSignal.any([asked.signal, AbortSignal.timeout(timeoutMs)]))
+}
+
+/** Sends a request and waits for its answer. @throws ApiError for a refusal, and for an unreachable server. */
+export async function send(asked: Request, signal: AbortSignal = asked.signal): Promise<Response> {
+  const response = await fetch(asked, { signal }).catch(toUnreached)
+  if (!response.ok) throw await toApiError(response)
+  return response
+}
+
+/** The part of a request's options that sends `file` as it is, in place of JSON. */
+export function asBytes(file: Blob) {
+  return {
+    body: file,
+    bodySerializer: (body: unknown) => body,
+    headers: { 'content-type': 'application/octet-stream' },
   }
-  if (options.signal) init.signal = options.signal
-  if (options.body !== undefined) {
-    init.body = JSON.stringify(options.body)
-    init.headers = { ...init.headers, 'content-type': 'application/json' }
-  }
-  if (options.file) {
-    init.body = options.file
-    init.headers = { ...init.headers, 'content-type': 'application/octet-stream' }
-  }
-  try {
-    return await fetch(path, init)
-  } catch (error) {
-    if (isAbort(error)) throw error
-    const reason =
-      error instanceof DOMException && error.name === 'TimeoutError' ? 'took too long to answer' : 'cannot be reached'
-    throw new ApiError(
-      0,
-      `The Stead server ${reason}. Check that it is running and that you are online, then try again.`,
-    )
-  }
+}
+
+/** An answer that broke off, or text where JSON was promised, such as the page of a proxy. */
+function toUnreadable(error: unknown) {
+  if (error instanceof ApiError || isAbort(error)) throw error
+  return { data: undefined, response: new Response() }
+}
+
+function toUnreached(error: unknown): never {
+  if (isAbort(error)) throw error
+  const reason =
+    error instanceof DOMException && error.name === 'TimeoutError' ? 'took too long to answer' : 'cannot be reached'
+  throw new ApiError(0, `The Stead server ${reason}. Check that it is running and that you are online, then try again.`)
 }
 
 /** Reads the error body of a refused request. */

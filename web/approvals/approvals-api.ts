@@ -1,12 +1,14 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { ApprovalList, OneApproval } from '../../src/features/talk/approvals/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** What agents have asked, newest first; looked at often, for an agent waits. */
 export const approvalsQuery = infiniteQueryOptions({
   queryKey: ['approvals'],
-  queryFn: ({ pageParam, signal }) =>
-    request(ApprovalList, `/api/approvals?limit=30${pageParam === null ? '' : `&before=${pageParam}`}`, { signal }),
+  queryFn: ({ pageParam, signal }) => {
+    const query = { limit: 30, before: pageParam ?? undefined }
+    return request(ApprovalList, api.GET('/api/approvals', { params: { query }, signal }))
+  },
   initialPageParam: null as number | null,
   getNextPageParam: (page) => page.next,
   refetchInterval: 5000,
@@ -14,7 +16,7 @@ export const approvalsQuery = infiniteQueryOptions({
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {
-    await request(OneApproval, `/api/approvals/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
+    await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, { params: { path: { id } } }))
   } finally {
     // Also when somebody else was faster: then the list says how.
     await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })

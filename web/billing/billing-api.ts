@@ -4,7 +4,7 @@ import { Billing, BillingDone } from '../../src/features/money/billing/schemas.t
 import { PaymentPage } from '../../src/features/money/cards/schemas.ts'
 import { LedgerPage } from '../../src/features/money/ledger/schemas.ts'
 import { ReceiptList } from '../../src/features/money/receipts/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** A value of an address, which the router makes a number when it looks like one. */
 const searchText = z
@@ -31,18 +31,18 @@ export const untilConfirmed = (query: { state: { dataUpdateCount: number } }) =>
 /** Plan, credits, storage and what there is to buy. */
 export const billingPageQuery = queryOptions({
   queryKey: ['billing'],
-  queryFn: ({ signal }) => request(Billing, '/api/billing', { signal }),
+  queryFn: ({ signal }) => request(Billing, api.GET('/api/billing', { signal })),
 })
 
 export const receiptsQuery = queryOptions({
   queryKey: ['billing', 'receipts'],
-  queryFn: ({ signal }) => request(ReceiptList, '/api/receipts?limit=50', { signal }),
+  queryFn: ({ signal }) => request(ReceiptList, api.GET('/api/receipts', { params: { query: { limit: 50 } }, signal })),
 })
 
 /** The newest movements of the caller's money. */
 export const ledgerQuery = queryOptions({
   queryKey: ['billing', 'ledger'],
-  queryFn: ({ signal }) => request(LedgerPage, '/api/ledger?limit=50', { signal }),
+  queryFn: ({ signal }) => request(LedgerPage, api.GET('/api/ledger', { params: { query: { limit: 50 } }, signal })),
 })
 
 /** Where the browser downloads every movement as CSV. */
@@ -57,10 +57,11 @@ export type PayOrder =
 
 /** Opens a page of the card service. @returns its address. */
 export async function openPayPage(order: PayOrder): Promise<string> {
-  const isStorage = order.action === 'upgrade-storage'
-  const path = isStorage ? '/api/payments/storage-upgrade' : '/api/billing'
-  const { url } = await request(PaymentPage, path, { method: 'POST', body: isStorage ? {} : order })
-  return url
+  const answer =
+    order.action === 'upgrade-storage'
+      ? api.POST('/api/payments/storage-upgrade')
+      : api.POST('/api/billing', { body: order })
+  return (await request(PaymentPage, answer)).url
 }
 
 /** Orders that the card service carries out without a page. */
@@ -69,5 +70,5 @@ export type ChangeOrder =
   | { action: 'cancel' | 'restore'; subscriptionId: string }
 
 export function changeSubscription(order: ChangeOrder): Promise<BillingDone> {
-  return request(BillingDone, '/api/billing', { method: 'POST', body: order })
+  return request(BillingDone, api.POST('/api/billing', { body: order }))
 }

@@ -8,7 +8,7 @@ import {
   OneAttachment,
   TurnList,
 } from '../../src/features/talk/chat/schemas.ts'
-import { ApiError, request } from '../api/request.ts'
+import { ApiError, api, asBytes, request, within } from '../api/request.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })
 
@@ -40,7 +40,7 @@ export function messagesQuery({ agentId, sessionId }: Place) {
 export function runningTurnsQuery(agentId: string) {
   return queryOptions({
     queryKey: ['turns', agentId],
-    queryFn: ({ signal }) => request(TurnList, `/api/chat/turns?${new URLSearchParams({ agentId })}`, { signal }),
+    queryFn: ({ signal }) => request(TurnList, api.GET('/api/chat/turns', { params: { query: { agentId } }, signal })),
     // Another device may have begun one; a server that is away is looked for more often.
     refetchInterval: ({ state }) => (state.status === 'error' ? LOST_MS : LOOK_MS),
     refetchOnWindowFocus: 'always',
@@ -93,9 +93,9 @@ export type Outgoing = {
 
 /** Puts a file into the workspace of the agent, to be sent with a message. @throws ApiError. */
 export async function uploadFile(agentId: string, file: File): Promise<ChatAttachment> {
-  const query = new URLSearchParams({ agentId, name: file.name.slice(0, 200) })
-  const sent = { method: 'POST', file, timeoutMs: UPLOAD_MS } as const
-  return (await request(OneAttachment, `/api/chat/attachments?${query}`, sent)).attachment
+  const query = { agentId, name: file.name.slice(0, 200) }
+  const sent = { params: { query }, ...asBytes(file), fetch: within(UPLOAD_MS) }
+  return (await request(OneAttachment, api.POST('/api/chat/attachments', sent))).attachment
 }
 
 /**
@@ -111,7 +111,7 @@ export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing
       const place = { agentId, ...(sessionId !== null && { sessionId }) }
       const files = attachments.length > 0 && { attachments: attachments.map(({ id }) => id) }
       const body = { message: text, ...place, ...files, ...(replaces && { replaces }) }
-      return (await request(OneTurn, '/api/chat', { method: 'POST', body, headers })).turn
+      return (await request(OneTurn, api.POST('/api/chat', { body, headers }))).turn
     } catch (error) {
       const mayHelp = error instanceof ApiError && error.status === 0 && attempt < ATTEMPTS
       if (!mayHelp) throw error
@@ -122,16 +122,16 @@ export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing
 
 /** How a turn stands now. */
 export async function readTurn(id: string, signal: AbortSignal): Promise<ChatTurn> {
-  return (await request(OneTurn, `/api/chat/turns/${id}`, { signal })).turn
+  return (await request(OneTurn, api.GET('/api/chat/turns/{id}', { params: { path: { id } }, signal }))).turn
 }
 
 /** Ends a turn; what was said is kept. */
 export async function stopTurn(id: string): Promise<ChatTurn> {
-  return (await request(OneTurn, `/api/chat/turns/${id}/stop`, { method: 'POST' })).turn
+  return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', { params: { path: { id } } }))).turn
 }
 
 function listMessages({ agentId, sessionId }: Place, before: string, signal?: AbortSignal) {
   const place = { agentId, sessionId: sessionId ?? 'none' }
-  const query = new URLSearchParams({ ...place, limit: '50', ...(before ? { before } : {}) })
-  return request(MessageList, `/api/chat?${query}`, { signal })
+  const query = { ...place, limit: 50, before: before || undefined }
+  return request(MessageList, api.GET('/api/chat', { params: { query }, ...(signal && { signal }) }))
 }

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { ChatSession, SearchResults, SessionList } from '../../src/features/talk/chat/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 const OneSession = z.object({ session: ChatSession })
 const Success = z.object({ success: z.literal(true) })
@@ -11,8 +11,8 @@ export function sessionsQuery(agentId: string) {
   return infiniteQueryOptions({
     queryKey: ['sessions', agentId],
     queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams({ agentId, ...(pageParam ? { before: pageParam } : {}) })
-      return request(SessionList, `/api/chat/sessions?${query}`, { signal })
+      const query = { agentId, before: pageParam || undefined }
+      return request(SessionList, api.GET('/api/chat/sessions', { params: { query }, signal }))
     },
     initialPageParam: '',
     getNextPageParam: (page: SessionList) => (page.hasMore ? page.sessions.at(-1)?.id : undefined),
@@ -24,8 +24,8 @@ export function searchQuery(agentId: string, q: string) {
   return infiniteQueryOptions({
     queryKey: ['search', agentId, q],
     queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams({ agentId, q, ...(pageParam ? { before: pageParam } : {}) })
-      return request(SearchResults, `/api/chat/search?${query}`, { signal })
+      const query = { agentId, q, before: pageParam || undefined }
+      return request(SearchResults, api.GET('/api/chat/search', { params: { query }, signal }))
     },
     initialPageParam: '',
     getNextPageParam: (page: SearchResults) => (page.hasMore ? page.results.at(-1)?.message.id : undefined),
@@ -34,19 +34,26 @@ export function searchQuery(agentId: string, q: string) {
 }
 
 export async function createSession(agentId: string): Promise<ChatSession> {
-  return (await request(OneSession, '/api/chat/sessions', { method: 'POST', body: { agentId } })).session
+  return (await request(OneSession, api.POST('/api/chat/sessions', { body: { agentId } }))).session
 }
 
 export async function renameSession(id: string, title: string): Promise<ChatSession> {
-  return (await request(OneSession, `/api/chat/sessions/${id}`, { method: 'PATCH', body: { title } })).session
+  return (
+    await request(OneSession, api.PATCH('/api/chat/sessions/{id}', { params: { path: { id } }, body: { title } }))
+  ).session
 }
 
 /** What the agent is told in every turn of a conversation; empty for nothing. */
 export async function instructSession(id: string, instructions: string): Promise<ChatSession> {
-  return (await request(OneSession, `/api/chat/sessions/${id}`, { method: 'PATCH', body: { instructions } })).session
+  return (
+    await request(
+      OneSession,
+      api.PATCH('/api/chat/sessions/{id}', { params: { path: { id } }, body: { instructions } }),
+    )
+  ).session
 }
 
 /** Deletes a conversation with all that was said in it. */
 export async function deleteSession(id: string): Promise<void> {
-  await request(Success, `/api/chat/sessions/${id}`, { method: 'DELETE' })
+  await request(Success, api.DELETE('/api/chat/sessions/{id}', { params: { path: { id } } }))
 }

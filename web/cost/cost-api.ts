@@ -1,14 +1,15 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { MyUsage } from '../../src/features/models/gateway/schemas.ts'
 import { CallList, CostDashboard, type CostQuery, UsageByDay } from '../../src/features/models/usage/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 import type { Chosen } from './explore.ts'
 
 /** What the caller's agents cost in a period; the figures of the last period stay until the next have come. */
 export function costQuery(period: CostQuery['period']) {
   return queryOptions({
     queryKey: ['cost', period],
-    queryFn: ({ signal }) => request(CostDashboard, `/api/dashboard/cost?period=${period}`, { signal }),
+    queryFn: ({ signal }) =>
+      request(CostDashboard, api.GET('/api/dashboard/cost', { params: { query: { period } }, signal })),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
   })
@@ -18,7 +19,7 @@ export function costQuery(period: CostQuery['period']) {
 export function byDayQuery(days: number) {
   return queryOptions({
     queryKey: ['cost', 'by-day', days],
-    queryFn: ({ signal }) => request(UsageByDay, `/api/usage/by-day?days=${days}`, { signal }),
+    queryFn: ({ signal }) => request(UsageByDay, api.GET('/api/usage/by-day', { params: { query: { days } }, signal })),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
   })
@@ -35,8 +36,8 @@ export function callsQuery({ agent, model, key, status }: Chosen & { status: 'su
   return infiniteQueryOptions({
     queryKey: ['cost', 'calls', wanted],
     queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams({ ...wanted, ...(pageParam !== null && { before: String(pageParam) }) })
-      return request(CallList, `/api/usage/calls?${query}`, { signal })
+      const query = { ...wanted, before: pageParam ?? undefined }
+      return request(CallList, api.GET('/api/usage/calls', { params: { query }, signal }))
     },
     initialPageParam: null as number | null,
     getNextPageParam: ({ nextBefore }) => nextBefore,
@@ -52,7 +53,7 @@ export function daysOf(period: CostQuery['period']): number {
 /** What is used of the plan this month. */
 export const monthQuery = queryOptions({
   queryKey: ['cost', 'month'],
-  queryFn: ({ signal }) => request(MyUsage, '/api/me/usage', { signal }),
+  queryFn: ({ signal }) => request(MyUsage, api.GET('/api/me/usage', { signal })),
   staleTime: 30_000,
 })
 

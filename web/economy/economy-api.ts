@@ -2,18 +2,19 @@ import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { SplitDetail, SplitPage } from '../../src/features/money/splits/schemas.ts'
 import { UndergroundEventList } from '../../src/features/money/underground/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** Events that the caller's agents announced, the latest date first. */
 export const eventsQuery = queryOptions({
   queryKey: ['events'],
-  queryFn: ({ signal }) => request(UndergroundEventList, '/api/underground/events?limit=100', { signal }),
+  queryFn: ({ signal }) =>
+    request(UndergroundEventList, api.GET('/api/underground/events', { params: { query: { limit: 100 } }, signal })),
 })
 
 /** The caller's latest splits, asked for again while a page shows them: payments take their time. */
 export const splitsQuery = queryOptions({
   queryKey: ['splits'],
-  queryFn: async ({ signal }) => (await request(SplitPage, '/api/underground/splits', { signal })).splits,
+  queryFn: async ({ signal }) => (await request(SplitPage, api.GET('/api/underground/splits', { signal }))).splits,
   refetchInterval: 5_000,
 })
 
@@ -22,7 +23,12 @@ export function splitQuery(id: number) {
   return queryOptions({
     queryKey: ['splits', id],
     queryFn: async ({ signal }) =>
-      (await request(z.object({ split: SplitDetail }), `/api/underground/splits/${id}`, { signal })).split,
+      (
+        await request(
+          z.object({ split: SplitDetail }),
+          api.GET('/api/underground/splits/{id}', { params: { path: { id: String(id) } }, signal }),
+        )
+      ).split,
     refetchInterval: 5_000,
   })
 }

@@ -11,10 +11,10 @@ import {
   GitSynced,
   WrittenFile,
 } from '../../src/features/web-tools/browse/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, asBytes, request, within } from '../api/request.ts'
 
 /** As deep as the server looks. */
-const DEPTH = '4'
+const DEPTH = 4
 const LONG_MS = 90_000
 
 export type Folder = z.infer<typeof FileTree>['root']
@@ -26,7 +26,8 @@ type Written = z.infer<typeof WrittenFile>
 export function treeQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'tree'),
-    queryFn: ({ signal }) => request(FileTree, pathTo('tree', { agentId, depth: DEPTH }), { signal }),
+    queryFn: ({ signal }) =>
+      request(FileTree, api.GET('/api/browse/tree', { params: { query: { agentId, depth: DEPTH } }, signal })),
     refetchInterval: 10_000,
   })
 }
@@ -35,7 +36,8 @@ export function treeQuery(agentId: string) {
 export function fileQuery(agentId: string, path: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'file', path),
-    queryFn: ({ signal }) => request(FileContent, pathTo('read', { agentId, path }), { signal }),
+    queryFn: ({ signal }) =>
+      request(FileContent, api.GET('/api/browse/read', { params: { query: { agentId, path } }, signal })),
     refetchInterval: 10_000,
     gcTime: 0,
   })
@@ -45,7 +47,8 @@ export function fileQuery(agentId: string, path: string) {
 export function statusQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'status'),
-    queryFn: ({ signal }) => request(GitStatus, pathTo('git-status', { agentId }), { signal }),
+    queryFn: ({ signal }) =>
+      request(GitStatus, api.GET('/api/browse/git-status', { params: { query: { agentId } }, signal })),
     refetchInterval: 15_000,
   })
 }
@@ -54,7 +57,8 @@ export function statusQuery(agentId: string) {
 export function changesQuery(agentId: string, path: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'changes', path),
-    queryFn: ({ signal }) => request(GitDiff, pathTo('git-diff', { agentId, path }), { signal }),
+    queryFn: ({ signal }) =>
+      request(GitDiff, api.GET('/api/browse/git-diff', { params: { query: { agentId, path } }, signal })),
   })
 }
 
@@ -62,14 +66,15 @@ export function changesQuery(agentId: string, path: string) {
 export function historyQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'history'),
-    queryFn: ({ signal }) => request(GitLog, pathTo('git-log', { agentId, limit: '50' }), { signal }),
+    queryFn: ({ signal }) =>
+      request(GitLog, api.GET('/api/browse/git-log', { params: { query: { agentId, limit: 50 } }, signal })),
   })
 }
 
 /** Files whose name holds `text`, and lines that do. */
 export function searchQuery(agentId: string, text: string) {
   const find = (where: 'name' | 'content', signal: AbortSignal) =>
-    request(FoundFiles, pathTo('search', { agentId, q: text, in: where }), { signal })
+    request(FoundFiles, api.GET('/api/browse/search', { params: { query: { agentId, q: text, in: where } }, signal }))
   return queryOptions({
     queryKey: filesKey(agentId, 'search', text),
     queryFn: async ({ signal }) => {
@@ -83,30 +88,39 @@ export function searchQuery(agentId: string, text: string) {
 /** Writes a text. `ifMatch` is the hash that the file must still have, null for one that must not be there yet. */
 export function writeText(agentId: string, path: string, content: string, ifMatch?: string | null): Promise<Written> {
   const body = { path, content, ...(ifMatch !== undefined && { ifMatch }) }
-  return request(WrittenFile, pathTo('write', { agentId }), { method: 'POST', body })
+  return request(WrittenFile, api.POST('/api/browse/write', { params: { query: { agentId } }, body }))
 }
 
 /** Puts a file of any kind there, in place of what has its name. */
 export function uploadFile(agentId: string, path: string, file: Blob): Promise<Written> {
-  return request(WrittenFile, pathTo('upload', { agentId, path }), { method: 'POST', file, timeoutMs: LONG_MS })
+  return request(
+    WrittenFile,
+    api.POST('/api/browse/upload', { params: { query: { agentId, path } }, ...asBytes(file), fetch: within(LONG_MS) }),
+  )
 }
 
 export function makeFolder(agentId: string, path: string) {
-  return request(ChangedPath, pathTo('mkdir', { agentId }), { method: 'POST', body: { path } })
+  return request(ChangedPath, api.POST('/api/browse/mkdir', { params: { query: { agentId } }, body: { path } }))
 }
 
 export function renameEntry(agentId: string, from: string, to: string) {
-  return request(ChangedPath, pathTo('rename', { agentId }), { method: 'POST', body: { from, to } })
+  return request(ChangedPath, api.POST('/api/browse/rename', { params: { query: { agentId } }, body: { from, to } }))
 }
 
 export function deleteEntry(agentId: string, path: string) {
-  return request(z.object({ ok: z.literal(true) }), pathTo('delete', { agentId, path }), { method: 'DELETE' })
+  return request(
+    z.object({ ok: z.literal(true) }),
+    api.DELETE('/api/browse/delete', { params: { query: { agentId, path } } }),
+  )
 }
 
 /** Stages everything, commits it and pushes it where there is a remote. */
 export function commitAll(agentId: string, message: string) {
   const body = message ? { message } : {}
-  return request(GitSynced, pathTo('git-sync', { agentId }), { method: 'POST', body, timeoutMs: LONG_MS })
+  return request(
+    GitSynced,
+    api.POST('/api/browse/git-sync', { params: { query: { agentId } }, body, fetch: within(LONG_MS) }),
+  )
 }
 
 /** What Git's letters for the index and the working tree say. */
@@ -118,14 +132,10 @@ export function describeStatus(letters: string): string {
 
 /** Where the browser saves a file from. */
 export function downloadPath(agentId: string, path: string): string {
-  return pathTo('download', { agentId, path })
+  return `/api/browse/download?${new URLSearchParams({ agentId, path })}`
 }
 
 /** Everything that is known of an agent's files, or one part of it. */
 export function filesKey(agentId: string, ...parts: string[]): readonly string[] {
   return ['files', agentId, ...parts]
-}
-
-function pathTo(verb: string, query: Record<string, string>): string {
-  return `/api/browse/${verb}?${new URLSearchParams(query)}`
 }

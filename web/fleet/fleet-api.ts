@@ -1,8 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { Labels } from '../../src/features/agents/labels/schemas.ts'
 import { type FleetChange, FleetChanged, FleetPage } from '../../src/features/views/fleet/schemas.ts'
-import { agentPath } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 import type { FleetSearch } from './fleet-search.ts'
 
 /** Agents of a page: as many as two screens show. */
@@ -40,17 +39,18 @@ export async function listFleetIds(search: FleetSearch): Promise<string[]> {
 
 /** Does the same to some agents and waits until it is done. */
 export function changeFleet(change: FleetChange) {
-  return request(FleetChanged, '/api/fleet/changes', { method: 'POST', body: change, timeoutMs: 300_000 })
+  return request(FleetChanged, api.POST('/api/fleet/changes', { body: change, fetch: within(300_000) }))
 }
 
 /** Gives an agent these labels and no others. */
 export function setLabels(agentId: string, labels: readonly string[]) {
-  return request(Labels, `${agentPath(agentId)}/labels`, { method: 'PUT', body: { labels } })
+  return request(
+    Labels,
+    api.PUT('/api/agents/{id}/labels', { params: { path: { id: agentId } }, body: { labels: [...labels] } }),
+  )
 }
 
 function readFleet(search: FleetSearch, part: { limit: number; offset: number }, signal?: AbortSignal) {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries({ ...search, ...part }))
-    if (value !== undefined) query.set(name, String(value))
-  return request(FleetPage, `/api/fleet?${query}`, { signal })
+  const query = { ...search, ...part }
+  return request(FleetPage, api.GET('/api/fleet', { params: { query }, ...(signal && { signal }) }))
 }

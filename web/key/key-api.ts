@@ -1,13 +1,13 @@
 import { queryOptions } from '@tanstack/react-query'
 import { KeyReport } from '../../src/features/models/gateway/schemas.ts'
 import { Key } from '../../src/features/people/keys/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** One of the caller's keys. @throws ApiError 404 for a key that is gone or somebody else's. */
 export function keyQuery(keyId: string) {
   return queryOptions({
     queryKey: ['keys', keyId],
-    queryFn: ({ signal }) => request(Key, `/api/keys/${encodeURIComponent(keyId)}`, { signal }),
+    queryFn: ({ signal }) => request(Key, api.GET('/api/keys/{id}', { params: { path: { id: keyId } }, signal })),
   })
 }
 
@@ -15,7 +15,8 @@ export function keyQuery(keyId: string) {
 export function keyReportQuery(keyId: string) {
   return queryOptions({
     queryKey: ['keys', keyId, 'usage'],
-    queryFn: ({ signal }) => request(KeyReport, `/api/keys/${encodeURIComponent(keyId)}/usage`, { signal }),
+    queryFn: ({ signal }) =>
+      request(KeyReport, api.GET('/api/keys/{id}/usage', { params: { path: { id: keyId } }, signal })),
     staleTime: 30_000,
   })
 }

@@ -8,7 +8,7 @@ import {
   KeyList,
   RotatedKey,
 } from '../../src/features/people/keys/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** What a key can be limited to. */
 export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
@@ -16,29 +16,25 @@ export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
 /** The caller's API keys. */
 export const keysQuery = queryOptions({
   queryKey: ['keys'],
-  queryFn: async ({ signal }) => (await request(KeyList, '/api/keys', { signal })).keys,
+  queryFn: async ({ signal }) => (await request(KeyList, api.GET('/api/keys', { signal }))).keys,
 })
 
 /** Makes a key; only this answer holds the raw one. */
 export function createKey(body: CreateKeyRequest) {
-  return request(CreatedKey, '/api/keys', { method: 'POST', body })
+  return request(CreatedKey, api.POST('/api/keys', { body }))
 }
 
 /** Renames, disables or enables. */
 export function changeKey(id: string, body: ChangeKeyRequest) {
-  return request(Key, keyPath(id), { method: 'PATCH', body })
+  return request(Key, api.PATCH('/api/keys/{id}', { params: { path: { id } }, body }))
 }
 
 /** Replaces a key by a new one; the old one works for `overlapHours` more. */
 export function rotateKey(id: string, overlapHours: number) {
-  return request(RotatedKey, `${keyPath(id)}/rotate`, { method: 'POST', body: { overlapHours } })
+  return request(RotatedKey, api.POST('/api/keys/{id}/rotate', { params: { path: { id } }, body: { overlapHours } }))
 }
 
 /** Whatever uses the key is refused from now on. */
 export function deleteKey(id: string) {
-  return request(z.object({ success: z.literal(true) }), keyPath(id), { method: 'DELETE' })
-}
-
-function keyPath(id: string): string {
-  return `/api/keys/${encodeURIComponent(id)}`
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', { params: { path: { id } } }))
 }

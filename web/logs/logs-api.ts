@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import { LogHistory } from '../../src/features/agents/logs/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 import { type LogRow, toStoredRow } from './log-lines.ts'
 
 /** As many as the server gives at once. */
@@ -22,9 +22,9 @@ export type LogPage = { rows: LogRow[]; nextBefore: number | null }
 
 /** Lines older than the line `before`, the newest when it is null. @throws ApiError with why the logs cannot be read. */
 export async function readPage(agentId: string, before: number | null, signal?: AbortSignal): Promise<LogPage> {
-  const query = new URLSearchParams({ limit: String(PAGE), ...(before !== null && { before: String(before) }) })
-  const path = `${logsPath(agentId)}/history?${query}`
-  const { entries = [], nextBefore = null } = await request(LogHistory, path, { signal })
+  const params = { path: { agentId }, query: { limit: PAGE, before: before ?? undefined } }
+  const answer = api.GET('/api/logs/{agentId}/history', { params, ...(signal && { signal }) })
+  const { entries = [], nextBefore = null } = await request(LogHistory, answer)
   return { rows: entries.map(toStoredRow), nextBefore }
 }
 

@@ -15,14 +15,14 @@ import {
   OwnVideoList,
   PendingVideo,
 } from '../../src/features/web-tools/video/schemas.ts'
-import { ApiError, request } from '../api/request.ts'
+import { ApiError, api, request, within } from '../api/request.ts'
 
 /** Providers of streams may take so long. */
 const LONG_MS = 40_000
 
 export const feedsQuery = queryOptions({
   queryKey: ['feeds'],
-  queryFn: async ({ signal }) => (await request(FeedList, '/api/feeds', { signal })).feeds,
+  queryFn: async ({ signal }) => (await request(FeedList, api.GET('/api/feeds', { signal }))).feeds,
 })
 
 /** What a feed gives now, or its free sample. @throws ApiError as `request`; of one that must be paid for in words. */
@@ -30,9 +30,9 @@ export function feedQuery(feed: string, isSample: boolean) {
   return queryOptions({
     queryKey: ['feeds', feed, isSample],
     queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ feed, ...(isSample && { preview: 'true' }) })
+      const query = { feed, preview: isSample ? 'true' : undefined }
       try {
-        return await request(Feed, `/api/feeds?${query}`, { signal })
+        return await request(Feed, api.GET('/api/feeds', { params: { query }, signal }))
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 402) throw error
         throw new ApiError(402, 'The source of this feed asks for a payment, which this page cannot make.')
@@ -44,29 +44,32 @@ export function feedQuery(feed: string, isSample: boolean) {
 /** Who is on the air, asked for again now and then. */
 export const liveQuery = queryOptions({
   queryKey: ['radio', 'live'],
-  queryFn: async ({ signal }) => (await request(LiveDjList, '/api/radio/live', { signal, timeoutMs: LONG_MS })).djs,
+  queryFn: async ({ signal }) =>
+    (await request(LiveDjList, api.GET('/api/radio/live', { signal, fetch: within(LONG_MS) }))).djs,
   refetchInterval: 20_000,
 })
 
 export const ownStreamsQuery = queryOptions({
   queryKey: ['radio', 'streams'],
-  queryFn: async ({ signal }) => (await request(OwnStreamList, '/api/radio/streams', { signal })).streams,
+  queryFn: async ({ signal }) => (await request(OwnStreamList, api.GET('/api/radio/streams', { signal }))).streams,
   refetchInterval: 20_000,
 })
 
 export function createStream(body: z.input<typeof CreateStreamRequest>) {
-  return request(CreatedStream, '/api/radio/streams', { method: 'POST', body, timeoutMs: LONG_MS })
+  return request(CreatedStream, api.POST('/api/radio/streams', { body, fetch: within(LONG_MS) }))
 }
 
 export function deleteStream(id: string) {
-  const path = `/api/radio/streams/${encodeURIComponent(id)}`
-  return request(DeletedStream, path, { method: 'DELETE', timeoutMs: LONG_MS })
+  return request(
+    DeletedStream,
+    api.DELETE('/api/radio/streams/{id}', { params: { path: { id } }, fetch: within(LONG_MS) }),
+  )
 }
 
 /** One's own videos, asked for often while one is being made. */
 export const videosQuery = queryOptions({
   queryKey: ['videos'],
-  queryFn: ({ signal }) => request(OwnVideoList, '/api/videos', { signal }),
+  queryFn: ({ signal }) => request(OwnVideoList, api.GET('/api/videos', { signal })),
   refetchInterval: ({ state }) => (state.data?.videos.some(isUnderWay) ? 2_000 : 30_000),
 })
 
@@ -77,5 +80,5 @@ export function isUnderWay({ status }: Pick<OwnVideo, 'status'>): boolean {
 /** Orders a video and does not wait for it: the list tells how it goes. */
 export function orderVideo(body: z.input<typeof GenerateVideoRequest>) {
   const headers = { prefer: 'respond-async' }
-  return request(z.union([PendingVideo, FinishedVideo]), '/api/generate-video', { method: 'POST', body, headers })
+  return request(z.union([PendingVideo, FinishedVideo]), api.POST('/api/generate-video', { body, headers }))
 }

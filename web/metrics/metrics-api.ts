@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { AgentHistory, AgentHistoryQuery } from '../../src/features/views/metrics/schemas.ts'
-import { agentPath, agentQuery } from '../agents/agents-api.ts'
-import { request } from '../api/request.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { api, request } from '../api/request.ts'
 
 export type Range = AgentHistoryQuery['range']
 export const RANGES: readonly Range[] = ['1h', '24h', '7d', '30d']
@@ -10,7 +10,11 @@ export const RANGES: readonly Range[] = ['1h', '24h', '7d', '30d']
 export function historyQuery(agentId: string, range: Range) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'metrics', range],
-    queryFn: ({ signal }) => request(AgentHistory, `${agentPath(agentId)}/metrics?range=${range}`, { signal }),
+    queryFn: ({ signal }) =>
+      request(
+        AgentHistory,
+        api.GET('/api/agents/{id}/metrics', { params: { path: { id: agentId }, query: { range } }, signal }),
+      ),
     placeholderData: keepPreviousData,
     refetchInterval: range === '1h' ? 30_000 : 120_000,
   })

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { z } from 'zod'
-import { ApiError, isAbort, reach, toApiError } from '../api/request.ts'
+import { ApiError, api, isAbort, send } from '../api/request.ts'
 
 /** No answer is longer: somebody who compares need not pay for a book. */
 export const MAX_ANSWER_TOKENS = 1000
@@ -28,11 +28,16 @@ type Asking = {
  * @throws ApiError for a refusal, an answer that breaks off, and a server that falls silent; an abort by `signal` passes.
  */
 export async function askModel({ model, prompt, signal, onBegin, onText }: Asking): Promise<void> {
-  const body = { model, messages: [{ role: 'user', content: prompt }], max_tokens: MAX_ANSWER_TOKENS, stream: true }
+  const body = {
+    model,
+    messages: [{ role: 'user' as const, content: prompt }],
+    max_tokens: MAX_ANSWER_TOKENS,
+    stream: true,
+  }
   const guard = createSilenceGuard(signal)
   try {
-    const response = await reach('/api/ai/chat', { method: 'POST', body, signal: guard.signal })
-    if (!response.ok) throw await toApiError(response)
+    const options = { body, signal: guard.signal, parseAs: 'stream', fetch: send } as const
+    const { response } = await api.POST('/api/ai/chat', options)
     onBegin(response.headers.get('x-generation-id') ?? '')
     await readAnswer(response, guard.hear, onText)
   } catch (error) {

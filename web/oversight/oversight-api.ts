@@ -11,7 +11,7 @@ import {
   StoppedAgent,
 } from '../../src/features/house/oversight/schemas.ts'
 import { CreatedInvite, InviteList } from '../../src/features/people/invites/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 import type { AllAgentsSearch } from './oversight-search.ts'
 
 const AGENTS_KEY = ['admin', 'agents']
@@ -25,8 +25,8 @@ export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
   return infiniteQueryOptions({
     queryKey: [...AGENTS_KEY, search, status ?? ''],
     queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({ search, ...(status && { status }), ...(pageParam && { after: pageParam }) })
-      return request(OverseenAgentList, `/api/admin/agents?${query}`, { signal })
+      const query = { search, status, after: pageParam ?? undefined }
+      return request(OverseenAgentList, api.GET('/api/admin/agents', { params: { query }, signal }))
     },
     initialPageParam: FIRST,
     getNextPageParam: ({ next }) => next,
@@ -36,8 +36,10 @@ export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
 
 /** Stops somebody's agent and reads the lists anew. */
 export async function stopAnyAgent(client: QueryClient, id: string): Promise<void> {
-  const path = `/api/admin/agents/${encodeURIComponent(id)}/stop`
-  await request(StoppedAgent, path, { method: 'POST', timeoutMs: LONG_MS })
+  await request(
+    StoppedAgent,
+    api.POST('/api/admin/agents/{id}/stop', { params: { path: { id } }, fetch: within(LONG_MS) }),
+  )
   await client.invalidateQueries({ queryKey: AGENTS_KEY })
 }
 
@@ -46,8 +48,8 @@ export function jobsQuery(state: JobState) {
   return infiniteQueryOptions({
     queryKey: [...JOBS_KEY, state],
     queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({ state, ...(pageParam && { after: pageParam }) })
-      return request(JobList, `/api/admin/jobs?${query}`, { signal })
+      const query = { state, after: pageParam ?? undefined }
+      return request(JobList, api.GET('/api/admin/jobs', { params: { query }, signal }))
     },
     initialPageParam: FIRST,
     getNextPageParam: ({ next }) => next,
@@ -57,38 +59,39 @@ export function jobsQuery(state: JobState) {
 
 /** Has a dead job done after all, and reads the lists anew. */
 export async function retryJob(client: QueryClient, id: string): Promise<void> {
-  await request(RetriedJob, `/api/admin/jobs/${encodeURIComponent(id)}/retry`, { method: 'POST' })
+  await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', { params: { path: { id } } }))
   await client.invalidateQueries({ queryKey: JOBS_KEY })
 }
 
 export const healthQuery = queryOptions({
   queryKey: ['admin', 'health'],
-  queryFn: ({ signal }) => request(HouseHealth, '/api/admin/health', { signal }),
+  queryFn: ({ signal }) => request(HouseHealth, api.GET('/api/admin/health', { signal })),
   refetchInterval: 10_000,
 })
 
 export function testMail() {
-  return request(MailTest, '/api/admin/mail/test', { method: 'POST', timeoutMs: LONG_MS })
+  return request(MailTest, api.POST('/api/admin/mail/test', { fetch: within(LONG_MS) }))
 }
 
 /** They stand still while the program runs. */
 export const settingsInEffectQuery = queryOptions({
   queryKey: ['admin', 'settings'],
-  queryFn: async ({ signal }) => (await request(SettingsInEffect, '/api/admin/settings', { signal })).settings,
+  queryFn: async ({ signal }) => (await request(SettingsInEffect, api.GET('/api/admin/settings', { signal }))).settings,
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-const INVITES_PATH = '/api/admin/invites'
-
 export const invitesQuery = queryOptions({
   queryKey: ['admin', 'invites'],
-  queryFn: ({ signal }) => request(InviteList, INVITES_PATH, { signal }),
+  queryFn: ({ signal }) => request(InviteList, api.GET('/api/admin/invites', { signal })),
 })
 
 export function createInvite() {
-  return request(CreatedInvite, INVITES_PATH, { method: 'POST' })
+  return request(CreatedInvite, api.POST('/api/admin/invites'))
 }
 
 export function withdrawInvite(id: string) {
-  return request(z.object({ success: z.literal(true) }), `${INVITES_PATH}/${id}`, { method: 'DELETE' })
+  return request(
+    z.object({ success: z.literal(true) }),
+    api.DELETE('/api/admin/invites/{id}', { params: { path: { id } } }),
+  )
 }

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
 import { Overview } from '../../src/features/house/overview/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** What the first page shows; its key lies below that of the agents, so that what changes one changes it. */
 export const overviewQuery = queryOptions({
   queryKey: ['agents', 'overview'],
-  queryFn: ({ signal }) => request(Overview, '/api/overview', { signal }),
+  queryFn: ({ signal }) => request(Overview, api.GET('/api/overview', { signal })),
   refetchInterval: 15_000,
 })

@@ -9,18 +9,17 @@ import {
   Task,
   TaskList,
 } from '../../src/features/talk/scheduled-tasks/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
-const PATH = '/api/scheduled-tasks'
 /** The newest lines of a conversation, among which the reply to a prompt is looked for. */
-const LINES = '100'
+const LINES = 100
 
 /** The tasks of one agent, newest first. */
 export function tasksQuery(agentId: string) {
   return queryOptions({
     queryKey: ['tasks', agentId],
     queryFn: async ({ signal }) =>
-      (await request(TaskList, `${PATH}?${new URLSearchParams({ agentId })}`, { signal })).tasks,
+      (await request(TaskList, api.GET('/api/scheduled-tasks', { params: { query: { agentId } }, signal }))).tasks,
     refetchInterval: 15_000,
   })
 }
@@ -29,7 +28,9 @@ export function tasksQuery(agentId: string) {
 export function runsQuery(taskId: string) {
   return queryOptions({
     queryKey: ['task-runs', taskId],
-    queryFn: async ({ signal }) => (await request(RunList, `${taskPath(taskId)}/runs`, { signal })).runs,
+    queryFn: async ({ signal }) =>
+      (await request(RunList, api.GET('/api/scheduled-tasks/{id}/runs', { params: { path: { id: taskId } }, signal })))
+        .runs,
     refetchInterval: ({ state }) => (state.data?.some(isUnderWay) ? 1_000 : 15_000),
   })
 }
@@ -39,30 +40,26 @@ export function isUnderWay({ status }: Run): boolean {
 }
 
 export function createTask(body: z.input<typeof CreateTaskRequest>) {
-  return request(Task, PATH, { method: 'POST', body })
+  return request(Task, api.POST('/api/scheduled-tasks', { body }))
 }
 
 export function changeTask(body: ChangeTaskRequest) {
-  return request(Task, PATH, { method: 'PUT', body })
+  return request(Task, api.PUT('/api/scheduled-tasks', { body }))
 }
 
 export function deleteTask(taskId: string) {
-  return request(z.object({ success: z.literal(true) }), PATH, { method: 'DELETE', body: { taskId } })
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/scheduled-tasks', { body: { taskId } }))
 }
 
 /** Has a task run now; it goes on when the page is left. */
 export function runTask(taskId: string) {
-  return request(Run, `${taskPath(taskId)}/run`, { method: 'POST' })
+  return request(Run, api.POST('/api/scheduled-tasks/{id}/run', { params: { path: { id: taskId } } }))
 }
 
 /** What the agent said to the prompt `messageId`: the next line of its own; null where that is too long ago or was nothing. */
 export async function findReply(agentId: string, messageId: string, signal: AbortSignal): Promise<string | null> {
-  const query = new URLSearchParams({ agentId, limit: LINES })
-  const { messages } = await request(MessageList, `/api/chat?${query}`, { signal })
+  const query = { agentId, limit: LINES }
+  const { messages } = await request(MessageList, api.GET('/api/chat', { params: { query }, signal }))
   const asked = messages.findIndex(({ id }) => id === messageId)
   return asked === -1 ? null : (messages.slice(asked + 1).find(({ sender }) => sender === 'agent')?.content ?? null)
-}
-
-function taskPath(taskId: string): string {
-  return `${PATH}/${encodeURIComponent(taskId)}`
 }

@@ -1,21 +1,22 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { CreatedSkill, InstallResponse, Marketplace, SkillDetail } from '../../src/features/money/skills/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 
 const Done = z.object({ success: z.literal(true) })
 
 /** Skills that there are, and which of the caller's agents have them. */
 export const marketplaceQuery = queryOptions({
   queryKey: ['skills'],
-  queryFn: ({ signal }) => request(Marketplace, '/api/skills', { signal }),
+  queryFn: ({ signal }) => request(Marketplace, api.GET('/api/skills', { signal })),
 })
 
 /** One skill with its whole file. */
 export function skillQuery(name: string) {
   return queryOptions({
     queryKey: ['skills', name],
-    queryFn: ({ signal }) => request(SkillDetail, skillPath(name), { signal }),
+    queryFn: ({ signal }) =>
+      request(SkillDetail, api.GET('/api/skills/{name}', { params: { path: { name } }, signal })),
   })
 }
 
@@ -23,37 +24,32 @@ export function skillQuery(name: string) {
 export type Pair = { skillId: string; agentId: string }
 
 export function installSkill(body: Pair) {
-  return request(InstallResponse, '/api/skills', { method: 'POST', body })
+  return request(InstallResponse, api.POST('/api/skills', { body }))
 }
 
 /** Turns an installed skill on or off. */
 export function enableSkill(body: Pair & { enabled: boolean }) {
-  return request(Done, '/api/skills', { method: 'PATCH', body })
+  return request(Done, api.PATCH('/api/skills', { body }))
 }
 
 export function removeSkill(body: Pair) {
-  return request(Done, '/api/skills', { method: 'DELETE', body })
+  return request(Done, api.DELETE('/api/skills', { body }))
 }
 
 /** Keeps a skill of one's own, from its `SKILL.md`. */
 export function createSkill(skillMd: string) {
-  return request(CreatedSkill, '/api/skills/create', { method: 'POST', body: { skillMd } })
+  return request(CreatedSkill, api.POST('/api/skills/create', { body: { skillMd } }))
 }
 
 /** Deletes a skill of one's own, and takes it from every agent. */
 export function deleteSkill(name: string) {
-  return request(Done, skillPath(name), { method: 'DELETE' })
+  return request(Done, api.DELETE('/api/skills/{name}', { params: { path: { name } } }))
 }
 
 /** Uses a skill; a model may take its time. */
-export function runSkill(name: string, body: unknown) {
-  return request(z.looseObject({ success: z.literal(true) }), skillPath(name), {
-    method: 'POST',
-    body,
-    timeoutMs: 180_000,
-  })
-}
-
-function skillPath(name: string): string {
-  return `/api/skills/${encodeURIComponent(name)}`
+export function runSkill(name: string, body: Record<string, unknown>) {
+  return request(
+    z.looseObject({ success: z.literal(true) }),
+    api.POST('/api/skills/{name}', { params: { path: { name } }, body, fetch: within(180_000) }),
+  )
 }

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { z } from 'zod'
 import type { Skill } from '../../src/features/money/skills/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
@@ -10,7 +11,7 @@ import { runSkill } from './skills-api.ts'
 /** A form for one call of a skill, and its answer. One with actions takes the JSON that its file describes. */
 export function UseSkill({ skill }: { skill: Skill }) {
   const [text, setText] = useState(skill.hasActions ? exampleOf(skill.id) : '')
-  const call = useMutation({ mutationFn: (body: unknown) => runSkill(skill.id, body) })
+  const call = useMutation({ mutationFn: (body: Record<string, unknown>) => runSkill(skill.id, body) })
   const submit = () => {
     if (!skill.hasActions) return call.mutate({ input: text })
     const body = parse(text)
@@ -73,10 +74,10 @@ function exampleOf(name: string): string {
   return JSON.stringify(EXAMPLES[name] ?? { action: 'list' }, null, 2)
 }
 
-function parse(text: string): unknown {
+/** A call is an object; null for anything else. */
+function parse(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text)
-    return value
+    return z.record(z.string(), z.unknown()).nullable().catch(null).parse(JSON.parse(text))
   } catch {
     return null
   }

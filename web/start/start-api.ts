@@ -1,19 +1,19 @@
 import { queryOptions } from '@tanstack/react-query'
 import { type DemoChatRequest, DemoModels, DemoReply } from '../../src/features/models/demo/schemas.ts'
 import { PlanList } from '../../src/features/money/billing/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 
 /** What is sold here, and who may make an account. */
 export const plansQuery = queryOptions({
   queryKey: ['plans'],
-  queryFn: ({ signal }) => request(PlanList, '/api/plans', { signal }),
+  queryFn: ({ signal }) => request(PlanList, api.GET('/api/plans', { signal })),
   staleTime: 5 * 60_000,
 })
 
 /** Which models strangers may try; none where the demonstration is not set up. */
 export const demoQuery = queryOptions({
   queryKey: ['demo'],
-  queryFn: ({ signal }) => request(DemoModels, '/api/demo/chat', { signal }),
+  queryFn: ({ signal }) => request(DemoModels, api.GET('/api/demo/chat', { signal })),
   staleTime: 5 * 60_000,
 })
 
@@ -21,5 +21,5 @@ export const demoQuery = queryOptions({
 export function askDemo(
   body: Pick<DemoChatRequest, 'message' | 'model'> & { conversation: { role: 'user'; content: string }[] },
 ) {
-  return request(DemoReply, '/api/demo/chat', { method: 'POST', body, timeoutMs: 60_000 })
+  return request(DemoReply, api.POST('/api/demo/chat', { body, fetch: within(60_000) }))
 }

@@ -10,16 +10,16 @@ import {
   SwarmList,
 } from '../../src/features/talk/swarms/schemas.ts'
 import { FleetGraph } from '../../src/features/views/mission-control/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 const SWARMS_KEY = ['swarms']
-const SWARMS_PATH = '/api/swarms'
-const PAGE = '30'
+const PAGE = 30
 
 /** The caller's swarms, newest first, page by page. */
 export const swarmsQuery = infiniteQueryOptions({
   queryKey: [...SWARMS_KEY, 'list'],
-  queryFn: ({ signal, pageParam }) => request(SwarmList, `${SWARMS_PATH}?${toPage(pageParam)}`, { signal }),
+  queryFn: ({ signal, pageParam }) =>
+    request(SwarmList, api.GET('/api/swarms', { params: { query: toPage(pageParam) }, signal })),
   initialPageParam: null as string | null,
   getNextPageParam: ({ swarms, hasMore }) => (hasMore ? (swarms.at(-1)?.id ?? null) : null),
 })
@@ -27,21 +27,21 @@ export const swarmsQuery = infiniteQueryOptions({
 export function swarmQuery(id: string) {
   return queryOptions({
     queryKey: [...SWARMS_KEY, id],
-    queryFn: ({ signal }) => request(Swarm, swarmPath(id), { signal }),
+    queryFn: ({ signal }) => request(Swarm, api.GET('/api/swarms/{id}', { params: { path: { id } }, signal })),
   })
 }
 
 export function createSwarm(client: QueryClient, body: z.input<typeof CreateSwarmRequest>) {
-  return readAnew(client, request(Swarm, SWARMS_PATH, { method: 'POST', body }))
+  return readAnew(client, request(Swarm, api.POST('/api/swarms', { body })))
 }
 
 export function changeSwarm(client: QueryClient, id: string, body: z.input<typeof ChangeSwarmRequest>) {
-  return readAnew(client, request(Swarm, swarmPath(id), { method: 'PATCH', body }))
+  return readAnew(client, request(Swarm, api.PATCH('/api/swarms/{id}', { params: { path: { id } }, body })))
 }
 
 /** What was read of it is forgotten, so that nobody asks for it again. */
 export async function deleteSwarm(client: QueryClient, id: string): Promise<void> {
-  await request(z.object({ success: z.literal(true) }), swarmPath(id), { method: 'DELETE' })
+  await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', { params: { path: { id } } }))
   client.removeQueries({ queryKey: swarmQuery(id).queryKey })
   await client.invalidateQueries({ queryKey: swarmsQuery.queryKey })
 }
@@ -50,7 +50,11 @@ export async function deleteSwarm(client: QueryClient, id: string): Promise<void
 export function runsQuery(swarmId: string) {
   return infiniteQueryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs'],
-    queryFn: ({ signal, pageParam }) => request(RunList, `${swarmPath(swarmId)}/runs?${toPage(pageParam)}`, { signal }),
+    queryFn: ({ signal, pageParam }) =>
+      request(
+        RunList,
+        api.GET('/api/swarms/{id}/runs', { params: { path: { id: swarmId }, query: toPage(pageParam) }, signal }),
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ runs, hasMore }) => (hasMore ? (runs.at(-1)?.id ?? null) : null),
     refetchInterval: ({ state }) => (state.data?.pages[0]?.runs.some(isUnderWay) ? 2_000 : 30_000),
@@ -61,7 +65,8 @@ export function runsQuery(swarmId: string) {
 export function runQuery(swarmId: string, runId: string) {
   return queryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs', runId],
-    queryFn: ({ signal }) => request(Run, runPath(swarmId, runId), { signal }),
+    queryFn: ({ signal }) =>
+      request(Run, api.GET('/api/swarms/{id}/runs/{runId}', { params: { path: { id: swarmId, runId } }, signal })),
     refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : 1_000),
   })
 }
@@ -71,19 +76,25 @@ export function isUnderWay({ state }: Pick<Run, 'state'>): boolean {
 }
 
 export function startRun(client: QueryClient, swarmId: string, task: string) {
-  return readAnew(client, request(Run, `${swarmPath(swarmId)}/run`, { method: 'POST', body: { task } }))
+  return readAnew(
+    client,
+    request(Run, api.POST('/api/swarms/{id}/run', { params: { path: { id: swarmId } }, body: { task } })),
+  )
 }
 
 /** Who waits is not asked any more, who answers is interrupted. */
 export async function cancelRun(client: QueryClient, swarmId: string, runId: string): Promise<void> {
-  const run = await request(Run, `${runPath(swarmId, runId)}/cancel`, { method: 'POST' })
+  const run = await request(
+    Run,
+    api.POST('/api/swarms/{id}/runs/{runId}/cancel', { params: { path: { id: swarmId, runId } } }),
+  )
   client.setQueryData(runQuery(swarmId, runId).queryKey, run)
 }
 
 /** The caller's agents and who worked with whom, as a drawing has them. */
 export const graphQuery = queryOptions({
   queryKey: ['fleet-graph'],
-  queryFn: ({ signal }) => request(FleetGraph, '/api/mission-control/fleet/graph', { signal }),
+  queryFn: ({ signal }) => request(FleetGraph, api.GET('/api/mission-control/fleet/graph', { signal })),
   refetchInterval: 10_000,
 })
 
@@ -92,12 +103,8 @@ export function inboxQuery(agentId: string | undefined) {
   return infiniteQueryOptions({
     queryKey: ['inbox', agentId ?? ''],
     queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({
-        limit: PAGE,
-        ...(agentId && { agentId }),
-        ...(pageParam && { before: pageParam }),
-      })
-      return request(Inbox, `/api/inbox?${query}`, { signal })
+      const query = { ...toPage(pageParam), agentId }
+      return request(Inbox, api.GET('/api/inbox', { params: { query }, signal }))
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ messages, hasMore }) => (hasMore ? (messages.at(-1)?.id ?? null) : null),
@@ -111,14 +118,6 @@ async function readAnew<T>(client: QueryClient, done: Promise<T>): Promise<T> {
   return result
 }
 
-function toPage(before: string | null): URLSearchParams {
-  return new URLSearchParams({ limit: PAGE, ...(before && { before }) })
-}
-
-function swarmPath(id: string): string {
-  return `${SWARMS_PATH}/${encodeURIComponent(id)}`
-}
-
-function runPath(swarmId: string, runId: string): string {
-  return `${swarmPath(swarmId)}/runs/${encodeURIComponent(runId)}`
+function toPage(before: string | null) {
+  return { limit: PAGE, before: before ?? undefined }
 }

@@ -1,12 +1,12 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { OnePayment, PaymentList, Wallet, WalletList, WalletState } from '../../src/features/money/wallets/schemas.ts'
-import { request } from '../api/request.ts'
+import { api, request } from '../api/request.ts'
 
 /** The caller's own wallet, and those of their agents. */
 export const walletsQuery = queryOptions({
   queryKey: ['wallets'],
-  queryFn: async ({ signal }) => (await request(WalletList, '/api/wallet/list', { signal })).wallets,
+  queryFn: async ({ signal }) => (await request(WalletList, api.GET('/api/wallet/list', { signal }))).wallets,
   refetchInterval: 15_000,
 })
 
@@ -14,7 +14,8 @@ export const walletsQuery = queryOptions({
 export function holdingsQuery({ agentId, id }: Pick<Wallet, 'agentId' | 'id'>) {
   return queryOptions({
     queryKey: ['wallets', id, 'holdings'],
-    queryFn: ({ signal }) => request(WalletState, `/api/wallet${ofAgent(agentId)}`, { signal }),
+    queryFn: ({ signal }) =>
+      request(WalletState, api.GET('/api/wallet', { params: { query: { agentId: agentId ?? undefined } }, signal })),
     refetchInterval: 30_000,
   })
 }
@@ -22,7 +23,9 @@ export function holdingsQuery({ agentId, id }: Pick<Wallet, 'agentId' | 'id'>) {
 /** The latest payments of all wallets. */
 export const paymentsQuery = queryOptions({
   queryKey: ['payments'],
-  queryFn: async ({ signal }) => (await request(PaymentList, '/api/wallet/payments?limit=50', { signal })).payments,
+  queryFn: async ({ signal }) =>
+    (await request(PaymentList, api.GET('/api/wallet/payments', { params: { query: { limit: 50 } }, signal })))
+      .payments,
   refetchInterval: 10_000,
 })
 
@@ -30,8 +33,8 @@ const Address = z.object({ address: z.string() })
 const Changed = z.object({ wallet: Wallet })
 
 export async function createWallet(client: QueryClient, agentId: string | null): Promise<void> {
-  const body = { action: 'create', ...(agentId !== null && { agentId }) }
-  await request(Address, '/api/wallet', { method: 'POST', body })
+  const body = { action: 'create', agentId: agentId ?? undefined } as const
+  await request(Address, api.POST('/api/wallet', { body }))
   await client.invalidateQueries({ queryKey: ['wallets'] })
 }
 
@@ -47,12 +50,12 @@ export type PolicyForm = {
 
 export async function changePolicy(client: QueryClient, { agentId }: Wallet, change: PolicyForm): Promise<void> {
   const body = { ...change, ...(agentId !== null && { agentId }) }
-  await request(Changed, '/api/wallet/policy', { method: 'PATCH', body })
+  await request(Changed, api.PATCH('/api/wallet/policy', { body }))
   await client.invalidateQueries({ queryKey: walletsQuery.queryKey })
 }
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
-  await request(OnePayment, `/api/wallet/payments/${encodeURIComponent(id)}/${verb}`, { method: 'POST' })
+  await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, { params: { path: { id } } }))
   await Promise.all([
     client.invalidateQueries({ queryKey: paymentsQuery.queryKey }),
     client.invalidateQueries({ queryKey: walletsQuery.queryKey }),
@@ -61,11 +64,9 @@ export async function decide(client: QueryClient, id: string, verb: 'approve' | 
 
 /** How a payment ended of which the other gateway cannot tell. */
 export async function resolve(client: QueryClient, id: string, status: 'succeeded' | 'failed'): Promise<void> {
-  const path = `/api/wallet/payments/${encodeURIComponent(id)}/resolve`
-  await request(OnePayment, path, { method: 'POST', body: { status } })
+  await request(
+    OnePayment,
+    api.POST('/api/wallet/payments/{id}/resolve', { params: { path: { id } }, body: { status } }),
+  )
   await client.invalidateQueries({ queryKey: paymentsQuery.queryKey })
-}
-
-function ofAgent(agentId: string | null): string {
-  return agentId === null ? '' : `?agentId=${encodeURIComponent(agentId)}`
 }

@@ -90,6 +90,7 @@ type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
 function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
   const { tag, summary } = describeOperation(route.method, route.path, route.face)
+  const bodyType = route.traits.find((trait) => trait.bodyType)?.bodyType
   const scope = route.traits.find((trait) => trait.scope)?.scope
   const parameters = [...toPathParameters(path), ...route.parts.flatMap((part) => toQueryParameters(part, toSchema))]
   const body = route.parts.find(({ target }) => target === 'json')
@@ -101,6 +102,7 @@ function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Op
     ...(scope && { 'x-required-scope': scope }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: !body.isOptional, content: toBody(body.schema, toSchema) } }),
+    ...(bodyType && { requestBody: { required: true, content: { [bodyType]: {} } } }),
     responses: toResponses(route, toSchema),
   }
 }

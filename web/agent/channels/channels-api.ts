@@ -5,14 +5,15 @@ import {
   ConversationList,
   ConversationMessages,
 } from '../../../src/features/agents/channels/schemas.ts'
-import { agentPath, agentQuery } from '../../agents/agents-api.ts'
-import { request } from '../../api/request.ts'
+import { agentQuery } from '../../agents/agents-api.ts'
+import { api, request } from '../../api/request.ts'
 
 /** The messengers of an agent; looked at often, for somebody may wait. */
 export function channelsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'channels'],
-    queryFn: ({ signal }) => request(ChannelList, `${agentPath(agentId)}/channels`, { signal }),
+    queryFn: ({ signal }) =>
+      request(ChannelList, api.GET('/api/agents/{id}/channels', { params: { path: { id: agentId } }, signal })),
     refetchInterval: 5_000,
   })
 }
@@ -22,17 +23,24 @@ export function conversationsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'conversations'],
     queryFn: async ({ signal }) =>
-      (await request(ConversationList, `${agentPath(agentId)}/conversations`, { signal })).conversations,
+      (
+        await request(
+          ConversationList,
+          api.GET('/api/agents/{id}/conversations', { params: { path: { id: agentId } }, signal }),
+        )
+      ).conversations,
     refetchInterval: 10_000,
   })
 }
 
 /** One of them, as it is when it is looked at. */
 export function conversationQuery(agentId: string, session: string) {
-  const path = `${agentPath(agentId)}/conversations/${encodeURIComponent(session)}`
+  const params = { path: { id: agentId, session } }
   return queryOptions({
     queryKey: [...conversationsQuery(agentId).queryKey, session],
-    queryFn: async ({ signal }) => (await request(ConversationMessages, path, { signal })).messages,
+    queryFn: async ({ signal }) =>
+      (await request(ConversationMessages, api.GET('/api/agents/{id}/conversations/{session}', { params, signal })))
+        .messages,
     refetchInterval: 5_000,
   })
 }
@@ -42,8 +50,9 @@ export async function decidePairing(
   agentId: string,
   { channel, code, approve }: { channel: string; code: string; approve: boolean },
 ): Promise<void> {
-  const path = `${agentPath(agentId)}/channels/${channel}/pairings/${encodeURIComponent(code)}`
-  await change(client, agentId, () => request(ChannelChanged, path, { method: 'POST', body: { approve } }))
+  const params = { path: { id: agentId, name: channel, code } }
+  const send = () => api.POST('/api/agents/{id}/channels/{name}/pairings/{code}', { params, body: { approve } })
+  await change(client, agentId, () => request(ChannelChanged, send()))
 }
 
 export async function removePerson(
@@ -51,8 +60,9 @@ export async function removePerson(
   agentId: string,
   { channel, personId }: { channel: string; personId: string },
 ): Promise<void> {
-  const path = `${agentPath(agentId)}/channels/${channel}/people/${encodeURIComponent(personId)}`
-  await change(client, agentId, () => request(ChannelChanged, path, { method: 'DELETE' }))
+  const params = { path: { id: agentId, name: channel, personId } }
+  const send = () => api.DELETE('/api/agents/{id}/channels/{name}/people/{personId}', { params })
+  await change(client, agentId, () => request(ChannelChanged, send()))
 }
 
 async function change(client: QueryClient, agentId: string, send: () => Promise<unknown>): Promise<void> {

@@ -1,8 +1,8 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { MailChannel } from '../../../src/features/agents/channels/schemas.ts'
 import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
-import { agentPath, agentQuery } from '../../agents/agents-api.ts'
-import { messageFor, request } from '../../api/request.ts'
+import { agentQuery } from '../../agents/agents-api.ts'
+import { api, messageFor, request } from '../../api/request.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -14,7 +14,8 @@ import { channelsQuery } from './channels-api.ts'
 function mailChannelQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'mail-channel'],
-    queryFn: ({ signal }) => request(MailChannel, `${agentPath(agentId)}/channels/mail`, { signal }),
+    queryFn: ({ signal }) =>
+      request(MailChannel, api.GET('/api/agents/{id}/channels/mail', { params: { path: { id: agentId } }, signal })),
   })
 }
 
@@ -38,7 +39,10 @@ function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId:
   const client = useQueryClient()
   const change = useMutation({
     mutationFn: () =>
-      request(MailChannel, `${agentPath(agentId)}/channels/mail`, { method: 'PUT', body: { isOn: !isOn } }),
+      request(
+        MailChannel,
+        api.PUT('/api/agents/{id}/channels/mail', { params: { path: { id: agentId } }, body: { isOn: !isOn } }),
+      ),
     onSuccess(channel) {
       client.setQueryData(mailChannelQuery(agentId).queryKey, channel)
       return client.invalidateQueries({ queryKey: channelsQuery(agentId).queryKey })

@@ -7,8 +7,8 @@ import {
   WebhookChannel,
   WebhookChannelRequest,
 } from '../../../src/features/talk/webhook-channel/schemas.ts'
-import { agentPath, agentQuery } from '../../agents/agents-api.ts'
-import { request } from '../../api/request.ts'
+import { agentQuery } from '../../agents/agents-api.ts'
+import { api, request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
 import { AskDialog, focusHeading } from '../../ui/ask-dialog.tsx'
 import { Badge } from '../../ui/badge.tsx'
@@ -22,12 +22,14 @@ import { Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/section.tsx'
 import { Address } from '../address.tsx'
 
-const pathOf = (agentId: string) => `${agentPath(agentId)}/webhook-channel`
-
 function webhookChannelQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'webhook-channel'],
-    queryFn: ({ signal }) => request(WebhookChannel, pathOf(agentId), { signal }),
+    queryFn: ({ signal }) =>
+      request(
+        WebhookChannel,
+        api.GET('/api/agents/{id}/webhook-channel', { params: { path: { id: agentId } }, signal }),
+      ),
     refetchInterval: 10_000,
   })
 }
@@ -53,7 +55,10 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
   const [secret, setSecret] = useState<string | null>(null)
   const { isOn, inbound, sendsTo, lastError, deliveries } = channel
   const change = async (body: WebhookChannelRequest) => {
-    const changed = await request(ChangedWebhookChannel, pathOf(agentId), { method: 'PUT', body })
+    const changed = await request(
+      ChangedWebhookChannel,
+      api.PUT('/api/agents/{id}/webhook-channel', { params: { path: { id: agentId } }, body }),
+    )
     if (changed.secret) setSecret(changed.secret)
     client.setQueryData(webhookChannelQuery(agentId).queryKey, changed.channel)
   }
@@ -114,7 +119,8 @@ function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void })
   const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   const end = useMutation({
-    mutationFn: () => request(ChannelChanged, pathOf(agentId), { method: 'DELETE' }),
+    mutationFn: () =>
+      request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', { params: { path: { id: agentId } } })),
     async onSuccess() {
       await client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey })
       onDone()

@@ -65,7 +65,7 @@ const Name = z.string('Name must be text').trim().max(100, 'Name must be at most
 
 /** What a person wants to be told of, by names that the dashboard chooses; small, because every settings page loads it. */
 export const Notifications = z
-  .record(z.string().min(1).max(64), z.json(), 'Invalid notifications')
+  .record(z.string().min(1).max(64), z.unknown(), 'Invalid notifications')
   .refine((value) => Object.keys(value).length <= MAX_NOTIFICATIONS, 'Too many notification settings')
   .refine((value) => JSON.stringify(value).length <= MAX_NOTIFICATIONS_BYTES, 'Notification settings are too large')
 export type Notifications = z.infer<typeof Notifications>
@@ -84,7 +84,7 @@ export const Settings = z.object({
   emailVerified: z.boolean(),
   pendingEmail: z.string().nullable(),
   hasPassword: z.boolean(),
-  notifications: z.record(z.string(), z.json()),
+  notifications: z.record(z.string(), z.unknown()),
   storage: z.object({ used: z.number(), limit: z.number() }),
 })
 export type Settings = z.infer<typeof Settings>
@@ -98,7 +98,9 @@ export const UpdateSettingsRequest = z.object({
 export type UpdateSettingsRequest = z.infer<typeof UpdateSettingsRequest>
 
 /** `PATCH /api/settings`: the notification settings that are named here replace those of the same name. */
-export const PatchSettingsRequest = z.object({ name: Name.optional(), notifications: Notifications.optional() })
+export const PatchSettingsRequest = z
+  .object({ name: Name.optional(), notifications: Notifications.optional() })
+  .meta({ examples: [{ notifications: { weeklyReport: true } }] })
 export type PatchSettingsRequest = z.infer<typeof PatchSettingsRequest>
 
 /** `POST /api/auth/signout`. */

@@ -17,7 +17,7 @@ export function securityEventsWeb(deps: ReceiveDeps) {
   app.post(
     '/api/security/risc',
     answers({ 202: null }, 'invalid', 'too_large', 'internal'),
-    routeTraits({ worksOnFullDisk: true }),
+    routeTraits({ bodyType: 'application/secevent+jwt', worksOnFullDisk: true }),
     async (c) => {
       const token = (await receiveText(c)).trim()
       if (!token) throw new AppError('invalid', 'Empty body', { err: 'invalid_request' })
@@ -38,7 +38,7 @@ export function securityEventsWeb(deps: ReceiveDeps) {
   app.post(
     '/api/auth/idp-b/risc',
     answers({ 200: Received }, 'invalid', 'internal'),
-    routeTraits({ worksOnFullDisk: true }),
+    routeTraits({ bodyType: 'application/secevent+jwt', worksOnFullDisk: true }),
     async (c) => {
       const token = (await receiveText(c)).trim()
       if (token.split('.').length !== 3) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })

@@ -21,7 +21,7 @@ export function attachmentsWeb(deps: AttachmentsWebDeps) {
   app.post(
     '/api/chat/attachments',
     answers({ 201: OneAttachment }, 'not_found', 'conflict', 'limited', 'unavailable'),
-    routeTraits({ scope: 'agents', maxBodyBytes: MAX_LARGE_BODY_BYTES }),
+    routeTraits({ scope: 'agents', bodyType: 'application/octet-stream', maxBodyBytes: MAX_LARGE_BODY_BYTES }),
     limited,
     deps.guards.signedIn,
     validate('query', AttachmentQuery),

@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import { answers } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
 import {
@@ -31,6 +32,7 @@ const writeAnswers = answers({ 200: WrittenFile }, ...CHANGING)
 const searchAnswers = answers({ 200: FoundFiles }, ...READING)
 const downloadAnswers = answers({ 200: 'application/octet-stream' }, ...READING)
 const uploadAnswers = answers({ 201: WrittenFile }, ...CHANGING)
+const uploadTraits = routeTraits({ bodyType: 'application/octet-stream' })
 const makeFolderAnswers = answers({ 201: ChangedPath }, ...CHANGING)
 const renameAnswers = answers({ 200: ChangedPath }, ...CHANGING)
 
@@ -90,7 +92,7 @@ function changeRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
 
-  app.post('/api/browse/upload', uploadAnswers, guard, validate('query', UploadQuery), async (c) => {
+  app.post('/api/browse/upload', uploadAnswers, uploadTraits, guard, validate('query', UploadQuery), async (c) => {
     const { agentId, path, ifMatch } = c.req.valid('query')
     const workspace = workspaceOf(c, agentId)
     const bytes = await receiveBytes(c)

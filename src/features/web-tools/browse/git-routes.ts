@@ -1,10 +1,8 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { toParts } from '../../../adapters/files/open.ts'
-import { AppError } from '../../../core/errors.ts'
 import { answers } from '../../../http/answers.ts'
-import { hasJsonType, receiveText } from '../../../http/bodies/body.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { validate } from '../../../http/validate.ts'
+import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
 import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
 import { toRelativeTime } from './relative-time.ts'
@@ -50,12 +48,19 @@ export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
     return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
   })
 
-  app.post('/api/browse/git-sync', syncAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
-    const { message } = await readSyncRequest(c)
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
-    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
-  })
+  app.post(
+    '/api/browse/git-sync',
+    syncAnswers,
+    guard,
+    validate('query', WorkspaceQuery),
+    validateAnyBody(SyncRequest),
+    async (c) => {
+      const { message } = c.req.valid('json')
+      const workspace = workspaceOf(c, c.req.valid('query').agentId)
+      const sync = () => syncWorkspace(deps, workspace, c.var.principal, message)
+      return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
+    },
+  )
 
   app.get('/api/browse/git-log', logAnswers, guard, validate('query', LogQuery), async (c) => {
     const { agentId, limit } = c.req.valid('query')
@@ -108,22 +113,4 @@ export function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuard
   )
 
   return app
-}
-
-/** The body may be left out. @throws AppError `invalid`. */
-async function readSyncRequest(c: Context): Promise<SyncRequest> {
-  const text = await receiveText(c)
-  if (text === '') return {}
-  if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json')
-  const { success, data, error } = SyncRequest.safeParse(parseJson(text))
-  if (!success) throw new AppError('invalid', error.issues[0]?.message ?? 'Invalid request')
-  return data
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new AppError('invalid', 'Malformed JSON in request body', {}, { cause: error })
-  }
 }
