@@ -2,13 +2,7 @@ import type { Configuration } from 'openid-client'
 import { z } from 'zod'
 import { listOf } from '../../core/text/list-of.ts'
 import { readJson } from '../egress/answers/read-text.ts'
-import {
-  exchangeFailed,
-  type IdentityProvider,
-  PROVIDER_TIMEOUT_MS,
-  providerFailed,
-  toRequestInit,
-} from './provider.ts'
+import { boundedFetch, exchangeFailed, type IdentityProvider, PROVIDER_TIMEOUT_MS, providerFailed } from './provider.ts'
 
 export type IdpAOptions = {
   clientId: string | undefined
@@ -106,7 +100,7 @@ async function configureOAuth(options: OAuthOptions, deps: { fetch: typeof fetch
   const { issuer, authorizeUrl, tokenUrl, clientId, clientSecret, timeoutMs } = options
   const server = { issuer, authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl }
   const config = new client.Configuration(server, clientId, undefined, client.ClientSecretPost(clientSecret))
-  config[client.customFetch] = (url, init) => deps.fetch(url, toRequestInit(init))
+  config[client.customFetch] = boundedFetch(deps.fetch)
   config.timeout = timeoutMs / 1000
   // The operator wrote http himself; the default is https everywhere.
   if (authorizeUrl.startsWith('http:') || tokenUrl.startsWith('http:')) client.allowInsecureRequests(config)

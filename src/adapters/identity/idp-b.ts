@@ -1,14 +1,14 @@
-import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
+import type { ClientAuth, Configuration } from 'openid-client'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import {
+  boundedFetch,
   type ExternalProfile,
   exchangeFailed,
   type IdentityProvider,
   PROVIDER_TIMEOUT_MS,
   providerFailed,
   type SignInReturn,
-  toRequestInit,
 } from './provider.ts'
 
 export type IdpBOptions = {
@@ -98,7 +98,7 @@ async function discoverProvider(
   if (options.issuer.startsWith('http:')) execute.push(client.allowInsecureRequests)
   return client
     .discovery(new URL(options.issuer), options.clientId, undefined, toClientAuth(client, options.clientSecret), {
-      [client.customFetch]: (url: string, init: CustomFetchOptions) => deps.fetch(url, toRequestInit(init)),
+      [client.customFetch]: boundedFetch(deps.fetch),
       timeout: (options.timeoutMs ?? PROVIDER_TIMEOUT_MS) / 1000,
       execute,
     })

@@ -1,5 +1,6 @@
 import type { CustomFetchOptions } from 'openid-client'
 import { AppError, errorMessage } from '../../core/errors.ts'
+import { readText } from '../egress/answers/read-text.ts'
 
 /** What ties a sign-in at a provider to the one that was begun here. All but the verifier are seen by the browser. */
 export type SignInRequest = { redirectUri: string; state: string; nonce: string; codeVerifier: string }
@@ -31,6 +32,8 @@ export type IdentityProvider = {
 
 /** For every request to a provider. */
 export const PROVIDER_TIMEOUT_MS = 10_000
+const MAX_BYTES = 1024 * 1024
+const MAX_VALUES = 20_000
 
 export function exchangeFailed(error: unknown): AppError {
   return new AppError(
@@ -50,7 +53,27 @@ export function providerFailed(error: unknown): AppError {
   )
 }
 
-/** What openid-client hands to its `fetch`: a body that is undefined is none. */
-export function toRequestInit({ body, signal, ...init }: CustomFetchOptions): RequestInit {
+const WITHOUT_BODY = new Set([204, 205, 304])
+
+/**
+ * `fetch` as openid-client calls it. What a provider says is read here, as far as it can be meant: the library would read and
+ * look through all of it at once.
+ */
+export function boundedFetch(ask: typeof fetch) {
+  return async (url: string, init: CustomFetchOptions): Promise<Response> => {
+    const { status, headers, ...response } = await ask(url, toRequestInit(init)).then(readWhole)
+    return new Response(WITHOUT_BODY.has(status) ? null : response.text, { status, headers })
+  }
+}
+
+async function readWhole(response: Response) {
+  const headers = new Headers(response.headers)
+  headers.delete('content-encoding')
+  headers.delete('content-length')
+  return { status: response.status, headers, text: await readText(response, MAX_BYTES, MAX_VALUES) }
+}
+
+/** A body that is undefined is none. */
+function toRequestInit({ body, signal, ...init }: CustomFetchOptions): RequestInit {
   return { ...init, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) }
 }

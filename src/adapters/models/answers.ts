@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { parseBoundedJson } from '../../core/text/bounded-json.ts'
+import { listOf } from '../../core/text/list-of.ts'
 import {
   type Completion,
   type CompletionChunk,
@@ -10,7 +12,14 @@ import {
 
 const MAX_DESCRIPTION_CHARACTERS = 1000
 
-const Count = z.number().int().min(0)
+/** No call has more tokens, and none costs a million dollars: sums of what is believed stay whole. */
+const MAX_TOKENS = 1_000_000_000
+const MAX_COST_USD = 1_000_000
+/** No token costs a dollar. */
+const MAX_TOKEN_USD = 1
+const MAX_MODELS = 5000
+
+const Count = z.number().int().min(0).max(MAX_TOKENS)
 /** Two providers call cached input by another name than the rest. */
 const Usage = z.object({
   prompt_tokens: Count,
@@ -18,8 +27,11 @@ const Usage = z.object({
   prompt_tokens_details: z.object({ cached_tokens: Count.nullish() }).nullish().catch(null),
   prompt_cache_hit_tokens: Count.nullish().catch(null),
   cached_tokens: Count.nullish().catch(null),
-  cost: z.number().min(0).nullish().catch(null),
+  cost: z.number().min(0).max(MAX_COST_USD).nullish().catch(null),
 })
+/** What no call can have used was not reported: then it is counted here. */
+const Reported = Usage.nullish().catch(null)
+const isSomething = (list: readonly unknown[]) => list.length > 0
 /** Everything by which a model can say something; one of them is enough for an answer. */
 const Said = z.looseObject({ content: z.string().nullish() })
 type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
@@ -31,46 +43,52 @@ const Thoughts = z.array(z.object({ text: z.string().nullish(), summary: z.strin
 const CompletionResponse = z.object({
   id: z.string().default(''),
   model: z.string().default(''),
-  choices: z.array(Choice).min(1),
-  usage: Usage.nullish(),
+  choices: listOf(Choice).refine(isSomething),
+  usage: Reported,
 })
 const ChunkResponse = z.object({
-  choices: z.array(z.object({ delta: Said.nullish(), finish_reason: z.string().nullish() })).default([]),
-  usage: Usage.nullish(),
+  choices: listOf(z.object({ delta: Said.nullish(), finish_reason: z.string().nullish() })).default([]),
+  usage: Reported,
   error: z.unknown().optional(),
 })
 const EmbeddingResponse = z.object({
   model: z.string().default(''),
-  data: z.array(z.object({ embedding: z.union([z.array(z.number()), z.string()]) })).min(1),
-  usage: Usage.nullish(),
+  data: listOf(z.object({ embedding: z.custom<unknown>(isVector) })).refine(isSomething),
+  usage: Reported,
 })
+const TokenUsd = z.coerce.number().max(MAX_TOKEN_USD)
 /** What `GET /models` lists: all of it but the id is missing somewhere. */
 export const ModelsResponse = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      name: z.string().nullish(),
-      description: z.string().nullish().catch(null),
-      context_length: z.number().nullish(),
-      architecture: z
-        .object({ input_modalities: z.array(z.string()).nullish() })
-        .nullish()
-        .catch(null),
-      supported_parameters: z.array(z.string()).nullish().catch(null),
-      pricing: z
-        .object({
-          prompt: z.coerce.number(),
-          completion: z.coerce.number(),
-          input_cache_read: z.coerce.number().nullish().catch(null),
-        })
-        .nullish(),
-    }),
-  ),
+  data: z
+    .array(z.unknown())
+    .transform((models) => models.slice(0, MAX_MODELS))
+    .pipe(
+      listOf(
+        z.object({
+          id: z.string(),
+          name: z.string().nullish(),
+          description: z.string().nullish().catch(null),
+          context_length: z.number().nullish(),
+          architecture: z
+            .object({ input_modalities: z.array(z.string()).nullish() })
+            .nullish()
+            .catch(null),
+          supported_parameters: z.array(z.string()).nullish().catch(null),
+          pricing: z
+            .object({
+              prompt: TokenUsd,
+              completion: TokenUsd,
+              input_cache_read: TokenUsd.nullish().catch(null),
+            })
+            .nullish(),
+        }),
+      ),
+    ),
 })
 
 /** @throws ProviderError `broken` for an answer that says nothing, unless its length was the reason. */
 export function toCompletion(provider: string, json: string): Completion {
-  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, json)
+  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, json, JSON.parse)
   const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
   const used = usage ? toUsage(usage) : null
   if (!isAnswer) {
@@ -83,13 +101,13 @@ export function toCompletion(provider: string, json: string): Completion {
 
 /** @throws ProviderError `broken`, SyntaxError. */
 export function toEmbedding(provider: string, json: string): Embedding {
-  const { model, usage } = readAnswer(provider, EmbeddingResponse, json)
+  const { model, usage } = readAnswer(provider, EmbeddingResponse, json, JSON.parse)
   return { json, model, usage: usage ? toUsage(usage) : null }
 }
 
 /** What an unreadable answer reports of its cost is read all the same. @throws ProviderError `broken`, SyntaxError. */
-function readAnswer<T>(provider: string, schema: z.ZodType<T>, json: string): T {
-  const answer: unknown = JSON.parse(json)
+function readAnswer<T>(provider: string, schema: z.ZodType<T>, json: string, parse: (json: string) => unknown): T {
+  const answer = parse(json)
   const parsed = schema.safeParse(answer)
   if (parsed.success) return parsed.data
   const reported = z.object({ usage: Usage }).safeParse(answer)
@@ -98,6 +116,11 @@ function readAnswer<T>(provider: string, schema: z.ZodType<T>, json: string): T 
     usage: reported.success ? toUsage(reported.data.usage) : null,
     cause: parsed.error,
   })
+}
+
+/** As text, or as numbers: a list of numbers begins with one. */
+function isVector(embedding: unknown): boolean {
+  return typeof embedding === 'string' || (Array.isArray(embedding) && typeof embedding[0] === 'number')
 }
 
 function isChoice(choice: unknown): boolean {
@@ -138,7 +161,7 @@ function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said
 
 /** An error in place of the first word is a refusal; whoever reads the stream knows what came before it. */
 export function toChunk(provider: string, json: string): CompletionChunk {
-  const { choices, usage, error } = readAnswer(provider, ChunkResponse, json)
+  const { choices, usage, error } = readAnswer(provider, ChunkResponse, json, parseBoundedJson)
   if (error !== undefined)
     throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, {
       usage: usage ? toUsage(usage) : null,

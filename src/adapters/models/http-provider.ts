@@ -1,7 +1,9 @@
-import { createParser } from 'eventsource-parser'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { redact } from '../../core/log.ts'
+import { readEvents } from '../egress/answers/read-events.ts'
+import { readJson, readText } from '../egress/answers/read-text.ts'
+import { TooMuch } from '../egress/body.ts'
 import { isUnsent } from '../egress/unsent.ts'
 import { ModelsResponse, toChunk, toCompletion, toEmbedding, toListedModel, unreadable } from './answers.ts'
 import {
@@ -12,6 +14,8 @@ import {
   type ProviderFailure,
 } from './provider.ts'
 
+type Limits = { maxBytes: number; maxValues: number }
+
 export type ProviderOptions = {
   id: string
   baseUrl: string
@@ -21,6 +25,17 @@ export type ProviderOptions = {
 }
 
 const MAX_ERROR_CHARACTERS = 500
+const MAX_WAIT_MS = 24 * 60 * 60_000
+const MEBIBYTE = 1024 * 1024
+/** A whole answer, also one with the likelihood of each of its words. */
+const COMPLETION: Limits = { maxBytes: 32 * MEBIBYTE, maxValues: 500_000 }
+/** Two thousand texts have three million numbers. */
+const EMBEDDING: Limits = { maxBytes: 64 * MEBIBYTE, maxValues: 5_000_000 }
+const MODELS: Limits = { maxBytes: 8 * MEBIBYTE, maxValues: 300_000 }
+/** Of a streamed answer, and of one event of it, which may be a picture. */
+const STREAM = { maxBytes: 64 * MEBIBYTE, maxEventCharacters: 16 * MEBIBYTE }
+/** What only says that it goes on is waited for no longer than that. */
+const MAX_STREAM_MS = 60 * 60_000
 const ErrorResponse = z.object({ error: z.object({ message: z.string() }) })
 
 /** A provider over HTTP: `POST {baseUrl}/chat/completions` and `GET {baseUrl}/models`. Never retries. */
@@ -35,14 +50,14 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     path: string,
     request: CompletionRequest,
     signal: AbortSignal,
-    read: (json: string) => T,
+    { maxBytes, maxValues, read }: Limits & { read: (json: string) => T },
   ): Promise<T> => {
     const deadline = createDeadline(options.timeoutMs, signal)
     try {
       const response = await post(path, request, deadline.signal)
       if (!response.ok) throw await refusal(options.id, response)
       if (isPage(response)) throw await notAModel(options.id, response)
-      return read(await response.text())
+      return read(await readText(response, maxBytes, maxValues))
     } catch (error) {
       throw toProviderError(options.id, error, deadline)
     } finally {
@@ -63,8 +78,12 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   return {
     id: options.id,
     complete: (request, signal) =>
-      postWhole('/chat/completions', request, signal, (json) => toCompletion(options.id, json)),
-    embed: (request, signal) => postWhole('/embeddings', request, signal, (json) => toEmbedding(options.id, json)),
+      postWhole('/chat/completions', request, signal, {
+        ...COMPLETION,
+        read: (json) => toCompletion(options.id, json),
+      }),
+    embed: (request, signal) =>
+      postWhole('/embeddings', request, signal, { ...EMBEDDING, read: (json) => toEmbedding(options.id, json) }),
     async stream(request, signal) {
       const deadline = createDeadline(options.timeoutMs, signal)
       try {
@@ -84,7 +103,9 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     listModels: (signal) =>
       get('/models', signal, async (response) => {
         if (!response.ok) throw await refusal(options.id, response)
-        return ModelsResponse.parse(await response.json()).data.map(toListedModel)
+        return ModelsResponse.parse(JSON.parse(await readText(response, MODELS.maxBytes, MODELS.maxValues))).data.map(
+          toListedModel,
+        )
       }),
     // OpenRouter shows its models to everybody, and tells of a key at an address of its own.
     tryKey: (signal) =>
@@ -101,17 +122,14 @@ async function* readStream(
   body: ReadableStream<Uint8Array>,
   deadline: Deadline,
 ): AsyncGenerator<CompletionChunk> {
-  const waiting: string[] = []
-  const parser = createParser({ onEvent: (event) => waiting.push(event.data) })
-  const decoder = new TextDecoder()
+  const endsAt = performance.now() + MAX_STREAM_MS
+  const onBytes = () => {
+    if (performance.now() < endsAt) deadline.restart()
+  }
   try {
-    for await (const bytes of body) {
-      deadline.restart()
-      parser.feed(decoder.decode(bytes, { stream: true }))
-      for (const json of waiting.splice(0)) {
-        if (json === '[DONE]') return
-        yield toChunk(provider, json)
-      }
+    for await (const { data } of readEvents(body, { ...STREAM, onBytes })) {
+      if (data === '[DONE]') return
+      yield toChunk(provider, data)
     }
     throw new ProviderError('broken', `AI provider ${provider} cut the answer off`, { isSpent: true })
   } catch (error) {
@@ -134,7 +152,7 @@ async function refusal(provider: string, response: Response): Promise<ProviderEr
     await response.body?.cancel()
     return new ProviderError(failure, `AI provider ${provider} answered ${status}`)
   }
-  const parsed = ErrorResponse.safeParse(await response.json().catch(() => null))
+  const parsed = ErrorResponse.safeParse(await readJson(response).catch(() => null))
   const reason = parsed.success ? redact(parsed.data.error.message).slice(0, MAX_ERROR_CHARACTERS) : `status ${status}`
   return new ProviderError(failure, `AI provider ${provider} refused the request: ${reason}`)
 }
@@ -152,7 +170,7 @@ function toWaitMs(retryAfter: string | null): number | null {
   if (retryAfter === null || retryAfter.trim() === '') return null
   const seconds = Number(retryAfter)
   const ms = Number.isNaN(seconds) ? Date.parse(retryAfter) - Date.now() : seconds * 1000
-  return Number.isNaN(ms) ? null : Math.max(0, ms)
+  return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), MAX_WAIT_MS)
 }
 
 /** What answers with a page for people is something on the way to the model. */
@@ -173,7 +191,7 @@ function toProviderError(provider: string, error: unknown, deadline: Deadline): 
       cause: error,
     })
   if (deadline.signal.aborted) return error
-  if (error instanceof z.ZodError || error instanceof SyntaxError) {
+  if (error instanceof z.ZodError || error instanceof SyntaxError || error instanceof TooMuch) {
     return new ProviderError('broken', unreadable(provider), { isSpent: true, cause: error })
   }
   const isSpent = !isUnsent(error)

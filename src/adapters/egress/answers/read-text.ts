@@ -1,19 +1,25 @@
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
-import { parseBoundedJson } from '../../../core/text/bounded-json.ts'
+import { isTooMuch, parseBoundedJson } from '../../../core/text/bounded-json.ts'
+import { createJsonMeter } from '../../../core/text/json-meter.ts'
 import { TooMuch } from '../body.ts'
 
 const MAX_JSON_BYTES = 1024 * 1024
 const CHUNKS_A_TURN = 50
 
-/** The body of an answer as text. @throws TooMuch above `maxBytes`; then no more of it is read. */
-export async function readText(response: Response, maxBytes: number): Promise<string> {
+/**
+ * The body of an answer as text. @throws TooMuch above `maxBytes`, and for JSON of more than `maxValues` or with 500 values in
+ * each other; then no more of it is read.
+ */
+export async function readText(response: Response, maxBytes: number, maxValues?: number): Promise<string> {
   // Kept apart, chunks of a byte each would take a hundred times their size.
   const sink = new Bun.ArrayBufferSink()
   sink.start({ asUint8Array: true })
+  const measure = maxValues === undefined ? null : createJsonMeter()
   let [bytes, count] = [0, 0]
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw new TooMuch(`more than ${maxBytes} bytes`)
+    if (measure && isTooMuch(measure(chunk), maxValues)) throw new TooMuch(`more than ${maxValues} values of JSON`)
     sink.write(chunk)
     if (++count % CHUNKS_A_TURN === 0) await spareTurn()
   }

@@ -2,6 +2,8 @@ import { expect, onTestFinished, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { findFreePorts } from '../../../../tests/harness/ports.ts'
 import { read } from '../../../../tests/harness/requests.ts'
+import { watchLoop } from '../../../../tests/harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../../../tests/harness/speed/machine-speed.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { Feed, FeedList } from './schemas.ts'
 
@@ -212,4 +214,20 @@ test('GET /api/feeds?feed=: while the source fails its last answer stands in for
   answerWith(() => gwei(9))
   clock.advance(MINUTE_MS)
   expect(await read(Feed, get('?feed=gas'))).toMatchObject({ data: { gwei: 9 }, stale: false })
+})
+
+test('GET /api/feeds?feed=: 500 for a source whose lists stand in each other without end, which holds nobody up', async () => {
+  const deep = '['.repeat(400_000) + ']'.repeat(400_000)
+  const { get, answerWith } = withSource(() => new Response(deep))
+  const limitMs = 50 * measureSlowness()
+  for (const [feed, status] of [
+    ['gas', 200],
+    ['tvl', 402],
+  ] as const) {
+    answerWith(() => new Response(deep, { status }))
+    const watch = watchLoop()
+    const response = await get(`?feed=${feed}`)
+    expect(watch.stop().workMs).toBeLessThan(limitMs)
+    expect(response.status).toBe(status === 200 ? 500 : 402)
+  }
 })

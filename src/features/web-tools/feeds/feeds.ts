@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Config } from '../../../core/config.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { parseBoundedJson } from '../../../core/text/bounded-json.ts'
 
 const FRESH_MS = 5 * 60_000
 /** How long the last answer of a source stands in for a new one, marked as old. */
@@ -11,6 +12,8 @@ const STALE_MS = 60 * 60_000
 const PAUSE_MS = 15_000
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
+/** As many as an answer of that size may have; they are passed on as they are. */
+const MAX_VALUES = 300_000
 
 type FeedSource = Config['feeds'][number]
 
@@ -107,7 +110,7 @@ function fail(deps: { clock: Clock }, message: string): Remembered {
 /** Undefined for what is not JSON. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes))
+    return parseBoundedJson(new TextDecoder().decode(bytes), MAX_VALUES)
   } catch {
     return undefined
   }

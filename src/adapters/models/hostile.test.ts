@@ -1,0 +1,118 @@
+import { expect, test } from 'bun:test'
+import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
+import { createHttpProvider } from './http-provider.ts'
+
+const HOLD_MS = 50
+const TIMEOUT_MS = 600_000
+const request = { body: { model: 'm' }, json: '{}' }
+
+/** A provider that answers everything with the same text. */
+function startHostile(text: string, type: string, headers: Record<string, string> = {}, status = 200) {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(text, { status, headers: { 'content-type': type, ...headers } }),
+  })
+  const options = { id: 'p', baseUrl: `http://127.0.0.1:${server.port}`, apiKey: 'k', timeoutMs: TIMEOUT_MS }
+  return { provider: createHttpProvider(options, { fetch }), [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+const many = (one: string, bytes: number) => `[${`${one},`.repeat(bytes / (one.length + 1) - 1)}${one}]`
+const nested = (bytes: number) => '['.repeat(bytes / 2) + ']'.repeat(bytes / 2)
+
+test.each([
+  ['nothing, again and again', many('{}', 20_000_000)],
+  ['nothing, as often as is read', many('{}', 800_000)],
+  ['numbers, as many as are read', many('1', 500_000)],
+  ['lists in each other', nested(2_000_000)],
+])(
+  'a provider whose answers say %s holds nobody up, whatever it is asked',
+  async (_what, said) => {
+    const limitMs = HOLD_MS * measureSlowness()
+    for (const name of ['choices', 'data']) {
+      await using hostile = startHostile(`{"${name}":${said}}`, 'application/json')
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      for (const ask of [
+        () => hostile.provider.complete(request, signal),
+        () => hostile.provider.embed(request, signal),
+        () => hostile.provider.listModels(signal),
+      ]) {
+        const watch = watchLoop()
+        await expect(ask()).rejects.toMatchObject({ failure: 'broken' })
+        expect(watch.stop().workMs).toBeLessThan(limitMs)
+      }
+    }
+  },
+  TIMEOUT_MS,
+)
+
+const STREAM_BYTES = 15_000_000
+const repeat = (text: string) => text.repeat(STREAM_BYTES / text.length)
+
+test.each([
+  ['a letter each time', repeat('data: {"choices":[{"delta":{"content":"a"}}]}\n\n')],
+  ['nothing', repeat('data: {"choices":[]}\n\n')],
+  ['comments', repeat(':\n')],
+  ['ends of lines', repeat('\r')],
+  ['one event of choices', `data: {"choices":${many('{}', 10_000_000)}}\n\n`],
+  ['one event of choices, as many as are read', `data: {"choices":${many('1', 50_000)}}\n\n`],
+])(
+  'a provider that streams %s, without an end, holds nobody up',
+  async (_what, said) => {
+    const limitMs = HOLD_MS * measureSlowness()
+    await using hostile = startHostile(said, 'text/event-stream')
+    const watch = watchLoop()
+    const read = async () => {
+      const chunks = await hostile.provider.stream(request, AbortSignal.timeout(TIMEOUT_MS))
+      for await (const { usage } of chunks) if (usage) throw new Error('It says what it used')
+    }
+    await expect(read()).rejects.toMatchObject({ failure: 'broken', isSpent: true })
+    expect(watch.stop().workMs).toBeLessThan(limitMs)
+  },
+  TIMEOUT_MS,
+)
+
+test('an answer without an end is broken off', async () => {
+  let sentBytes = 0
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            sentBytes += 1_000_000
+            controller.enqueue(new Uint8Array(1_000_000).fill(0x20))
+          },
+        }),
+        { headers: { 'content-type': 'application/json' } },
+      ),
+  })
+  await using _stopping = { [Symbol.asyncDispose]: () => server.stop(true) }
+  const options = { id: 'p', baseUrl: `http://127.0.0.1:${server.port}`, apiKey: 'k', timeoutMs: TIMEOUT_MS }
+  const provider = createHttpProvider(options, { fetch })
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  await expect(provider.complete(request, signal)).rejects.toMatchObject({ failure: 'broken', isSpent: true })
+  await expect(provider.embed(request, signal)).rejects.toMatchObject({ failure: 'broken', isSpent: true })
+  await expect(provider.listModels(signal)).rejects.toMatchObject({ failure: 'broken' })
+  expect(sentBytes).toBeLessThan(300_000_000)
+})
+
+test('a provider that wants to be left alone for ever is asked again the next day', async () => {
+  await using hostile = startHostile('', 'text/plain', { 'retry-after': '1e999' }, 429)
+  const work = hostile.provider.complete(request, AbortSignal.timeout(TIMEOUT_MS))
+  await expect(work).rejects.toMatchObject({
+    failure: 'limited',
+    retryAfterMs: 86_400_000,
+    extra: { retryAfter: '86400' },
+  })
+})
+
+test.each([[2], [1e308]])('a token that costs %d US dollars is in no price list', async (price) => {
+  const models = { data: [{ id: 'm', pricing: { prompt: String(price), completion: '0.000001' } }] }
+  await using hostile = startHostile(JSON.stringify(models), 'application/json')
+  await expect(hostile.provider.listModels(AbortSignal.timeout(TIMEOUT_MS))).rejects.toMatchObject({
+    failure: 'broken',
+  })
+})
