@@ -11,7 +11,7 @@ import { watchLoop } from '../harness/speed/loop-hold.ts'
 import { measureSlowness } from '../harness/speed/machine-speed.ts'
 
 const HOLD_MS = 50
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 600_000
 const signIn = { redirectUri: 'http://here', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(50) }
 const identity = { clientId: 'a', clientSecret: 'b', timeoutMs: TIMEOUT_MS }
 
@@ -86,4 +86,4 @@ test('services that never stop talking are broken off', async () => {
   const asks = listAsks(`http://127.0.0.1:${server.port}`, fetch)
   for (const ask of asks) await expect(ask()).rejects.toThrow()
   expect(sentBytes).toBeLessThan(asks.length * 16_000_000)
-}, 60_000)
+}, 600_000)
