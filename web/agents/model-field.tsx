@@ -47,7 +47,7 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
         hint={chosen && describeTerms(chosen)}
         error={error}
       >
-        {!isCurrentOffered && <option value={current}>{current} (not offered now)</option>}
+        {!isCurrentOffered && <option value={current}>{describeUnlisted(current)}</option>}
         {Object.entries(byProvider(list.models)).map(([provider, models]) => (
           <optgroup key={provider} label={provider}>
             {models?.map((model) => (
@@ -66,6 +66,11 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
       )}
     </div>
   )
+}
+
+/** An agent that was made before there was a model to choose asks for none: each call gets the usual one. */
+function describeUnlisted(current: string): string {
+  return current === 'default' ? 'The usual one (default)' : `${current} (not offered now)`
 }
 
 function byProvider(models: ListedModel[]): Partial<Record<string, ListedModel[]>> {

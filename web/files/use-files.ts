@@ -1,12 +1,23 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { deleteEntry, downloadPath, filesKey, makeFolder, renameEntry, uploadFile, writeText } from './files-api.ts'
+import { ApiError } from '../api/request.ts'
+import {
+  deleteEntry,
+  downloadPath,
+  type Folder,
+  filesKey,
+  makeFolder,
+  renameEntry,
+  treeQuery,
+  uploadFile,
+  writeText,
+} from './files-api.ts'
 
 /** What can be taken back, in the words of a button's sentence. */
 type Undo = { text: string; restore: () => Promise<unknown> }
 
-/** Larger ones are not kept for the way back. */
-const MAX_KEPT_BYTES = 1_000_000
+/** The server takes no larger ones; those that are there are not kept for the way back. */
+const MAX_FILE_BYTES = 1024 * 1024
 
 /** What changes the files of an agent. `undo` is the way back from the last change that has one. */
 export function useFiles(agentId: string) {
@@ -60,16 +71,51 @@ export function useFiles(agentId: string) {
       }),
     upload: (folder: string, files: readonly File[]) =>
       run(async () => {
-        for (const file of files) await uploadFile(agentId, joinPath(folder, file.name), file)
-        return undefined
+        const { root } = await client.fetchQuery({ ...treeQuery(agentId), staleTime: 0 })
+        const replaced: Kept[] = []
+        // The others are brought all the same, and there is a way back from them.
+        const refused: unknown[] = []
+        for (const file of files) {
+          const path = joinPath(folder, file.name)
+          try {
+            if (file.size > MAX_FILE_BYTES) throw tooLarge(path)
+            const before = hasPath(root, path) ? await keep(agentId, path) : null
+            await uploadFile(agentId, path, file)
+            if (before) replaced.push({ path, before })
+          } catch (error) {
+            refused.push(error)
+          }
+        }
+        const way = replaced.length === 0 ? undefined : wayBack(agentId, replaced)
+        if (refused.length === 0) return way
+        setUndo(way ?? null)
+        throw refused[0]
       }),
   }
+}
+
+type Kept = { path: string; before: Blob }
+
+function wayBack(agentId: string, replaced: readonly Kept[]): Undo {
+  const names = replaced.map(({ path }) => path).join(', ')
+  return {
+    text: `${names} ${replaced.length === 1 ? 'was' : 'were'} there before and ${replaced.length === 1 ? 'was' : 'were'} replaced.`,
+    restore: () => Promise.all(replaced.map(({ path, before }) => uploadFile(agentId, path, before))),
+  }
+}
+
+function tooLarge(path: string): ApiError {
+  return new ApiError(413, `${path} is too large: a file that is uploaded has at most 1 MB.`)
+}
+
+function hasPath({ children }: Folder, path: string): boolean {
+  return children.some((entry) => entry.path === path || (entry.type === 'folder' && hasPath(entry, path)))
 }
 
 /** What a file holds, before it is deleted; null when it is too large to be kept. */
 async function keep(agentId: string, path: string): Promise<Blob | null> {
   const response = await fetch(downloadPath(agentId, path))
-  if (!response.ok || Number(response.headers.get('content-length')) > MAX_KEPT_BYTES) return null
+  if (!response.ok || Number(response.headers.get('content-length')) > MAX_FILE_BYTES) return null
   return response.blob()
 }
 

@@ -32,6 +32,7 @@ test.skipIf(!hasBrowser())(
     await page.getByText('No Git repository').waitFor()
     await createFile(world)
     await bringFiles(world)
+    await replaceAndTakeBack(world)
     await deleteAndTakeBack(world)
     await findText(world)
     await git.init({ fs, dir: join(house.dataDir, 'agents', agentId, 'state', 'workspace'), defaultBranch: 'main' })
@@ -82,6 +83,24 @@ async function bringFiles(world: World): Promise<void> {
   })()`)
   await files.dispatchEvent('drop', { dataTransfer: dropped })
   await files.getByRole('button', { name: 'dropped.txt' }).waitFor()
+  expect(await contentOf(world, 'dropped.txt')).toBe('let go')
+}
+
+/** What has the name of one that is there takes its place, with a way back, whatever else is refused. */
+async function replaceAndTakeBack(world: World): Promise<void> {
+  const { page } = world
+  const both = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer()
+    transfer.items.add(new File([new Uint8Array(1024 * 1024 + 1)], 'large.bin'))
+    transfer.items.add(new File(['another'], 'dropped.txt'))
+    return transfer
+  })()`)
+  await page.getByRole('list', { name: 'Files', exact: true }).dispatchEvent('drop', { dataTransfer: both })
+  await page.getByText('large.bin is too large: a file that is uploaded has at most 1 MB.').waitFor()
+  await page.getByText('dropped.txt was there before and was replaced.').waitFor()
+  expect(await contentOf(world, 'dropped.txt')).toBe('another')
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('dropped.txt was there before and was replaced.').waitFor({ state: 'detached' })
   expect(await contentOf(world, 'dropped.txt')).toBe('let go')
 }
 
