@@ -56,6 +56,8 @@ test.skipIf(!hasBrowser())(
     expect(JSON.stringify(await (await reply).json())).toContain('It is done.')
     expect(existsSync(join(workspace, 'notes.md'))).toBe(false)
 
+    await decideInChat(page, `${web}/agents/${agentId}`)
+
     await page.goto(`${web}/agents/${agentId}/settings`)
     await page.getByLabel('Profile').selectOption('minimal')
     const listFiles = page.getByLabel('list_files')
@@ -91,6 +93,19 @@ test.skipIf(!hasBrowser())(
   },
   LIMIT_MS,
 )
+
+/** Whoever waits for the answer is shown what it waits for. */
+async function decideInChat(page: Page, chat: string): Promise<void> {
+  await page.goto(chat)
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Delete them again')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  const asked = page.getByRole('list', { name: 'Waiting for your approval' })
+  await asked.getByText('{"path":"notes.md"}').waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+  await asked.getByRole('button', { name: 'Deny delete_file of Ada' }).click()
+  await asked.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+}
 
 /** A tool is tried with what it wants; what is missing and a server that is away are told where it was tried. */
 async function tryTool(page: Page): Promise<void> {

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { ApprovalList, OneApproval } from '../../src/features/talk/approvals/schemas.ts'
 import { api, request } from '../api/request.ts'
 
@@ -13,6 +13,18 @@ export const approvalsQuery = infiniteQueryOptions({
   getNextPageParam: (page) => page.next,
   refetchInterval: 5000,
 })
+
+/** What one agent waits for now, while somebody waits for that agent. */
+export function waitingQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...approvalsQuery.queryKey, 'waiting', agentId],
+    queryFn: async ({ signal }) => {
+      const query = { agentId, status: 'waiting', limit: 5 } as const
+      return (await request(ApprovalList, api.GET('/api/approvals', { params: { query }, signal }))).approvals
+    },
+    refetchInterval: 2000,
+  })
+}
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {

@@ -134,7 +134,9 @@ function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, jum
                 ways={ways}
               />
             )}
-            {turn && <LiveTurn turn={turn} agentName={agent.name} canRetry={canWrite} onRetry={onRetry} />}
+            {turn && (
+              <LiveTurn turn={turn} agentId={agent.id} agentName={agent.name} canRetry={canWrite} onRetry={onRetry} />
+            )}
           </ol>
         </div>
       </section>

@@ -9,7 +9,7 @@ import type { Turn } from './shown-turn.ts'
 import { Silence } from './silence.tsx'
 import { ToolFolds } from './tool-folds.tsx'
 
-type LiveTurnProps = { turn: Turn; agentName: string; canRetry: boolean; onRetry: () => void }
+type LiveTurnProps = { turn: Turn; agentId: string; agentName: string; canRetry: boolean; onRetry: () => void }
 
 const REMARKS: Record<Turn['state'], string | null> = {
   waiting: null,
@@ -19,7 +19,7 @@ const REMARKS: Record<Turn['state'], string | null> = {
 }
 
 /** The message on its way, the reply as it comes, and what to do when it did not come. */
-export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) {
+export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry }: LiveTurnProps) {
   const { text, attachments, reply, toolCalls, sentAt, state, isLost, problem } = turn
   const isOver = state === 'failed' || state === 'stopped'
   return (
@@ -32,7 +32,7 @@ export function LiveTurn({ turn, agentName, canRetry, onRetry }: LiveTurnProps) 
         <MessageFrame sender="agent" agentName={agentName} timestamp={sentAt} remark={REMARKS[state]}>
           <ToolFolds calls={toolCalls} />
           {reply ? <AgentText text={reply} isGrowing={!isOver} /> : !isOver && <Thinking agentName={agentName} />}
-          {!isOver && !isLost && <Silence turn={turn} agentName={agentName} onRetry={onRetry} />}
+          {!isOver && !isLost && <Silence turn={turn} agentId={agentId} agentName={agentName} onRetry={onRetry} />}
         </MessageFrame>
       )}
       {!isOver && problem && (

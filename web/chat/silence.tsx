@@ -1,20 +1,40 @@
+import { useQuery } from '@tanstack/react-query'
 import { RotateCw } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { ApprovalItem } from '../approvals/approval-item.tsx'
+import { waitingQuery } from '../approvals/approvals-api.ts'
 import { Button } from '../ui/button.tsx'
 import type { Turn } from './shown-turn.ts'
 
+const NOTICED_MS = 1_500
 const SLOW_MS = 5_000
 const STUCK_MS = 15_000
 
-type SilenceProps = { turn: Turn; agentName: string; onRetry: () => void }
+type SilenceProps = { turn: Turn; agentId: string; agentName: string; onRetry: () => void }
 
-/** Says that an agent is slow once nothing has come for a while, and later offers to ask it again. */
-export function Silence({ turn, agentName, onRetry }: SilenceProps) {
+/**
+ * Once nothing has come for a while, shows what the agent wants the owner's approval for, or says that it is slow, and
+ * later offers to ask it again.
+ */
+export function Silence({ turn, agentId, agentName, onRetry }: SilenceProps) {
   const silence = useSilence(`${turn.id} ${turn.reply.length} ${turn.toolCalls.length}`)
+  const { data: wanted = [] } = useQuery({ ...waitingQuery(agentId), enabled: silence !== 'short' })
+  if (silence !== 'short' && wanted.length > 0) {
+    return (
+      <ul
+        aria-label="Waiting for your approval"
+        className="my-2 divide-y divide-line rounded-xl border border-line bg-surface"
+      >
+        {wanted.map((approval) => (
+          <ApprovalItem key={approval.id} approval={approval} />
+        ))}
+      </ul>
+    )
+  }
   return (
     <div className="flex min-h-9 flex-wrap items-center gap-2">
       <p role="status" className="text-sm text-muted empty:hidden">
-        {silence !== 'short' && `${agentName} is slow to answer.`}
+        {(silence === 'felt' || silence === 'long') && `${agentName} is slow to answer.`}
       </p>
       {silence === 'long' && turn.id !== null && (
         <Button onClick={onRetry}>
@@ -26,15 +46,19 @@ export function Silence({ turn, agentName, onRetry }: SilenceProps) {
   )
 }
 
+type Felt = 'short' | 'noticed' | 'felt' | 'long'
+
 /** How long nothing has happened, which `sign` tells by changing. */
-function useSilence(sign: string): 'short' | 'felt' | 'long' {
-  const [silence, setSilence] = useState<'short' | 'felt' | 'long'>('short')
+function useSilence(sign: string): Felt {
+  const [silence, setSilence] = useState<Felt>('short')
   // biome-ignore lint/correctness/useExhaustiveDependencies: counts anew with each sign of life
   useEffect(() => {
     setSilence('short')
+    const noticed = setTimeout(() => setSilence('noticed'), NOTICED_MS)
     const slow = setTimeout(() => setSilence('felt'), SLOW_MS)
     const stuck = setTimeout(() => setSilence('long'), STUCK_MS)
     return () => {
+      clearTimeout(noticed)
       clearTimeout(slow)
       clearTimeout(stuck)
     }
