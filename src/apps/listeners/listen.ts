@@ -11,6 +11,7 @@ import type { HostRule, HostVerdict } from '../../http/hosts.ts'
 import type { App } from '../app.ts'
 import { createTunnels, type Reach } from '../reach.ts'
 import { type Door, openDoor } from './door.ts'
+import { turnNewcomersAway } from './newcomers.ts'
 
 export type ListenOptions = {
   host: string
@@ -100,10 +101,14 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
     },
     async stop() {
       stopping.abort()
+      const publicPorts = [doors.web, doors.summarizer].flatMap((door) => door?.port ?? [])
+      await turnNewcomersAway(publicPorts)
       // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
-      const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(() =>
-        Promise.all([doors.backend, ...agentDoors].map((door) => door?.stop())),
-      )
+      const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(async () => {
+        const others = [...(doors.backend ? [doors.backend] : []), ...agentDoors]
+        await turnNewcomersAway(others.map(({ port }) => port))
+        await Promise.all(others.map((door) => door.stop()))
+      })
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
       await Promise.all(allDoors().map((door) => door.end()))
     },
@@ -165,7 +170,7 @@ function listenOn(
           return house.reach.answer(request, agent, { server, client: toProxyClient(request, server), stopping })
         }
         if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
-        return house.app.fetch(request, {
+        const answer = house.app.fetch(request, {
           face,
           // Few requests ask, and finding it out costs as much as routing.
           get address() {
@@ -174,11 +179,20 @@ function listenOn(
           keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
           stopping,
         })
+        return stopping.aborted ? asLast(answer) : answer
       },
     })
   } catch (error) {
     throw toListenError(error, host, port, `${face.toUpperCase()}_PORT`)
   }
+}
+
+/** The connection is not to be used again: the next request on it would find nobody. */
+async function asLast(answer: Response | Promise<Response>): Promise<Response> {
+  const { status, statusText, headers, body } = await answer
+  const kept = new Headers(headers)
+  kept.set('connection', 'close')
+  return new Response(body, { status, statusText, headers: kept })
 }
 
 /** The process lives: only what waits for that is told so. */
