@@ -6,6 +6,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '../../src/core/errors.ts'
 import { measureChannels } from './channels.ts'
 import { measureChat } from './chat.ts'
 import { runChild } from './child.ts'
@@ -41,10 +42,11 @@ const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]
 const root = join(import.meta.dir, '../..')
 const executable = join(root, 'dist/stead')
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { build: { type: 'boolean' }, strict: { type: 'boolean' }, json: { type: 'boolean' } },
-})
+const { values, positionals } = readArguments()
+if (values.help) {
+  console.log(`bun run bench [case …] [--build] [--strict] [--json]\n\nCases: ${Object.keys(CASES).join(', ')}`)
+  process.exit(0)
+}
 const unknown = positionals.find((name) => !Object.hasOwn(CASES, name))
 if (unknown !== undefined) {
   console.error(`There is no case ${unknown}; there are ${Object.keys(CASES).join(', ')}.`)
@@ -70,4 +72,15 @@ async function measureAll(names: readonly string[]): Promise<Measurement[]> {
     console.error(`  ${name} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
   }
   return all
+}
+
+function readArguments() {
+  const flag = { type: 'boolean' } as const
+  try {
+    const options = { build: flag, strict: flag, json: flag, help: { ...flag, short: 'h' } } as const
+    return parseArgs({ allowPositionals: true, options })
+  } catch (error) {
+    console.error(errorMessage(error))
+    process.exit(2)
+  }
 }
